@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every kind of input that can grow, in one table: a row names the kind, the function that makes n of it,
+and a tool's command for what was made."""
+
+import collections
+
+import made_binaries as binaries
+import made_profiles as profiles
+
+# make(folder, n) writes the input; command(folder) is the tool's; count: n for the first size. stdin: the
+# file that is its standard input. limit: what a tool says that ends with 1 or 2 at the sizes that are too
+# large for it; it must be small work to find that out.
+Kind = collections.namedtuple("Kind", "name make command count stdin limit", defaults=(None, None))
+
+
+def tool(*words):
+    """A command; a word of the form {NAME} is the file NAME of the folder."""
+    return lambda folder: [str(word).replace("{", f"{folder}/").replace("}", "") for word in words]
+
+
+ONE = "--threads=1"
+TO_FDATA = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "-q", ONE)
+TO_YAML = tool("battranslate", "{binary}", "-p", "{profile}", "--format=yaml", "-o", "{out}", "-q", ONE)
+CHECK = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "--check", ONE)
+PREAGG = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "-o", "{out}", "-q", ONE)
+ONCE = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "--once", "-o", "{out}", "-q", ONE)
+ORIGINAL = tool("battranslate", "{binary}", "--original={input}", "-p", "{profile}", "-o", "{out}", "-q", ONE)
+FOLDED = tool("battranslate", "{binary}", "-p", "{profile}", "-ba", "--format=folded", "-o", "{out}", "-q", ONE)
+ALL = tool("battranslate", "--all", "-p", "{profile}", "--output-dir={out}", "-q", ONE)
+REPORT = tool("batreport", "{binary}", "-p", "{profile}", "-o", "{page}")
+STACKS_REPORT = tool("batreport", "{binary}", "--stacks={stacks}", "-o", "{page}")
+DUMP = tool("batdump", "--dump-all", "{binary}")
+VALIDATE = tool("batvalidate", "{binary}")
+REMOVE = tool("batinject", "{binary}", "--remove", "-o", "{out}")
+STORE = tool("batinject", "{binary}", "--store={store}", "-o", "{out}")
+JSON = tool("batinject", "{binary}", "--json={json}", "-o", "{out}")
+ADDRESS = tool("batsymbolize", "-e", "{binary}", "--lenient", f"{binaries.TEXT:#x}")
+SYMBOLIZE = tool("batsymbolize", "-e", "{binary}", "--lenient", ONE)
+QUERIES = tool("batsymbolize", "--lenient", ONE)
+FOLD = tool("batsymbolize", "-e", "{binary}", "--folded", "--lenient", ONE)
+COMPARE = tool("battranslate", "--compare", "{a}", "{b}")
+
+
+def compare_files(folder):
+    """All profiles with each other."""
+    return ["battranslate", "--compare", *map(str, profiles.files(folder, ".fdata"))]
+
+
+def common_files(folder):
+    """What all profiles have in common."""
+    return ["battranslate", "--common", *map(str, profiles.files(folder, ".fdata")), "-o", str(folder / "out")]
+
+
+def merge(*names):
+    """battranslate as merge-fdata."""
+    return lambda folder: ["merge-fdata", *(str(folder / name) for name in names), "-o", str(folder / "out")]
+
+
+def merge_files(suffix):
+    """merge-fdata of all files with the suffix."""
+    return lambda folder: ["merge-fdata", *map(str, profiles.files(folder, suffix)), "-o", str(folder / "out")]
+
+
+def add_files(folder):
+    """One translation of all profiles."""
+    return ["battranslate", str(folder / "binary"), *(f"--perfdata={p}" for p in profiles.files(folder, ".preagg")),
+            "-o", str(folder / "out"), "-q", ONE]
+
+
+KINDS = [
+    # Parts of the file
+    Kind("sections of a shipped file", binaries.sections, STORE, 1000),
+    Kind("notes", binaries.notes, ADDRESS, 4000),
+    Kind("symbols", binaries.symbols, TO_FDATA, 4000),
+    Kind("long name", binaries.long_name, ADDRESS, 100000),
+    Kind("long name of all functions", binaries.shared_long_name, TO_FDATA, 1000,
+         limit="the names of the symbols overlap"),
+    # Parts of the note
+    Kind("tables", binaries.tables, TO_YAML, 2000),
+    Kind("cold fragments of a function", binaries.cold_fragments, TO_YAML, 2000),
+    Kind("blocks of a function", binaries.blocks, TO_YAML, 2000),
+    Kind("entries at one output offset", binaries.same_output_offset, TO_FDATA, 2000),
+    Kind("secondary entries", binaries.secondary_entries, TO_YAML, 2000),
+    # Debug information
+    Kind("line rows", binaries.line_rows, SYMBOLIZE, 4000, "addresses"),
+    Kind("DIEs", binaries.dies, SYMBOLIZE, 2000, "addresses"),
+    # Code
+    Kind("FDEs", binaries.fdes, TO_FDATA, 2000),
+    Kind("LSDA call sites", binaries.call_sites, TO_FDATA, 2000),
+    Kind("jump tables", binaries.jump_tables, TO_FDATA, 1000),
+    Kind("joins of a trace", binaries.joins_reversed, ORIGINAL, 500),
+    Kind("copies of a block", binaries.copies_of_a_block, ORIGINAL, 500),
+    Kind("long runs", binaries.long_runs, ORIGINAL, 250),
+    Kind("starts of runs", binaries.starts_of_runs, ORIGINAL, 500),
+    # Recordings
+    Kind("mappings", profiles.mappings, TO_FDATA, 1000),
+    Kind("forks", profiles.forks, TO_FDATA, 2000),
+    Kind("equal forks, compressed", profiles.equal_forks, TO_FDATA, 100000),
+    Kind("alternating forks, compressed", profiles.alternating_forks, TO_FDATA, 50000,
+         limit="events of processes"),
+    Kind("processes", profiles.processes, TO_FDATA, 1000),
+    Kind("build-ids in the list", profiles.listed_build_ids, TO_FDATA, 1000),
+    Kind("samples", profiles.samples, TO_FDATA, 2000),
+    Kind("call chains", profiles.call_chains, FOLDED, 500),
+    # Texts
+    Kind("samples of perf script", profiles.script_samples, TO_FDATA, 2000),
+    Kind("traces", profiles.traces, TO_FDATA, 2000),
+    Kind("fdata records of a function", profiles.fdata_records, TO_FDATA, 2000),
+    Kind("files of traces", profiles.trace_files, add_files, 100),
+    Kind("merged lines", profiles.fdata_pair, merge("a", "b"), 2000),
+    Kind("merged files", profiles.fdata_files, merge_files(".fdata"), 100),
+    Kind("compared records of a function", profiles.fdata_pair_of_one, COMPARE, 2000),
+    Kind("compared profiles", profiles.fdata_files, compare_files, 300,
+         limit="at most 1000 profiles"),
+    Kind("depth of a stack", profiles.stack_text, FOLD, 2000, "text"),
+    Kind("files in one query", profiles.queried_files, QUERIES, 10, "text"),
+    # Pages
+    Kind("functions of a page", binaries.tables, REPORT, 1000),
+]
+
+# More kinds, and the same for other tools and steps.
+MORE_KINDS = [
+    Kind("program headers", binaries.program_headers, DUMP, 140),
+    Kind("line files", binaries.line_files, SYMBOLIZE, 4000, "addresses"),
+    Kind("DIEs without a range", binaries.dies_without_range, SYMBOLIZE, 20000, "addresses"),
+    Kind("note as JSON", profiles.note_json, JSON, 1000),
+    Kind("entries of a jump table", binaries.jump_table_entries, TO_FDATA, 1000),
+    Kind("forks of one process", profiles.forks_of_one, TO_FDATA, 1000),
+    Kind("events", profiles.events, TO_FDATA, 250),
+    Kind("merged YAML blocks", profiles.yaml_blocks, merge("a", "b"), 1000),
+    Kind("compared lines of a sample profile", profiles.sample_profile_body, COMPARE, 2000),
+    Kind("blocks of a page", binaries.blocks, REPORT, 1000),
+    Kind("depth of call chains", profiles.call_chain, REPORT, 8),
+    Kind("stacks", profiles.stack_texts, FOLD, 200, "text"),
+    Kind("merged YAML functions", profiles.yaml_functions, merge("a", "b"), 500),
+    Kind("linkage table", binaries.linkage_table, TO_FDATA, 2000),
+    Kind("branch entries", binaries.branch_entries, TO_FDATA, 2000),
+    Kind("threads", profiles.threads, TO_FDATA, 1000),
+    Kind("build-ids of traces", profiles.trace_build_ids, TO_FDATA, 2000),
+    Kind("sections", binaries.sections, DUMP, 1000),
+    Kind("note sections", binaries.note_sections, ADDRESS, 1000),
+    Kind("symbols of a shipped file", binaries.symbols, REMOVE, 4000),
+    Kind("local symbols", binaries.local_symbols, TO_FDATA, 2000),
+    Kind("names at one address", binaries.names_at_one_address, TO_FDATA, 4000),
+    Kind("tables, dumped", binaries.tables, DUMP, 2000),
+    Kind("tables, validated", binaries.tables, VALIDATE, 2000),
+    Kind("blocks at one output offset", binaries.same_output_blocks, TO_FDATA, 2000),
+    Kind("starts", binaries.starts, TO_FDATA, 1000),
+    Kind("equal long runs", binaries.equal_long_runs, ORIGINAL, 500),
+    Kind("mapped files", profiles.mapped_files, TO_FDATA, 1000),
+    Kind("equal mappings, compressed", profiles.equal_mappings, TO_FDATA, 50000),
+    Kind("equal execs, compressed", profiles.equal_execs, TO_FDATA, 100000),
+    Kind("execs", profiles.execs, TO_FDATA, 1000),
+    Kind("build-ids of a file in the list", profiles.listed_build_ids_of_one, TO_FDATA, 500),
+    Kind("compressed samples", profiles.compressed_samples, TO_FDATA, 4000),
+    Kind("call chains of a page", profiles.call_chains, REPORT, 500),
+    Kind("mappings of perf script", profiles.script_mappings, TO_FDATA, 1000),
+    Kind("traces, added up", profiles.traces, PREAGG, 2000),
+    Kind("traces, checked", binaries.tables, CHECK, 2000),
+    Kind("events of traces", profiles.trace_events, TO_FDATA, 2000),
+    Kind("parts of traces", profiles.trace_parts, ONCE, 2000),
+    Kind("fdata functions", profiles.fdata_functions, TO_FDATA, 2000),
+    Kind("merged YAML calls", profiles.yaml_calls, merge("a", "b"), 1000),
+    Kind("merged YAML files", profiles.yaml_files, merge_files(".yaml"), 50),
+    Kind("compared records", profiles.fdata_pair, COMPARE, 2000),
+    Kind("compared YAML functions", profiles.yaml_functions, COMPARE, 500),
+    Kind("compared YAML blocks", profiles.yaml_blocks, COMPARE, 1000),
+    Kind("compared YAML calls", profiles.yaml_calls, COMPARE, 1000),
+    Kind("compared functions of sample profiles", profiles.sample_profile, COMPARE, 1000),
+    Kind("compared inlined calls", profiles.sample_profile_inlined, COMPARE, 200),
+    Kind("common records of profiles", profiles.fdata_files, common_files, 100),
+    Kind("lines of text", profiles.plain_lines, SYMBOLIZE, 2000, "text"),
+    Kind("long line", profiles.long_line, SYMBOLIZE, 50000, "text"),
+    Kind("memory map", profiles.memory_map, QUERIES, 500, "text"),
+    Kind("fragments of a page", binaries.cold_fragments, REPORT, 1000),
+    Kind("stacks of a page", profiles.folded_stacks, STACKS_REPORT, 1000),
+    Kind("depth of a page's stack", profiles.folded_deep_stack, STACKS_REPORT, 1000),
+]
+
+# Kinds that still take more than they may, or nearly so. They are measured but not tested:
+# - names that grow when they are demangled, entries of debug information whose address is in the
+#   abbreviation, and small units: memory;
+# - binaries that are mapped one after the other with samples between: the process's binaries are looked up
+#   again behind each mapping;
+# - build-ids of mappings, and straight code of the same length: 1.1 to 1.6 times linear between the first
+#   sizes.
+UNFINISHED = [
+    Kind("names that grow", binaries.names_that_grow, SYMBOLIZE, 1000, "addresses"),
+    Kind("DIEs with an implicit address", binaries.dies_with_constant_address, SYMBOLIZE, 20000, "addresses"),
+    Kind("binaries of a recording", profiles.several_binaries, ALL, 30),
+    Kind("units", binaries.small_units, SYMBOLIZE, 2000, "addresses"),
+    Kind("build-ids of mappings", profiles.mapped_build_ids, TO_FDATA, 1000),
+    Kind("run cache stride", binaries.run_cache_stride, ORIGINAL, 20),
+]
