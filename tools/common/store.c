@@ -614,7 +614,7 @@ static int open_temporary(const char *path, char **temporary)
 static bool sync_folder(const char *path)
 {
     int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_fine = file < 0 || fsync(file) == 0 || (errno != EIO && errno != ENOSPC);
+    bool is_fine = file < 0 || fsync(file) == 0 || errno == EINVAL || errno == EBADF;
     if (!is_fine)
         report_errno(path, "cannot be written");
     if (file >= 0)
