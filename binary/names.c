@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
-#include "binary/functions/fragment_name.h"
+#include "binary/functions/name_parts.h"
 #include "spec/binary_search.h"
 
 /* --- Names ---------------------------------------------------------------------------------- */

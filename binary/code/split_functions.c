@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-#include "binary/functions/fragment_name.h"
+#include "binary/functions/name_parts.h"
 #include "markers.h"
 #include "spec/binary_search.h"
 #include "support/hash_seed.h"

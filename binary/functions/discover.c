@@ -131,12 +131,16 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
         enum bat_code code = draft_append(functions, &function, error);
         if (code)
             return code;
+        if (symbol->type == STT_SECTION) /* it comes after all others of its address */
+            functions->all[functions->count - 1].flags |= BAT_FUNCTION_SECTION;
     }
     struct bat_function_symbol *function = &functions->all[functions->count - 1];
     if (size > function->size)
         function->size = size;
     if (symbol->is_fragment)
         function->flags |= BAT_FUNCTION_FRAGMENT;
+    if (symbol->is_patched)
+        function->flags |= BAT_FUNCTION_PATCHED;
     offer_name(&draft->symbols, &functions->namings[functions->count - 1], index, is_first);
     return BAT_OK;
 }

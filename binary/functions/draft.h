@@ -30,6 +30,7 @@ struct draft_symbol {
     uint8_t binding;         /* STB_* */
     uint8_t slashes;         /* in the name, up to 2 */
     bool is_fragment : 1;    /* has the name f.cold, f.warm, f.cold.N or f.warm.N */
+    bool is_patched : 1;     /* has the name f.org.N */
     bool is_private : 1;     /* has the name of an assembler's private label, .Lf */
     bool is_reserved : 1;    /* marks space that BOLT reserves: not a function */
     bool is_entry_point : 1; /* a secondary entry point of the function around it */

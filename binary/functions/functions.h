@@ -38,6 +38,8 @@ enum bat_function_flag {
     BAT_FUNCTION_LATE = 32,     /* has no symbol: a PLT entry, or known only from .eh_frame */
     BAT_FUNCTION_PLT_START = 64,   /* the first function of a PLT section */
     BAT_FUNCTION_PLT_HEADER = 128, /* the start of a PLT section, if no entry is there */
+    BAT_FUNCTION_SECTION = 512,    /* has no symbol but its section's */
+    BAT_FUNCTION_PATCHED = 256, /* has a symbol f.org.N: BOLT moved f, and patched a jump to it */
 };
 
 struct bat_function_symbol {

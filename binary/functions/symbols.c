@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "fragment_name.h"
+#include "name_parts.h"
 #include "spec/binary_search.h"
 #include "spec/large_memory.h"
 #include "support/hash_seed.h"
@@ -90,6 +90,7 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     symbol->length = (uint32_t)length;
     symbol->slashes = slashes_in(symbol->name, length);
     symbol->is_fragment = fragment_name_stem(symbol->name, length) != 0;
+    symbol->is_patched = patched_name_stem(symbol->name, length) != 0;
     symbol->is_private = symbol->name[0] == '.' && symbol->name[1] == 'L';
     symbol->is_reserved = is_reserved(symbol->name);
     if (symbol->binding == STB_LOCAL)

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "bat_autofdo.h"
+#include "binary/functions/name_parts.h"
 #include "debuginfo/read_ahead.h"
 #include "discriminator.h"
 #include "entry.h"
 #include "forest.h"
-#include "function_name.h"
 #include "leaves.h"
 #include "profile/profile.h"
 #include "ranges.h"
@@ -289,7 +289,7 @@ static enum bat_code find_callee(struct work *work, const char *text, uint32_t *
         *length = (size_t)found[2];
         return BAT_OK;
     }
-    *length = function_name_length(text);
+    *length = profile_name_length(text);
     enum bat_code code = bat_strings_add(&work->forest.names, text, *length, name);
     return code == BAT_OK ? bat_counts_add(&work->callees, &key, *name, *length) : code;
 }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "function_name.h"
+#include "binary/functions/name_parts.h"
 
 /* Limits of the symbols read at one address, and of a name's length: compilers stay below them. */
 #define SYMBOLS_MAX 16u
@@ -20,23 +20,6 @@ enum piece_kind {
     PIECE_OWN,     /* the function's own name */
 };
 
-/* True if a word between dots of a symbol's name marks a part of a function. */
-static bool names_part(const char *name, size_t length)
-{
-    static const char *const words[] = {"cold",    "warm",    "__part", "resume",
-                                        "destroy", "cleanup", "actor"};
-    const char *end = name + length;
-    for (const char *dot = memchr(name, '.', length); dot && dot < end;) {
-        const char *word = dot + 1;
-        dot = memchr(word, '.', (size_t)(end - word));
-        size_t size = (size_t)((dot ? dot : end) - word);
-        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-            if (strlen(words[i]) == size && memcmp(word, words[i], size) == 0)
-                return true;
-    }
-    return false;
-}
-
 /* True if the symbol's name, without suffixes, is wanted, which has wanted_length bytes. */
 static bool names_function(const char *name, const char *wanted, size_t wanted_length)
 {
@@ -44,7 +27,7 @@ static bool names_function(const char *name, const char *wanted, size_t wanted_l
         return strncmp(name, wanted, NAME_LENGTH_MAX) == 0;
     const size_t limit = wanted_length + SUFFIX_LENGTH_MAX;
     return strncmp(name, wanted, wanted_length) == 0 && strnlen(name, limit) < limit &&
-           function_name_length(name) == wanted_length;
+           profile_name_length(name) == wanted_length;
 }
 
 static enum piece_kind piece_kind(struct bat_debuginfo *debuginfo, uint64_t address,
@@ -56,7 +39,7 @@ static enum piece_kind piece_kind(struct bat_debuginfo *debuginfo, uint64_t addr
          i < SYMBOLS_MAX && (name = bat_debuginfo_symbol(debuginfo, address, i)) != NULL; i++) {
         if (names_function(name, wanted, wanted_length))
             return PIECE_OWN;
-        if (!names_part(name, strnlen(name, NAME_LENGTH_MAX)))
+        if (!name_is_of_part(name, strnlen(name, NAME_LENGTH_MAX)))
             kind = PIECE_OTHER;
         else if (kind == PIECE_UNNAMED)
             kind = PIECE_PART;

@@ -10,7 +10,7 @@
 
 /*
  * The address that calls of a function go to, or ENTRY_NONE. name_length is the length of the
- * function's name without suffixes (function_name.h). Linear in the function's ranges, times the
+ * function's name without suffixes (name_parts.h). Linear in the function's ranges, times the
  * logarithm of the number of symbols.
  */
 uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function,

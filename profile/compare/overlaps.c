@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "binary/functions/functions.h"
+#include "binary/functions/name_parts.h"
 #include "profile/profile.h"
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -40,24 +41,9 @@ void bat_overlaps_use_plain_names(struct bat_overlaps *comparison)
     comparison->has_plain_names = true;
 }
 
-/* The size of a name without /N or /FILE/N at its end. */
-static size_t plain_size(const char *name)
-{
-    size_t size = strlen(name);
-    size_t end = size;
-    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
-        end--;
-    if (end == size || end < 2 || name[end - 1] != '/')
-        return size;
-    size_t plain = --end;
-    while (end > 0 && name[end - 1] != '/')
-        end--;
-    return end > 1 && end < plain ? end - 1 : plain;
-}
-
 static size_t name_size(const struct bat_overlaps *comparison, const char *name)
 {
-    return comparison->has_plain_names ? plain_size(name) : strlen(name);
+    return comparison->has_plain_names ? unnumbered_name_length(name) : strlen(name);
 }
 
 enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error)

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether the branches of a profile are branches of the code, and what code the samples are in. */
+#include <elf.h>
+#include <string.h>
+
 #include "bat_decoder.h"
+#include "binary/functions/loaded_sections.h"
 #include "binary/original/original.h"
 #include "measuring.h"
 
@@ -114,7 +118,8 @@ void measure_new_code(const struct measuring *measuring)
         return;
     for (uint32_t i = 0; i < measuring->symbol_count; i++) {
         uint32_t function = measuring->numbers[i];
-        if (function == BAT_NONE || measuring->symbols[i].flags & BAT_FUNCTION_PLT)
+        if (function == BAT_NONE ||
+            measuring->symbols[i].flags & (BAT_FUNCTION_PLT | BAT_FUNCTION_PATCHED))
             continue;
         uint64_t samples = measuring->sampled[function].samples;
         bool is_part = is_new(measuring->map, measuring->symbols[i].address);
@@ -137,23 +142,76 @@ static bool are_all_named(const struct measuring *measuring)
     return true;
 }
 
-/*
- * BOLT keeps the code that it read, in .bolt.org.text, but the symbols of the functions that it
- * moved go with them: of their old code only .eh_frame knows. It never runs.
+/* The sections that BOLT has renamed, where it keeps the code that it read. */
+#define OLD_PREFIX ".bolt.org."
+
+struct old_code {
+    struct measuring *measuring;
+    struct loaded_sections sections;
+    struct bat_fitness_function unnamed; /* old code that is in no function */
+};
+
+/* A jump that BOLT patched over a function's entry has so many bytes before its last instruction.
  */
-void measure_old_code(const struct measuring *measuring)
+static uint64_t patch_size(const struct measuring *measuring)
 {
-    const struct bat_section *old = bat_elf_section(measuring->elf, ".bolt.org.text");
-    if (!measuring->map || !old || !are_all_named(measuring))
-        return;
-    for (uint32_t i = 0; i < measuring->symbol_count; i++) {
-        const struct bat_function_symbol *symbol = &measuring->symbols[i];
-        uint32_t function = measuring->numbers[i];
-        if (function == BAT_NONE || symbol->flags & BAT_FUNCTION_PLT)
-            continue;
-        uint64_t samples = measuring->sampled[function].samples;
-        bool is_part =
-            symbol->flags & BAT_FUNCTION_FDE && symbol->address - old->address < old->size;
-        measuring_add(measuring, function, BAT_FITNESS_OLD_CODE, is_part ? samples : 0, samples);
+    return bat_elf_machine(measuring->elf) == EM_AARCH64 ? 8 : 0;
+}
+
+/*
+ * True if code from one address to another is from before BOLT moved it: the symbols of functions
+ * that BOLT moved go with them, so that of their old code at most .eh_frame knows. It never runs,
+ * except for the jumps that BOLT patches over the entries (f.org.0).
+ */
+static bool is_old(const struct old_code *old, uint32_t function, uint64_t from, uint64_t to)
+{
+    const struct measuring *measuring = old->measuring;
+    const struct bat_section *section = loaded_section_at(&old->sections, from);
+    if (!section || !(section->flags & SHF_EXECINSTR) ||
+        strncmp(section->name, OLD_PREFIX, strlen(OLD_PREFIX)) != 0)
+        return false;
+    if (function == BAT_NONE)
+        return true;
+    const struct bat_function_symbol *symbol = &measuring->symbols[function];
+    if (symbol->flags & BAT_FUNCTION_PATCHED)
+        return to - symbol->address > patch_size(measuring);
+    return symbol->flags & (BAT_FUNCTION_FDE | BAT_FUNCTION_SECTION);
+}
+
+static void add_old(struct old_code *old, uint64_t from, uint64_t to, uint64_t count)
+{
+    const struct measuring *measuring = old->measuring;
+    uint32_t symbol = bat_functions_find(measuring->functions, from);
+    bool is_part = is_old(old, symbol, from, to);
+    if (symbol != BAT_NONE && !(measuring->symbols[symbol].flags & BAT_FUNCTION_PLT))
+        measuring_add(measuring, measuring->numbers[symbol], BAT_FITNESS_OLD_CODE,
+                      is_part ? count : 0, count);
+    else if (is_part)
+        old->unnamed.samples += count;
+}
+
+enum bat_code measure_old_code(struct measuring *measuring)
+{
+    const struct bat_section *section = bat_elf_section(measuring->elf, OLD_PREFIX "text");
+    if (!measuring->map || !section || !are_all_named(measuring))
+        return BAT_OK;
+    struct old_code old = {.measuring = measuring,
+                           .unnamed = {.name = section->name, .address = section->address}};
+    enum bat_code code =
+        loaded_sections_read(&old.sections, measuring->elf, false, measuring->error);
+    struct bat_trace trace;
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; !code && bat_profile_trace(measuring->profile, i, &trace); i++)
+        add_old(&old, trace.from, trace.to == BAT_TRACE_BRANCH_ONLY ? trace.from : trace.to,
+                trace.count);
+    for (uint64_t i = 0; !code && bat_profile_sample(measuring->profile, i, &address, &count); i++)
+        add_old(&old, address, address, count);
+    loaded_sections_free(&old.sections);
+    if (!code && old.unnamed.samples != 0) {
+        old.unnamed.shares[BAT_FITNESS_OLD_CODE] =
+            (struct bat_fitness_share){old.unnamed.samples, old.unnamed.samples};
+        measuring->sampled[measuring->sampled_count++] = old.unnamed;
     }
+    return code;
 }

@@ -19,11 +19,24 @@ static enum bat_code fail_memory(struct bat_error *error)
 
 /* --- Functions ------------------------------------------------------------------------------- */
 
+/* What is sampled at an entry that BOLT patched counts for the function that it moved from there.
+ */
+static uint32_t moved_from(const struct measuring *measuring, uint32_t symbol)
+{
+    struct bat_instruction jump;
+    if (!(measuring->symbols[symbol].flags & BAT_FUNCTION_PATCHED) ||
+        !bat_original_decode(measuring->elf, measuring->symbols[symbol].address, &jump) ||
+        jump.kind != BAT_INSTRUCTION_JUMP)
+        return symbol;
+    uint32_t moved = bat_functions_find(measuring->functions, jump.target);
+    return moved == BAT_NONE ? symbol : moved;
+}
+
 static void mark(const struct measuring *measuring, uint8_t *wanted, uint64_t address)
 {
     uint32_t symbol = bat_functions_find(measuring->functions, address);
     if (symbol != BAT_NONE)
-        wanted[symbol] = 1;
+        wanted[moved_from(measuring, symbol)] = 1;
 }
 
 /* Mark the functions that samples name. */
@@ -53,7 +66,7 @@ static enum bat_code list(struct measuring *measuring, struct bat_functions *fun
     uint32_t count = 0;
     for (uint32_t i = 0; i < measuring->symbol_count; i++)
         count += wanted[i];
-    measuring->sampled = calloc((size_t)count + 1, sizeof(*measuring->sampled));
+    measuring->sampled = calloc((size_t)count + 2, sizeof(*measuring->sampled));
     measuring->numbers = malloc(((size_t)measuring->symbol_count + 1) * sizeof(uint32_t));
     if (!measuring->sampled || !measuring->numbers)
         return fail_memory(measuring->error);
@@ -65,6 +78,9 @@ static enum bat_code list(struct measuring *measuring, struct bat_functions *fun
         function->name = measuring->symbols[i].name;
         function->address = measuring->symbols[i].address;
     }
+    for (uint32_t i = 0; i < measuring->symbol_count; i++)
+        if (measuring->symbols[i].flags & BAT_FUNCTION_PATCHED)
+            measuring->numbers[i] = measuring->numbers[moved_from(measuring, i)];
     return BAT_OK;
 }
 
@@ -172,8 +188,9 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
     count_samples(measuring);
     measure_branches(measuring);
     measure_new_code(measuring);
-    measure_old_code(measuring);
-    code = measure_flow(measuring);
+    code = measure_old_code(measuring);
+    if (code == BAT_OK)
+        code = measure_flow(measuring);
     if (code == BAT_OK)
         code = measure_continuity(measuring);
     if (code == BAT_OK)

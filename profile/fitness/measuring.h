@@ -17,8 +17,8 @@ struct measuring {
     const struct bat_functions *functions;
     const struct bat_function_symbol *symbols;
     uint32_t symbol_count;
-    uint32_t *numbers; /* for each symbol: its place in sampled, or BAT_NONE */
-    struct bat_fitness_function *sampled;
+    uint32_t *numbers;                    /* for each symbol: its place in sampled, or BAT_NONE */
+    struct bat_fitness_function *sampled; /* with room for one more */
     uint32_t sampled_count;
     struct bat_error *error;
 };
@@ -82,7 +82,7 @@ void measure_branches(const struct measuring *measuring);
 
 /* NEW_CODE and OLD_CODE. */
 void measure_new_code(const struct measuring *measuring);
-void measure_old_code(const struct measuring *measuring);
+enum bat_code measure_old_code(struct measuring *measuring);
 
 /* FLOW, ENTRIES and CALLS. */
 enum bat_code measure_flow(const struct measuring *measuring);

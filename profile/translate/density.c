@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/functions/fragment_name.h"
+#include "binary/functions/name_parts.h"
 #include "profile/profile.h"
 #include "records.h"
 

@@ -190,6 +190,50 @@ class Cases(Folder):
             self.assertAlmostEqual(found.results["nowhere"]["value"], nowhere(fixture.input, profile), places=8)
             self.assertEqual(self.check(fixture.input, truth).results["nowhere"]["value"], 0)
 
+    def test_input_for_other_layouts(self):
+        """A profile of the input is unfit for BOLT's output, and that of the output is fit, whatever BOLT leaves of the
+        old code: without frame descriptions, with jumps at the old entries, with new code in its place."""
+        fixture = fixtures.get(SMALL)
+        truth = bolt_judge.truth(fixture).profile("T")
+        for options, entries in ((["-use-old-text"], False), (["-force-patch"], True), (["-force-patch", "-lite=0"], True),
+                                 (["-use-old-text", "-force-patch"], True),
+                                 (["-use-old-text", "-no-huge-pages", "-align-text=64"], False)):
+            bolted, profile = self.path / "bolted", self.path / "bolted.preagg"
+            fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", fixture.fdata, "--enable-bat",
+                          "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", *options], self.path)
+            found = self.check(bolted, truth)
+            self.assertEqual(found.report["verdict"], "unfit", options)
+            if "-no-huge-pages" not in options:
+                self.assertGreater(found.results["old-code"]["value"], 0.9, options)
+            if entries:
+                self.assertTrue(any(f.name.endswith(".org.0") for f in elffile.Elf(bolted).functions()))
+            self.assertFalse([f["name"] for r in found.results.values() for f in r.get("functions", [])
+                              if ".org." in f["name"] and f["name"] != ".bolt.org.text"
+                              and not f["name"].startswith(".bolt.org.text/")], options)
+            command = fixtures.program_command(fixture.input_folder, bolted, ["2"])
+            qemu_trace.record(bolted, command, profile, "T")
+            right = self.check(bolted, profile)
+            self.assertEqual(failed(right.results, "error"), [], options)
+            self.assertEqual(right.results["old-code"]["value"], 0, options)
+
+    def test_entries_are_jumped_over(self):
+        """Control may pass the old entries, whose jumps lead to the new code: these samples are the functions' own."""
+        fixture = fixtures.get(SMALL)
+        bolted = self.path / "bolted"
+        fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", fixture.fdata, "--enable-bat",
+                      "-reorder-blocks=ext-tsp", "-force-patch"], self.path)
+        at = {f.name: f.address for f in elffile.Elf(bolted).functions()}
+        name = next(name for name in at if at.get(name + ".org.0"))
+        old, new = at[name + ".org.0"], at[name]
+        profile = self.write("entry.preagg", f"T {at['main']:x} {old:x} {old:x} 100\nT {old:x} {new:x} {new:x} 100\n")
+        found = self.check(bolted, profile).results
+        self.assertEqual(found["old-code"]["value"], 0)
+        self.assertEqual(found["new-code"]["value"], 0)
+        profile = self.write("entry.preagg", f"T {at['main']:x} {old:x} {old + 9:x} 100\n")
+        found = self.check(bolted, profile).results
+        self.assertEqual((found["old-code"]["value"], found["old-code"]["functions"][0]["name"].partition("/")[0]),
+                         (1, name))
+
     def test_empty(self):
         """Text without samples has a verdict, too."""
         fixture = fixtures.get(SMALL)
@@ -523,7 +567,12 @@ class Reports(Folder):
         self.assertEqual(quick["checks"], expected)
         bad = [c for c in whole["checks"] if c["id"] in self.CHECKS and c["status"] == "failed"]
         self.assertEqual(quick["verdict"], "unfit" if any(c["severity"] == "error" for c in bad) else "fit")
-        line = toolbox.run("battranslate", binary, "-o", self.path / "o", *arguments).stdout.splitlines()[-1]
+        done = toolbox.run("battranslate", binary, "-o", self.path / "o", *arguments)
+        line = done.stdout.splitlines()[-1]
+        warnings = re.findall(r"warning: (the profile looks .*)", done.stderr)
+        self.assertEqual(warnings, [line.partition(" (")[0]] if quick["verdict"] == "unfit" else [])
+        done = toolbox.run("battranslate", binary, "-q", "-o", self.path / "o", *arguments)
+        self.assertNotIn("looks", done.stderr)
         found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
         sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
         self.assertEqual(line, f"the profile looks {quick['verdict']}{sign if found else ''}{found} "

@@ -14,7 +14,7 @@
 #include "output_file.h"
 #include "profile/autofdo/discriminator.h"
 #include "profile/autofdo/forest.h"
-#include "profile/autofdo/function_name.h"
+#include "binary/functions/name_parts.h"
 #include "profile/autofdo/ranges.h"
 
 /* --- Discriminators ------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static void test_discriminators(void **state)
 
 static void expect_name(const char *name, const char *kept)
 {
-    assert_int_equal(function_name_length(name), strlen(kept));
+    assert_int_equal(profile_name_length(name), strlen(kept));
     assert_memory_equal(name, kept, strlen(kept));
 }
 

@@ -16,6 +16,7 @@
 #include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
+#include "binary/functions/name_parts.h"
 
 /* --- Files to open -------------------------------------------------------------------------- */
 
@@ -428,6 +429,64 @@ static void test_fragment_names(void **state)
     assert_false(bat_name_is_fragment_of("f.constprop.0.cold", "f"));
 }
 
+/* What each reading of suffixes finds in a name: the lengths of what it keeps, 0 if it is no such
+ * name. */
+static void test_name_parts(void **state)
+{
+    static const struct {
+        const char *name;
+        const char *fragment;     /* of, with nothing behind it */
+        const char *any_fragment; /* of, with anything behind it, as BOLT reads its input */
+        const char *patched;      /* where it began before BOLT moved it */
+        const char *profile;      /* without what LLVM appends after it matched a sample profile */
+        const char *unnumbered;   /* without the number and file of a local function */
+        bool is_of_part;
+    } cases[] = {
+        {"f", "", "", "", "f", "f", false},
+        {"f.cold", "f", "f", "", "f.cold", "f.cold", true},
+        {"f.cold.7", "f", "f", "", "f.cold.7", "f.cold.7", true},
+        {"f.warm", "f", "f", "", "f.warm", "f.warm", true},
+        {"f.warm.0", "f", "f", "", "f.warm.0", "f.warm.0", true},
+        {"f.colder", "", "f", "", "f.colder", "f.colder", false},
+        {"f.cold.x", "", "f", "", "f.cold.x", "f.cold.x", true},
+        {"f.cold.org.0", "", "f", "f.cold", "f.cold.org.0", "f.cold.org.0", true},
+        {"f.cold.llvm.12", "", "f", "", "f.cold", "f.cold.llvm.12", true},
+        {"f.llvm.12.cold", "f.llvm.12", "f.llvm.12", "", "f.llvm.12.cold", "f.llvm.12.cold", true},
+        {"f.cold.1.cold.2", "f.cold.1", "f.cold.1", "", "f.cold.1.cold.2", "f.cold.1.cold.2", true},
+        {"f.org.0", "", "", "f", "f.org.0", "f.org.0", false},
+        {"f.org", "", "", "", "f.org", "f.org", false},
+        {"f.organ.0", "", "", "", "f.organ.0", "f.organ.0", false},
+        {"f.llvm.123", "", "", "", "f", "f.llvm.123", false},
+        {"f.part.0", "", "", "", "f", "f.part.0", false},
+        {"f.part.0.cold", "f.part.0", "f.part.0", "", "f.part.0.cold", "f.part.0.cold", true},
+        {"f.isra.0", "", "", "", "f.isra.0", "f.isra.0", false},
+        {"f.constprop.0.isra.0", "", "", "", "f.constprop.0.isra.0", "f.constprop.0.isra.0", false},
+        {"f.lto_priv.0", "", "", "", "f.lto_priv.0", "f.lto_priv.0", false},
+        {"f.resume", "", "", "", "f.resume", "f.resume", true},
+        {"f/1", "", "", "", "f/1", "f", false},
+        {"f/a.c/1", "", "", "", "f/a.c/1", "f", false},
+        {"f.cold/2", "", "f", "", "f.cold/2", "f.cold", false},
+        {"f.cold.0/a.c/1", "", "f", "", "f.cold.0/a.c/1", "f.cold.0", true},
+        {"/1", "", "", "", "/1", "/1", false},
+        {".cold", "", "", "", ".cold", ".cold", true},
+        {".org.0", "", "", "", ".org.0", ".org.0", false},
+        {"_ZN1a1b17h0123456789abcdefE.llvm.5", "", "", "", "_ZN1a1b17h0123456789abcdefE",
+         "_ZN1a1b17h0123456789abcdefE.llvm.5", false},
+        {"", "", "", "", "", "", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *name = cases[i].name;
+        size_t length = strlen(name);
+        assert_int_equal(fragment_name_stem(name, length), strlen(cases[i].fragment));
+        assert_int_equal(fragment_name_any_stem(name), strlen(cases[i].any_fragment));
+        assert_int_equal(patched_name_stem(name, length), strlen(cases[i].patched));
+        assert_int_equal(profile_name_length(name), strlen(cases[i].profile));
+        assert_int_equal(unnumbered_name_length(name), strlen(cases[i].unnumbered));
+        assert_int_equal(name_is_of_part(name, length), cases[i].is_of_part);
+    }
+}
+
 /* --- Hot indices by symbols ----------------------------------------------------------------- */
 
 /*
@@ -617,6 +676,7 @@ int main(void)
         cmocka_unit_test(test_addresses_to_symbols_and_tables),
         cmocka_unit_test(test_input_of),
         cmocka_unit_test(test_fragment_names),
+        cmocka_unit_test(test_name_parts),
         cmocka_unit_test(test_symbols_choose_the_reading),
         cmocka_unit_test(test_shares_of_known_note),
         cmocka_unit_test(test_shares_add_up),

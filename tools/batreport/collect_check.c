@@ -80,6 +80,8 @@ enum tool_exit report_collect_check(struct report *report)
                                           .density_threshold = check_kinds[CHECK_DENSITY].limit};
     status = check_judge(&report->check, &subject);
     bat_records_free(all_records);
+    if (status == TOOL_FINE)
+        check_warn(&report->check, report->request->binary);
     return status == TOOL_FINE ? list_refusals(report) : status;
 }
 
@@ -93,5 +95,6 @@ enum tool_exit report_collect_verdict(struct report *report)
                                           .density_threshold = check_kinds[CHECK_DENSITY].limit};
     if (report->has_profile)
         check_judge_counters(&report->check, &report->request->check, &subject);
+    check_warn(&report->check, report->request->binary);
     return TOOL_FINE;
 }

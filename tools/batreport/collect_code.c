@@ -74,14 +74,14 @@ struct merge {
 };
 
 /*
- * True for the old code of a function that BOLT wrote anew: without a symbol, known from .eh_frame,
- * in a section that BOLT has renamed.
+ * True for the old code of a function that BOLT wrote anew, in a section that BOLT has renamed: it
+ * has no symbol of its own, or that of a jump that BOLT patched over its entry.
  */
 static bool is_old(const struct report *report, const struct report_piece *piece, uint32_t flags)
 {
     uint32_t section = report_section_at(&report->output, piece->address);
-    return flags & BAT_FUNCTION_FDE && section != BAT_NONE &&
-           report_is_old_section(&report->output.all[section]);
+    return flags & (BAT_FUNCTION_FDE | BAT_FUNCTION_SECTION | BAT_FUNCTION_PATCHED) &&
+           section != BAT_NONE && report_is_old_section(&report->output.all[section]);
 }
 
 static void add_piece(struct report *report, struct report_piece piece)
@@ -271,7 +271,8 @@ static enum tool_exit list_blocks(struct report *report)
     const struct bat_map *map = report->binary.map;
     report->blocks = malloc(((size_t)map->block_count + 1) * sizeof(*report->blocks));
     report->block_counts = calloc((size_t)map->block_count + 1, sizeof(*report->block_counts));
-    if (!report->blocks || !report->block_counts)
+    report->block_hints = calloc((size_t)map->block_count + 1, sizeof(*report->block_hints));
+    if (!report->blocks || !report->block_counts || !report->block_hints)
         return report_no_memory();
     for (uint32_t i = 0; i < report->piece_count; i++)
         if (report->pieces[i].table != BAT_NONE)

@@ -30,11 +30,15 @@ static void add_executed(struct report_piece *piece, uint64_t bytes, uint64_t co
 
 /*
  * Add to the changes of counts from block to block; sums are modulo 2^64. The last instruction of a
- * run counts as one byte in a piece without blocks.
+ * run counts as one byte in a piece without blocks. A run that begins inside of a block, behind a
+ * call, is not another time that the block ran; nor is a branch without a run if the profile has
+ * runs without branches, for one of these begins there. They only tell of a block of which nothing
+ * else does.
  */
 static void count_run(struct report *report, struct report_piece *piece,
                       const struct bat_trace *trace)
 {
+    bool is_alone = trace->to == BAT_TRACE_BRANCH_ONLY;
     uint64_t start = trace->from - piece->address;
     uint64_t end = start;
     if (trace->to != BAT_TRACE_BRANCH_ONLY && trace->to >= trace->from &&
@@ -46,6 +50,12 @@ static void count_run(struct report *report, struct report_piece *piece,
     }
     uint32_t first = piece->first_block + report_block_at(report, piece, start);
     uint32_t last = piece->first_block + report_block_at(report, piece, end);
+    bool is_sample = trace->branch == BAT_TRACE_FALLTHROUGH_ONLY && is_alone;
+    if (!is_sample &&
+        (report->blocks[first].output != start || (is_alone && report->has_runs_alone)))
+        report->block_hints[first++] += trace->count;
+    if (first > last)
+        return;
     report->block_counts[first] += trace->count;
     report->block_counts[last + 1] -= trace->count;
 }
@@ -61,9 +71,10 @@ static void sum_blocks(struct report *report)
             uint64_t start = report->blocks[block].output;
             uint64_t end = report_block_end(report, piece, j);
             count += report->block_counts[block];
-            report->block_counts[block] = start < end ? count : 0;
-            if (start < end && count != 0)
-                add_executed(piece, end - start, count);
+            uint64_t ran = count ? count : report->block_hints[block];
+            report->block_counts[block] = start < end ? ran : 0;
+            if (start < end && ran != 0)
+                add_executed(piece, end - start, ran);
         }
     }
 }
@@ -72,9 +83,13 @@ static void count_piece(struct report *report, uint32_t piece, const struct bat_
 {
     report->samples += trace->count;
     if (piece == BAT_NONE) {
-        bool is_inside = trace->from != BAT_ADDRESS_EXTERNAL &&
-                         report_section_at(&report->output, trace->from) != BAT_NONE;
-        *(is_inside ? &report->samples_nowhere : &report->samples_outside) += trace->count;
+        uint32_t section = trace->from == BAT_ADDRESS_EXTERNAL
+                               ? BAT_NONE
+                               : report_section_at(&report->output, trace->from);
+        *(section == BAT_NONE                                   ? &report->samples_outside
+          : report_is_old_section(&report->output.all[section]) ? &report->samples_old
+                                                                : &report->samples_nowhere) +=
+            trace->count;
         return;
     }
     struct report_piece *hit = &report->pieces[piece];
@@ -154,8 +169,10 @@ enum tool_exit report_collect_heat(struct report *report)
         return TOOL_FINE;
     struct bat_trace trace;
     size_t traces = 0;
-    while (bat_profile_trace(report->profile, traces, &trace))
+    while (bat_profile_trace(report->profile, traces, &trace)) {
+        report->has_runs_alone |= trace.branch == BAT_TRACE_FALLTHROUGH_ONLY;
         traces++;
+    }
     report->edges = malloc((traces + 1) * sizeof(*report->edges));
     if (!report->edges)
         return report_no_memory();

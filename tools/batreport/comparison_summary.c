@@ -28,12 +28,9 @@ static void write_bolt(const struct report *report, const char *const labels[2],
 static void write_verdict(const struct report *report, const char *label,
                           struct bat_text_writer *page)
 {
-    char *text = NULL;
-    size_t size;
-    FILE *file = open_memstream(&text, &size);
-    bool is_known = file && check_print_verdict(&report->check, file);
-    bool is_made = file && fclose(file) == 0;
-    if (is_made && is_known)
+    char *text;
+    bool is_made = check_verdict(&report->check, &text);
+    if (text)
         html_term(page, label, text);
     else if (!is_made && page->code == BAT_OK)
         page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
@@ -218,6 +215,8 @@ static void write_samples(const struct report *sides, struct bat_text_writer *pa
     for (unsigned kind = 0; kind < REPORT_KINDS; kind++)
         write_sampled(sides, page, labels[kind], sides[OLD].samples_of_kind[kind],
                       sides[NEW].samples_of_kind[kind]);
+    write_sampled(sides, page, "in old code, before BOLT moved it", sides[OLD].samples_old,
+                  sides[NEW].samples_old);
     write_sampled(sides, page, "in code of no function", sides[OLD].samples_nowhere,
                   sides[NEW].samples_nowhere);
     write_sampled(sides, page, "outside of the binary", sides[OLD].samples_outside,

@@ -34,6 +34,7 @@ enum bat_code report_write(struct report *report, struct bat_output *output,
 
 /* What can be read without scripts. */
 void report_write_summary(struct report *report, struct bat_text_writer *page);
+void report_write_banner(const struct report *report, struct bat_text_writer *page);
 void report_write_check(const struct report *report, struct bat_text_writer *page);
 void report_write_pages(const struct report *report, struct bat_text_writer *page);
 

@@ -152,6 +152,8 @@ struct report {
     uint32_t *pieces_of;               /* of each function: the main one first, then by address */
     struct report_block *blocks;
     uint64_t *block_counts;    /* how often each block ran; of removed ones 0 */
+    uint64_t *block_hints;     /* how often at least, by what does not begin where it does */
+    bool has_runs_alone;       /* the profile has runs apart from the branches to them */
     struct report_line *lines; /* one for each block, or NULL */
     struct bat_strings files;  /* that lines are in */
     uint32_t piece_count;
@@ -178,6 +180,7 @@ struct report {
     uint64_t samples; /* all */
     uint64_t samples_of_kind[REPORT_KINDS];
     uint64_t samples_outside;  /* of the binary */
+    uint64_t samples_old;      /* in code from before BOLT moved it, and in jumps to the new code */
     uint64_t samples_nowhere;  /* in the binary, in no function */
     struct report_edge *edges; /* by source piece and block, then target */
     size_t edge_count;

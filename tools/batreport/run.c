@@ -34,6 +34,7 @@ void report_free(struct report *report)
     bat_profile_free(report->input_profile);
     bat_profile_free(report->profile);
     free(report->block_counts);
+    free(report->block_hints);
     free(report->blocks);
     free(report->pieces_of);
     free(report->functions);

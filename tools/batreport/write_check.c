@@ -191,6 +191,19 @@ static bool write_refusals(const struct report *report, struct bat_text_writer *
     return true;
 }
 
+void report_write_banner(const struct report *report, struct bat_text_writer *page)
+{
+    char *text;
+    if (!check_verdict(&report->check, &text) && page->code == BAT_OK)
+        page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
+    if (text && !report->check.is_fit)
+        html_format(page,
+                    "<p class=\"banner\" role=\"note\">The profile is %s. The checks below say "
+                    "why.</p>\n",
+                    text);
+    free(text);
+}
+
 void report_write_check(const struct report *report, struct bat_text_writer *page)
 {
     write_checks(report, page);

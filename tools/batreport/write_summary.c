@@ -180,6 +180,7 @@ static void write_samples(const struct report *report, struct bat_text_writer *p
     write_figure(page, 1, "in cold fragments", report->samples_of_kind[REPORT_COLD], all);
     write_figure(page, 1, "in functions left in place", report->samples_of_kind[REPORT_LEFT], all);
     write_figure(page, 1, "in the PLT", report->samples_of_kind[REPORT_PLT], all);
+    write_figure(page, 1, "in old code, before BOLT moved it", report->samples_old, all);
     write_figure(page, 1, "in code of no function", report->samples_nowhere, all);
     write_figure(page, 1, "outside of the binary", report->samples_outside, all);
     write_figure(page, 0, "functions with samples", functions, 0);
@@ -232,6 +233,8 @@ static void write_next(const struct report *report, struct bat_text_writer *page
 void report_write_summary(struct report *report, struct bat_text_writer *page)
 {
     struct code_figures figures = count_code(report);
+    if (report->has_profile)
+        report_write_banner(report, page);
     write_origin(report, page);
     bat_text_string(page, "<div class=\"cards\">\n");
     write_functions(report, &figures, page);

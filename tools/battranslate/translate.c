@@ -532,6 +532,7 @@ static void print_check_line(struct work *work)
     FILE *file = report_file(work);
     if (work->arguments->quiet)
         return;
+    check_warn(&work->check, work->arguments->binary);
     if (!work->arguments->json_report) {
         check_print_line(&work->check, file);
         return;

@@ -123,9 +123,14 @@ enum tool_exit check_print_json(const struct check *check, FILE *file);
 void check_print_line(const struct check *check, FILE *file);
 void check_print_line_json(const struct check *check, FILE *file);
 
-/* Print only "fit" or "unfit", and by which checks. False, with nothing printed, if none was made.
+/*
+ * Only "fit" or "unfit", and by which checks, as a text that the caller frees; NULL if no check was
+ * made. False, with NULL, without memory.
  */
-bool check_print_verdict(const struct check *check, FILE *file);
+bool check_verdict(const struct check *check, char **text);
+
+/* Warn that a profile is unfit, if it is, and name the checks. */
+void check_warn(const struct check *check, const char *binary);
 
 /* Say in a few words why llvm-bolt will refuse the profile of a function of the records. */
 void check_stale_reason(const struct bat_records *records, const struct bat_stale_function *stale,

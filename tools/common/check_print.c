@@ -2,6 +2,7 @@
 /* Prints the results of --check: for people, and as JSON. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -193,10 +194,8 @@ static size_t count_made(const struct check *check)
     return made;
 }
 
-bool check_print_verdict(const struct check *check, FILE *file)
+static void print_verdict(const struct check *check, FILE *file)
 {
-    if (count_made(check) == 0)
-        return false;
     fputs(check->is_fit ? "fit" : "unfit", file);
     const char *before = check->is_fit ? ", with warnings: " : ": ";
     for (size_t i = 0; i < CHECK_COUNT; i++) {
@@ -207,7 +206,32 @@ bool check_print_verdict(const struct check *check, FILE *file)
                 check->results[i].value * (kind->is_share ? 100 : 1));
         before = ", ";
     }
-    return true;
+}
+
+bool check_verdict(const struct check *check, char **text)
+{
+    size_t size;
+    *text = NULL;
+    if (count_made(check) == 0)
+        return true;
+    FILE *file = open_memstream(text, &size);
+    if (file)
+        print_verdict(check, file);
+    bool is_made = file && fclose(file) == 0;
+    if (!is_made) {
+        free(*text);
+        *text = NULL;
+    }
+    return is_made;
+}
+
+void check_warn(const struct check *check, const char *binary)
+{
+    char *text;
+    if (count_made(check) == 0 || check->is_fit || !check_verdict(check, &text))
+        return;
+    tool_message(binary, "warning: the profile looks %s", text);
+    free(text);
 }
 
 void check_print_line(const struct check *check, FILE *file)
@@ -215,7 +239,7 @@ void check_print_line(const struct check *check, FILE *file)
     if (count_made(check) == 0)
         return;
     fputs("the profile looks ", file);
-    check_print_verdict(check, file);
+    print_verdict(check, file);
     fprintf(file, " (%zu of %u checks; --check makes all)\n", count_made(check),
             (unsigned)CHECK_COUNT);
 }
