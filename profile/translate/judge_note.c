@@ -27,6 +27,7 @@ struct note_judging {
     struct bat_sort_key *spare; /* as many */
     size_t known_count;
     bool has_known;
+    uint32_t *ways;   /* for each output block: see count_ways() */
     uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
     bool is_given_up;
     struct bat_error *error;
@@ -66,6 +67,35 @@ static void add_pair(struct note_judging *judging, const struct bat_three_way *p
     }
 }
 
+/* In ways: control falls into an empty block from one without a branch at its end. */
+#define WAYS_FALLS 0x80000000u
+
+/*
+ * An empty block E begins where another one, X, does: in the input it was only a jump to X. If the
+ * block before it in the input falls into it, and has no branch at its end, then E begins a block
+ * only because something branches there. If a single branch of the output goes to both, it is this
+ * one: it led to E, although the note translates its target to X, and llvm-bolt finds no way to X.
+ */
+static void count_ways(struct note_judging *judging)
+{
+    const struct bat_output_flow *flow = judging->flow;
+    for (uint32_t i = 0; i < flow->count; i++) {
+        const struct bat_output_block *block = &flow->all[i];
+        uint32_t next[2];
+        bat_output_flow_next(flow, i, next);
+        for (uint32_t j = 0; j < 2; j++) {
+            uint32_t begins =
+                next[j] == BAT_NONE ? BAT_NONE : bat_output_flow_through(flow, next[j]);
+            if (begins == BAT_NONE || flow->all[begins].begin_count != 2)
+                continue;
+            bool falls = j == 0 && block->last_size == 0 && block->owner != BAT_NONE &&
+                         block->owner + 1 == flow->begins[flow->all[begins].first_begin];
+            judging->ways[begins] =
+                falls ? judging->ways[begins] | WAYS_FALLS : judging->ways[begins] + 1;
+        }
+    }
+}
+
 /* Add the edge to the input block that begins where control enters an output block. */
 static void add_way(struct note_judging *judging, uint32_t from, uint32_t to, bool is_branch)
 {
@@ -74,7 +104,8 @@ static void add_way(struct note_judging *judging, uint32_t from, uint32_t to, bo
     if (begins == BAT_NONE || pair_of(judging, from))
         return;
     const struct bat_output_block *block = &flow->all[begins];
-    uint32_t first = is_branch || begins != to ? block->begin_count - 1 : 0;
+    bool is_last = (is_branch || begins != to) && judging->ways[begins] != (WAYS_FALLS | 1);
+    uint32_t first = is_last ? block->begin_count - 1 : 0;
     add_edge(judging, from, flow->begins[block->first_begin + first]);
 }
 
@@ -217,7 +248,7 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
     size_t entries = count_entries(judging->judged->records->map, hot_table(judging));
     size_t edges = 2 * (size_t)flow->count + 7 * (size_t)flow->pair_count + entries;
     size_t blocks = (size_t)flow->block_count + 1;
-    size_t cleared = 2 * blocks * sizeof(uint32_t);
+    size_t cleared = (2 * blocks + flow->count) * sizeof(uint32_t);
     size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) +
                   2 * entries * sizeof(struct bat_sort_key) + cleared +
                   flow->count * sizeof(uint32_t) + blocks;
@@ -235,7 +266,8 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
     judging->spare = judging->known + entries;
     judging->first_target = (uint32_t *)(judging->spare + entries);
     judging->starts = judging->first_target + blocks;
-    judging->targets = judging->starts + blocks;
+    judging->ways = judging->starts + blocks;
+    judging->targets = judging->ways + flow->count;
     judging->next_start = judging->targets + edges;
     judging->is_open = (uint8_t *)(judging->next_start + flow->count);
     memset(judging->first_target, 0, cleared);
@@ -248,6 +280,7 @@ static enum bat_code read_note(struct note_judging *judging, struct judge_scratc
     enum bat_code code = BAT_OK;
     if (!allocate(judging, scratch))
         return bat_fail(judging->error, BAT_ERR_MEMORY, "not enough memory for a function's edges");
+    count_ways(judging);
     for (uint32_t i = 0; i < judging->flow->count && code == BAT_OK; i++)
         code = add_edges(judging, i);
     for (uint32_t i = 0; i < judging->flow->pair_count; i++)

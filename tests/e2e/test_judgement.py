@@ -310,6 +310,38 @@ class SplitTables(Folder):
         self.assertEqual(found["stale_functions"], 0)
 
 
+# --- By the note alone ----------------------------------------------------------------------------
+
+
+class DroppedBlocks(Folder):
+    """A branch to a jump that BOLT drops is translated to that jump's target, where the input has no way from it."""
+
+    def test_dropped_jumps(self):
+        """By the note alone the same numbers as llvm-bolt's, and with the input nothing is refused."""
+        binary, profile, bolted = (self.path / name for name in ("jumps", "T.preagg", "bolted"))
+        for level in ("-O2", "-O1"):
+            fixtures.run(["gcc", level, "-no-pie", "-Wl,-q", fixtures.SOURCES / "double_jumps.c", "-o", binary],
+                         self.path)
+            qemu_trace.record(binary, [binary, "300"], profile, "T")
+            self.report(binary, profile)
+            fixtures.run(["llvm-bolt-22", binary, "-o", bolted, "-data", self.fdata, "--enable-bat",
+                          "-reorder-blocks=ext-tsp"], self.path)
+            qemu_trace.record(bolted, [bolted, "300"], profile, "T")
+            report = self.report(bolted, profile)
+            for path, suffix in ((self.fdata, ""), (self.yaml, "_yaml")):
+                found = said(report, suffix)
+                self.assertEqual(report["judged_by_note" + suffix], found["functions"])
+                if toolbox.SANITIZED:
+                    continue
+                wanted = self.ask_bolt(binary, path)
+                wanted["samples"] = wanted["samples"] or found["samples"]
+                self.assertEqual(found, wanted, (level, path))
+            if level == "-O2":
+                self.assertGreater(share(said(report)), 0.3)
+            report = self.report(bolted, profile, f"--original={binary}")
+            self.assertEqual((report["stale_functions"], report["stale_functions_yaml"]), (0, 0))
+
+
 # --- What else is reported ------------------------------------------------------------------------
 
 
