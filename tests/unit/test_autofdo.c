@@ -11,10 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "binary/functions/name_parts.h"
 #include "output_file.h"
 #include "profile/autofdo/discriminator.h"
 #include "profile/autofdo/forest.h"
-#include "binary/functions/name_parts.h"
 #include "profile/autofdo/ranges.h"
 
 /* --- Discriminators ------------------------------------------------------------------------- */
