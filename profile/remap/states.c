@@ -160,6 +160,8 @@ static bool pass_silent(const struct input_followed *function, struct input_stat
         return false;
     switch (instruction.kind) {
     case BAT_INSTRUCTION_NOP:
+        if (!shares_function(function, state->at, state->at + instruction.length))
+            return false;
         state->at += instruction.length;
         return true;
     case BAT_INSTRUCTION_RETURN:
