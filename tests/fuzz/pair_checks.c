@@ -75,7 +75,8 @@ static void check_moved(const struct bat_original *original, const struct bat_pr
         fuzz_expect(trace[2] >= BAT_TRACE_EXTERNAL_RETURN || trace[2] == BAT_ADDRESS_EXTERNAL ||
                         trace[1] <= trace[2],
                     "moved runs go forwards");
-        fuzz_expect(trace[3] != 0 && trace[4] <= trace[3], "moved traces have counts");
+        /* Where a count is divided, a part of its mispredictions can be without a part of it. */
+        fuzz_expect(trace[3] != 0 || trace[4] != 0, "moved traces have counts");
     }
 }
 
