@@ -287,10 +287,12 @@ static void guard_sections(const struct debug_image *image)
             elf_compress(section, 0, 0);
         else if (name[1] == 'z')
             elf_compress_gnu(section, 0, 0);
-        Elf_Data *data = elf_rawdata(section, NULL);
-        if (data && data->d_size)
-            data->d_buf =
-                (void *)bat_guarded(image->owner, data->d_buf, data->d_size, BEHIND_UNITS);
+        /* libdw takes the first of them, the readers of this folder the second. */
+        Elf_Data *const data[] = {elf_getdata(section, NULL), elf_rawdata(section, NULL)};
+        for (size_t i = 0; i < 2; i++)
+            if (data[i] && data[i]->d_size)
+                data[i]->d_buf = (void *)bat_guarded(image->owner, data[i]->d_buf, data[i]->d_size,
+                                                     BEHIND_UNITS);
     }
 }
 
