@@ -24,6 +24,8 @@
 /* Find the first unit of a section that does not end in it. False if there is none. */
 static bool find_too_long(const struct line_bytes *section, uint64_t *offset, uint64_t *length)
 {
+    if (section->size == 0)
+        return false;
     struct line_reader reader = {.at = section->bytes, .end = section->bytes + section->size};
     while (reader.end - reader.at >= 4) {
         *offset = (uint64_t)(reader.at - section->bytes);

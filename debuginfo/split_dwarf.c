@@ -221,9 +221,8 @@ static bool read_index(struct package_index *index, const struct line_bytes *sec
     index->columns = (size_t)line_read_fixed(&reader, 4);
     index->units = (size_t)line_read_fixed(&reader, 4);
     index->slots = (size_t)line_read_fixed(&reader, 4);
-    /* The slots are those of a hash table, so more than the units. */
-    if ((index->version != 2 && index->version != 5) || index->columns > 16 ||
-        index->units > index->slots)
+    /* Without columns, units take no bytes, and their number may be any. */
+    if ((index->version != 2 && index->version != 5) || index->columns > 16 || index->columns == 0)
         return false;
     index->ids = reader.at;
     line_read_skip(&reader, (uint64_t)index->slots * 8);

@@ -28,6 +28,7 @@ struct extents {
 
 struct shipping {
     const struct bat_elf *elf;
+    const char *text; /* the sections' names; extents of names begin at offsets in it */
     struct bat_output *output;
     struct bat_error *error;
     uint64_t written;
@@ -129,12 +130,9 @@ static bool is_moved(const struct shipping *shipping, const struct bat_section *
            section->index != shipping->elf->names_index && is_kept(shipping, section);
 }
 
-static uint32_t name_of(const struct bat_elf *elf, const struct bat_section *section)
+static uint32_t name_of(const struct shipping *shipping, const struct bat_section *section)
 {
-    const struct bat_section *names = &elf->sections[elf->names_index];
-    return *section->name
-               ? (uint32_t)((const uint8_t *)section->name - (elf->bytes + names->offset))
-               : 0;
+    return *section->name ? (uint32_t)(section->name - shipping->text) : 0;
 }
 
 static void collect_section(struct shipping *shipping, const struct bat_section *section)
@@ -153,15 +151,13 @@ static void collect_section(struct shipping *shipping, const struct bat_section 
     shipping->count = section->index + 1;
     if (*section->name)
         shipping->names.all[shipping->names.count++] =
-            (struct extent){.start = name_of(elf, section), .alignment = 1};
+            (struct extent){.start = name_of(shipping, section), .alignment = 1};
 }
 
 /* A name may be the end of another one, or that of many sections. */
 static void join_names(struct shipping *shipping)
 {
     struct extents *names = &shipping->names;
-    const struct bat_elf *elf = shipping->elf;
-    const char *text = (const char *)elf->bytes + elf->sections[elf->names_index].offset;
     size_t joined = 0;
     uint64_t end = 0;
     sort(names);
@@ -169,7 +165,7 @@ static void join_names(struct shipping *shipping)
         const uint64_t start = names->all[i].start;
         if (start < end)
             continue;
-        end = start + strlen(text + start) + 1;
+        end = start + strlen(shipping->text + start) + 1;
         names->all[joined++] = (struct extent){start, end, 1, 0};
     }
     names->count = joined;
@@ -220,7 +216,7 @@ static enum bat_code make_headers(struct shipping *shipping)
             continue;
         memcpy(header, table + (size_t)i * sizeof(*header), sizeof(*header));
         header->sh_name = i != 0 && *section->name
-                              ? (uint32_t)new_place(&shipping->names, name_of(elf, section))
+                              ? (uint32_t)new_place(&shipping->names, name_of(shipping, section))
                               : 0;
         if (i == 0)
             continue;
@@ -348,7 +344,10 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
     if (elf->section_count == 0 || elf->names_index == SHN_UNDEF)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected section headers with names, found a file without");
-    struct shipping shipping = {.elf = elf, .output = output, .error = error};
+    struct shipping shipping = {.elf = elf,
+                                .text = elf_strings(elf, &elf->sections[elf->names_index]).bytes,
+                                .output = output,
+                                .error = error};
     struct elf_note_place note = elf_find_note(elf);
     shipping.dropped_note = note.section ? note.section->index : BAT_NONE;
     enum bat_code code = collect(&shipping);

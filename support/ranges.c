@@ -151,5 +151,6 @@ size_t bat_ranges_find(const struct bat_ranges *ranges, uint32_t set, uint64_t l
     if (node->high > low && found++ < max)
         items[found - 1] = node->item;
     size_t left = found < max ? max - found : 0;
-    return found + bat_ranges_find(ranges, node->right, low, high, items + (max - left), left);
+    return found +
+           bat_ranges_find(ranges, node->right, low, high, left ? items + found : items, left);
 }

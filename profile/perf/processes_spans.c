@@ -276,14 +276,14 @@ static enum bat_code map_binary(struct replay *replay, const struct perf_event *
 static enum bat_code do_map(struct replay *replay, const struct perf_event *event)
 {
     const struct perf_owners *owners = &replay->owners;
-    const struct perf_owner *end = owners->list + owners->starts[event->other + 1];
-    for (const struct perf_owner *at = owners->list + owners->starts[event->other]; at < end; at++)
-        if (!at->is_other_build)
-            replay->own[at->binary] = (uint64_t)(event - replay->processes->events) + 1;
+    const uint32_t first = owners->starts[event->other];
+    const uint32_t end = owners->starts[event->other + 1];
+    for (uint32_t i = first; i < end; i++)
+        if (!owners->list[i].is_other_build)
+            replay->own[owners->list[i].binary] = (uint64_t)(event - replay->processes->events) + 1;
     enum bat_code code = cover_all(replay, event);
-    for (const struct perf_owner *at = owners->list + owners->starts[event->other];
-         at < end && code == BAT_OK; at++)
-        code = map_binary(replay, event, *at);
+    for (uint32_t i = first; i < end && code == BAT_OK; i++)
+        code = map_binary(replay, event, owners->list[i]);
     return code;
 }
 

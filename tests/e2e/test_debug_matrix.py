@@ -325,7 +325,9 @@ class CompilerProfiles(MatrixTest):
         done = toolbox.run("battranslate", program, "-p",
                            program.parent / "samples", "--format=autofdo", "-o", output)
         self.assertEqual(done.returncode, 0, done.stderr)
-        warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+        # These samples have no branch stacks, of which there is a warning, too.
+        warnings = [line for line in done.stderr.splitlines()
+                    if "warning" in line and not line.endswith("the profile looks unfit: branch-stacks 100.0%")]
         return output.read_text(encoding="ascii"), warnings
 
     def test_same_profile(self):

@@ -253,6 +253,7 @@ class ManySections(Changes):
 class Cost(Changes):
     """Memory does not grow with the binary."""
 
+    @unittest.skipIf(toolbox.SANITIZED, "sanitizers get copies of what is mapped")
     def test_memory(self):
         small = self.path("small")
         source = self.path("source.c")

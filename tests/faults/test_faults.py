@@ -313,9 +313,10 @@ class PowerOff:
 
 
 def named_calls(calls):
-    """The calls at which a temporary file can have a name: after the first linkat(), which gives it a
-    name, up to the last call that removes one."""
-    numbers = [i for i, call in enumerate(calls) if call[0] == "linkat"]
+    """The calls at which a temporary file can have a name: after the first call that gives it one, a linkat() or, in
+    stores, an openat() of a new file, up to the last call that removes one."""
+    numbers = [i for i, (call, _, text) in enumerate(calls)
+               if call == "linkat" or call == "openat" and "O_EXCL" in text and "O_TMPFILE" not in text]
     ends = [i for i, call in enumerate(calls) if call[0] in ("rename", "renameat2", "unlink")]
     if not numbers or not ends:
         return set()
