@@ -75,7 +75,9 @@ class Pages(unittest.TestCase):
                     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder,
                                           env=environment, stdout=subprocess.PIPE,
                                           stderr=subprocess.PIPE, check=False)
-                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    # The examples' data are few samples, some without branch stacks.
+                    self.assertRegex(done.stderr, rb"^(batreport: sqlite3\.bolt: warning: the profile looks unfit: .*\n)?$")
             if page.stem == "batinject":
                 self.check_injected(folder, fixture, older)
             if page.stem == "battranslate":
