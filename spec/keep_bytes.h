@@ -22,14 +22,17 @@
  */
 static inline void bat_keep_bytes(const void *bytes, size_t size)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t first = (uintptr_t)bytes & -page;
-    const uintptr_t end = ((uintptr_t)bytes + size + page - 1) & -page;
-    if (size == 0 || mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) != 0 ||
-        madvise((void *)first, end - first, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t before = (uintptr_t)bytes % page;
+    const size_t whole = (before + size + page - 1) / page * page;
+    if (size == 0)
+        return;
+    uint8_t *first = (uint8_t *)bytes - before;
+    if (mprotect(first, whole, PROT_READ | PROT_WRITE) != 0 ||
+        madvise(first, whole, MADV_POPULATE_WRITE) == 0 || errno != EINVAL)
         return;
     /* Linux before 5.14: a page is copied when it is written to. */
-    for (volatile uint8_t *at = (volatile uint8_t *)first; (uintptr_t)at < end; at += page)
+    for (volatile uint8_t *at = first; at < first + whole; at += page)
         *at = *at;
 }
 

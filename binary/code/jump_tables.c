@@ -54,7 +54,7 @@ static bool is_table(const struct code_sweep *sweep, const struct code_table *ta
 {
     uint64_t size;
     const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
-    uint64_t count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE);
+    uint64_t count = bytes ? size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE) : 0;
     uint64_t inside = 0;
     uint64_t special = 0;
     for (uint64_t i = 0; i<count && * steps> 0; i++, --*steps) {
