@@ -115,10 +115,9 @@ static struct table_walk walk_table(const struct code_sweep *sweep, const struct
         limit = others->all[next];
     if (size > limit - table->address)
         size = limit - table->address;
-    return (struct table_walk){.sweep = sweep,
-                               .table = table,
-                               .bytes = bytes,
-                               .count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE)};
+    const uint64_t entry_size = table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE;
+    return (struct table_walk){
+        .sweep = sweep, .table = table, .bytes = bytes, .count = bytes ? size / entry_size : 0};
 }
 
 /* The next target of the table in this part, as an offset; false at the table's end. */

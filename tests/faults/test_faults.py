@@ -681,7 +681,8 @@ class Faults(unittest.TestCase):
             for message, status in results:
                 if status != 0:
                     self.assertEqual(status, 1)
-                    self.assertRegex(message, b"was changed by another program|another program made or replaced it|is locked")
+                    self.assertRegex(
+                        message, b"was changed by another program|another program made or replaced it|is locked")
             self.assertIn(app.read_bytes(), expected)
             self.assertEqual(os.listdir(folder), ["app"])
 
