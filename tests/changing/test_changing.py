@@ -8,7 +8,7 @@ status 0, or with status 1 and a message; no sanitizer finds a fault; and the fi
 other program left them.
 
 With sanitizers each allocation is a system call, too (call_at_malloc.c). A sample of the calls is tested, all
-with BATKIT_ALL=1.
+with BATKIT_HOURS=1.
 """
 
 import collections
@@ -36,7 +36,7 @@ ENVIRONMENT = {**os.environ, **({"LD_PRELOAD": PRELOADED} if PRELOADED else {}),
                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0:verify_asan_link_order=0"}
 
 # How many calls of one change of one file are tested.
-MOST = 1 << 30 if os.environ.get("BATKIT_ALL") == "1" else 1
+MOST = 1 << 30 if os.environ.get("BATKIT_HOURS") == "1" else 1
 
 FAULT = re.compile(r"Sanitizer|runtime error|Assertion")
 

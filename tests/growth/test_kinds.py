@@ -2,7 +2,7 @@
 """Every kind of input that can grow: the work of a tool, and the memory that it has at one time, grow with
 the input. kinds.py has the table.
 
-Without BATKIT_ALL in the environment each kind has two sizes; with it, four, and
+Without BATKIT_HOURS in the environment each kind has two sizes; with it, four, and
 there are more kinds. `python3 test_kinds.py --print [NAME...]` prints what was measured for each kind, instead.
 """
 
@@ -25,7 +25,7 @@ MOST_MEMORY = 60
 MOST_WORK = 1 << 31
 MOST_MEMORY_OF_A_LIMIT = 32 << 20
 
-IS_FULL = bool(os.environ.get("BATKIT_ALL"))
+IS_FULL = bool(os.environ.get("BATKIT_HOURS"))
 FACTORS = (1, 2, 4, 8) if IS_FULL else (1, 4)
 
 
