@@ -58,7 +58,7 @@ void translation_touch(struct translation *translation, uint32_t function, uint6
     bool has_table = records->tables[function] != BAT_NONE;
     if (!has_table)
         records->counters.without_table += count;
-    if (translation->touched[function])
+    if (translation->touched[function] || translation->is_trial)
         return;
     translation->touched[function] = 1;
     records->counters.functions++;
@@ -84,6 +84,8 @@ enum bat_code translation_add(struct translation *translation, struct place from
     };
     translation->outcome |=
         mispredictions ? OUTCOME_RECORDED | OUTCOME_MISPREDICTED : OUTCOME_RECORDED;
+    if (translation->is_trial)
+        return BAT_OK;
     translation->records->counters.records.in += count;
     enum bat_code code = bat_counts_add_later(&translation->records->branches, &translation->batch,
                                               key, count, mispredictions);
@@ -146,7 +148,7 @@ enum bat_code translation_add_inside(struct translation *translation, uint32_t f
     struct bat_records *records = translation->records;
     enum bat_code code = translation_add(translation, (struct place){function, from},
                                          (struct place){function, to}, count, mispredictions);
-    if (code != BAT_OK || to != 0)
+    if (code != BAT_OK || to != 0 || translation->is_trial)
         return code;
     const uint64_t key[2] = {function, from};
     code = bat_counts_add(&records->starts_reached, key, count, 0);
@@ -175,6 +177,10 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
         translation_map(translation), records->tables[function], from, trace->to - start);
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;
+    if (walk.last - walk.entry > LONG_RUN)
+        return translation_add_long_run(translation, function, walk.table->entry_count,
+                                        walk.entry - walk.table->first_entry,
+                                        walk.last - walk.table->first_entry, trace->count);
     while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
         code = translation_add_inside(translation, parent, pair.from, pair.to, trace->count, 0);
     return code;
@@ -189,73 +195,6 @@ static unsigned trace_source(const struct bat_function_symbol *symbol, const str
         (trace->branch >= symbol->address && trace->branch - symbol->address < symbol->size);
     return (is_inside ? BAT_TRACE_INSIDE : BAT_TRACE_OUTSIDE) |
            (returned ? BAT_TRACE_RETURN : BAT_TRACE_INSIDE);
-}
-
-/* --- Long runs ---------------------------------------------------------------------------- */
-
-/*
- * Runs through more blocks are added up before they become records, so that many long runs do not
- * cost the product of their number and length.
- */
-#define LONG_RUN 64u
-
-/* Add the record of a fall-through behind a block. */
-static enum bat_code add_fallthrough(struct translation *translation, uint32_t function,
-                                     const struct bat_code_block *block, uint64_t count)
-{
-    return translation_add(translation, (struct place){function, block[0].last},
-                           (struct place){function, block[1].start}, count, 0);
-}
-
-/* Make records of the long runs that were added up. */
-static enum bat_code end_long_runs(struct translation *translation)
-{
-    struct long_runs *runs = &translation->long_runs;
-    const struct bat_code_blocks *blocks;
-    struct run_change sum = {0, 0};
-    if (runs->high == 0)
-        return BAT_OK;
-    enum bat_code code = bat_tableless_blocks(&translation->records->tableless, runs->function,
-                                              &blocks, translation->error);
-    for (uint32_t i = runs->low; i < runs->high && code == BAT_OK; i++) {
-        sum.count += runs->changes[i].count;
-        sum.runs += runs->changes[i].runs;
-        if (sum.runs != 0)
-            code = add_fallthrough(translation, runs->function, &blocks->all[i], sum.count);
-    }
-    memset(runs->changes + runs->low, 0, (runs->high - runs->low + 1) * sizeof(*runs->changes));
-    runs->high = 0;
-    return code;
-}
-
-static enum bat_code add_long_run(struct translation *translation, uint32_t function,
-                                  const struct bat_code_blocks *blocks,
-                                  const struct bat_code_fallthroughs *run, uint64_t count)
-{
-    struct long_runs *runs = &translation->long_runs;
-    enum bat_code code = runs->function == function ? BAT_OK : end_long_runs(translation);
-    if (code != BAT_OK)
-        return code;
-    if (runs->capacity < blocks->count) {
-        struct run_change *grown =
-            realloc(runs->changes, (size_t)blocks->count * sizeof(*runs->changes));
-        if (!grown)
-            return fail_add(translation->error, BAT_ERR_MEMORY);
-        memset(grown + runs->capacity, 0, (blocks->count - runs->capacity) * sizeof(*grown));
-        runs->changes = grown;
-        runs->capacity = blocks->count;
-    }
-    if (runs->high == 0 || run->first < runs->low)
-        runs->low = run->first;
-    if (run->end > runs->high)
-        runs->high = run->end;
-    runs->function = function;
-    translation->outcome |= OUTCOME_RECORDED;
-    runs->changes[run->first].count += count;
-    runs->changes[run->first].runs++;
-    runs->changes[run->end].count -= count;
-    runs->changes[run->end].runs--;
-    return BAT_OK;
 }
 
 /* Add fall-throughs in a function that BOLT has left in place, by its instructions. */
@@ -282,9 +221,10 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
         return BAT_OK;
     }
     if (found.end > found.first + LONG_RUN)
-        return add_long_run(translation, function, blocks, &found, trace->count);
+        return translation_add_long_run(translation, function, blocks->count, found.first,
+                                        found.end, trace->count);
     for (uint32_t i = found.first; i < found.end && code == BAT_OK; i++)
-        code = add_fallthrough(translation, function, &blocks->all[i], trace->count);
+        code = translation_add_fallthrough(translation, function, &blocks->all[i], trace->count);
     return code;
 }
 
@@ -442,8 +382,8 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
         code = translate_trace(translation, &trace);
     }
     if (code == BAT_OK)
-        code = end_long_runs(translation);
-    free(translation->long_runs.changes);
+        code = translation_end_long_runs(translation);
+    free(translation->long_runs.steps);
     translation->long_runs = (struct long_runs){0};
     if (code != BAT_OK)
         return code;

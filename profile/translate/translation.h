@@ -28,18 +28,31 @@ enum outcome {
     OUTCOME_MISPREDICTED = 32, /* besides: a record has its mispredictions */
 };
 
-/* How often the fall-through behind a block ran more, or less, than the one before it. */
-struct run_change {
-    uint64_t count;
-    uint64_t runs; /* the runs that these counts are of */
+/*
+ * Runs of more steps are added up before they become records, so that many long runs do not cost
+ * the product of their number and length. See long_runs.c.
+ */
+#define LONG_RUN 64u
+
+/*
+ * A step of runs through a function: from a block into the next one. The three numbers, of steps
+ * that were tried (functions with a table), are of the last step up to this one which is so, + 1.
+ */
+struct run_step {
+    uint64_t count; /* how often it ran more, or less, than the step before it */
+    uint64_t runs;  /* the runs that these counts are of */
+    uint32_t recorded;
+    uint32_t left_out;
+    uint32_t irregular; /* where it leads depends on the steps before */
 };
 
-/* The long runs through one function without a table: not yet records. */
+/* The long runs through one function: not yet records. */
 struct long_runs {
     uint32_t function;
-    uint32_t low; /* [low, high] of changes is not zero */
+    uint32_t low; /* the first step */
     uint32_t high;
-    struct run_change *changes; /* by block; NULL if there were no long runs yet */
+    uint32_t tried;         /* the end of the steps that were tried */
+    struct run_step *steps; /* zero but for [low, high] and those tried; NULL at first */
     uint32_t capacity;
 };
 
@@ -52,6 +65,7 @@ struct translation {
     struct bat_counts_batch batch; /* not yet in records->branches */
     unsigned outcome;           /* bits of enum outcome: of the branch or run that is translated */
     struct long_runs long_runs; /* the same as batch */
+    bool is_trial;              /* nothing is added: only the outcome is wanted */
     struct bat_counts *others;  /* more branches, which other threads have translated */
     unsigned other_count;
     bool has_names;      /* of the functions */
@@ -144,6 +158,22 @@ enum bat_code translation_add_inside(struct translation *translation, uint32_t f
                                      uint64_t from, uint64_t to, uint64_t count,
                                      uint64_t mispredictions);
 
+/* Add the record of a fall-through behind a block of a function without a table. */
+enum bat_code translation_add_fallthrough(struct translation *translation, uint32_t function,
+                                          const struct bat_code_block *block, uint64_t count);
+
+/* Add up a run through the steps [first, end) of a function, which has step_count. */
+enum bat_code translation_add_long_run(struct translation *translation, uint32_t function,
+                                       uint32_t step_count, uint32_t first, uint32_t end,
+                                       uint64_t count);
+
+/* The same, but for adding the run: make room, and add the runs of other functions. */
+enum bat_code translation_begin_long_run(struct translation *translation, uint32_t function,
+                                         uint32_t step_count, uint32_t first);
+
+/* Make records of the long runs that were added up. */
+enum bat_code translation_end_long_runs(struct translation *translation);
+
 /*
  * Add the records of a trace's branch, whose source is in a function with a table, as far as
  * llvm-bolt accepts them. from and to are its ends by the note alone.
@@ -154,5 +184,9 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
 /* Add the records of a fall-through from an address in a function with a table to trace->to. */
 enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
                                    uint64_t from, const struct trace *trace);
+
+/* Add the records of such a fall-through from the start of a block of the flow into the next. */
+enum bat_code translation_flow_step(struct translation *translation, uint32_t function,
+                                    uint32_t block, uint64_t count);
 
 #endif

@@ -20,6 +20,7 @@ def tool(*words):
 
 ONE = "--threads=1"
 TO_FDATA = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "-q", ONE)
+PARITY = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "-q", "--parity", ONE)
 TO_YAML = tool("battranslate", "{binary}", "-p", "{profile}", "--format=yaml", "-o", "{out}", "-q", ONE)
 CHECK = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "--check", ONE)
 PREAGG = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "-o", "{out}", "-q", ONE)
@@ -92,6 +93,11 @@ KINDS = [
     Kind("copies of a block", binaries.copies_of_a_block, ORIGINAL, 500),
     Kind("long runs", binaries.long_runs, ORIGINAL, 250),
     Kind("starts of runs", binaries.starts_of_runs, ORIGINAL, 500),
+    Kind("long runs by the note", binaries.long_runs, TO_FDATA, 500),
+    Kind("long runs by the note, parity", binaries.long_runs, PARITY, 500),
+    Kind("long runs of one block", binaries.long_runs_of_a_block, TO_FDATA, 500),
+    Kind("runs through blocks at one output offset", binaries.passed_blocks, TO_FDATA, 1000),
+    Kind("runs through blocks at one output offset, parity", binaries.passed_blocks, PARITY, 1000),
     # Recordings
     Kind("mappings", profiles.mappings, TO_FDATA, 1000),
     Kind("forks", profiles.forks, TO_FDATA, 2000),
@@ -147,6 +153,9 @@ MORE_KINDS = [
     Kind("blocks at one output offset", binaries.same_output_blocks, TO_FDATA, 2000),
     Kind("starts", binaries.starts, TO_FDATA, 1000),
     Kind("equal long runs", binaries.equal_long_runs, ORIGINAL, 500),
+    Kind("equal long runs by the note", binaries.equal_long_runs, TO_FDATA, 500),
+    Kind("starts of runs by the note", binaries.starts_of_runs, TO_FDATA, 500),
+    Kind("starts of runs by the note, parity", binaries.starts_of_runs, PARITY, 500),
     Kind("mapped files", profiles.mapped_files, TO_FDATA, 1000),
     Kind("equal mappings, compressed", profiles.equal_mappings, TO_FDATA, 50000),
     Kind("equal execs, compressed", profiles.equal_execs, TO_FDATA, 100000),

@@ -195,23 +195,29 @@ def branch_entries(folder, n):
     text(folder / "profile", "".join(f"F {TEXT + 2 + i:x} {TEXT + n + 4:x} 1\n" for i in range(n)))
 
 
+def at_one_offset(folder, n, first, entry, trace):
+    """Entries at one output offset, behind code that begins with `first`, and traces up to there."""
+    elf = MadeElf()
+    elf.code(".text", TEXT, first + NOP * 6 + RET)
+    elf.symbols([("f", TEXT, 9, 1)])
+    save(folder, elf, [Table(TEXT, [(0, 0, 2, 0)] + [entry(i) for i in range(n)])])
+    text(folder / "profile", "".join(trace(i) for i in range(n)))
+
+
 def same_output_offset(folder, n):
-    """Entries at one output offset, and traces that end there."""
-    elf = MadeElf()
-    elf.code(".text", TEXT, b"\xff\xe0" + NOP * 6 + RET)
-    elf.symbols([("f", TEXT, 9, 1)])
-    save(folder, elf, [Table(TEXT, [(0, 0, 2, 0)] + [(8, 8 + i) for i in range(n)])])
-    text(folder / "profile", "".join(
-        f"T {TEXT:x} {TEXT + 8:x} {f'X:{i:x}' if i else f'{TEXT + 8:x}'} 1\n" for i in range(n)))
+    """Branch entries, and traces that begin there."""
+    at_one_offset(folder, n, b"\xff\xe0", lambda i: (8, 8 + i), lambda i: (
+        f"T {TEXT:x} {TEXT + 8:x} {f'X:{i:x}' if i else f'{TEXT + 8:x}'} 1\n"))
 
 
-def same_output_blocks(folder, n):
-    """The same with blocks, and runs through them."""
-    elf = MadeElf()
-    elf.code(".text", TEXT, b"\xff\xe0" + NOP * 6 + RET)
-    elf.symbols([("f", TEXT, 9, 1)])
-    save(folder, elf, [Table(TEXT, [(0, 0, 2, 0)] + [(8, 8 + i, 2, i + 1) for i in range(n)])])
-    text(folder / "profile", "".join(f"T {i:x} {TEXT:x} {TEXT + 8:x} 1\n" for i in range(n)))
+def same_output_blocks(folder, n, first=b"\xff\xe0"):
+    """Blocks, and runs that end there."""
+    at_one_offset(folder, n, first, lambda i: (8, 8 + i, 2, i + 1), lambda i: f"T {i:x} {TEXT:x} {TEXT + 8:x} 1\n")
+
+
+def passed_blocks(folder, n):
+    """The same without a jump before them."""
+    same_output_blocks(folder, n, NOP * 2)
 
 
 def secondary_entries(folder, n):
@@ -440,22 +446,28 @@ def run_cache_stride(folder, n):
     text(folder / "profile", f"T 0 {base:x} {base + 6:x} 1\n")
 
 
-def long_runs(folder, n):
+def runs(folder, n, trace, entries=None):
     """Runs through as many conditional jumps as there are runs."""
     code = b"".join(b"\x0f\x84" + struct.pack("<i", 6 * n - 6 * i - 6) for i in range(n)) + RET
-    base = pair(folder, code, code, [(6 * i, 6 * i, 2, i) for i in range(n + 1)])
-    text(folder / "profile", "".join(f"T 0 {base:x} {base + 6 * (n - 1 - i):x} 1\n" for i in range(n)))
+    base = pair(folder, code, code, entries or [(6 * i, 6 * i, 2, i) for i in range(n + 1)])
+    text(folder / "profile", "".join("T {:x} {:x} {:x} 1\n".format(*trace(base, i)) for i in range(n)))
+
+
+def long_runs(folder, n):
+    """Runs that start at the beginning and end everywhere."""
+    runs(folder, n, lambda base, i: (0, base, base + 6 * (n - 1 - i)))
+
+
+def long_runs_of_a_block(folder, n):
+    """The same in code that is one block of the note."""
+    runs(folder, n, lambda base, i: (0, base, base + 6 * (n - 1 - i)), [(0, 0, 2, 0)])
 
 
 def equal_long_runs(folder, n):
     """The same run, with as many branches before it."""
-    code = b"".join(b"\x0f\x84" + struct.pack("<i", 6 * n - 6 * i - 6) for i in range(n)) + RET
-    base = pair(folder, code, code, [(6 * i, 6 * i, 2, i) for i in range(n + 1)])
-    text(folder / "profile", "".join(f"T {i:x} {base:x} {base + 6 * n:x} 1\n" for i in range(n)))
+    runs(folder, n, lambda base, i: (i, base, base + 6 * n))
 
 
 def starts_of_runs(folder, n):
     """Runs that start everywhere and end at the end."""
-    code = b"".join(b"\x0f\x84" + struct.pack("<i", 6 * n - 6 * i - 6) for i in range(n)) + RET
-    base = pair(folder, code, code, [(6 * i, 6 * i, 2, i) for i in range(n + 1)])
-    text(folder / "profile", "".join(f"T 0 {base + 6 * i:x} {base + 6 * n:x} 1\n" for i in range(n)))
+    runs(folder, n, lambda base, i: (0, base + 6 * i, base + 6 * n))
