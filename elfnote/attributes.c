@@ -175,7 +175,11 @@ enum bat_code replacement_take_attributes(struct replacement *replacement, struc
     bool has_group = false;
     bool has_access_list = false;
     mode_t mode = carry_owner(replacement, &model, &now, &has_group);
-    enum bat_code code = carry_attributes(replacement, &has_access_list, error);
+    enum bat_code code = BAT_OK;
+    if (replacement->is_stored)
+        mode = S_IRUSR | S_IWUSR | (mode & (S_IRGRP | S_IROTH));
+    else
+        code = carry_attributes(replacement, &has_access_list, error);
     if (code != BAT_OK)
         return code;
     /* With an access control list, the mode's group bits are its mask, not the group's access. */

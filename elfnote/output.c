@@ -57,7 +57,7 @@ static bool is_in_place(const struct bat_output *output)
            source->st_ino == existing->st_ino;
 }
 
-enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
+enum bat_code output_begin_file(const char *path, const struct bat_elf *source, bool is_stored,
                                 struct bat_output **output, struct bat_error *error)
 {
     *output = NULL;
@@ -65,8 +65,8 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
     if (!made)
         return BAT_ERR_MEMORY;
     made->source = source;
-    enum bat_code code =
-        replacement_begin(&made->replacement, made->path, source ? source->file : -1, error);
+    enum bat_code code = replacement_begin(&made->replacement, made->path,
+                                           source ? source->file : -1, is_stored, error);
     /* A link may lead to another file now. */
     if (code == BAT_OK && source && strcmp(path, source->path) == 0 && !is_in_place(made))
         code = replacement_fail_changed(&made->replacement, error);
@@ -80,7 +80,7 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
 enum bat_code bat_output_begin_file(const char *path, struct bat_output **output,
                                     struct bat_error *error)
 {
-    return output_begin_file(path, NULL, output, error);
+    return output_begin_file(path, NULL, false, output, error);
 }
 
 static enum bat_code open_special(struct bat_output *output, struct bat_error *error)
@@ -102,7 +102,7 @@ enum bat_code bat_output_begin(const char *path, struct bat_output **output,
 {
     *output = NULL;
     if (!is_standard(path) && !is_special(path))
-        return output_begin_file(path, NULL, output, error);
+        return output_begin_file(path, NULL, false, output, error);
     struct bat_output *made = new_output(path, error);
     if (!made)
         return BAT_ERR_MEMORY;
@@ -421,7 +421,7 @@ enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
                              struct bat_error *error)
 {
     struct bat_output *output;
-    enum bat_code code = output_begin_file(path, NULL, &output, error);
+    enum bat_code code = output_begin_file(path, NULL, false, &output, error);
     if (code != BAT_OK)
         return code;
     code = bat_output_write(output, bytes, size, error);

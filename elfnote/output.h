@@ -19,8 +19,11 @@ struct bat_output {
     const struct bat_elf *source; /* the file that it is a changed copy of, or NULL */
 };
 
-/* bat_output_begin_file(), with the attributes of source if it is not NULL. */
-enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
+/*
+ * bat_output_begin_file(), with the attributes of source if it is not NULL; with is_stored as
+ * bat_elf_begin_stored().
+ */
+enum bat_code output_begin_file(const char *path, const struct bat_elf *source, bool is_stored,
                                 struct bat_output **output, struct bat_error *error);
 
 /*

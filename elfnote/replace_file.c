@@ -81,8 +81,9 @@ static enum bat_code see_existing(struct replacement *replacement, struct bat_er
         return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
                         replacement->path,
                         S_ISDIR(status->st_mode) ? "a directory" : "a pipe or a device");
-    if (faccessat(AT_FDCWD, replacement_existing_path(replacement, open_path), W_OK, AT_EACCESS) !=
-        0)
+    if (!replacement->is_stored &&
+        faccessat(AT_FDCWD, replacement_existing_path(replacement, open_path), W_OK, AT_EACCESS) !=
+            0)
         return replacement_fail(replacement, error);
     replacement->exists = true;
     replacement->has_model = true;
@@ -210,10 +211,14 @@ static enum bat_code open_new(struct replacement *replacement, struct bat_error 
 }
 
 enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
-                                struct bat_error *error)
+                                bool is_stored, struct bat_error *error)
 {
-    *replacement = (struct replacement){
-        .path = path, .file = -1, .model = model, .has_model = model >= 0, .existing_file = -1};
+    *replacement = (struct replacement){.path = path,
+                                        .file = -1,
+                                        .model = model,
+                                        .has_model = model >= 0,
+                                        .is_stored = is_stored,
+                                        .existing_file = -1};
     enum bat_code code = resolve(replacement, error);
     if (code == BAT_OK)
         code = open_new(replacement, error);
@@ -470,15 +475,24 @@ enum bat_code replacement_close(struct replacement *replacement, struct bat_erro
     return close(file) == 0 ? BAT_OK : replacement_fail(replacement, error);
 }
 
+int bat_write_folder_of(const char *path)
+{
+    char *copy = strdup(path);
+    int folder = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(copy);
+    if (folder < 0)
+        return errno == EACCES ? 0 : -1;
+    int result = write_to_disk(folder);
+    int reason = errno;
+    close(folder);
+    errno = reason;
+    return result;
+}
+
 enum bat_code replacement_write_folder(struct replacement *replacement, struct bat_error *error)
 {
-    /* A folder that the caller may not read stays unwritten for now. */
-    int folder = open(replacement->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_written = folder < 0 ? errno == EACCES : write_to_disk(folder) == 0;
-    enum bat_code code = is_written ? BAT_OK : replacement_fail(replacement, error);
-    if (folder >= 0)
-        close(folder);
-    return code;
+    return bat_write_folder_of(replacement->target) == 0 ? BAT_OK
+                                                         : replacement_fail(replacement, error);
 }
 
 /* Give the existing file its path again. False if that fails. */

@@ -24,17 +24,19 @@ struct replacement {
     struct stat existing; /* its status at the beginning */
     struct stat made;     /* status of the new file, from replacement_prepare() on */
     bool has_model;       /* the new file gets the attributes of a model */
+    bool is_stored;       /* it gets only the right to read it, as an entry of a store */
     int model;            /* the model, open; -1: the model is target */
 };
 
 /*
  * Begin a new file at path, which must stay valid until replacement_discard(). The new file gets
  * the attributes of model, an open file that must stay open until then; with -1 those of the file
- * that it replaces, if any. After success, and only then, the caller must call
- * replacement_discard().
+ * that it replaces, if any. With is_stored, those may read the new file who may read the model, and
+ * nobody else, and the file that it replaces need not be writable. After success, and only then,
+ * the caller must call replacement_discard().
  */
 enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
-                                struct bat_error *error);
+                                bool is_stored, struct bat_error *error);
 
 /* Write size bytes at offset. */
 enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
@@ -66,6 +68,12 @@ enum bat_code replacement_place(struct replacement *replacement, struct bat_erro
 /* Last steps: close the new file; write the names in its folder to the disk. */
 enum bat_code replacement_close(struct replacement *replacement, struct bat_error *error);
 enum bat_code replacement_write_folder(struct replacement *replacement, struct bat_error *error);
+
+/*
+ * Write the names in the folder of path to the disk. 0, or -1 with errno. A folder that the caller
+ * may not read stays unwritten for now.
+ */
+int bat_write_folder_of(const char *path);
 
 /*
  * After a failure in any of the steps: restore what was there before. If that fails, the existing

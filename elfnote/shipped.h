@@ -17,6 +17,13 @@
 enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
                                     struct bat_error *error);
 
+/*
+ * Begin the entry of a store for elf: those may read it who may read elf, and nobody else, whatever
+ * the umask and a replaced entry's permissions are.
+ */
+enum bat_code bat_elf_begin_stored(const struct bat_elf *elf, const char *path,
+                                   struct bat_output **output, struct bat_error *error);
+
 /* Name an open file by another path than the one that it was opened with. */
 enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_error *error);
 

@@ -449,7 +449,7 @@ static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
 enum bat_code bat_elf_begin_output(const struct bat_elf *elf, const char *path,
                                    struct bat_output **output, struct bat_error *error)
 {
-    return output_begin_file(path, elf, output, error);
+    return output_begin_file(path, elf, false, output, error);
 }
 
 enum bat_code bat_elf_put_note(const struct bat_elf *elf, const void *section, size_t size,

@@ -365,6 +365,12 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
     return code;
 }
 
+enum bat_code bat_elf_begin_stored(const struct bat_elf *elf, const char *path,
+                                   struct bat_output **output, struct bat_error *error)
+{
+    return output_begin_file(path, elf, true, output, error);
+}
+
 enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_error *error)
 {
     char *copy = strdup(path);

@@ -422,13 +422,13 @@ class Writers(StoreTest):
         log = self.folder / "log"
         # The leak sanitizer does not work under strace.
         environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
-        subprocess.run(["strace", "-y", "-o", log, "-e", "trace=fsync,link,rename,renameat2",
+        subprocess.run(["strace", "-y", "-o", log, "-e", "trace=fsync,linkat,rename,renameat2",
                         toolbox.BIN / "batinject", "-q", self.app, f"--store={self.store}"], check=True, env=environment)
         calls = log.read_text(encoding="utf-8").splitlines()
         entry = self.entry()
-        linked = next(i for i, call in enumerate(calls) if call.startswith("link(") and f'{entry}")' in call)
+        linked = next(i for i, call in enumerate(calls) if call.startswith("linkat(") and f'"{entry}"' in call)
         placed = next(i for i, call in enumerate(calls) if "rename" in call and f'{self.app}"' in call)
-        self.assertTrue(any("fsync" in call and f"{entry}." in call for call in calls[:linked]))
+        self.assertTrue(any("fsync" in call and f"<{entry.parent}/#" in call for call in calls[:linked]))
         for folder in (entry.parent, entry.parent.parent, self.store, self.folder):
             self.assertTrue(any("fsync" in call and f"<{folder}>" in call for call in calls[linked:placed]),
                             (folder, calls))

@@ -76,7 +76,7 @@ REPEATED = {"read", "pread64", "write", "pwrite64", "copy_file_range"}
 # The calls at which a tool is killed, at each occurrence.
 FATAL = sorted(set(ERRORS) - {"mmap", "clone", "clone3", "getrandom", "fcntl"})
 
-TEMPORARY = re.compile(r"(.*/)?\.bat-[0-9a-f]{16}|store/.*\.zst\.[0-9a-f]{16}")
+TEMPORARY = re.compile(r"(.*/)?\.bat-[0-9a-f]{16}")
 
 # The calls that make an output what it is, and the errors of a disk that is full, or broken, of a quota, and of a
 # signal. A library does the short writes: strace would not write at all.
@@ -266,6 +266,7 @@ class PowerOff:
     NAMED = re.compile(r'openat\(AT_FDCWD[^,]*, "([^"]+)", [^ ]*O_CREAT.* = (\d+)<')
     WRITING = re.compile(r"(?:write|pwrite64|ftruncate|fallocate|fchmod|fchown|fsetxattr)\((\d+)<")
     COPYING = re.compile(r"copy_file_range\(\d+<[^>]*>, [^,]*, (\d+)<")
+    MAKING = re.compile(r'mkdir(?:at)?\((?:AT_FDCWD[^,]*, )?"([^"]+)".* = 0')
     WRITTEN = re.compile(r"(?:fsync|fdatasync)\((\d+)<([^>]*)>.*\) += 0")
 
     def __init__(self, folder, outputs):
@@ -290,6 +291,8 @@ class PowerOff:
         elif match := self.WRITTEN.search(line):
             self.dirty[match[1]] = False
             self.folders.discard(match[2])
+        elif match := self.MAKING.search(line):
+            self.folders.add(os.path.dirname(self.path(match[1])))
         elif match := self.PLACING.search(line):
             self.place(*match.groups())
 
@@ -313,8 +316,8 @@ class PowerOff:
 
 
 def named_calls(calls):
-    """The calls at which a temporary file can have a name: after the first call that gives it one, a linkat() or, in
-    stores, an openat() of a new file, up to the last call that removes one."""
+    """The calls at which a temporary file can have a name: after the first call that gives it one, a linkat() or,
+    without O_TMPFILE, an openat() of a new file, up to the last call that removes one."""
     numbers = [i for i, (call, _, text) in enumerate(calls)
                if call == "linkat" or call == "openat" and "O_EXCL" in text and "O_TMPFILE" not in text]
     ends = [i for i, call in enumerate(calls) if call[0] in ("rename", "renameat2", "unlink")]
@@ -359,9 +362,11 @@ def mapped_scenarios(folder, program):
             ("all-stored", {"app": shipped}, addresses(fixture.bolted), [f"--store={store}"])):
         recording = folder / f"{name}.data"
         recording.write_bytes(record(files["app"], folder / f"run-{name}" / "app", places))
+        made_folder = "new" if name == "all-stored" else "."
         scenarios.append(Scenario(name, "battranslate",
-                                  ["--all", "-p", "profile", "--output-dir=.", "--threads=2", "-q", *options],
-                                  {**files, "profile": recording}, ["app.fdata"]))
+                                  ["--all", "-p", "profile", f"--output-dir={made_folder}", "--threads=2", "-q",
+                                   *options],
+                                  {**files, "profile": recording}, [os.path.normpath(f"{made_folder}/app.fdata")]))
     return scenarios
 
 

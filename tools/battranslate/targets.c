@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elfnote/replace_file.h"
 #include "mapped.h"
 #include "translate_report.h"
 
@@ -230,7 +231,12 @@ static enum tool_exit make_folder(struct targets *targets, const char *folder)
         return TOOL_BAD;
     }
     targets->made_folder = strdup(folder);
-    return targets->made_folder ? TOOL_FINE : no_memory();
+    if (!targets->made_folder)
+        return no_memory();
+    if (bat_write_folder_of(folder) == 0)
+        return TOOL_FINE;
+    tool_message(folder, "cannot make the folder: %s", strerror(errno));
+    return TOOL_BAD;
 }
 
 /* --- All targets ---------------------------------------------------------------------------- */

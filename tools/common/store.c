@@ -8,13 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
-#include "elfnote/high_descriptor.h"
 #include "elfnote/regular_file.h"
+#include "elfnote/replace_file.h"
+#include "elfnote/shipped.h"
 #include "elfnote/zeros.h"
 #include "support/temporary.h"
 
@@ -485,67 +485,34 @@ static bool make_folders(const char *folder, char *path)
     return true;
 }
 
-/*
- * Let those read an entry who may read the file, and nobody else, whatever the umask. If it cannot
- * get the file's group, its group may no more than everybody.
- */
-static bool let_read(int entry, const char *source)
-{
-    struct stat from;
-    struct stat to;
-    if (stat(source, &from) != 0 || fstat(entry, &to) != 0)
-        return false;
-    mode_t mode = S_IRUSR | S_IWUSR | (from.st_mode & (S_IRGRP | S_IROTH));
-    if (to.st_gid != from.st_gid && fchown(entry, (uid_t)-1, from.st_gid) != 0)
-        mode &= ~(S_IRGRP & ~((mode & S_IROTH) << 3));
-    if (to.st_uid != from.st_uid && fchown(entry, from.st_uid, (gid_t)-1) != 0 && errno != EPERM &&
-        errno != EINVAL)
-        return false;
-    return fchmod(entry, mode) == 0;
-}
-
-static bool write_all(int file, const char *bytes, size_t size)
-{
-    while (size != 0) {
-        ssize_t done = write(file, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return true;
-}
-
 /* Write the bytes as one frame with a checksum. */
-static bool pack(const uint8_t *bytes, uint64_t size, int file, const char *path)
+static enum bat_code pack(const uint8_t *bytes, uint64_t size, struct bat_output *output,
+                          uint64_t *packed_size, struct bat_error *error)
 {
     ZSTD_CStream *stream = ZSTD_createCStream();
     const size_t out_size = ZSTD_CStreamOutSize();
     char *out = malloc(out_size);
-    bool is_fine = stream && out;
-    if (!is_fine)
-        tool_message(NULL, "not enough memory");
-    if (is_fine) {
+    enum bat_code code = BAT_OK;
+    *packed_size = 0;
+    if (!stream || !out)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    if (code == BAT_OK) {
         ZSTD_CCtx_setParameter(stream, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(stream, ZSTD_c_checksumFlag, 1);
         ZSTD_CCtx_setPledgedSrcSize(stream, size);
     }
     ZSTD_inBuffer input = {.src = bytes, .size = (size_t)size};
-    for (size_t left = 1; is_fine && left != 0;) {
-        ZSTD_outBuffer output = {.dst = out, .size = out_size};
-        left = ZSTD_compressStream2(stream, &output, &input, ZSTD_e_end);
-        if (ZSTD_isError(left)) {
-            tool_message(path, "zstd: %s", ZSTD_getErrorName(left));
-            is_fine = false;
-        } else if (!write_all(file, out, output.pos)) {
-            is_fine = report_errno(path, "cannot be written");
-        }
+    for (size_t left = 1; code == BAT_OK && left != 0;) {
+        ZSTD_outBuffer part = {.dst = out, .size = out_size};
+        left = ZSTD_compressStream2(stream, &part, &input, ZSTD_e_end);
+        code = ZSTD_isError(left)
+                   ? bat_fail(error, BAT_ERR_UNSUPPORTED, "zstd: %s", ZSTD_getErrorName(left))
+                   : bat_output_write(output, out, part.pos, error);
+        *packed_size += part.pos;
     }
     ZSTD_freeCStream(stream);
     free(out);
-    return is_fine;
+    return code;
 }
 
 /* True if the store has these very bytes. */
@@ -582,109 +549,59 @@ static enum store_result compare_entry(const char *folder, const struct bat_elf 
 }
 
 /*
- * Give the finished file its name. link() fails if the name is there already, so of several
- * processes with one entry the first wins, and the others compare theirs with it.
- */
-static enum store_result put_in_place(const char *folder, const struct bat_elf *elf,
-                                      const char *temporary, const char *path, bool force)
-{
-    if (force ? rename(temporary, path) == 0 : link(temporary, path) == 0)
-        return STORE_PUT;
-    if (!force && errno == EEXIST) {
-        return compare_entry(folder, elf, path);
-    }
-    report_errno(path, "cannot be written");
-    return STORE_FAILED;
-}
-
-/* A new file beside path, whose name no other process has. */
-static int open_temporary(const char *path, char **temporary)
-{
-    uint64_t random = 0;
-    if (getrandom(&random, sizeof(random), 0) != sizeof(random) ||
-        asprintf(temporary, "%s.%016" PRIx64, path, random) < 0) {
-        *temporary = NULL;
-        return -1;
-    }
-    return bat_high_descriptor(open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-}
-
-/* False, with a message, if the disk fails. File systems that cannot do this for folders need not.
- */
-static bool sync_folder(const char *path)
-{
-    int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool is_fine = file < 0 || fsync(file) == 0 || errno == EINVAL || errno == EBADF;
-    if (!is_fine)
-        report_errno(path, "cannot be written");
-    if (file >= 0)
-        close(file);
-    return is_fine;
-}
-
-/*
  * Make an entry last, and the folders above it, which this process or another one has just made:
- * the shipped file must not be all that is left after a loss of power.
+ * the shipped file must not be all that is left after a loss of power. Cuts path.
  */
-static bool sync_folders(const char *folder, const char *entry)
+static bool sync_folders(const char *folder, char *path)
 {
-    char *path = strdup(entry);
-    char *parent = NULL;
-    bool is_fine = path && asprintf(&parent, "%s/..", folder) >= 0;
-    if (!is_fine)
-        tool_message(NULL, "not enough memory");
-    while (is_fine && strlen(path) > strlen(folder)) {
+    for (;;) {
+        if (bat_write_folder_of(path) != 0)
+            return report_errno(path, "cannot be written");
+        if (strlen(path) <= strlen(folder))
+            return true;
         *strrchr(path, '/') = '\0';
-        is_fine = sync_folder(path);
     }
-    is_fine = is_fine && sync_folder(parent);
-    free(parent);
-    free(path);
-    return is_fine;
 }
 
 /* No reader would take an entry beyond the limit. */
-static bool is_packed_within_limit(const struct bat_elf *elf, int file, uint64_t size)
+static enum bat_code check_limit(uint64_t size, uint64_t packed_size, struct bat_error *error)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return report_errno(bat_elf_path(elf), "cannot be packed");
-    if (size <= unpacked_limit((uint64_t)status.st_size))
-        return true;
-    tool_message(bat_elf_path(elf),
-                 "expected a file that zstd packs to at least 1/%u of its %" PRIu64
-                 " bytes, found %" PRIu64 ": readers of a store refuse what unpacks to more",
-                 RATIO_MAX, size, (uint64_t)status.st_size);
-    return false;
+    if (size <= unpacked_limit(packed_size))
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                    "expected a file that zstd packs to at least 1/%u of its %" PRIu64
+                    " bytes, found %" PRIu64 ": readers of a store refuse what unpacks to more",
+                    RATIO_MAX, size, packed_size);
 }
 
 static enum store_result write_entry(const char *folder, const struct bat_elf *elf,
                                      const char *path, bool force)
 {
-    char *temporary;
-    int file = open_temporary(path, &temporary);
-    if (file < 0) {
-        report_errno(path, "cannot be written");
-        free(temporary);
-        return STORE_FAILED;
-    }
     uint64_t size;
+    uint64_t packed_size;
+    size_t id_size;
     const uint8_t *bytes = bat_elf_bytes(elf, &size);
-    bool is_fine = pack(bytes, size, file, path) && is_packed_within_limit(elf, file, size);
-    if (is_fine && (!let_read(file, bat_elf_path(elf)) || fsync(file) != 0))
-        is_fine = report_errno(path, "cannot be written");
-    if (close(file) != 0 && is_fine)
-        is_fine = report_errno(path, "cannot be written");
+    const uint8_t *id = bat_elf_build_id(elf, &id_size);
     struct bat_error error;
-    if (is_fine && bat_elf_check_unchanged(elf, &error) != BAT_OK) {
-        tool_report(bat_elf_path(elf), &error);
-        is_fine = false;
+    struct bat_output *output;
+    enum bat_code code = bat_elf_begin_stored(elf, path, &output, &error);
+    if (code == BAT_OK) {
+        code = pack(bytes, size, output, &packed_size, &error);
+        if (code == BAT_OK)
+            code = check_limit(size, packed_size, &error);
+        if (code == BAT_OK)
+            code = bat_outputs_commit(&output, 1, &error);
+        else
+            bat_output_abandon(output);
+        /* Of several processes with one entry the first wins, and the others compare theirs. */
+        if (code == BAT_ERR_IO && store_has(folder, id, id_size) &&
+            (!force || is_same(folder, elf)))
+            return compare_entry(folder, elf, path);
     }
-    enum store_result result =
-        is_fine ? put_in_place(folder, elf, temporary, path, force) : STORE_FAILED;
-    unlink(temporary);
-    free(temporary);
-    return result;
+    if (code == BAT_OK)
+        return STORE_PUT;
+    tool_report(bat_elf_path(elf), &error);
+    return STORE_FAILED;
 }
 
 enum store_result store_put(const char *folder, const struct bat_elf *elf, bool force)
