@@ -4,6 +4,8 @@
  * sample of the binary, by time, that has 32 entries shows such a processor; from this sample on,
  * the two newest entries of every sample are left out, as perf2bolt does it.
  */
+#include <stdlib.h>
+
 #include "sample.h"
 #include "session.h"
 #include "spec/binary_search.h"
@@ -93,6 +95,21 @@ static struct perf_chunk *next_chunk(struct perf_session *session)
     return best;
 }
 
+/* Set the doublings. */
+static enum bat_code sort_doublings(struct perf_session *session, struct bat_error *error)
+{
+    session->doublings = calloc((size_t)session->binary_count + 1, sizeof(*session->doublings));
+    if (!session->doublings)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        if (session->doubling_since[i].time != UINT64_MAX)
+            session->doublings[session->doubling_count++] =
+                (struct perf_change){.binary = i, .since = session->doubling_since[i]};
+    qsort(session->doublings, session->doubling_count, sizeof(*session->doublings),
+          perf_compare_changes);
+    return BAT_OK;
+}
+
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error)
 {
     for (uint32_t i = 0; i < session->binary_count; i++)
@@ -101,9 +118,11 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
         return BAT_OK;
     struct perf_chunk *chunk = next_chunk(session);
     /* Compressed records cannot be read without those before them. */
-    if (chunk && session->is_compressed)
-        return search(session, session->data_start, session->data_end, error);
     enum bat_code code = BAT_OK;
+    if (chunk && session->is_compressed) {
+        code = search(session, session->data_start, session->data_end, error);
+        chunk = NULL;
+    }
     for (; chunk && code == BAT_OK; chunk = next_chunk(session)) {
         uint32_t next = (uint32_t)(chunk - session->chunks) + 1;
         code =
@@ -112,5 +131,5 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
                    error);
         chunk->has_full_stack = false;
     }
-    return code;
+    return code == BAT_OK ? sort_doublings(session, error) : code;
 }

@@ -108,6 +108,7 @@ static void free_session(struct perf_session *session)
     perf_processes_free(&session->processes);
     free(session->binaries);
     free(session->doubling_since);
+    free(session->doublings);
     free(session);
 }
 

@@ -51,6 +51,16 @@ struct perf_span {
     struct perf_window windows[PERF_WINDOWS_MAX];
 };
 
+/* From a moment on, something is different for a binary: in a process, or for all of them. */
+struct perf_change {
+    uint32_t process;
+    uint32_t binary;
+    struct perf_moment since;
+};
+
+/* Compare changes by process, then by time, for qsort(). */
+int perf_compare_changes(const void *left, const void *right);
+
 /* What was found of a binary. */
 struct perf_found {
     uint32_t processes;   /* that have it */
@@ -81,8 +91,9 @@ struct perf_processes {
     /* After perf_processes_finish() */
     struct perf_span *spans; /* by process, then by binary, then by time */
     size_t span_count;
-    struct bat_counts table;  /* process: index of its first span, number of its spans */
-    struct perf_found *found; /* of each binary */
+    struct perf_change *changes; /* a span begins: by process, in the same places, then by time */
+    struct bat_counts table;     /* process: index of its first span, number of its spans */
+    struct perf_found *found;    /* of each binary */
 };
 
 /* binaries must outlive processes. */
@@ -143,6 +154,13 @@ uint32_t perf_processes_count(const struct perf_processes *processes, uint32_t b
 /* The spans of a process, *count of them; NULL if it has no binary at any time. */
 const struct perf_span *perf_processes_spans(const struct perf_processes *processes,
                                              uint32_t process, size_t *count);
+
+/* When they begin, by time: as many. */
+static inline const struct perf_change *
+perf_processes_changes(const struct perf_processes *processes, const struct perf_span *spans)
+{
+    return spans ? processes->changes + (spans - processes->spans) : NULL;
+}
 
 /* A stretch of time. */
 struct perf_period {

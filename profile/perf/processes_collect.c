@@ -26,6 +26,7 @@ void perf_processes_free(struct perf_processes *processes)
     free(processes->listings);
     free(processes->events);
     free(processes->spans);
+    free(processes->changes);
     free(processes->found);
     perf_processes_init(processes, NULL, 0);
 }

@@ -359,6 +359,15 @@ static int compare_spans(const void *left_pointer, const void *right_pointer)
     return compare_moments(left->since, right->since);
 }
 
+int perf_compare_changes(const void *left_pointer, const void *right_pointer)
+{
+    const struct perf_change *left = left_pointer;
+    const struct perf_change *right = right_pointer;
+    if (left->process != right->process)
+        return left->process < right->process ? -1 : 1;
+    return compare_moments(left->since, right->since);
+}
+
 static enum bat_code replay_events(struct replay *replay)
 {
     struct perf_processes *processes = replay->processes;
@@ -400,7 +409,14 @@ static enum bat_code make_table(struct perf_processes *processes, bool has_time)
         if (!has_time)
             processes->spans[i].since = (struct perf_moment){0, 0};
     }
-    enum bat_code code = BAT_OK;
+    processes->changes = malloc((count + 1) * sizeof(*processes->changes));
+    enum bat_code code = processes->changes ? BAT_OK : BAT_ERR_MEMORY;
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        const struct perf_span *span = &processes->spans[i];
+        processes->changes[i] = (struct perf_change){span->process, span->binary, span->since};
+    }
+    if (count != 0 && code == BAT_OK)
+        qsort(processes->changes, count, sizeof(*processes->changes), perf_compare_changes);
     for (size_t first = 0, end; first < count && code == BAT_OK; first = end) {
         const uint64_t key = processes->spans[first].process;
         for (end = first + 1; end < count && processes->spans[end].process == key;)

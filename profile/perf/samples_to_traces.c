@@ -46,18 +46,24 @@ static enum bat_code add_event(const struct stretch *stretch, struct perf_view *
     perf_attribute_name(attribute, name, sizeof(name));
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
+        struct perf_member *member = &view->members[i];
         uint32_t ignored;
-        code = bat_strings_add(&stretch->profiles[view->members[i].binary]->events, name,
-                               strlen(name), &ignored);
+        if (!member->span || (number < 64 && (member->events >> number & 1)))
+            continue;
+        member->events |= number < 64 ? (uint64_t)1 << number : 0;
+        code = bat_strings_add(&stretch->profiles[member->binary]->events, name, strlen(name),
+                               &ignored);
     }
     return code;
 }
 
 /* The sample lies in that member. */
-static inline void mark(const struct stretch *stretch, struct perf_member *member)
+static inline void mark(const struct stretch *stretch, struct perf_view *view,
+                        struct perf_member *member)
 {
     member->inside += member->last_sample != stretch->samples;
     member->last_sample = stretch->samples;
+    view->last_sample = stretch->samples;
 }
 
 /* An address as the member's binary has it. */
@@ -106,7 +112,7 @@ static enum bat_code add_special(const struct stretch *stretch, struct perf_view
                                  trace->has_end ? member_address(stretch, member, trace->to.address)
                                                 : BAT_TRACE_BRANCH_ONLY};
         if (is_inside(key[0]) || is_inside(key[1]))
-            mark(stretch, member);
+            mark(stretch, view, member);
         code = add_trace(stretch, member, trace, key);
     }
     return code;
@@ -125,7 +131,7 @@ static inline enum bat_code add_to(const struct stretch *stretch, struct perf_vi
                                                             : BAT_ADDRESS_EXTERNAL,
                              trace->from.member == number ? trace->from.own : BAT_ADDRESS_EXTERNAL,
                              trace->has_end ? end : BAT_TRACE_BRANCH_ONLY};
-    mark(stretch, member);
+    mark(stretch, view, member);
     return add_trace(stretch, member, trace, key);
 }
 
@@ -205,11 +211,11 @@ static enum bat_code add_stack(const struct stretch *stretch, const struct perf_
 }
 
 /* Add a basic sample as a member has it. */
-static enum bat_code add_address(const struct stretch *stretch, struct perf_member *member,
-                                 uint64_t address)
+static enum bat_code add_address(const struct stretch *stretch, struct perf_view *view,
+                                 struct perf_member *member, uint64_t address)
 {
     if (is_inside(address))
-        mark(stretch, member);
+        mark(stretch, view, member);
     member->added[PERF_BASIC].count++;
     return bat_counts_add(&stretch->profiles[member->binary]->samples, &address, 1, 0);
 }
@@ -230,11 +236,12 @@ static enum bat_code add_basic_sample(const struct stretch *stretch,
     if (!place.is_special)
         return place.member == BAT_NONE
                    ? BAT_OK
-                   : add_address(stretch, &view->members[place.member], place.own);
+                   : add_address(stretch, view, &view->members[place.member], place.own);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++)
-        code = add_address(stretch, &view->members[i],
-                           member_address(stretch, &view->members[i], sample->ip));
+        if (view->members[i].span)
+            code = add_address(stretch, view, &view->members[i],
+                               member_address(stretch, &view->members[i], sample->ip));
     return code;
 }
 
@@ -245,25 +252,18 @@ static enum bat_code add_memory_load(const struct stretch *stretch,
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
         struct perf_member *member = &view->members[i];
+        if (!member->span)
+            continue;
         uint64_t key[2] = {member_address(stretch, member, sample->ip),
                            member_address(stretch, member, sample->address)};
         if (!is_inside(key[0]))
             continue;
-        mark(stretch, member);
+        mark(stretch, view, member);
         if (key[1] == BAT_ADDRESS_EXTERNAL)
             key[1] = sample->address;
         code = bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);
     }
     return code;
-}
-
-/* Samples that lie in none of the members. */
-static bool lies_outside(const struct stretch *stretch, const struct perf_view *view)
-{
-    for (uint32_t i = 0; i < view->member_count; i++)
-        if (view->members[i].last_sample == stretch->samples)
-            return false;
-    return true;
 }
 
 static enum bat_code add_sample(struct stretch *stretch, const struct perf_record *record)
@@ -279,7 +279,7 @@ static enum bat_code add_sample(struct stretch *stretch, const struct perf_recor
     if (sample.has_process && !perf_record_is_guest(record))
         view = perf_views_get(stretch->views, session, sample.process, moment, stretch->profiles,
                               &stretch->shares, &code);
-    if (code == BAT_OK && (!view || view->member_count == 0)) {
+    if (code == BAT_OK && (!view || view->present_count == 0)) {
         stretch->shares.none++;
         return BAT_OK;
     }
@@ -295,7 +295,7 @@ static enum bat_code add_sample(struct stretch *stretch, const struct perf_recor
         code = add_memory_load(stretch, &sample, view);
     if (code != BAT_OK)
         return fail_add(code, record, &stretch->error);
-    stretch->shares.none += lies_outside(stretch, view);
+    stretch->shares.none += view->last_sample != stretch->samples; /* in none of the members */
     return BAT_OK;
 }
 

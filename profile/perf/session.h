@@ -55,6 +55,9 @@ struct perf_session {
      * out. A moment after all others if they are always used.
      */
     struct perf_moment *doubling_since;
+    struct perf_change
+        *doublings; /* the same by time; of process 0, without those that have none */
+    uint32_t doubling_count;
 
     /* Set by the collection */
     struct perf_shares *shares; /* or NULL */

@@ -18,14 +18,17 @@ struct perf_tally {
 /* What a binary sees of a trace: an end that is not known, or one. And basic samples. */
 enum perf_tallied { PERF_WITHOUT_END, PERF_WITH_END, PERF_BASIC, PERF_TALLIES };
 
-/* A binary that the process has. */
+/* A binary that the process has at some time. */
 struct perf_member {
-    const struct perf_span *span;
+    const struct perf_span *spans; /* all of them */
+    size_t span_count;
+    const struct perf_span *span; /* now; NULL if the process does not have it */
     uint32_t binary;
-    uint32_t group;
+    uint32_t group;                        /* PERF_GROUPS without a span */
     uint64_t last_sample;                  /* the last one that lies in the binary */
     uint64_t inside;                       /* samples that do */
-    struct perf_tally added[PERF_TALLIES]; /* what was added to its profile, of group.all */
+    uint64_t events;                       /* whose names it has: bits, for the first 64 */
+    struct perf_tally added[PERF_TALLIES]; /* what was, or shall not be, added of group.all */
 };
 
 /*
@@ -44,6 +47,13 @@ struct perf_group {
 
 #define PERF_GROUPS 4u
 
+/* Changes by time, and how many of them have happened. */
+struct perf_cursor {
+    const struct perf_change *changes;
+    size_t count;
+    size_t next;
+};
+
 /* Addresses of the process that are a member's. */
 struct perf_range {
     uint64_t low;
@@ -56,18 +66,22 @@ struct perf_view {
     bool is_used;
     uint64_t last_use; /* when it was last asked for */
     uint32_t process;
-    struct perf_period period; /* that it is valid for */
-    struct perf_member *members;
+    struct perf_period period;     /* that it is valid for */
+    struct perf_cursor cursors[3]; /* of the process, of the kernel, of session.doublings */
+    struct perf_member *members;   /* the process's by binary, then the kernel's by binary */
+    uint32_t own_count;            /* the process's */
+    uint32_t present_count;        /* those with a span */
     uint32_t member_count;
     uint32_t member_capacity;
     struct perf_range *ranges; /* by address */
     uint32_t range_count;
     uint32_t range_capacity;
     uint32_t last_range; /* where an address was found last */
-    bool overlaps;       /* some ranges have common addresses */
+    uint32_t overlaps;   /* how many ranges have addresses of the next one */
     /* Outside addresses below this one are not known to some member: see perf_own_address(). */
     uint64_t unknown_below;
-    uint64_t events; /* the events whose names the members have: bits, for the first 64 */
+    uint64_t events;      /* the events whose names all members have, as in the members */
+    uint64_t last_sample; /* the last one that lies in a member */
     struct perf_group groups[PERF_GROUPS];
 };
 
