@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ELF notes of the file: the BAT note, the build-id, BOLT's note about its run. */
 #include "elf_file.h"
+#include "text_budget.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -85,22 +86,8 @@ static bool is_plain_note(const struct bat_section *section)
     return section->type == SHT_NOTE && (section->flags & SHF_COMPRESSED) == 0;
 }
 
-/*
- * Bytes that may still be read of sections or segments that hold notes. In a sound file they do not
- * overlap, so together they have at most the file's size. The limit keeps overlapping ones from
- * being read many times.
- */
-struct note_budget {
-    uint64_t left;
-};
-
-static bool spend(struct note_budget *budget, uint64_t size)
-{
-    if (size > budget->left)
-        return false;
-    budget->left -= size;
-    return true;
-}
+/* Notes are read up to a budget: in a sound file, sections or segments of them do not overlap, so
+ * together they have at most the file's size. */
 
 /* --- Build-id ----------------------------------------------------------------------------- */
 
@@ -118,19 +105,20 @@ const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size)
 {
     const uint8_t *id = NULL;
     *size = 0;
-    struct note_budget in_sections = {elf->size};
+    struct bat_budget in_sections = {elf->size};
     for (size_t i = 0; i < elf->section_count; i++) {
         struct note_walk walk = walk_section(elf, &elf->sections[i]);
-        if (is_plain_note(&elf->sections[i]) && spend(&in_sections, elf->sections[i].size) &&
+        if (is_plain_note(&elf->sections[i]) &&
+            bat_budget_spend(&in_sections, elf->sections[i].size) &&
             walk_to_build_id(&walk, &id, size))
             return id;
     }
-    struct note_budget in_segments = {elf->size};
+    struct bat_budget in_segments = {elf->size};
     for (size_t i = 0; i < elf->segment_count; i++) {
         const GElf_Phdr *segment = &elf->segments[i];
         if (segment->p_type != PT_NOTE || segment->p_offset > elf->size ||
             segment->p_filesz > elf->size - segment->p_offset ||
-            !spend(&in_segments, segment->p_filesz))
+            !bat_budget_spend(&in_segments, segment->p_filesz))
             continue;
         struct note_walk walk = start_walk(
             bat_guarded(elf->mapping.start, elf->bytes + segment->p_offset, segment->p_filesz, 0),
@@ -190,9 +178,9 @@ struct elf_note_place elf_find_note(const struct bat_elf *elf)
     const struct bat_section *section = bat_elf_section(elf, BAT_SECTION_NAME);
     if (section)
         return (struct elf_note_place){section, 0, section->size};
-    struct note_budget budget = {elf->size};
+    struct bat_budget budget = {elf->size};
     for (size_t i = 0; i < elf->section_count; i++) {
-        if (is_plain_note(&elf->sections[i]) && spend(&budget, elf->sections[i].size) &&
+        if (is_plain_note(&elf->sections[i]) && bat_budget_spend(&budget, elf->sections[i].size) &&
             find_in_section(elf, &elf->sections[i], &place))
             break;
     }

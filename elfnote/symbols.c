@@ -7,13 +7,7 @@
 #include <string.h>
 
 #include "spec/array.h"
-
-/*
- * Names in a damaged table can overlap, so that together they are far longer than the file. So at
- * most this many bytes of names are read for each byte of symbols and strings; two or three are
- * enough for tables of compilers and linkers.
- */
-#define TEXT_FACTOR 32u
+#include "text_budget.h"
 
 /* A symbol table that is being read. */
 struct symbol_reader {
@@ -23,8 +17,8 @@ struct symbol_reader {
     Elf_Data *indices; /* section indices that do not fit in a symbol; NULL if there are none */
     struct elf_strings names;
     size_t count;
-    uint64_t text_left; /* bytes of names that may still be read */
-    const char *file;   /* name of the last FILE symbol, or NULL */
+    struct bat_budget names_left;
+    const char *file; /* name of the last FILE symbol, or NULL */
 };
 
 static const struct bat_section *find_by_type(const struct bat_elf *elf, uint32_t type)
@@ -141,12 +135,11 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
         return BAT_OK;
 
     uint64_t length = strlen(name);
-    if (length >= reader->text_left || length > UINT32_MAX)
-        return bat_fail(error, BAT_ERR_ELF,
-                        "%s: names overlap: together they are more than %u times as long as the "
-                        "table and its strings",
-                        table_name(reader->section), TEXT_FACTOR);
-    reader->text_left -= length + 1;
+    enum bat_code code = bat_budget_spend_names(&reader->names_left, length + 1, error);
+    if (code != BAT_OK)
+        return code;
+    if (length > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
     uint8_t binding = GELF_ST_BIND(raw.st_info);
     *symbol = (struct bat_symbol){
         .address = raw.st_value,
@@ -174,7 +167,7 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
     table->symbols = bat_array_new(reader->count, sizeof(*table->symbols));
     if (!table->symbols)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", reader->count);
-    reader->text_left = TEXT_FACTOR * (reader->section->size + reader->names.size);
+    reader->names_left = bat_budget_of_names(reader->elf);
     for (size_t i = 0; i < reader->count; i++) {
         bool kept = false;
         code = read_symbol(reader, i, &table->symbols[table->count], &kept, error);

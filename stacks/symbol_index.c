@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "binary/functions/plt.h"
+#include "elfnote/text_budget.h"
 #include "spec/binary_search.h"
 #include "spec/large_memory.h"
 #include "support/key_sort.h"
@@ -70,19 +71,6 @@ static void keep_best(struct symbol_index *index, const struct unsorted *unsorte
 
 static const char plt_suffix[] = "@plt";
 
-/*
- * Names in a damaged table can overlap or be shared by many entries, so that they are far longer
- * together than the file. No more bytes of names are read than this many times the file's size.
- */
-#define TEXT_FACTOR 8u
-
-static uint64_t text_limit(const struct bat_elf *elf)
-{
-    uint64_t size;
-    bat_elf_bytes(elf, &size);
-    return TEXT_FACTOR * size;
-}
-
 /* How many entries, from the first, have names of at most limit bytes together; *size is theirs. */
 static size_t count_plt_names(const struct bat_plt_entry *entries, size_t count, uint64_t limit,
                               size_t *size)
@@ -118,7 +106,8 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     if (code != BAT_OK || entry_count == 0)
         return code;
     size_t size;
-    size_t named = count_plt_names(entries, entry_count, text_limit(index->elf), &size);
+    size_t named =
+        count_plt_names(entries, entry_count, bat_budget_of_names(index->elf).left, &size);
     index->plt = calloc(entry_count, sizeof(*index->plt));
     index->plt_names = malloc(size + 1);
     if (!index->plt || !index->plt_names) {
@@ -326,18 +315,11 @@ static bool make_names(struct symbol_index *index)
     index->by_name = calloc(count ? count : 1, sizeof(*index->by_name));
     if (!index->by_name)
         return false;
-    uint64_t text_left = text_limit(elf);
     for (size_t i = 0; i < count; i++) {
         if (!is_function(elf, &symbols[i]))
             continue;
-        size_t length = symbols[i].name_length;
-        if (length + 1 > text_left) {
-            index->name_count = 0;
-            break;
-        }
-        text_left -= length + 1;
         index->by_name[index->name_count++] =
-            (struct named_symbol){symbols[i].name, length, &symbols[i]};
+            (struct named_symbol){symbols[i].name, symbols[i].name_length, &symbols[i]};
     }
     qsort(index->by_name, index->name_count, sizeof(*index->by_name), by_name);
     return true;
@@ -374,7 +356,9 @@ static size_t without_parameters(const char *name, size_t length)
 
 static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
 {
-    uint64_t text_left = text_limit(index->elf) / TEXT_FACTOR * PLAIN_FACTOR;
+    struct bat_budget left;
+    bat_elf_bytes(index->elf, &left.left);
+    left.left *= PLAIN_FACTOR;
     index->by_plain = calloc(index->name_count ? index->name_count : 1, sizeof(*index->by_plain));
     if (!index->by_plain)
         return false;
@@ -385,11 +369,10 @@ static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
         const size_t length = strlen(plain);
         index->by_plain[index->plain_count++] = (struct named_symbol){
             plain, without_parameters(plain, length), index->by_name[i].symbol};
-        if (length >= text_left) {
+        if (!bat_budget_spend(&left, length + 1)) {
             free_plain_names(index);
             break;
         }
-        text_left -= length + 1;
     }
     qsort(index->by_plain, index->plain_count, sizeof(*index->by_plain), by_name);
     return true;

@@ -10,17 +10,12 @@
 #include <xxhash.h>
 
 #include "binary/functions/name_parts.h"
+#include "elfnote/text_budget.h"
 #include "markers.h"
 #include "spec/binary_search.h"
 #include "support/hash_seed.h"
 
 #define NAMES_MIN 16u
-
-/*
- * Names in a damaged table can overlap, so that all together are far longer than the file. Reading
- * stops with an error when the names have more bytes than this many times the file's size.
- */
-#define TEXT_FACTOR 8u
 
 /* A function name that has fragments. */
 struct parent {
@@ -89,18 +84,13 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
                               struct bat_error *error)
 {
     uint64_t count = 0;
-    uint64_t text_left;
-    bat_elf_bytes(table->elf, &text_left);
-    text_left *= TEXT_FACTOR;
+    struct bat_budget names = bat_budget_of_names(table->elf);
     for (uint32_t i = 1; i < table->count; i++) {
         Elf64_Sym symbol = symbol_table_at(table, i);
-        uint64_t size = strlen(symbol_table_name(table, &symbol)) + 1;
-        if (size > text_left)
-            return bat_fail(error, BAT_ERR_ELF,
-                            "expected symbols whose names have less than %u times the file's "
-                            "size, found more: names overlap",
-                            TEXT_FACTOR);
-        text_left -= size;
+        enum bat_code code =
+            bat_budget_spend_names(&names, strlen(symbol_table_name(table, &symbol)) + 1, error);
+        if (code != BAT_OK)
+            return code;
         count += is_fragment(table, &symbol);
     }
     if (count >= UINT32_MAX / 4)

@@ -106,7 +106,7 @@ static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_e
     uint32_t start = draft_symbols_from(symbols, entry->target);
     *first = BAT_NONE;
     for (uint32_t i = start; i < symbols->count && symbols->all[i].address == entry->target; i++) {
-        enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+        enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
         if (code)
             return code;
         if (symbols->all[i].binding == STB_LOCAL ||

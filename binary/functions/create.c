@@ -139,9 +139,9 @@ static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat
 static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
                                     unsigned threads, struct bat_error *error)
 {
-    draft->symbols.text_left = draft_text_limit(draft->elf);
+    draft->symbols.names = bat_budget_of_names(draft->elf);
     if (symbols != draft->elf)
-        draft->symbols.text_left += draft_text_limit(symbols);
+        draft->symbols.names.left += bat_budget_of_names(symbols).left;
     enum bat_code code = read_symbols_and_fdes(draft, symbols, threads, error);
     if (!code)
         code = loaded_sections_read(&draft->sections, draft->elf, true, error);

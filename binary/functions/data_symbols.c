@@ -115,7 +115,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
     *data = calloc(1, sizeof(**data));
     if (!*data)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the data's symbols");
-    (*data)->symbols.text_left = draft_text_limit(elf);
+    (*data)->symbols.names = bat_budget_of_names(elf);
     enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
     if (code == BAT_OK)
         code = make_objects(*data, error);

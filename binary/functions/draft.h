@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include "elfnote/text_budget.h"
 #include "functions.h"
 #include "loaded_sections.h"
 #include "support/key_sort.h"
@@ -43,23 +44,13 @@ struct draft_symbols {
     uint32_t count;
     const struct bat_section *sections; /* of the file */
     const char *strings;                /* of the symbol table */
-    uint64_t seed;      /* of all hashes; the author of a hostile file cannot know it */
-    uint64_t text_left; /* bytes of names that may still be read or written */
+    uint64_t seed;           /* of all hashes; the author of a hostile file cannot know it */
+    struct bat_budget names; /* that may still be read or written */
 };
 
 /*
- * Names in a damaged table can overlap, so that together they are far longer than the file. So at
- * most this many bytes of names are read and written for each byte of symbol tables and strings;
- * two or three are enough for files of compilers and linkers.
- */
-#define DRAFT_TEXT_FACTOR 32u
-
-/* That limit for a file, in bytes. It is at most DRAFT_TEXT_FACTOR times the file's size. */
-uint64_t draft_text_limit(const struct bat_elf *elf);
-
-/*
- * Read the symbols of elf that perf2bolt uses, and sort them; names are taken from text_left. The
- * caller frees symbols->all with free(), also after a failure.
+ * Read the symbols of elf that perf2bolt uses, and sort them; names are taken from symbols->names.
+ * The caller frees symbols->all with free(), also after a failure.
  */
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
                                  struct bat_error *error);
@@ -77,10 +68,6 @@ void draft_symbols_number_nameless(struct draft_symbols *symbols);
 
 /* The first symbol at or above address; symbols->count if there is none. */
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address);
-
-/* Take bytes from symbols->text_left; fails with BAT_ERR_ELF if too few are left. */
-enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
-                                  struct bat_error *error);
 
 /* The name of the FILE symbol before a local function symbol; NULL for others. */
 static inline const char *draft_symbol_file(const struct draft_symbols *symbols,

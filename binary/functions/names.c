@@ -63,7 +63,7 @@ static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t 
             continue;
         bool is_made;
         size_t strings = string_size(draft, &draft->functions.namings[i], &is_made);
-        enum bat_code code = draft_symbols_spend(&draft->symbols, strings, error);
+        enum bat_code code = bat_budget_spend_names(&draft->symbols.names, strings, error);
         if (code)
             return code;
         *size += is_made ? strings + FIXED_MAX : 0;

@@ -51,7 +51,7 @@ static enum bat_code hash_name(struct counters *counters, struct draft_symbols *
     if (counters->file != symbol->file) {
         const char *file = draft_symbol_file(symbols, symbol);
         size_t length = strlen(file);
-        enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+        enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
         if (code)
             return code;
         counters->file = symbol->file;

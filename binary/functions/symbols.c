@@ -82,7 +82,7 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
                                    struct bat_error *error)
 {
     size_t length = strlen(symbol->name);
-    enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+    enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
     if (code)
         return code;
     if (length > UINT32_MAX)
@@ -249,33 +249,4 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)
 {
     return BAT_COUNT_BELOW(symbols->all, symbols->count, address, address);
-}
-
-uint64_t draft_text_limit(const struct bat_elf *elf)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    uint64_t most;
-    bat_elf_bytes(elf, &most);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count && bytes < most; i++) {
-        uint64_t size = 0;
-        if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_DYNSYM ||
-            sections[i].type == SHT_STRTAB)
-            bat_elf_section_bytes(elf, &sections[i], &size);
-        bytes += size;
-    }
-    return DRAFT_TEXT_FACTOR * (bytes < most ? bytes : most);
-}
-
-enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
-                                  struct bat_error *error)
-{
-    if (bytes > symbols->text_left)
-        return bat_fail(error, BAT_ERR_ELF,
-                        "the names of the symbols overlap: together they are more than %u times as "
-                        "long as the symbol tables and their strings",
-                        DRAFT_TEXT_FACTOR);
-    symbols->text_left -= bytes;
-    return BAT_OK;
 }

@@ -1,22 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Pairs symbols of the output with symbols of the input. */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "bat_decoder.h"
+#include "elfnote/text_budget.h"
 #include "original.h"
 #include "spec/binary_search.h"
 #include "support/parallel.h"
-
-/*
- * Names in a damaged table can overlap, so that together they are far longer than the file. At most
- * this many times the file's size is read of them.
- */
-#define TEXT_FACTOR 8u
 
 static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
@@ -38,8 +32,9 @@ static bool can_name_function(const struct bat_elf *elf, const struct bat_symbol
            is_code(elf, symbol);
 }
 
-/* The hash of a symbol's key; false if the names exceed *text_left. */
-static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, uint64_t *hash)
+/* The hash of a symbol's key. */
+static enum bat_code hash_symbol(const struct bat_symbol *symbol, struct bat_budget *names,
+                                 uint64_t *hash, struct bat_error *error)
 {
     size_t length = symbol->name_length;
     size_t file_length = 0;
@@ -48,10 +43,7 @@ static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, ui
         file_length = symbol->file ? strlen(symbol->file) : 0;
         *hash = XXH3_64bits_withSeed(symbol->file ? symbol->file : "", file_length, *hash);
     }
-    if (length + file_length + 1 > *text_left)
-        return false;
-    *text_left -= length + file_length + 1;
-    return true;
+    return bat_budget_spend_names(names, length + file_length + 1, error);
 }
 
 /* Sort *keys, which may be replaced by a new array; the caller frees it. False if out of memory. */
@@ -77,20 +69,16 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
     if (!side->keyed)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
-    uint64_t file_size;
-    bat_elf_bytes(elf, &file_size);
-    uint64_t text_left = file_size * TEXT_FACTOR;
+    struct bat_budget names = bat_budget_of_names(elf);
     for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
         const struct bat_symbol *symbol = &side->symbols[i];
         if (!can_name_function(elf, symbol))
             continue;
         struct bat_sort_key *keyed = &side->keyed[side->count++];
         keyed->value = i;
-        if (!hash_symbol(symbol, &text_left, &keyed->key))
-            return bat_fail(error, BAT_ERR_ELF,
-                            "expected symbol names of together at most %" PRIu32
-                            " times the file's size, found longer ones in \"%.200s\"",
-                            TEXT_FACTOR, bat_elf_path(elf));
+        code = hash_symbol(symbol, &names, &keyed->key, error);
+        if (code != BAT_OK)
+            return code;
     }
     if (!sort_keys(&side->keyed, side->count))
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
