@@ -442,6 +442,9 @@ struct bat_to_input_counters {
     uint64_t unjoined;     /* runs whose other half was not sampled */
     uint64_t folded;       /* in the code of functions that BOLT folded into one */
     uint64_t folded_known; /* ... where a call, or a run before it, tells which of them ran */
+    /* Not samples: walks through the input's code, runs and joins that were given up because all of
+     * them together took too much work. */
+    uint64_t limited;
     struct bat_balances balances;
 };
 

@@ -112,7 +112,7 @@ bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, str
             places[count++] = run->end;
     }
     bool is_long = steps == most;
-    input_flow_spend(flow, steps);
+    input_flow_spend(flow, steps, most);
     run->end = is_long ? 0 : run->end;
     keep_run(flow, run, places, is_long ? 0 : count);
     return run->end != 0;

@@ -55,6 +55,7 @@ struct input_flow {
     struct input_decoded *decoded;    /* cache of instructions, by address */
     struct input_run *runs;           /* cache of straight code, by start */
     uint64_t steps_left;              /* of long walks: see input_flow_most_steps() */
+    uint64_t limited;                 /* walks that ended because there were none left */
 };
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original);
@@ -82,9 +83,10 @@ static inline uint32_t input_flow_most_steps(const struct input_flow *flow, uint
     return flow->steps_left != 0 ? most : INPUT_SHORT_WALK;
 }
 
-/* Take the steps of a walk off the sum, if it was long. */
-static inline void input_flow_spend(struct input_flow *flow, uint32_t steps)
+/* Take the steps of a walk off the sum, if it was long. It could take most of them. */
+static inline void input_flow_spend(struct input_flow *flow, uint32_t steps, uint32_t most)
 {
+    flow->limited += most == INPUT_SHORT_WALK && steps == most;
     if (steps > INPUT_SHORT_WALK)
         flow->steps_left -= steps < flow->steps_left ? steps : flow->steps_left;
 }

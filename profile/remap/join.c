@@ -188,7 +188,9 @@ static enum bat_code pass_on(struct input_joins *joins, const struct input_piece
 {
     if (joined->end_join == BAT_NONE)
         return emit(joins, joined);
-    if (!is_before(join, &joins->all[joined->end_join]) || joins->passes_left == 0)
+    const bool is_later = is_before(join, &joins->all[joined->end_join]);
+    joins->counters->limited += is_later && joins->passes_left == 0;
+    if (!is_later || joins->passes_left == 0)
         return emit_left(joins, *joined);
     joins->passes_left--;
     return keep(joins, joined, &joins->all[joined->end_join].first_left);

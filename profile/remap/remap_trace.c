@@ -455,6 +455,7 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, cons
         if (passed >= SHORT_RUN)
             code = input_follow_plain(&move->follow, from->table, &node, spot->node);
         *is_over = passed >= SHORT_RUN && move->nodes_left == 0;
+        move->counters.limited += *is_over;
         if (*is_over)
             break;
         move->nodes_left -= passed >= SHORT_RUN;

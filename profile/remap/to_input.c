@@ -164,6 +164,7 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
         code = move_samples(move, result);
     if (code == BAT_OK)
         code = move_mem_samples(move, result);
+    move->counters.limited += move->follow.flow.limited;
     return code == BAT_OK ? input_unfold(move->original, result, &move->counters) : code;
 }
 

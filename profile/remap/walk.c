@@ -144,5 +144,5 @@ void input_walk_on(struct input_walk *walk)
             break;
         }
     }
-    input_flow_spend(flow, steps);
+    input_flow_spend(flow, steps, most);
 }

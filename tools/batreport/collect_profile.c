@@ -74,6 +74,7 @@ static enum bat_code translate_moved(struct report *report,
         code = bat_profile_translate_moved(report->input_profile, report->profile, report->original,
                                            options, &report->records, &report->error);
     report->is_moved = code == BAT_OK;
+    tool_warn_limited(report->request->binary, report->moved.limited);
     return code;
 }
 

@@ -224,6 +224,7 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
     if (report_check_samples(path, profile, false) != TOOL_FINE)
         return TOOL_BAD;
     check_balances(path, "moved", &counters->balances, NULL);
+    tool_warn_limited(path, counters->limited);
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
             return warn_empty(path, elf, profile, counters->samples);
@@ -417,7 +418,7 @@ static void print_figures(FILE *file, enum report_form form, const struct figure
     }
 }
 
-#define FIGURES_MOVED 13u
+#define FIGURES_MOVED 14u
 
 /* Figures of the move of a profile to the input binary. */
 static size_t gather_moved(const struct bat_original *original,
@@ -438,6 +439,7 @@ static size_t gather_moved(const struct bat_original *original,
         {"unfollowed", "cut: no way in the input's code", counters->unfollowed, counters->samples},
         {"left_out", "branch left out: none of the input", counters->left_out, counters->samples},
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
+        {"limited", "walks given up: too much work", counters->limited, 0},
     };
     memcpy(figures, all, sizeof(all));
     return FIGURES_MOVED;

@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -130,6 +131,15 @@ void tool_message(const char *file, const char *format, ...)
     va_end(arguments);
     put_escaped(stderr, line);
     fputc('\n', stderr);
+}
+
+void tool_warn_limited(const char *file, uint64_t limited)
+{
+    if (limited != 0)
+        tool_message(file,
+                     "warning: following the input binary's code reached the limits of its work "
+                     "%" PRIu64 " times: counts are left out or less exact there",
+                     limited);
 }
 
 void tool_print(const char *format, ...)
