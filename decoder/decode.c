@@ -202,13 +202,12 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
     return code;
 }
 
-/* BAT.md 7: the fields that only a cold fragment's header has. */
-static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_table *table,
-                                        uint64_t *hot_index)
+enum bat_code bat_decode_hot_index(struct bat_decoding *decoding, uint32_t fragment,
+                                   uint64_t *hot_index)
 {
     struct bat_reader *reader = &decoding->reader;
     const uint8_t *at = reader->cursor;
-    uint64_t delta;
+    uint64_t delta = 0;
     enum bat_code code = bat_reader_uleb(reader, "hot index's delta", &delta);
     if (code != BAT_OK)
         return code;
@@ -219,10 +218,18 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
                                "expected a hot index below %" PRIu32
                                " (the number of tables), found %" PRIu64,
                                bat_map_tables(decoding->map), *hot_index);
-    uint32_t fragment = (uint32_t)(table - decoding->map->tables) - decoding->map->hot_count;
     decoding->hot_indices[fragment] = (struct bat_raw_hot_index){
         .offset = (uint64_t)(at - reader->start), .index = (uint32_t)*hot_index};
-    return bat_reader_uleb32(reader, "skew", &table->skew);
+    return BAT_OK;
+}
+
+/* BAT.md 7: the fields that only a cold fragment's header has. */
+static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_table *table,
+                                        uint64_t *hot_index)
+{
+    uint32_t fragment = (uint32_t)(table - decoding->map->tables) - decoding->map->hot_count;
+    enum bat_code code = bat_decode_hot_index(decoding, fragment, hot_index);
+    return code == BAT_OK ? bat_reader_uleb32(&decoding->reader, "skew", &table->skew) : code;
 }
 
 /* The largest input offset of all entries in the map's arrays; 0 if there are none. */

@@ -18,6 +18,16 @@ static size_t round_up(size_t size)
     return (size + page - 1) & ~(page - 1);
 }
 
+/* Let go of a file that could not be mapped; errno stays. Returns is_mapped. */
+static bool unmap_unless(bool is_mapped, struct bat_mapping *mapping)
+{
+    const int why = errno;
+    if (!is_mapped)
+        bat_unmap(mapping);
+    errno = why;
+    return is_mapped;
+}
+
 #if BAT_IS_GUARDED
 
 /* --- Guarded memory -------------------------------------------------------------------------- */
@@ -149,12 +159,7 @@ bool bat_map_between(struct bat_mapping *mapping, int file, size_t head, size_t 
     mapping->bytes = memory + head;
     if (tail)
         ASAN_POISON_MEMORY_REGION(mapping->bytes + size, round_up(size) - size);
-    if (read_file(file, mapping->bytes, size))
-        return true;
-    const int why = errno;
-    bat_unmap(mapping);
-    errno = why;
-    return false;
+    return unmap_unless(read_file(file, mapping->bytes, size), mapping);
 }
 
 bool bat_map(struct bat_mapping *mapping, int file, size_t size)
@@ -178,13 +183,9 @@ bool bat_map_between(struct bat_mapping *mapping, int file, size_t head, size_t 
     if (mapping->start == MAP_FAILED)
         return false;
     mapping->bytes = mapping->start + head;
-    if (mmap(mapping->bytes, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0) !=
-        MAP_FAILED)
-        return true;
-    const int why = errno;
-    bat_unmap(mapping);
-    errno = why;
-    return false;
+    void *placed =
+        mmap(mapping->bytes, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0);
+    return unmap_unless(placed != MAP_FAILED, mapping);
 }
 
 bool bat_map(struct bat_mapping *mapping, int file, size_t size)

@@ -70,48 +70,40 @@ static inline void bat_search_go(struct bat_search *search, bool is_before)
  * The macros' functions. The field is `offset` bytes from the beginning of an element of `size`.
  * The steps have no branch that depends on the numbers: the processor could not predict it.
  */
-static inline bool bat_number_is_before_32(const void *array, size_t at, uint64_t key,
-                                           bool with_equal)
+static inline bool bat_number_is_before(const void *array, size_t at, uint64_t key, bool with_equal,
+                                        bool is_wide)
 {
-    uint64_t number = *(const uint32_t *)(const void *)((const char *)array + at);
+    const void *place = (const char *)array + at;
+    uint64_t number = is_wide ? *(const uint64_t *)place : *(const uint32_t *)place;
     return with_equal ? number <= key : number < key;
+}
+
+__attribute__((always_inline)) static inline size_t
+bat_search_numbers(const void *array, size_t count, size_t size, size_t offset, uint64_t key,
+                   bool with_equal, bool is_wide)
+{
+    size_t low = 0;
+    while (count > 1) {
+        size_t half = count / 2;
+        low += half * bat_number_is_before(array, (low + half - 1) * size + offset, key, with_equal,
+                                           is_wide);
+        count -= half;
+    }
+    bool is_last_before =
+        count != 0 && bat_number_is_before(array, low * size + offset, key, with_equal, is_wide);
+    return low + is_last_before;
 }
 
 static inline size_t bat_search_numbers_32(const void *array, size_t count, size_t size,
                                            size_t offset, uint64_t key, bool with_equal)
 {
-    size_t low = 0;
-    while (count > 1) {
-        size_t half = count / 2;
-        low += half *
-               bat_number_is_before_32(array, (low + half - 1) * size + offset, key, with_equal);
-        count -= half;
-    }
-    bool is_last_before =
-        count != 0 && bat_number_is_before_32(array, low * size + offset, key, with_equal);
-    return low + is_last_before;
-}
-
-static inline bool bat_number_is_before_64(const void *array, size_t at, uint64_t key,
-                                           bool with_equal)
-{
-    uint64_t number = *(const uint64_t *)(const void *)((const char *)array + at);
-    return with_equal ? number <= key : number < key;
+    return bat_search_numbers(array, count, size, offset, key, with_equal, false);
 }
 
 static inline size_t bat_search_numbers_64(const void *array, size_t count, size_t size,
                                            size_t offset, uint64_t key, bool with_equal)
 {
-    size_t low = 0;
-    while (count > 1) {
-        size_t half = count / 2;
-        low += half *
-               bat_number_is_before_64(array, (low + half - 1) * size + offset, key, with_equal);
-        count -= half;
-    }
-    bool is_last_before =
-        count != 0 && bat_number_is_before_64(array, low * size + offset, key, with_equal);
-    return low + is_last_before;
+    return bat_search_numbers(array, count, size, offset, key, with_equal, true);
 }
 
 #endif

@@ -5,10 +5,9 @@
 
 #include "sweep.h"
 
-static bool ends_block(const struct code_instruction *instruction)
+bool code_ends_flow(const struct code_instruction *instruction)
 {
     switch (instruction->kind) {
-    case BAT_INSTRUCTION_CONDITIONAL:
     case BAT_INSTRUCTION_JUMP:
     case BAT_INSTRUCTION_INDIRECT_JUMP:
     case BAT_INSTRUCTION_RETURN:
@@ -17,6 +16,11 @@ static bool ends_block(const struct code_instruction *instruction)
     default:
         return false;
     }
+}
+
+static bool ends_block(const struct code_instruction *instruction)
+{
+    return instruction->kind == BAT_INSTRUCTION_CONDITIONAL || code_ends_flow(instruction);
 }
 
 /*

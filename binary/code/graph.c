@@ -88,20 +88,6 @@ static bool is_inner_branch(const struct code_instruction *instruction)
            instruction->target != CODE_OUTSIDE;
 }
 
-/* True if control does not reach the next instruction. */
-static bool ends_flow(const struct code_instruction *instruction)
-{
-    switch (instruction->kind) {
-    case BAT_INSTRUCTION_JUMP:
-    case BAT_INSTRUCTION_INDIRECT_JUMP:
-    case BAT_INSTRUCTION_RETURN:
-    case BAT_INSTRUCTION_TRAP:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* Add the edges of block i, which has the instructions first to last. */
 static void add_edges(struct graph_builder *builder, uint32_t i, uint32_t first, uint32_t last)
 {
@@ -119,7 +105,7 @@ static void add_edges(struct graph_builder *builder, uint32_t i, uint32_t first,
             graph->edges[builder->edge_count++] =
                 bat_code_block_at(&graph->blocks, builder->sweep->all[at].target);
     uint32_t count = builder->edge_count - graph->first_edge[i];
-    bool falls = count == 0   ? !ends_flow(end)
+    bool falls = count == 0   ? !code_ends_flow(end)
                  : count == 1 ? end->kind == BAT_INSTRUCTION_CONDITIONAL
                               : false;
     if (falls && i + 1 < graph->blocks.count)

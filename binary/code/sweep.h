@@ -119,6 +119,9 @@ bool code_knows_jump(const struct code_sweep *sweep, uint32_t first, uint32_t la
 /* False if llvm-bolt does not optimize the function for another reason. */
 bool code_can_be_simple(const struct code_sweep *sweep, const struct bat_code_blocks *blocks);
 
+/* True if control does not reach the next instruction. */
+bool code_ends_flow(const struct code_instruction *instruction);
+
 static inline bool code_is_call(const struct code_instruction *instruction)
 {
     return instruction->kind == BAT_INSTRUCTION_CALL ||

@@ -34,27 +34,6 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_ta
     return BAT_OK;
 }
 
-/* BAT.md 9.2: what it counts in is seen when all are there. */
-static enum bat_code decode_hot_index(struct bat_decoding *decoding, uint32_t fragment,
-                                      uint64_t *hot_index)
-{
-    struct bat_reader *reader = &decoding->reader;
-    const uint8_t *at = reader->cursor;
-    uint64_t delta = 0;
-    enum bat_code code = bat_reader_uleb(reader, "hot index's delta", &delta);
-    if (code != BAT_OK)
-        return code;
-    *hot_index += delta;
-    if (*hot_index >= bat_map_tables(decoding->map))
-        return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
-                               "expected a hot index below %" PRIu32
-                               " (the number of tables), found %" PRIu64,
-                               bat_map_tables(decoding->map), *hot_index);
-    decoding->hot_indices[fragment] = (struct bat_raw_hot_index){
-        .offset = (uint64_t)(at - reader->start), .index = (uint32_t)*hot_index};
-    return BAT_OK;
-}
-
 static enum bat_code decode_prefix(struct bat_reader *reader, struct bat_table *table,
                                    struct prefix *prefix)
 {
@@ -207,7 +186,7 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
         *table = (struct bat_table){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
-            code = decode_hot_index(decoding, i, &hot_index);
+            code = bat_decode_hot_index(decoding, i, &hot_index);
         if (code == BAT_OK)
             code = decode_table_body(decoding, table, false);
     }

@@ -513,15 +513,18 @@ enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint
     return code;
 }
 
-enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
-                                    const struct bat_read_options *options, struct bat_error *error)
+enum bat_code perf_script_read(struct bat_profile *profile, const char *path, int file,
+                               uint64_t size, const struct bat_read_options *options,
+                               struct bat_error *error)
 {
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     uint64_t inside = 0;
     struct perf_shares shares = {.inside = &inside};
-    enum bat_code code = perf_script_read_several(&part, 1, file, size, options, &shares, error);
+    enum bat_code code =
+        path ? perf_script_run_several(&part, 1, path, options, &shares, error)
+             : perf_script_read_several(&part, 1, file, size, options, &shares, error);
     if (code == BAT_OK)
         code = bat_profile_take(profile, part, error);
     bat_profile_free(part);

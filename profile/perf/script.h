@@ -93,31 +93,26 @@ const struct perf_script_section *
 perf_script_section_at(const struct perf_script_sections *sections, uint64_t offset);
 
 /*
- * Read all of a regular file. Errors in the text have line and column. Fails with BAT_ERR_MISMATCH
- * if no process has the binary; the message lists what was found.
+ * Read all of a regular file of size bytes; or, if path is not NULL, let perf print the perf.data
+ * at path, and read its output: only perf can decode trace data. Errors in the text have line and
+ * column. Fails with BAT_ERR_MISMATCH if no process has the binary; the message lists what was
+ * found. Fails with BAT_ERR_IO and the beginning of perf's standard error if perf fails.
  */
-enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
-                                    const struct bat_read_options *options,
-                                    struct bat_error *error);
+enum bat_code perf_script_read(struct bat_profile *profile, const char *path, int file,
+                               uint64_t size, const struct bat_read_options *options,
+                               struct bat_error *error);
 
 /*
- * Read it once for several binaries, into a profile each, which are empty and on failure may only
- * be freed. Fails with BAT_ERR_MISMATCH if no process has any of them. What was read is added to
- * shares.
+ * Read a file once for several binaries, into a profile each, which are empty and on failure may
+ * only be freed. Fails with BAT_ERR_MISMATCH if no process has any of them. What was read is added
+ * to shares.
  */
 enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
                                        int file, uint64_t size,
                                        const struct bat_read_options *options,
                                        struct perf_shares *shares, struct bat_error *error);
 
-/*
- * Let perf print the perf.data at path, and read its output: only perf can decode trace data.
- * Fails with BAT_ERR_IO and the beginning of perf's standard error if perf fails.
- */
-enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
-                              const struct bat_read_options *options, struct bat_error *error);
-
-/* Run it once for several binaries, as perf_script_read_several(). */
+/* Run perf once for several binaries, as perf_script_read_several(). */
 enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint32_t count,
                                       const char *path, const struct bat_read_options *options,
                                       struct perf_shares *shares, struct bat_error *error);

@@ -261,18 +261,3 @@ enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint3
     free(run.binaries);
     return code;
 }
-
-enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
-                              const struct bat_read_options *options, struct bat_error *error)
-{
-    struct bat_profile *part = bat_profile_new_part(profile);
-    if (!part)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-    uint64_t inside = 0;
-    struct perf_shares shares = {.inside = &inside};
-    enum bat_code code = perf_script_run_several(&part, 1, path, options, &shares, error);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, part, error);
-    bat_profile_free(part);
-    return code;
-}

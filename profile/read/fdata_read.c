@@ -101,45 +101,41 @@ static enum bat_code read_line_end(struct fdata_line *line)
     return *line->at == '\n' ? BAT_OK : fail(line, line->at, "the end of the line");
 }
 
+/* Read the count, which ends the line, and add it to counts with the key. */
+static enum bat_code add_line(struct bat_profile *profile, struct fdata_line *line,
+                              struct bat_counts *counts, const uint64_t *key,
+                              uint64_t mispredictions)
+{
+    uint64_t count = 0;
+    enum bat_code code = read_count(line, &count);
+    if (code == BAT_OK)
+        code = read_line_end(line);
+    if (code == BAT_OK)
+        code = bat_lines_add_sum(line->lines, profile, count);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add(counts, key, count, mispredictions);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
 static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line *line)
 {
     uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
-    uint64_t count = 0;
     enum bat_code code = read_location(&profile->fdata, line, key);
     if (code == BAT_OK)
         code = read_location(&profile->fdata, line, key + 2);
     if (code == BAT_OK && key[0] >> 32 < FIRST_MEMORY_KIND)
         code = read_count(line, &mispredictions);
-    if (code == BAT_OK)
-        code = read_count(line, &count);
-    if (code == BAT_OK)
-        code = read_line_end(line);
-    if (code != BAT_OK)
-        return code;
-    code = bat_lines_add_sum(line->lines, profile, count);
-    if (code != BAT_OK)
-        return code;
-    code = bat_counts_add(&profile->fdata.branches, key, count, mispredictions);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return code == BAT_OK ? add_line(profile, line, &profile->fdata.branches, key, mispredictions)
+                          : code;
 }
 
 static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line *line)
 {
     uint64_t key[2] = {0};
-    uint64_t count = 0;
     enum bat_code code = read_location(&profile->fdata, line, key);
-    if (code == BAT_OK)
-        code = read_count(line, &count);
-    if (code == BAT_OK)
-        code = read_line_end(line);
-    if (code != BAT_OK)
-        return code;
-    code = bat_lines_add_sum(line->lines, profile, count);
-    if (code != BAT_OK)
-        return code;
-    code = bat_counts_add(&profile->fdata.samples, key, count, 0);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return code == BAT_OK ? add_line(profile, line, &profile->fdata.samples, key, 0) : code;
 }
 
 /* Skip the word if it comes next; false if it does not. */

@@ -139,8 +139,8 @@ static enum bat_code read_kept(struct stretch *stretch)
     struct stat status;
     if (fstat(stretch->kept, &status) != 0)
         return bat_fail(&stretch->error, BAT_ERR_IO, "%s", strerror(errno));
-    return perf_script_read_file(stretch->profile, stretch->kept, (uint64_t)status.st_size,
-                                 stretch->options, &stretch->error);
+    return perf_script_read(stretch->profile, NULL, stretch->kept, (uint64_t)status.st_size,
+                            stretch->options, &stretch->error);
 }
 
 static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
@@ -336,7 +336,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     if (code != BAT_OK)
         return code;
     if (is_script)
-        return perf_script_read_file(profile, file, size, options, error);
+        return perf_script_read(profile, NULL, file, size, options, error);
 
     /* The header of fdata holds for all its records, so fdata is read in one piece. */
     unsigned count = reader == bat_preagg_read ? bat_parts_count(options->threads, size) : 1;
@@ -388,7 +388,7 @@ static enum bat_code run_perf(struct bat_profile *profile, const char *path, int
                               const struct bat_read_options *options, struct bat_error *error)
 {
     if (!is_stream && strcmp(path, "-") != 0)
-        return perf_script_run(profile, path, options, error);
+        return perf_script_read(profile, path, -1, 0, options, error);
     int copy = -1;
     enum bat_code code =
         is_stream ? bat_temporary_copy(file, head, head_size, &copy, error) : BAT_OK;
@@ -397,7 +397,7 @@ static enum bat_code run_perf(struct bat_profile *profile, const char *path, int
     char proc_path[64];
     snprintf(proc_path, sizeof(proc_path), "/proc/%ld/fd/%d", (long)getpid(),
              is_stream ? copy : file);
-    code = perf_script_run(profile, proc_path, options, error);
+    code = perf_script_read(profile, proc_path, -1, 0, options, error);
     if (is_stream)
         close(copy);
     return code;
@@ -411,8 +411,9 @@ static enum bat_code read_file(struct bat_profile *profile, const char *path, in
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
     bool runs_perf = options->by_perf_script || options->itrace || options->arm_spe;
     if (S_ISDIR(status.st_mode))
-        return runs_perf && strcmp(path, "-") != 0 ? perf_script_run(profile, path, options, error)
-                                                   : perf_data_read(profile, file, options, error);
+        return runs_perf && strcmp(path, "-") != 0
+                   ? perf_script_read(profile, path, -1, 0, options, error)
+                   : perf_data_read(profile, file, options, error);
     /* A file that was already read in part is read from there on, like a pipe. */
     bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
     if (!is_stream && status.st_size == 0)

@@ -11,7 +11,7 @@
 
 #include "binary/original/original.h"
 #include "optional_elf.h"
-#include "separate_symbols.h"
+#include "tools/common/store.h"
 
 /* Folders in folders. */
 #define DEPTH_MAX 16u

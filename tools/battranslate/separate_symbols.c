@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "separate_symbols.h"
 
-#include <elf.h>
-
 #include "bat_debuginfo.h"
 #include "optional_elf.h"
-
-bool has_symbols(const struct bat_elf *elf)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    for (size_t i = 0; i < count; i++)
-        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
-            return true;
-    return false;
-}
+#include "tools/common/store.h"
 
 enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
                                     struct bat_error *error)

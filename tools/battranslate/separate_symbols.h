@@ -5,9 +5,6 @@
 
 #include "bat_elf.h"
 
-/* True if the file has a symbol table with symbols. */
-bool has_symbols(const struct bat_elf *elf);
-
 /*
  * If the program at path has no symbol table, open its debug file: debug_file or, if that is NULL,
  * the file that bat_debuginfo_open() finds. *elf, to be closed with bat_elf_close(), is NULL if the

@@ -404,16 +404,21 @@ bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t si
     return true;
 }
 
-bool store_is_shipped(const struct bat_elf *elf)
+bool has_symbols(const struct bat_elf *elf)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
-    bool has_symbols = false;
     for (size_t i = 0; i < count; i++)
-        has_symbols |= sections[i].type == SHT_SYMTAB && sections[i].size != 0;
+        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
+            return true;
+    return false;
+}
+
+bool store_is_shipped(const struct bat_elf *elf)
+{
     const uint8_t *note;
     size_t size;
-    return !has_symbols && bat_elf_note(elf, &note, &size, NULL, NULL) != BAT_OK;
+    return !has_symbols(elf) && bat_elf_note(elf, &note, &size, NULL, NULL) != BAT_OK;
 }
 
 bool stores_find_whole(const struct stores *stores, const char *path, struct stored *stored)

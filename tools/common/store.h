@@ -58,6 +58,9 @@ static inline const char *stored_or(const struct stored *stored, const char *pat
 bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
                  const struct bat_elf *shipped, struct stored *stored);
 
+/* True if the file has symbols other than dynamic ones. */
+bool has_symbols(const struct bat_elf *elf);
+
 /* True if the file has neither a BAT note nor symbols. */
 bool store_is_shipped(const struct bat_elf *elf);
 
