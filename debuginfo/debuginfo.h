@@ -8,8 +8,8 @@
 #include "bat_debuginfo.h"
 #include "elfnote/mapping.h"
 #include "entries.h"
-#include "grow.h"
 #include "line_table.h"
+#include "spec/grow.h"
 
 /* --- Files ---------------------------------------------------------------------------------- */
 

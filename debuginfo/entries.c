@@ -4,8 +4,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "grow.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 /* --- Forms ---------------------------------------------------------------------------------- */
 
@@ -139,8 +139,8 @@ void entries_skip_value(const struct entries *entries, struct line_reader *reade
 
 static bool add_field(struct entries *entries, struct entry_field field)
 {
-    if (!debug_grow(&entries->fields, &entries->field_capacity, entries->field_count,
-                    sizeof(*entries->fields)))
+    if (!bat_grow(&entries->fields, &entries->field_capacity, entries->field_count,
+                  sizeof(*entries->fields)))
         return false;
     entries->fields[entries->field_count++] = field;
     return true;
@@ -182,8 +182,8 @@ static enum entry_step_kind step_kind(const struct entry_field *field)
 
 static bool add_step(struct entries *entries, struct entry_step step)
 {
-    if (!debug_grow(&entries->steps, &entries->step_capacity, entries->step_count,
-                    sizeof(*entries->steps)))
+    if (!bat_grow(&entries->steps, &entries->step_capacity, entries->step_count,
+                  sizeof(*entries->steps)))
         return false;
     entries->steps[entries->step_count++] = step;
     return true;
@@ -231,9 +231,9 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         next.first_field = (uint32_t)entries->field_count;
         if (!read_fields(entries, &next, reader, &has_memory))
             break;
-        has_memory = make_steps(entries, &next) &&
-                     debug_grow(&entries->abbreviations, &entries->capacity, entries->count,
-                                sizeof(*entries->abbreviations));
+        has_memory =
+            make_steps(entries, &next) && bat_grow(&entries->abbreviations, &entries->capacity,
+                                                   entries->count, sizeof(*entries->abbreviations));
         if (!has_memory)
             break;
         entries->abbreviations[entries->count++] = next;

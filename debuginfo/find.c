@@ -277,8 +277,7 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
     for (size_t i = 0; bat_elf_segment(program, i, &segment); i++) {
         if (!(segment.flags & PF_X) || segment.memory_size == 0)
             continue;
-        if (!debug_grow(&debuginfo->code, &capacity, debuginfo->code_count,
-                        sizeof(*debuginfo->code)))
+        if (!bat_grow(&debuginfo->code, &capacity, debuginfo->code_count, sizeof(*debuginfo->code)))
             return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
         debuginfo->code[debuginfo->code_count++] =
             (struct bat_debuginfo_range){segment.address, segment.address + segment.memory_size};

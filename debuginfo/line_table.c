@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Line-number programs: DWARF 2 to 5, section 6.2. */
 #include "line_table.h"
-#include "grow.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -286,7 +286,7 @@ bool line_table_read(struct line_table *table, const struct line_sections *secti
                                .context = context,
                                .has_memory = has_memory};
     run_program(&state, &reader);
-    debug_shrink(&table->rows, table->row_count, sizeof(*table->rows));
+    bat_shrink(&table->rows, table->row_count, sizeof(*table->rows));
     if (table->sequence_count > 1)
         qsort(table->sequences, table->sequence_count, sizeof(*table->sequences),
               compare_sequences);

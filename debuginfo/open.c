@@ -40,7 +40,7 @@ static bool add_run(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t 
 {
     if (start >= end || !debug_is_code(debuginfo, start))
         return true;
-    if (!debug_grow(&debuginfo->runs, capacity, debuginfo->run_count, sizeof(*debuginfo->runs)))
+    if (!bat_grow(&debuginfo->runs, capacity, debuginfo->run_count, sizeof(*debuginfo->runs)))
         return false;
     debuginfo->runs[debuginfo->run_count++] =
         (struct debug_unit_run){.start = start, .end = end, .unit = unit};
@@ -166,7 +166,7 @@ static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Di
             0 ||
         (kind != DW_UT_compile && kind != DW_UT_skeleton && kind != DW_UT_split_compile))
         return true;
-    if (!debug_grow(&debuginfo->units, capacity, debuginfo->unit_count, sizeof(*debuginfo->units)))
+    if (!bat_grow(&debuginfo->units, capacity, debuginfo->unit_count, sizeof(*debuginfo->units)))
         return false;
     struct debug_unit *unit = &debuginfo->units[debuginfo->unit_count++];
     *unit = (struct debug_unit){.die = *die, .split_id = id};

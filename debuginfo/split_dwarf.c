@@ -23,8 +23,8 @@ static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char 
     if (file < 0)
         return NULL;
     struct split_file *split = calloc(1, sizeof(*split));
-    if (!split || !debug_grow(&debuginfo->splits, &debuginfo->split_capacity,
-                              debuginfo->split_count, sizeof(struct split_file *))) {
+    if (!split || !bat_grow(&debuginfo->splits, &debuginfo->split_capacity, debuginfo->split_count,
+                            sizeof(struct split_file *))) {
         debuginfo->no_memory = true;
         close(file);
         free(split);
@@ -87,7 +87,7 @@ static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split
         if (dwarf_cu_info(die.cu, NULL, &kind, NULL, NULL, &id, NULL, NULL) != 0 ||
             kind != DW_UT_split_compile)
             continue;
-        if (!debug_grow(&split->units, &capacity, split->unit_count, sizeof(*split->units))) {
+        if (!bat_grow(&split->units, &capacity, split->unit_count, sizeof(*split->units))) {
             debuginfo->no_memory = true;
             return;
         }

@@ -36,7 +36,7 @@ static bool read_table(struct bat_debuginfo *debuginfo, Elf_Scn *section, size_t
     for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
         if (!is_function(&symbol) || symbol.st_name >= names->d_size)
             continue;
-        if (!debug_grow(&debuginfo->symbols, &capacity, *count, sizeof(*debuginfo->symbols)))
+        if (!bat_grow(&debuginfo->symbols, &capacity, *count, sizeof(*debuginfo->symbols)))
             return false;
         debuginfo->symbols[(*count)++] =
             (struct debug_symbol){.address = symbol.st_value,

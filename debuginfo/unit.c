@@ -248,7 +248,7 @@ static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
 static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
 {
     struct debug_unit *unit = walk->unit;
-    if (!debug_grow(&unit->names, &walk->name_capacity, unit->name_count, sizeof(*unit->names)))
+    if (!bat_grow(&unit->names, &walk->name_capacity, unit->name_count, sizeof(*unit->names)))
         return BAT_NONE;
     unit->names[unit->name_count] = read_name(walk, die);
     return walk->gives_up ? BAT_NONE : (uint32_t)unit->name_count++;
@@ -294,13 +294,13 @@ static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t
         return true;
     }
     counts->kept++;
-    if (!debug_grow(&walk->runs, &walk->run_capacity, walk->run_count, sizeof(*walk->runs)))
+    if (!bat_grow(&walk->runs, &walk->run_capacity, walk->run_count, sizeof(*walk->runs)))
         return false;
     walk->runs[walk->run_count++] = (struct debug_run){start, end, node};
     if (!is_function)
         return true;
     struct debug_unit *unit = walk->unit;
-    if (!debug_grow(&unit->ranges, &walk->range_capacity, unit->range_count, sizeof(*unit->ranges)))
+    if (!bat_grow(&unit->ranges, &walk->range_capacity, unit->range_count, sizeof(*unit->ranges)))
         return false;
     unit->ranges[unit->range_count++] = (struct bat_debuginfo_range){start, end};
     return true;
@@ -341,8 +341,8 @@ static bool add_function(struct walk *walk, uint32_t node, size_t first_range)
     size_t count = unit->range_count - first_range;
     if (count == 0)
         return true;
-    if (!debug_grow(&unit->functions, &walk->function_capacity, unit->function_count,
-                    sizeof(*unit->functions)))
+    if (!bat_grow(&unit->functions, &walk->function_capacity, unit->function_count,
+                  sizeof(*unit->functions)))
         return false;
     unit->nodes[node].function = (uint32_t)unit->function_count;
     unit->functions[unit->function_count++] = (struct bat_debuginfo_function){
@@ -448,7 +448,7 @@ static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t 
     uint32_t depth = is_function || outer == BAT_NONE ? 0 : unit->nodes[outer].depth + 1;
     if (depth > DEPTH_MAX)
         return true;
-    if (!debug_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
+    if (!bat_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
         return false;
     const uint32_t node = (uint32_t)unit->node_count;
     const struct found before = {walk->run_count, unit->range_count};
@@ -559,7 +559,7 @@ static bool choose_dies(struct walk *walk)
 /* Go into the children of a DIE. */
 static bool enter(struct walk *walk, uint32_t node)
 {
-    if (!debug_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer)))
+    if (!bat_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer)))
         return false;
     walk->outer[++walk->depth] = node;
     return true;
@@ -588,7 +588,7 @@ static bool walk_dies(struct walk *walk)
 {
     struct entries *entries = &walk->entries;
     const struct entry_abbreviation *abbreviation;
-    if (!debug_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)))
+    if (!bat_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)))
         return false;
     if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
         !entries_skip(entries, abbreviation))

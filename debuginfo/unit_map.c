@@ -100,8 +100,8 @@ bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t 
         for (size_t i = 0; i < count; i++)
             order[i] = (struct bat_sort_key){runs[i].start, i};
         fill(map, &heap, bat_sort_keys(order, order + count, count), count);
-        debug_shrink(&map->starts, map->count, sizeof(*map->starts));
-        debug_shrink(&map->nodes, map->count, sizeof(*map->nodes));
+        bat_shrink(&map->starts, map->count, sizeof(*map->starts));
+        bat_shrink(&map->nodes, map->count, sizeof(*map->nodes));
     } else {
         free(map->starts);
         free(map->nodes);

@@ -10,6 +10,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
+#include "spec/grow.h"
 
 #define LEAST_INSTRUCTIONS 3u /* a copy of fewer may be chance */
 
@@ -145,16 +146,10 @@ static bool is_new(struct bat_comparison *comparison, struct pair pair)
 
 static void wait(struct bat_comparison *comparison, uint64_t here, uint64_t origin, uint64_t from)
 {
-    if (comparison->waiting_count == comparison->waiting_capacity) {
-        size_t capacity = 2 * comparison->waiting_capacity + 16;
-        struct waiting *grown =
-            realloc(comparison->waiting, capacity * sizeof(*comparison->waiting));
-        if (!grown) {
-            comparison->is_out_of_memory = true;
-            return;
-        }
-        comparison->waiting = grown;
-        comparison->waiting_capacity = capacity;
+    if (!bat_grow(&comparison->waiting, &comparison->waiting_capacity, comparison->waiting_count,
+                  sizeof(*comparison->waiting))) {
+        comparison->is_out_of_memory = true;
+        return;
     }
     comparison->waiting[comparison->waiting_count++] = (struct waiting){{here, origin}, from};
 }
@@ -172,16 +167,10 @@ static void add_run(struct bat_comparison *comparison, const struct bat_copied_r
         last->origin_end = run->origin_end;
         return;
     }
-    if (!comparison->runs || comparison->run_count == comparison->run_capacity) {
-        size_t capacity = 2 * comparison->run_capacity + 16;
-        struct bat_copied_run *grown =
-            realloc(comparison->runs, capacity * sizeof(*comparison->runs));
-        if (!grown) {
-            comparison->is_out_of_memory = true;
-            return;
-        }
-        comparison->runs = grown;
-        comparison->run_capacity = capacity;
+    if (!bat_grow(&comparison->runs, &comparison->run_capacity, comparison->run_count,
+                  sizeof(*comparison->runs))) {
+        comparison->is_out_of_memory = true;
+        return;
     }
     comparison->runs[comparison->run_count++] = *run;
 }

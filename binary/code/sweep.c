@@ -11,6 +11,7 @@
 
 #include "exceptions.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 /* --- Decoding ----------------------------------------------------------------------------- */
 
@@ -164,15 +165,10 @@ static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
 enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
                              struct bat_error *error)
 {
-    if (sweep->table_count == sweep->table_capacity) {
-        size_t capacity = sweep->table_capacity ? (size_t)sweep->table_capacity * 2 : 8;
-        struct code_table *tables = realloc(sweep->tables, capacity * sizeof(*tables));
-        if (!tables)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
-                            capacity);
-        sweep->tables = tables;
-        sweep->table_capacity = (uint32_t)capacity;
-    }
+    if (!bat_grow(&sweep->tables, &sweep->table_capacity, sweep->table_count,
+                  sizeof(*sweep->tables)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
+                        (size_t)sweep->table_count + 1);
     sweep->tables[sweep->table_count++] = *table;
     return BAT_OK;
 }

@@ -47,12 +47,12 @@ struct code_sweep {
 
     struct code_instruction *all;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     uint8_t *marks; /* one for each byte: bits of enum code_mark */
 
     struct code_table *tables;
     uint32_t table_count;
-    uint32_t table_capacity;
+    size_t table_capacity;
     bool has_register_jump; /* a jump whose target is in a register */
     bool has_fixed_jump;    /* an indirect jump by a constant slot, made direct */
     bool has_own_reference; /* an instruction takes the address of an instruction of the function */

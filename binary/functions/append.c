@@ -8,6 +8,7 @@
 #include "eh_frame.h"
 #include "plt.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "spec/large_memory.h"
 
 /* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
@@ -74,15 +75,9 @@ static enum bat_code add_plt_function(struct plt_functions *functions,
                                       const struct draft_function *function,
                                       struct bat_error *error)
 {
-    if (functions->count == functions->capacity) {
-        const size_t capacity = 2 * functions->capacity + 64;
-        struct draft_function *grown = realloc(functions->all, capacity * sizeof(*grown));
-        if (!grown)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries",
-                            capacity);
-        functions->all = grown;
-        functions->capacity = capacity;
-    }
+    if (!bat_grow(&functions->all, &functions->capacity, functions->count, sizeof(*functions->all)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries",
+                        functions->count + 1);
     functions->all[functions->count++] = *function;
     return BAT_OK;
 }

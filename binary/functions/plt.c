@@ -7,6 +7,7 @@
 
 #include "plt_slots.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "symbol_table.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
@@ -24,15 +25,9 @@ bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *sec
 void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64_t offset,
                    uint64_t slot)
 {
-    if (slots->count == slots->capacity) {
-        size_t capacity = slots->capacity ? 2 * slots->capacity : 64;
-        struct plt_slot *grown = realloc(slots->slots, capacity * sizeof(*grown));
-        if (!grown) {
-            slots->out_of_memory = true;
-            return;
-        }
-        slots->slots = grown;
-        slots->capacity = capacity;
+    if (!bat_grow(&slots->slots, &slots->capacity, slots->count, sizeof(*slots->slots))) {
+        slots->out_of_memory = true;
+        return;
     }
     slots->slots[slots->count++] =
         (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};

@@ -6,6 +6,7 @@
 
 #include "original.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                          struct bat_instruction *instruction)
@@ -128,14 +129,8 @@ static struct walk *find_walk(struct bat_original_walks *walks, const struct bat
 
 static void add_state(struct walk *walk, const struct alignment *alignment)
 {
-    if (walk->count == walk->capacity) {
-        size_t capacity = walk->capacity ? 2 * walk->capacity : 4;
-        struct alignment *states = realloc(walk->states, capacity * sizeof(*states));
-        if (!states)
-            return;
-        walk->states = states;
-        walk->capacity = capacity;
-    }
+    if (!bat_grow(&walk->states, &walk->capacity, walk->count, sizeof(*walk->states)))
+        return;
     walk->states[walk->count++] = *alignment;
 }
 

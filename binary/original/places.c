@@ -6,6 +6,7 @@
 
 #include "original.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
 {
@@ -214,14 +215,8 @@ struct found {
 
 static enum bat_code add_found(struct found *found, uint64_t address)
 {
-    if (found->count == found->capacity) {
-        size_t capacity = found->capacity ? 2 * found->capacity : 8;
-        uint64_t *grown = realloc(found->all, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        found->all = grown;
-        found->capacity = capacity;
-    }
+    if (!bat_grow(&found->all, &found->capacity, found->count, sizeof(*found->all)))
+        return BAT_ERR_MEMORY;
     found->all[found->count++] = address;
     return BAT_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "forest.h"
+#include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
@@ -250,14 +251,8 @@ static void write_count(struct bat_text_writer *text, uint64_t count)
 
 static bool add_target(struct tree_writer *writer, size_t count, struct target target)
 {
-    if (count == writer->target_capacity) {
-        size_t larger = count ? 2 * count : 16;
-        struct target *grown = realloc(writer->targets, larger * sizeof(*grown));
-        if (!grown)
-            return false;
-        writer->targets = grown;
-        writer->target_capacity = larger;
-    }
+    if (!bat_grow(&writer->targets, &writer->target_capacity, count, sizeof(*writer->targets)))
+        return false;
     writer->targets[count] = target;
     return true;
 }
@@ -337,15 +332,9 @@ static void write_node(const struct forest_writer *sorted, struct tree_writer *w
 static void push_level(const struct forest_writer *sorted, struct tree_writer *writer, size_t depth,
                        uint32_t node)
 {
-    if (depth == writer->stack_capacity) {
-        size_t larger = depth ? 2 * depth : 64;
-        struct level *grown = realloc(writer->stack, larger * sizeof(*grown));
-        if (!grown) {
-            writer->has_memory = false;
-            return;
-        }
-        writer->stack = grown;
-        writer->stack_capacity = larger;
+    if (!bat_grow(&writer->stack, &writer->stack_capacity, depth, sizeof(*writer->stack))) {
+        writer->has_memory = false;
+        return;
     }
     const uint32_t *first = &sorted->first_child[node + 1];
     writer->stack[depth] = (struct level){first[0], first[1]};

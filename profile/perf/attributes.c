@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "attributes.h"
+#include "spec/grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -88,14 +89,9 @@ enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint
     enum bat_code code = check_known(&attribute, offset, error);
     if (code != BAT_OK)
         return code;
-    if (attributes->count == attributes->capacity) {
-        uint32_t capacity = attributes->capacity ? attributes->capacity * 2 : 8;
-        struct perf_attribute *items = realloc(attributes->items, capacity * sizeof(*items));
-        if (!items)
-            return no_memory(error);
-        attributes->items = items;
-        attributes->capacity = capacity;
-    }
+    if (!bat_grow(&attributes->items, &attributes->capacity, attributes->count,
+                  sizeof(*attributes->items)))
+        return no_memory(error);
     attributes->items[attributes->count] = attribute;
     return add_ids(attributes, attributes->count++, ids, count, error);
 }

@@ -28,7 +28,7 @@ struct perf_attribute {
 struct perf_attributes {
     struct perf_attribute *items;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     struct bat_counts ids; /* id: number of its attribute + 1 */
 
     /* Set by perf_attributes_finish() */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "processes_event.h"
+#include "spec/grow.h"
 
 /* The binaries by build-id and by name. Those with equal ones are chained: number + 1, or 0. */
 struct index {
@@ -101,14 +102,8 @@ void perf_owners_free(struct perf_owners *owners)
 
 static enum bat_code add_owner(struct perf_owners *owners, struct perf_owner owner)
 {
-    if (owners->count == owners->capacity) {
-        uint32_t capacity = owners->capacity ? owners->capacity * 2 : 64;
-        struct perf_owner *list = realloc(owners->list, capacity * sizeof(*list));
-        if (!list)
-            return BAT_ERR_MEMORY;
-        owners->list = list;
-        owners->capacity = capacity;
-    }
+    if (!bat_grow(&owners->list, &owners->capacity, owners->count, sizeof(*owners->list)))
+        return BAT_ERR_MEMORY;
     owners->list[owners->count++] = owner;
     return BAT_OK;
 }

@@ -78,7 +78,7 @@ struct perf_processes {
     uint32_t object_capacity;
     struct perf_listing *listings; /* build-ids of the lists */
     uint32_t listing_count;
-    uint32_t listing_capacity;
+    size_t listing_capacity;
     /*
      * Files that were mapped: the number of the path, and the mapping's own build-id in three words
      * (see processes_event.h). A file's number is that of its item.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "processes_event.h"
+#include "spec/grow.h"
 
 void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binaries,
                          uint32_t binary_count)
@@ -70,14 +71,9 @@ static bool is_usable(const uint8_t *build_id, size_t size)
 
 static enum bat_code add_listing(struct perf_processes *processes, struct perf_listing listing)
 {
-    if (processes->listing_count == processes->listing_capacity) {
-        uint32_t capacity = processes->listing_capacity ? processes->listing_capacity * 2 : 64;
-        struct perf_listing *listings = realloc(processes->listings, capacity * sizeof(*listings));
-        if (!listings)
-            return BAT_ERR_MEMORY;
-        processes->listings = listings;
-        processes->listing_capacity = capacity;
-    }
+    if (!bat_grow(&processes->listings, &processes->listing_capacity, processes->listing_count,
+                  sizeof(*processes->listings)))
+        return BAT_ERR_MEMORY;
     processes->listings[processes->listing_count++] = listing;
     return BAT_OK;
 }
@@ -140,14 +136,9 @@ static enum bat_code add_event(struct perf_processes *processes, struct perf_eve
 {
     if (is_repeated(processes, &event))
         return BAT_OK;
-    if (processes->event_count == processes->event_capacity) {
-        size_t capacity = processes->event_capacity ? processes->event_capacity * 2 : 256;
-        struct perf_event *events = realloc(processes->events, capacity * sizeof(*events));
-        if (!events)
-            return BAT_ERR_MEMORY;
-        processes->events = events;
-        processes->event_capacity = capacity;
-    }
+    if (!bat_grow(&processes->events, &processes->event_capacity, processes->event_count,
+                  sizeof(*processes->events)))
+        return BAT_ERR_MEMORY;
     processes->events[processes->event_count++] = event;
     return BAT_OK;
 }

@@ -44,7 +44,7 @@ struct perf_owners {
     uint32_t *starts; /* in list: those of file i are [starts[i], starts[i + 1]) */
     struct perf_owner *list;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 /* Fails with BAT_ERR_MEMORY. To be freed in any case. */

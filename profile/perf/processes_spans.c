@@ -7,6 +7,7 @@
 
 #include "processes_event.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "support/ranges.h"
 
 /* Where a process has a binary at the current moment of the replay. */
@@ -104,14 +105,9 @@ static enum bat_code add_span(struct replay *replay, const struct perf_event *ev
                               const struct state *state)
 {
     struct perf_processes *processes = replay->processes;
-    if (processes->span_count == replay->span_capacity) {
-        size_t capacity = replay->span_capacity ? replay->span_capacity * 2 : 64;
-        struct perf_span *spans = realloc(processes->spans, capacity * sizeof(*spans));
-        if (!spans)
-            return BAT_ERR_MEMORY;
-        processes->spans = spans;
-        replay->span_capacity = capacity;
-    }
+    if (!bat_grow(&processes->spans, &replay->span_capacity, processes->span_count,
+                  sizeof(*processes->spans)))
+        return BAT_ERR_MEMORY;
     struct perf_span *span = &processes->spans[processes->span_count++];
     *span = (struct perf_span){.process = event->process,
                                .binary = state->binary,

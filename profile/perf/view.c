@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 /* --- What a view has counted ---------------------------------------------------------------- */
 
@@ -91,14 +92,8 @@ static uint32_t overlaps_at(const struct perf_view *view, uint32_t i)
 
 static enum bat_code add_range(struct perf_view *view, struct perf_range range)
 {
-    if (view->range_count == view->range_capacity) {
-        uint32_t capacity = view->range_capacity ? view->range_capacity * 2 : 4;
-        struct perf_range *ranges = realloc(view->ranges, capacity * sizeof(*ranges));
-        if (!ranges)
-            return BAT_ERR_MEMORY;
-        view->ranges = ranges;
-        view->range_capacity = capacity;
-    }
+    if (!bat_grow(&view->ranges, &view->range_capacity, view->range_count, sizeof(*view->ranges)))
+        return BAT_ERR_MEMORY;
     uint32_t at = BAT_COUNT_UP_TO(view->ranges, view->range_count, low, range.low);
     view->overlaps -= overlaps_at(view, at);
     memmove(view->ranges + at + 1, view->ranges + at,
@@ -124,14 +119,9 @@ static void remove_range(struct perf_view *view, uint64_t low, uint32_t member)
 
 static enum bat_code add_member(struct perf_view *view, struct perf_member member)
 {
-    if (view->member_count == view->member_capacity) {
-        uint32_t capacity = view->member_capacity ? view->member_capacity * 2 : 4;
-        struct perf_member *members = realloc(view->members, capacity * sizeof(*members));
-        if (!members)
-            return BAT_ERR_MEMORY;
-        view->members = members;
-        view->member_capacity = capacity;
-    }
+    if (!bat_grow(&view->members, &view->member_capacity, view->member_count,
+                  sizeof(*view->members)))
+        return BAT_ERR_MEMORY;
     view->members[view->member_count++] = member;
     return BAT_OK;
 }

@@ -72,10 +72,10 @@ struct perf_view {
     uint32_t own_count;            /* the process's */
     uint32_t present_count;        /* those with a span */
     uint32_t member_count;
-    uint32_t member_capacity;
+    size_t member_capacity;
     struct perf_range *ranges; /* by address */
     uint32_t range_count;
-    uint32_t range_capacity;
+    size_t range_capacity;
     uint32_t last_range; /* where an address was found last */
     uint32_t overlaps;   /* how many ranges have addresses of the next one */
     /* Outside addresses below this one are not known to some member: see perf_own_address(). */

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "spec/grow.h"
 #include "to_input.h"
 
 #define MOST_RANKS 64u /* the longest chain of joins at one point */
@@ -43,14 +44,8 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
         *join = (uint32_t)item[1];
         return BAT_OK;
     }
-    if (joins->count == joins->capacity) {
-        uint32_t capacity = joins->capacity ? 2 * joins->capacity : 256;
-        struct input_join *grown = realloc(joins->all, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        joins->all = grown;
-        joins->capacity = capacity;
-    }
+    if (!bat_grow(&joins->all, &joins->capacity, joins->count, sizeof(*joins->all)))
+        return BAT_ERR_MEMORY;
     *join = joins->count++;
     joins->all[*join] = (struct input_join){
         .point = point, .last = last, .first_left = BAT_NONE, .first_right = BAT_NONE};

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bat_profile.h"
+#include "spec/grow.h"
 
 enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
 {
@@ -130,14 +131,8 @@ enum bat_code shares_add(struct shares *shares, const uint64_t trace[5], bool *i
         code = use_body(shares, taken.out_of);
     if (!*is_taken || code != BAT_OK)
         return code;
-    if (shares->count == shares->capacity) {
-        uint32_t capacity = shares->capacity ? 2 * shares->capacity : 256;
-        struct shares_trace *grown = realloc(shares->traces, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        shares->traces = grown;
-        shares->capacity = capacity;
-    }
+    if (!bat_grow(&shares->traces, &shares->capacity, shares->count, sizeof(*shares->traces)))
+        return BAT_ERR_MEMORY;
     shares->traces[shares->count] = taken;
     return classify(shares, &shares->traces[shares->count++]);
 }

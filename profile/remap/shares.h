@@ -92,7 +92,7 @@ struct shares {
     uint32_t named_count;
     struct shares_trace *traces; /* by branch, from, to once shares_find() has sorted them */
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     struct shares_site *sites;
     uint32_t site_count;
     struct bat_counts site_of; /* address, true if runs start there: site */

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "spec/grow.h"
 #include "to_input.h"
 
 struct input_starts input_starts_new(void)
@@ -47,14 +48,8 @@ enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
         starts->all[*number].count = add_counts(starts->all[*number].count, start->count);
     if (code != BAT_OK || !is_new)
         return code;
-    if (starts->count == starts->capacity) {
-        uint32_t capacity = starts->capacity ? 2 * starts->capacity : 256;
-        struct input_start *grown = realloc(starts->all, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        starts->all = grown;
-        starts->capacity = capacity;
-    }
+    if (!bat_grow(&starts->all, &starts->capacity, starts->count, sizeof(*starts->all)))
+        return BAT_ERR_MEMORY;
     struct input_start *made = &starts->all[starts->count];
     *made = *start;
     made->next = BAT_NONE;

@@ -59,7 +59,7 @@ struct input_joins {
     struct bat_counts by_branch; /* output address to index in all */
     struct input_join *all;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     struct input_piece *pieces; /* the halves */
     uint32_t *next;             /* for each piece, the next one of its list */
     uint32_t first_free;        /* places of pieces that are done, as a list */
@@ -116,7 +116,7 @@ struct input_starts {
     struct bat_counts by_start;  /* output address and start to index */
     struct input_start *all;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct input_starts input_starts_new(void);

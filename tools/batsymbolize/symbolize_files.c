@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/grow.h"
 #include "stacks/symbolizer.h"
 #include "support/string_table.h"
 #include "tools/common/tool.h"
@@ -103,14 +104,8 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
 /* Add a file that is not open yet; NULL if there is no memory. */
 static struct opened_file *add_other(struct symbolize_files *files, struct bat_slice module)
 {
-    if (files->count == files->capacity) {
-        size_t capacity = files->capacity ? files->capacity * 2 : 8;
-        struct opened_file *others = realloc(files->others, capacity * sizeof(*others));
-        if (!others)
-            return NULL;
-        files->others = others;
-        files->capacity = capacity;
-    }
+    if (!bat_grow(&files->others, &files->capacity, files->count, sizeof(*files->others)))
+        return NULL;
     char *path = strndup(module.text, module.length);
     uint32_t number;
     if (!path || bat_strings_add(&files->names, module.text, module.length, &number) != BAT_OK) {

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "spec/grow.h"
 #include "stacks/text_scan.h"
 
 /* A stack with more lines is split. */
@@ -22,14 +23,8 @@ static bool stack_add(struct text_stack *stack, const char *line, size_t length,
         stack->bytes = bytes;
         stack->byte_capacity = capacity;
     }
-    if (stack->count == stack->line_capacity) {
-        size_t capacity = stack->line_capacity ? stack->line_capacity * 2 : 64;
-        struct text_stack_line *lines = realloc(stack->lines, capacity * sizeof(*lines));
-        if (!lines)
-            return false;
-        stack->lines = lines;
-        stack->line_capacity = capacity;
-    }
+    if (!bat_grow(&stack->lines, &stack->line_capacity, stack->count, sizeof(*stack->lines)))
+        return false;
     if (length != 0)
         memcpy(stack->bytes + stack->size, line, length);
     stack->lines[stack->count++] = (struct text_stack_line){stack->size, length, pc};

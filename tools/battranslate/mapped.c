@@ -10,6 +10,7 @@
 #include "bat_profile.h"
 #include "optional_elf.h"
 #include "separate_symbols.h"
+#include "spec/grow.h"
 
 void mapped_free(struct mapped *mapped)
 {
@@ -165,15 +166,9 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
 static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
                      struct stored stored)
 {
-    if (mapped->count == mapped->capacity) {
-        size_t capacity = mapped->capacity ? mapped->capacity * 2 : 32;
-        struct mapped_item *items = realloc(mapped->items, capacity * sizeof(*items));
-        if (!items) {
-            stored_close(&stored);
-            return false;
-        }
-        mapped->items = items;
-        mapped->capacity = capacity;
+    if (!bat_grow(&mapped->items, &mapped->capacity, mapped->count, sizeof(*mapped->items))) {
+        stored_close(&stored);
+        return false;
     }
     struct mapped_item *item = &mapped->items[mapped->count];
     *item = (struct mapped_item){.path = strdup(file->path), .stored = stored};

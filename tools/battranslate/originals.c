@@ -11,6 +11,7 @@
 
 #include "binary/original/original.h"
 #include "optional_elf.h"
+#include "spec/grow.h"
 #include "tools/common/store.h"
 
 /* Folders in folders. */
@@ -73,14 +74,9 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
     if (!build_id || size == 0 || bat_elf_section(elf, BAT_SECTION_NAME) ||
         bat_elf_bolt_info(elf) || !has_code(elf))
         return true;
-    if (originals->count == originals->capacity) {
-        size_t capacity = originals->capacity ? originals->capacity * 2 : 64;
-        struct file *files = realloc(originals->files, capacity * sizeof(*files));
-        if (!files)
-            return no_memory();
-        originals->files = files;
-        originals->capacity = capacity;
-    }
+    if (!bat_grow(&originals->files, &originals->capacity, originals->count,
+                  sizeof(*originals->files)))
+        return no_memory();
     struct file *file = &originals->files[originals->count];
     *file = (struct file){.path = strdup(path),
                           .build_id = malloc(size),

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Arrays that grow. Internal to the library and the tools. */
+#ifndef BAT_SPEC_GROW_H
+#define BAT_SPEC_GROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Grow an array to twice its capacity, which has elements of size bytes. */
+bool bat_grow_now(void *array, size_t *capacity, size_t size);
+
+/*
+ * Grow an array of count elements of size bytes so that one more fits. array is the address of the
+ * pointer to it. False if there is no memory.
+ */
+static inline bool bat_grow(void *array, size_t *capacity, size_t count, size_t size)
+{
+    return count < *capacity || bat_grow_now(array, capacity, size);
+}
+
+/* Give back the memory behind the first count elements of size bytes. They may move. */
+void bat_shrink(void *array, size_t count, size_t size);
+
+#endif
