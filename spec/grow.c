@@ -6,19 +6,28 @@
 
 #include "bat.h"
 
-bool bat_grow_now(void *array, size_t *capacity, size_t size)
+static bool resize(void *array, size_t *capacity, size_t larger, size_t size)
 {
-    size_t larger = *capacity ? 2 * *capacity : 16;
-    if (larger >= BAT_NONE)
-        return false;
     void *grown;
+    size_t bytes;
     memcpy(&grown, array, sizeof(grown));
-    grown = realloc(grown, larger * size);
+    grown = __builtin_mul_overflow(larger, size, &bytes) ? NULL : realloc(grown, bytes);
     if (!grown)
         return false;
     memcpy(array, &grown, sizeof(grown));
     *capacity = larger;
     return true;
+}
+
+bool bat_grow_now(void *array, size_t *capacity, size_t size)
+{
+    size_t larger = *capacity ? 2 * *capacity : 16;
+    return larger < BAT_NONE && resize(array, capacity, larger, size);
+}
+
+bool bat_reserve_now(void *array, size_t *capacity, size_t needed, size_t size)
+{
+    return resize(array, capacity, 2 * needed + 16, size);
 }
 
 void bat_shrink(void *array, size_t count, size_t size)

@@ -6,8 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Grow an array to twice its capacity, which has elements of size bytes. */
+/* What bat_grow() and bat_reserve() call if the array must grow. */
 bool bat_grow_now(void *array, size_t *capacity, size_t size);
+bool bat_reserve_now(void *array, size_t *capacity, size_t needed, size_t size);
 
 /*
  * Grow an array of count elements of size bytes so that one more fits. array is the address of the
@@ -16,6 +17,13 @@ bool bat_grow_now(void *array, size_t *capacity, size_t size);
 static inline bool bat_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
     return count < *capacity || bat_grow_now(array, capacity, size);
+}
+
+/* The same for `more` elements. */
+static inline bool bat_reserve(void *array, size_t *capacity, size_t count, size_t more,
+                               size_t size)
+{
+    return more <= *capacity - count || bat_reserve_now(array, capacity, count + more, size);
 }
 
 /* Give back the memory behind the first count elements of size bytes. They may move. */

@@ -5,6 +5,7 @@
 
 #include "bat_stacks.h"
 #include "spec/escape_controls.h"
+#include "spec/grow.h"
 #include "support/string_table.h"
 
 struct bat_folded {
@@ -41,17 +42,10 @@ void bat_folded_begin(struct bat_folded *folded)
 
 static bool reserve_text(struct bat_folded *folded, size_t more)
 {
-    if (folded->text_capacity - folded->size >= more)
+    if (bat_reserve(&folded->text, &folded->text_capacity, folded->size, more, 1))
         return true;
-    size_t capacity = (folded->size + more) * 2;
-    char *text = realloc(folded->text, capacity);
-    if (!text) {
-        folded->no_memory = true;
-        return false;
-    }
-    folded->text = text;
-    folded->text_capacity = capacity;
-    return true;
+    folded->no_memory = true;
+    return false;
 }
 
 void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length)

@@ -9,6 +9,7 @@
 
 #include "inlined_parts.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 /* The budget of comparisons, in instructions: for each one of the caller, and in addition. */
 #define WORK_PER_INSTRUCTION 64u
@@ -36,20 +37,6 @@ struct search {
     size_t run_count;
     size_t run_capacity;
 };
-
-/* Make space for `more` elements behind `count`; false if there is no memory. */
-static bool reserve(void **array, size_t *capacity, size_t count, size_t more, size_t size)
-{
-    if (more <= *capacity - count)
-        return true;
-    size_t wanted = 2 * *capacity + more + 16;
-    void *grown = realloc(*array, wanted * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
 
 bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64_t address,
                        struct bat_known_code *known)
@@ -91,10 +78,8 @@ const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t addr
 
 static bool add_spot(struct bat_spots *spots, const struct bat_spot *spot)
 {
-    void *all = spots->all;
-    if (!reserve(&all, &spots->capacity, spots->count, 1, sizeof(*spots->all)))
+    if (!bat_reserve(&spots->all, &spots->capacity, spots->count, 1, sizeof(*spots->all)))
         return false;
-    spots->all = all;
     spots->all[spots->count++] = *spot;
     return true;
 }
@@ -150,10 +135,9 @@ static bool keep(struct search *search, struct candidate *best, uint64_t start, 
                  const struct bat_copy *copy)
 {
     size_t first = best->instructions ? best->first_run : search->run_count;
-    void *runs = search->runs;
-    if (!reserve(&runs, &search->run_capacity, first, copy->run_count, sizeof(*search->runs)))
+    if (!bat_reserve(&search->runs, &search->run_capacity, first, copy->run_count,
+                     sizeof(*search->runs)))
         return false;
-    search->runs = runs;
     memcpy(search->runs + first, copy->runs, copy->run_count * sizeof(*search->runs));
     search->run_count = first + copy->run_count;
     *best = (struct candidate){start, first, copy->run_count, copy->instructions, table};
@@ -194,11 +178,9 @@ static enum bat_code find_candidate(struct search *search, size_t spot)
         search->run_count = best.first_run;
         return BAT_OK;
     }
-    void *candidates = search->candidates;
-    if (!reserve(&candidates, &search->candidate_capacity, search->candidate_count, 1,
-                 sizeof(*search->candidates)))
+    if (!bat_reserve(&search->candidates, &search->candidate_capacity, search->candidate_count, 1,
+                     sizeof(*search->candidates)))
         return BAT_ERR_MEMORY;
-    search->candidates = candidates;
     search->candidates[search->candidate_count++] = best;
     return BAT_OK;
 }

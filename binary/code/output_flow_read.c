@@ -11,6 +11,7 @@
 #include "instructions.h"
 #include "output_flow.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "spec/map.h"
 #include "support/key_sort.h"
 
@@ -73,48 +74,30 @@ struct flow_reader {
 
 /* --- Entries and instructions ------------------------------------------------------------- */
 
-static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*array, wanted * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
-
 static void add_cut(struct flow_reader *reader, uint64_t address)
 {
-    void *cuts = reader->cuts;
-    if (!reserve(&cuts, &reader->cut_capacity, reader->cut_count, sizeof(*reader->cuts))) {
+    if (!bat_grow(&reader->cuts, &reader->cut_capacity, reader->cut_count, sizeof(*reader->cuts))) {
         reader->is_out_of_memory = true;
         return;
     }
-    reader->cuts = cuts;
     reader->cuts[reader->cut_count++] = (struct bat_sort_key){.key = address};
 }
 
 static void add_leave(struct flow_reader *reader, struct leave leave)
 {
-    void *leaves = reader->leaves;
-    if (!reserve(&leaves, &reader->leave_capacity, reader->leave_count, sizeof(*reader->leaves))) {
+    if (!bat_grow(&reader->leaves, &reader->leave_capacity, reader->leave_count,
+                  sizeof(*reader->leaves))) {
         reader->is_out_of_memory = true;
         return;
     }
-    reader->leaves = leaves;
     reader->leaves[reader->leave_count++] = leave;
     if (!leave.target)
         return;
-    void *targets = reader->targets;
-    if (!reserve(&targets, &reader->target_capacity, reader->target_count,
-                 sizeof(*reader->targets))) {
+    if (!bat_grow(&reader->targets, &reader->target_capacity, reader->target_count,
+                  sizeof(*reader->targets))) {
         reader->is_out_of_memory = true;
         return;
     }
-    reader->targets = targets;
     reader->targets[reader->target_count++] =
         (struct bat_sort_key){.key = leave.target, .value = reader->leave_count - 1};
 }

@@ -28,7 +28,7 @@ struct replay {
     struct bat_counts numbers; /* process and binary: number of their state + 1 */
     struct state *states;
     uint32_t state_count;
-    uint32_t state_capacity;
+    size_t state_capacity;
     struct bat_ranges ranges;
     uint32_t *overlapped; /* states, for one event */
     size_t overlapped_capacity;
@@ -63,19 +63,6 @@ static struct state *find_state(const struct replay *replay, uint32_t process, u
     return item ? &replay->states[item[1] - 1] : NULL;
 }
 
-static enum bat_code grow_states(struct replay *replay)
-{
-    if (replay->state_count < replay->state_capacity)
-        return BAT_OK;
-    uint32_t capacity = replay->state_capacity ? replay->state_capacity * 2 : 64;
-    struct state *states = realloc(replay->states, capacity * sizeof(*states));
-    if (!states)
-        return BAT_ERR_MEMORY;
-    replay->states = states;
-    replay->state_capacity = capacity;
-    return BAT_OK;
-}
-
 /* Find or add the state of a process and a binary; NULL if there is no memory. */
 static struct state *get_state(struct replay *replay, uint32_t process, uint32_t binary)
 {
@@ -86,7 +73,8 @@ static struct state *get_state(struct replay *replay, uint32_t process, uint32_t
     const uint64_t key = process;
     const uint64_t number = (uint64_t)replay->state_count + 1;
     uint32_t first = first_state(replay, process);
-    if (grow_states(replay) != BAT_OK ||
+    if (!bat_grow(&replay->states, &replay->state_capacity, replay->state_count,
+                  sizeof(*replay->states)) ||
         bat_counts_add(&replay->numbers, &both, number, 0) != BAT_OK ||
         (first == 0 && bat_counts_add(&replay->first, &key, number, 0) != BAT_OK))
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "json_tables.h"
+#include "spec/grow.h"
 
 #include <inttypes.h>
 #include <search.h>
@@ -31,27 +32,12 @@ static enum bat_code at_table(enum bat_code code, const struct json_table *table
     return code;
 }
 
-/* Make the array large enough for one more item of size bytes. */
-static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t more = *capacity + *capacity / 2 + 16;
-    void *grown = more <= SIZE_MAX / size ? realloc(*items, more * size) : NULL;
-    if (!grown)
-        return false;
-    *items = grown;
-    *capacity = more;
-    return true;
-}
-
 /* --- One table ---------------------------------------------------------------------------- */
 
 bool json_table_add_entry(struct json_table *table, struct json_entry entry)
 {
-    void *items = table->entries;
-    bool fine = reserve(&items, table->entry_count, &table->entry_capacity, sizeof(entry));
-    table->entries = items;
+    bool fine =
+        bat_grow(&table->entries, &table->entry_capacity, table->entry_count, sizeof(entry));
     if (fine)
         table->entries[table->entry_count++] = entry;
     return fine;
@@ -59,9 +45,8 @@ bool json_table_add_entry(struct json_table *table, struct json_entry entry)
 
 bool json_table_add_secondary(struct json_table *table, uint32_t offset)
 {
-    void *items = table->secondary_entries;
-    bool fine = reserve(&items, table->secondary_count, &table->secondary_capacity, sizeof(offset));
-    table->secondary_entries = items;
+    bool fine = bat_grow(&table->secondary_entries, &table->secondary_capacity,
+                         table->secondary_count, sizeof(offset));
     if (fine)
         table->secondary_entries[table->secondary_count++] = offset;
     return fine;
@@ -163,9 +148,8 @@ static enum bat_code build(struct json_tables *tables, const struct json_table *
 static enum bat_code wait_for_parent(struct json_tables *tables, struct json_table *table,
                                      struct bat_error *error)
 {
-    void *items = tables->waiting;
-    bool fine = reserve(&items, tables->waiting_count, &tables->waiting_capacity, sizeof(*table));
-    tables->waiting = items;
+    bool fine = bat_grow(&tables->waiting, &tables->waiting_capacity, tables->waiting_count,
+                         sizeof(*table));
     if (!fine)
         return fail_memory(error);
     tables->waiting[tables->waiting_count++] = *table;

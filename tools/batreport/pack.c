@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "pack.h"
+#include "spec/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,9 @@ void pack_free(struct pack *pack)
 
 void pack_bytes(struct pack *pack, const void *bytes, size_t size)
 {
-    if (pack->capacity - pack->size < size) {
-        size_t capacity = pack->capacity ? pack->capacity * 2 : 4096;
-        while (capacity - pack->size < size)
-            capacity *= 2;
-        uint8_t *grown = realloc(pack->bytes, capacity);
-        if (!grown) {
-            pack->lacks_memory = true;
-            return;
-        }
-        pack->bytes = grown;
-        pack->capacity = capacity;
+    if (!bat_reserve(&pack->bytes, &pack->capacity, pack->size, size, 1)) {
+        pack->lacks_memory = true;
+        return;
     }
     if (size != 0)
         memcpy(pack->bytes + pack->size, bytes, size);

@@ -15,15 +15,8 @@
 static bool stack_add(struct text_stack *stack, const char *line, size_t length,
                       enum bat_frame_pc pc)
 {
-    if (stack->byte_capacity - stack->size < length) {
-        size_t capacity = (stack->size + length) * 2;
-        char *bytes = realloc(stack->bytes, capacity);
-        if (!bytes)
-            return false;
-        stack->bytes = bytes;
-        stack->byte_capacity = capacity;
-    }
-    if (!bat_grow(&stack->lines, &stack->line_capacity, stack->count, sizeof(*stack->lines)))
+    if (!bat_reserve(&stack->bytes, &stack->byte_capacity, stack->size, length, 1) ||
+        !bat_grow(&stack->lines, &stack->line_capacity, stack->count, sizeof(*stack->lines)))
         return false;
     if (length != 0)
         memcpy(stack->bytes + stack->size, line, length);

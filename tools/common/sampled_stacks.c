@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/escape_controls.h"
+#include "spec/grow.h"
 #include "stack_tables.h"
 #include "support/text_writer.h"
 
@@ -54,17 +55,10 @@ void sampled_stacks_free(struct sampled_stacks *stacks)
 /* Make room for more bytes. False without memory. */
 static bool reserve(struct sampled_stacks *stacks, struct stack_text *text, size_t more)
 {
-    if (text->capacity - text->size >= more)
+    if (bat_reserve(&text->bytes, &text->capacity, text->size, more, 1))
         return true;
-    size_t capacity = (text->size + more) * 2;
-    char *bytes = realloc(text->bytes, capacity);
-    if (!bytes) {
-        stacks->no_memory = true;
-        return false;
-    }
-    text->bytes = bytes;
-    text->capacity = capacity;
-    return true;
+    stacks->no_memory = true;
+    return false;
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "sampled_stacks.h"
+#include "spec/grow.h"
 #include "stack_tables.h"
 
 /* Field numbers of the messages. */
@@ -114,17 +115,10 @@ static uint8_t *put_varint(uint8_t *at, uint64_t value)
 
 static bool reserve(struct pprof *pprof, struct message *message, size_t more)
 {
-    if (message->capacity - message->size >= more)
+    if (bat_reserve(&message->bytes, &message->capacity, message->size, more, 1))
         return true;
-    size_t capacity = (message->size + more) * 2;
-    uint8_t *bytes = realloc(message->bytes, capacity);
-    if (!bytes) {
-        fail_memory(pprof);
-        return false;
-    }
-    message->bytes = bytes;
-    message->capacity = capacity;
-    return true;
+    fail_memory(pprof);
+    return false;
 }
 
 static void add_varint(struct pprof *pprof, struct message *message, uint64_t value)
