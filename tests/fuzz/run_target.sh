@@ -26,6 +26,9 @@ if [ -d "$regressions" ]; then
     # Options are words.
     # shellcheck disable=SC2086
     "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 || fail
+    # Guarded files begin behind a page that cannot be read, then.
+    # shellcheck disable=SC2086
+    BATKIT_GUARD=front "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 || fail
     line="$line regressions: $(find "$regressions" -type f | wc -l)"
 fi
 if [ "$seconds" -gt 0 ]; then
