@@ -192,8 +192,8 @@ MORE_KINDS = [
     Kind("depth of a page's stack", profiles.folded_deep_stack, STACKS_REPORT, 1000),
 ]
 
-# Kinds that still take more than they may: names that grow when they are demangled (memory). They are
-# measured but not tested.
+# Kinds that still take more than they may, which are measured but not tested: batsymbolize holds 64 MiB of
+# texts at the most, some 200 MB of memory, which names that grow when they are demangled fill soon.
 UNFINISHED = [
     Kind("names that grow", binaries.names_that_grow, SYMBOLIZE, 1000, "addresses"),
 ]

@@ -19,7 +19,7 @@ def write_binary(path, size=SIZE, kind=2, number=1, name="f"):
     elf = Elf(NOP * (size - 1) + RET, kind)
     elf.symbol(name, TEXT, size)
     elf.add(".note.gnu.build-id", odd_elf.SHT_NOTE,
-            struct.pack("<III4sQQI", 4, 20, 3, b"GNU\0", number, 1, 1), SHF_ALLOC)
+            struct.pack("<III4s", 4, 20, 3, b"GNU\0") + number_id(number), SHF_ALLOC)
     elf.note([(TEXT, [(0, 0)])])
     elf.save(path)
 
@@ -40,6 +40,11 @@ def library(folder):
 def session(chain=False):
     """A recording of one event."""
     return perf_data.Session([perf_data.Event("cycles:u", EVENT | (perf_data.CALLCHAIN if chain else 0))])
+
+
+def number_id(number):
+    """A build-id."""
+    return struct.pack("<QQI", number, 1, 1)
 
 
 def place(number):
@@ -63,51 +68,52 @@ def finish(folder, recording, **options):
     (folder / "profile").write_bytes(recording.file(**options))
 
 
-def one_process():
+def one_process(chain=False):
     """A recording with a process that has the binary."""
-    recording = session()
+    recording = session(chain)
     map_at(recording, 1, TEXT - 0x1000)
     return recording
 
 
+def repeat(folder, n, step, binary=small, begin=one_process, **options):
+    """A recording of what step(recording, i) adds, n times, and of a sample of a process that has the binary
+    from the beginning, if there is one."""
+    binary(folder)
+    recording = begin()
+    for i in range(n):
+        step(recording, i)
+    if begin is one_process:
+        sample(recording, 1, TEXT)
+    finish(folder, recording, **options)
+
+
 def mappings(folder, n):
     """Mappings of the library, and a sample after each."""
-    library(folder)
-    recording = session()
-    for i in range(n):
+    def step(recording, i):
         map_at(recording, 1, place(i))
         sample(recording, 1, place(i) + 0x1000)
-    finish(folder, recording)
+    repeat(folder, n, step, library, session)
 
 
 def mapped_files(folder, n):
     """Mappings of other files, with different names."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
+    def step(recording, i):
         map_at(recording, 1, place(i), f"/lib/lib{i}.so")
         sample(recording, 1, TEXT)
-    finish(folder, recording)
+    repeat(folder, n, step)
 
 
 def forks(folder, n):
     """Processes that were forked, one from the other; none has the binary."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
-        recording.fork(10 + i, 9 + i)
-    sample(recording, 1, TEXT)
-    finish(folder, recording)
+    repeat(folder, n, lambda recording, i: recording.fork(10 + i, 9 + i))
 
 
 def forks_of_one(folder, n):
     """Processes that were forked from one that has the binary."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
+    def step(recording, i):
         recording.fork(10 + i, 1)
         sample(recording, 10 + i, TEXT)
-    finish(folder, recording)
+    repeat(folder, n, step)
 
 
 def compressed_equal(folder, n, make):
@@ -148,34 +154,28 @@ def equal_execs(folder, n):
 
 def execs(folder, n):
     """A process that becomes the binary again and again."""
-    small(folder)
-    recording = session()
-    for _ in range(n):
+    def step(recording, _):
         recording.comm(1, 1, "x", exec=True)
         map_at(recording, 1, TEXT - 0x1000)
         sample(recording, 1, TEXT)
-    finish(folder, recording)
+    repeat(folder, n, step, begin=session)
 
 
 def processes(folder, n):
     """Processes that map the library elsewhere and have a sample."""
-    library(folder)
-    recording = session()
-    for i in range(n):
+    def step(recording, i):
         map_at(recording, 1 + i, place(i))
         sample(recording, 1 + i, place(i) + 0x1000)
-    finish(folder, recording)
+    repeat(folder, n, step, library, session)
 
 
 def threads(folder, n):
     """Threads of one process with a sample each."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
+    def step(recording, i):
         recording.fork(1, 1, tid=2 + i, parent_tid=1)
         recording.comm(1, 2 + i, f"thread{i}")
         sample(recording, 1, TEXT, tid=2 + i)
-    finish(folder, recording)
+    repeat(folder, n, step)
 
 
 def events(folder, n):
@@ -191,41 +191,28 @@ def events(folder, n):
 
 def listed_build_ids(folder, n):
     """The list of build-ids names many files."""
-    small(folder)
-    recording = one_process()
-    sample(recording, 1, TEXT)
-    finish(folder, recording, build_ids=[(f"/lib/{i}", struct.pack("<QQI", i + 2, 1, 1)) for i in range(n)])
+    repeat(folder, 0, None, build_ids=[(f"/lib/{i}", number_id(i + 2)) for i in range(n)])
 
 
 def listed_build_ids_of_one(folder, n):
     """The list of build-ids names one file again and again, always with another build-id."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
-        map_at(recording, 2 + i, TEXT - 0x1000)
-    sample(recording, 1, TEXT)
-    finish(folder, recording, build_ids=[(PATH, struct.pack("<QQI", i + 2, 1, 1)) for i in range(n)])
+    repeat(folder, n, lambda recording, i: map_at(recording, 2 + i, TEXT - 0x1000),
+           build_ids=[(PATH, number_id(i + 2)) for i in range(n)])
 
 
 def mapped_build_ids(folder, n):
     """Each mapping has another build-id."""
-    small(folder)
-    recording = session()
-    map_at(recording, 1, TEXT - 0x1000, build_id=struct.pack("<QQI", 1, 1, 1))
-    for i in range(n):
-        map_at(recording, 2 + i, TEXT - 0x1000, build_id=struct.pack("<QQI", i + 2, 1, 1))
-    sample(recording, 1, TEXT)
-    finish(folder, recording)
+    def step(recording, i):
+        map_at(recording, 1 + i, TEXT - 0x1000, build_id=number_id(i + 1))
+        if i == n - 1:
+            sample(recording, 1, TEXT)
+    repeat(folder, n, step, begin=session)
 
 
 def samples(folder, n):
     """Samples with other branches."""
-    small(folder)
-    recording = one_process()
-    for i in range(n):
-        recording.sample(pid=1, ip=TEXT + 0x100, branches=[
-            (TEXT + i % 4000, TEXT + 7 * i % 4000, 0)] * 4)
-    finish(folder, recording)
+    repeat(folder, n, lambda recording, i: recording.sample(pid=1, ip=TEXT + 0x100, branches=[
+        (TEXT + i % 4000, TEXT + 7 * i % 4000, 0)] * 4))
 
 
 def compressed_samples(folder, n):
@@ -238,26 +225,21 @@ def compressed_samples(folder, n):
     finish(folder, recording, compressed=True)
 
 
+def chains(folder, n, frame, depth):
+    """Stacks of frame(i, j)."""
+    repeat(folder, n, lambda recording, i: recording.sample(
+        pid=1, ip=TEXT + 0x100, branches=(), callchain=[TEXT + frame(i, j) % SIZE for j in range(depth)]),
+        begin=lambda: one_process(chain=True))
+
+
 def call_chain(folder, n):
     """Stacks of 4,000 frames, which is nearly what fits into a record."""
-    small(folder)
-    recording = session(chain=True)
-    map_at(recording, 1, TEXT - 0x1000)
-    for i in range(n):
-        recording.sample(pid=1, ip=TEXT + 0x100, branches=(), callchain=[
-            TEXT + (i + j * (1 + i % 7)) % SIZE for j in range(4000)])
-    finish(folder, recording)
+    chains(folder, n, lambda i, j: i + j * (1 + i % 7), 4000)
 
 
 def call_chains(folder, n):
     """Stacks of 16 frames that differ."""
-    small(folder)
-    recording = session(chain=True)
-    map_at(recording, 1, TEXT - 0x1000)
-    for i in range(n):
-        recording.sample(pid=1, ip=TEXT + 0x100, branches=(), callchain=[
-            TEXT + (i >> j) % SIZE for j in range(16)])
-    finish(folder, recording)
+    chains(folder, n, lambda i, j: i >> j, 16)
 
 
 def several_binaries(folder, n):

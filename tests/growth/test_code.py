@@ -7,6 +7,7 @@ import unittest
 
 import growth
 from leb128 import uleb
+from made_binaries import frames
 from made_code import SHF_ALLOC, TEXT, Elf
 
 NOP, MOVE, RET = b"\x90", b"\x89\xc0", b"\xc3"
@@ -178,19 +179,6 @@ class InlinedCode(growth.Growth):
         self.assert_linear(make, self.translate, 1024, status=0)
 
 
-def eh_frame(address, functions):
-    """An .eh_frame for this address; functions are (start, size, address of the exception table)."""
-    cie = struct.pack("<IB4sBBB", 0, 1, b"zLR\0", 1, 0x78, 16) + bytes([2, 0x00, 0x00])
-    cie += bytes(-len(cie) % 4)
-    content = bytearray(struct.pack("<I", len(cie)) + cie)
-    for start, size, table in functions:
-        body = struct.pack("<QQ", start, size) + uleb(8) + struct.pack("<Q", table)
-        body += bytes(-(len(body) + 4) % 4)
-        content += struct.pack("<II", len(body) + 4, len(content) + 4) + body
-    content += bytes(4)
-    return bytes(content)
-
-
 class Exceptions(growth.Growth):
     """Functions whose FDEs name the same exception table."""
 
@@ -202,7 +190,7 @@ class Exceptions(growth.Growth):
             table = elf.add(".gcc_except_table", 1,
                             b"\xff\xff\x01" + uleb(len(sites)) + sites, SHF_ALLOC)
             functions = [(TEXT + 16 * i, 16) for i in range(n)]
-            elf.add(".eh_frame", 1, eh_frame(0, [(a, s, table) for a, s in functions]), SHF_ALLOC)
+            elf.add(".eh_frame", 1, frames(0, [(a, s, table) for a, s in functions]), SHF_ALLOC)
             for i, (start, size) in enumerate(functions):
                 elf.symbol(f"f{i}", start, size)
             elf.note([])

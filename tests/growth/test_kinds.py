@@ -37,15 +37,17 @@ class Measured:
             folder = pathlib.Path(name)
             kind.make(folder, n)
             self.size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-            stdin = {"input": (folder / kind.stdin).read_bytes()} if kind.stdin else {}
             made = set(folder.iterdir())
             command = kind.command(folder)
-            self.memory, self.done = growth.peak(command, **stdin)
-            for path in set(folder.iterdir()) - made:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-            # The work without any input is nearly that of one thing, and known for all kinds.
-            self.work = (start_of(command[0]) if is_base and not IS_FULL else
-                         growth.instructions(command, **stdin))
+            # Not a pipe: what a tool holds of that depends on how fast it is filled.
+            with open(folder / kind.stdin if kind.stdin else os.devnull, "rb") as stdin:
+                self.memory, self.done = growth.peak(command, stdin=stdin)
+                stdin.seek(0)
+                for path in set(folder.iterdir()) - made:
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
+                # The work without any input is nearly that of one thing, and known for all kinds.
+                self.work = (start_of(command[0]) if is_base and not IS_FULL else
+                             growth.instructions(command, stdin=stdin))
 
     def growth(self, base):
         """Work and memory beyond those of the smallest input, and the bytes of input beyond it."""
