@@ -549,6 +549,9 @@ struct bat_translate_counters {
     uint64_t elsewhere; /* of out_of_range: in other objects, as the profile says by address 0 */
     uint64_t unread;    /* of invalid: in functions whose code is not followed, as by perf2bolt */
 
+    /* Functions whose inlined calls were not all looked for, because that took too much work. */
+    uint64_t limited;
+
     /* Of traces that gave at least one record; within a block a trace needs none (joined). */
     struct bat_balances balances;
     struct bat_balance records; /* counts of all records: in the traces' and samples', made fdata's

@@ -65,6 +65,7 @@ struct bat_inlined {
     uint32_t call_count;
     struct bat_copied_run *runs;
     uint32_t run_count;
+    bool is_limited; /* the search ended at its limit */
 };
 
 /*

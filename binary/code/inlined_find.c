@@ -264,6 +264,7 @@ enum bat_code bat_inlined_find(const struct bat_program *program,
     }
     for (size_t i = 0; i < search.spots.count && code == BAT_OK; i++)
         code = find_candidate(&search, i);
+    inlined->is_limited = search.comparison && search.budget == 0;
     if (code == BAT_OK && search.candidate_count != 0)
         code = choose(&search, inlined);
     bat_comparison_free(search.comparison);

@@ -157,6 +157,9 @@ void bat_output_flow_free(struct bat_output_flow *flow);
 
 const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows);
 
+/* How many functions bat_output_flows_inlined() has not searched to the end. flows may be NULL. */
+uint64_t bat_output_flows_limited(const struct bat_output_flows *flows);
+
 /* bat_inlined_find() for the program of flows. */
 enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
                                        const struct bat_caller *caller,

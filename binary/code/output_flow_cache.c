@@ -13,6 +13,7 @@ struct bat_output_flows {
     struct bat_output_flow **all; /* one for each hot table; NULL if not read */
     uint8_t *is_being_read;
     unsigned depth;
+    uint64_t limited;
     bool are_independent;
     struct bat_beginnings *beginnings;
 };
@@ -104,7 +105,14 @@ bool bat_output_may_have_option(const struct bat_elf *elf, const char *option)
 enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
                                        const struct bat_caller *caller, struct bat_inlined *inlined)
 {
-    return bat_inlined_find(&flows->program, &flows->beginnings, caller, inlined);
+    enum bat_code code = bat_inlined_find(&flows->program, &flows->beginnings, caller, inlined);
+    flows->limited += inlined->is_limited;
+    return code;
+}
+
+uint64_t bat_output_flows_limited(const struct bat_output_flows *flows)
+{
+    return flows ? flows->limited : 0;
 }
 
 enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,

@@ -89,13 +89,16 @@ enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t 
 void bat_records_forget_code(struct bat_records *records)
 {
     bat_tableless_close(&records->tableless);
+    records->counters.limited += bat_output_flows_limited(records->flows);
     bat_output_flows_free(records->flows);
     records->flows = NULL;
 }
 
 struct bat_translate_counters bat_records_counters(const struct bat_records *records)
 {
-    return records->counters;
+    struct bat_translate_counters counters = records->counters;
+    counters.limited += bat_output_flows_limited(records->flows);
+    return counters;
 }
 
 bool bat_records_have_note(const struct bat_records *records)

@@ -17,6 +17,7 @@ import toolbox
 
 INPUT, OUTPUT = 0x401000, 0x801000
 BLOCKS, BLOCK = 300, 6
+MOVE, TEST, BRANCH = b"\x89\xc0", b"\x48\x85\xff", b"\x74\x00"
 CONDITIONAL, JUMP, RETURN, NOP, COUNT_UP = b"\x0f\x84", b"\xe9", b"\xc3", b"\x90", b"\xff\xc0"
 
 
@@ -130,9 +131,28 @@ class Limits(Made):
             page = self.run_tool("batreport", *common, "-o", self.folder / "page")
             with self.subTest(count=count):
                 for done in moved, page:
-                    self.assertEqual("reached the limits of its work" in done.stderr, is_limited, done.stderr)
+                    self.assertEqual("input binary's code was given up" in done.stderr, is_limited, done.stderr)
                 self.assertRegex(moved.stdout, "walks given up: too much work +[1-9]" if is_limited else
                                  "walks given up: too much work +0\n")
+
+    def test_inlined_calls(self):
+        """A function that fits from each instruction of another one on, but for its end."""
+        for count, is_limited in ((20, False), (3000, True)):
+            callee = MOVE * count + TEST + RETURN
+            code = callee + MOVE * count + BRANCH + RETURN
+            elf = odd_elf.MadeElf()
+            section = elf.code(".text", OUTPUT, code)
+            starts = [OUTPUT, OUTPUT + len(callee)]
+            elf.symbols([("f", starts[0], len(callee), section), ("g", starts[1], len(code) - len(callee), section)])
+            elf.section(odd_elf.NOTE_NAME, odd_elf.SHT_NOTE, odd_elf.note(
+                [odd_elf.Table(start, [(0, 0, 2, 0)]) for start in starts]))
+            elf.write(self.folder / "binary")
+            (self.folder / "profile").write_text(f"F {starts[1]:x} {starts[1] + 1:x} 1\n", encoding="ascii")
+            for tool in "battranslate", "batreport":
+                done = self.run_tool(tool, "-p", self.folder / "profile", "-o", self.folder / "out")
+                with self.subTest(count=count, tool=tool):
+                    self.assertEqual("looking for inlined calls was given up 1 times" in done.stderr, is_limited,
+                                     done.stderr)
 
 
 if __name__ == "__main__":

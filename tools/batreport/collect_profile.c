@@ -74,7 +74,8 @@ static enum bat_code translate_moved(struct report *report,
         code = bat_profile_translate_moved(report->input_profile, report->profile, report->original,
                                            options, &report->records, &report->error);
     report->is_moved = code == BAT_OK;
-    tool_warn_limited(report->request->binary, report->moved.limited);
+    tool_warn_limited(report->request->binary, "following the input binary's code",
+                      report->moved.limited);
     return code;
 }
 
@@ -89,7 +90,11 @@ static enum tool_exit translate(struct report *report)
     if (code == BAT_ERR_MISMATCH)
         code = bat_profile_translate(report->profile, &report->binary, &options, &report->records,
                                      &report->error);
-    return code == BAT_OK ? TOOL_FINE : report_fail(report, report->request->binary);
+    if (code != BAT_OK)
+        return report_fail(report, report->request->binary);
+    tool_warn_limited(report->request->binary, "looking for inlined calls",
+                      bat_records_counters(report->records).limited);
+    return TOOL_FINE;
 }
 
 /* Judge the records in both forms. Functions of a note without hashes have no YAML. */

@@ -161,6 +161,7 @@ void report_check_balances(const char *path, const struct bat_records *records)
 {
     const struct bat_translate_counters done = bat_records_counters(records);
     check_balances(path, "translated", &done.balances, &done.records);
+    tool_warn_limited(path, "looking for inlined calls", done.limited);
 }
 
 /* --- Checks ------------------------------------------------------------------------------- */
@@ -224,7 +225,7 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
     if (report_check_samples(path, profile, false) != TOOL_FINE)
         return TOOL_BAD;
     check_balances(path, "moved", &counters->balances, NULL);
-    tool_warn_limited(path, counters->limited);
+    tool_warn_limited(path, "following the input binary's code", counters->limited);
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
             return warn_empty(path, elf, profile, counters->samples);
@@ -281,7 +282,7 @@ struct figure {
     uint64_t whole; /* of which value is a part; 0 for none */
 };
 
-#define FIGURES_MAX 36u
+#define FIGURES_MAX 37u
 
 /* Figures that are printed only for perf.data. */
 static size_t gather_perf(const struct bat_profile_counters *read, struct figure *figures)
@@ -354,6 +355,7 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"left_out", "left out: no edges of the input", done.left_out, 0},
         {"inlined_calls", "calls that BOLT inlined", done.inlined_calls, 0},
         {"unknown_callers", "calls from an unknown place", done.unknown_callers, 0},
+        {"limited", "searched up to a limit", done.limited, 0},
         {"functions", "functions with samples", done.functions, 0},
         {"functions_without_table", "without a BAT table", done.functions_without_table,
          done.functions},

@@ -133,13 +133,13 @@ void tool_message(const char *file, const char *format, ...)
     fputc('\n', stderr);
 }
 
-void tool_warn_limited(const char *file, uint64_t limited)
+void tool_warn_limited(const char *file, const char *work, uint64_t limited)
 {
     if (limited != 0)
         tool_message(file,
-                     "warning: following the input binary's code reached the limits of its work "
-                     "%" PRIu64 " times: counts are left out or less exact there",
-                     limited);
+                     "warning: %s was given up %" PRIu64 " times, because it takes too much work: "
+                     "counts are left out or less exact there",
+                     work, limited);
 }
 
 void tool_print(const char *format, ...)

@@ -42,8 +42,8 @@ void tool_report(const char *file, const struct bat_error *error);
 /* Prints "<tool>: <file>: <text>" to standard error. file may be NULL. */
 void tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 
-/* Warn that following the input's code has reached its limits, so many times; not of 0. */
-void tool_warn_limited(const char *file, uint64_t limited);
+/* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
+void tool_warn_limited(const char *file, const char *work, uint64_t limited);
 
 /* Prints text and a newline to standard output. A newline in text is a control character too. */
 void tool_print(const char *format, ...) BAT_PRINTF(1, 2);
