@@ -6,8 +6,8 @@
 #include "bat_profile.h"
 #include "input_flow.h"
 
-/* A path with more jumps counts as not found. */
-#define INPUT_PATH_JUMPS 16u
+/* A path with more jumps counts as not found: an inlined call has two, its return included. */
+#define INPUT_PATH_JUMPS 128u
 
 /* BAT_ADDRESS_EXTERNAL as `to` leaves the binary, as `from` comes back. */
 struct input_jump {

@@ -219,6 +219,34 @@ static void test_inlined_call(void **state)
     close_scene(&scene);
 }
 
+/* Calls of f in a row, all inlined: the way goes through each of them and back. */
+static void test_row_of_inlined_calls(void **state)
+{
+    (void)state;
+    enum { CALLS = 40 };
+    char input[5 * CALLS + 1];
+    char output[2 * CALLS + 1];
+    for (size_t i = 0; i < CALLS; i++) {
+        const char call[5] = {'\xe8', (char)(0x100 - 5 * (i + 1))}; /* call f */
+        memcpy(input + 5 * i, call, sizeof(call));
+        memcpy(output + 2 * i, "\x89\xc0", 2); /* mov of f */
+    }
+    input[5 * CALLS] = output[2 * CALLS] = '\xc3'; /* ret */
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene, (struct code){input, sizeof(input)}, CODE("\x89\xc0\xc3"),
+               (struct code){output, sizeof(output)}, blocks, 1);
+    struct input_jump jumps[2 * CALLS];
+    for (size_t i = 0; i < CALLS; i++) {
+        jumps[2 * i] = (struct input_jump){MAIN + 5 * i, F};
+        jumps[2 * i + 1] = (struct input_jump){F + 2, MAIN + 5 * (i + 1)};
+    }
+    const struct input_node *end = node_at(&scene, 2 * CALLS);
+    assert_int_equal(end->source, MAIN + 5 * CALLS);
+    assert_path(end->before, 2 * CALLS, jumps);
+    close_scene(&scene);
+}
+
 /* A function that calls itself, inlined without end: the ways end. */
 static void test_endless_recursion(void **state)
 {
@@ -328,8 +356,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inverted_branch),       cmocka_unit_test(test_inlined_call),
-        cmocka_unit_test(test_endless_recursion),     cmocka_unit_test(test_promoted_call),
-        cmocka_unit_test(test_promoted_call_inlined), cmocka_unit_test(test_conditional_tail_call),
+        cmocka_unit_test(test_row_of_inlined_calls),  cmocka_unit_test(test_endless_recursion),
+        cmocka_unit_test(test_promoted_call),         cmocka_unit_test(test_promoted_call_inlined),
+        cmocka_unit_test(test_conditional_tail_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
