@@ -138,7 +138,8 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
     if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
         node->target_node != BAT_NONE)
         return BAT_OK;
-    struct input_walk walk = {.function = function, .node = &jump, .state = node->taken};
+    struct input_walk walk;
+    input_walk_begin(&walk, function, &jump, node->taken);
     input_walk_on(&walk);
     if (walk.path.found && walk.instruction.kind == BAT_INSTRUCTION_JUMP &&
         input_flow_calls_same(function->flow, node->target, walk.instruction.target))
@@ -234,7 +235,8 @@ static bool is_promotion(const struct input_node *node, const struct input_walk 
 static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
                                  uint64_t entry)
 {
-    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    struct input_walk walk;
+    input_walk_begin(&walk, function, node, node->state);
     node->is_entry = input_flow_decode(function->flow, entry, &walk.instruction);
     if (node->is_entry)
         walk.state = (struct input_state){entry, INPUT_ROOT_FRAME};
@@ -264,7 +266,8 @@ static enum bat_code match_walk(const struct input_followed *function, struct in
 static enum bat_code match_by_walk(const struct input_followed *function, struct input_node *node,
                                    bool is_known)
 {
-    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    struct input_walk walk;
+    input_walk_begin(&walk, function, node, node->state);
     input_walk_on(&walk);
     return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
 }
@@ -273,7 +276,8 @@ static enum bat_code match_by_walk(const struct input_followed *function, struct
 static enum bat_code match_known(const struct input_followed *function, struct input_node *node,
                                  uint64_t entry)
 {
-    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    struct input_walk walk;
+    input_walk_begin(&walk, function, node, node->state);
     bool is_found;
     enum bat_code code = walk_inlined(&walk, entry, &is_found);
     if (code != BAT_OK)

@@ -122,8 +122,10 @@ static struct input_state next_decision(const struct input_followed *function,
                                         const struct input_node *node, struct input_state state)
 {
     const struct input_node *next = input_nodes_next_branch(function->nodes, node);
-    struct input_walk walk = {
-        .function = function, .node = next, .state = state, .is_probe = !next, .is_lazy = true};
+    struct input_walk walk;
+    input_walk_begin(&walk, function, next, state);
+    walk.is_probe = !next;
+    walk.is_lazy = true;
     input_walk_on(&walk);
     return walk.path.found ? walk.state : state;
 }
