@@ -225,7 +225,7 @@ static enum bat_code make_headers(struct shipping *shipping)
             header->sh_link = 0;
         if (is_moved(shipping, section))
             header->sh_offset = new_place(&shipping->moved, section->offset);
-        else if (section->size == 0 && header->sh_offset > end)
+        else if (section->size == 0 && section->type != SHT_NOBITS && header->sh_offset > end)
             header->sh_offset = end; /* no bytes, but readers expect its place inside of the file */
     }
     Elf64_Shdr *names = &shipping->headers[elf->names_index];
