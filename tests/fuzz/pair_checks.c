@@ -129,6 +129,26 @@ static void check_places(const struct bat_original *original, uint64_t address)
     free(found);
 }
 
+/*
+ * Each count is in the result, or left out for a reason. Code at the end of all addresses looks
+ * like the constants that stand for no branch.
+ */
+static void expect_balanced(const struct bat_original *original,
+                            const struct bat_balances *balances)
+{
+    if (bat_elf_is_executable(original->elf, BAT_TRACE_EXTERNAL_RETURN))
+        return;
+    const struct bat_balance *const all[] = {&balances->branches, &balances->runs,
+                                             &balances->mispredictions, &balances->samples,
+                                             &balances->loads};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (bat_balance_missing(all[i]) == 0)
+            continue;
+        fprintf(stderr, "balance %zu misses %lld: ", i, (long long)bat_balance_missing(all[i]));
+        fuzz_fail("counts add up");
+    }
+}
+
 /* Judge the records of both outputs, and free them. */
 static void check_judgements(struct bat_records *records)
 {
@@ -160,6 +180,8 @@ static void check_records(const struct bat_profile *profile, const struct bat_pr
         choice & 4 ? bat_profile_translate_moved(moved, profile, original, &options, &records, NULL)
                    : bat_profile_translate(profile, binary, &options, &records, NULL);
     fuzz_expect(code == BAT_OK, "any profile can be translated");
+    const struct bat_translate_counters counters = bat_records_counters(records);
+    expect_balanced(original, &counters.balances);
     check_judgements(records);
 }
 
@@ -176,6 +198,7 @@ void fuzz_check_pair(struct bat_binary *binary, const struct bat_original *origi
                 "any profile can be moved");
     fuzz_expect(counters.samples == samples && counters.moved + counters.external == samples,
                 "each sample is moved or outside");
+    expect_balanced(original, &counters.balances);
     check_moved(original, moved);
     check_again(profile, binary, original, moved);
     check_records(profile, moved, binary, original, bytes);
