@@ -16,6 +16,10 @@ bool bat_reserve_now(void *array, size_t *capacity, size_t needed, size_t size);
  */
 static inline bool bat_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
+#ifdef __clang_analyzer__
+    /* It cannot know that there is an array if it has room. */
+    count = *capacity;
+#endif
     return count < *capacity || bat_grow_now(array, capacity, size);
 }
 

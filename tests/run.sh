@@ -46,7 +46,7 @@ step() {
     else
         failed=$((failed + 1))
         echo "FAILED  $name ($(($(date +%s) - start)) s), the end of $logs/$name.log:"
-        grep -v '^\[[0-9]*/[0-9]*\] ' "$logs/$name.log" | tail -n 100 | sed 's/^/    /'
+        grep -v -e '^\[[0-9]*/[0-9]*\] ' -e '^[0-9]* warnings* generated.$' "$logs/$name.log" | tail -n 100 | sed 's/^/    /'
     fi
 }
 

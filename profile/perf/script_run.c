@@ -240,24 +240,25 @@ enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint3
                                       const char *path, const struct bat_read_options *options,
                                       struct perf_shares *shares, struct bat_error *error)
 {
+    struct perf_binary *binaries = calloc((size_t)count + 1, sizeof(*binaries));
     struct run run = {.path = path,
                       .options = options,
-                      .binaries = calloc((size_t)count + 1, sizeof(*run.binaries)),
+                      .binaries = binaries,
                       .binary_count = count,
                       .shares = shares,
                       .error = error};
     enum bat_code code = BAT_OK;
-    if (!run.binaries)
+    if (!binaries)
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = perf_binary_init(&run.binaries[i], profiles[i], error);
-    perf_processes_init(&run.processes, run.binaries, count);
+        code = perf_binary_init(&binaries[i], profiles[i], error);
+    perf_processes_init(&run.processes, binaries, count);
     if (code == BAT_OK && !perf_script_reader_init(&run.reader, profiles, &run.processes, options))
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     if (code == BAT_OK)
         code = run_all(&run, profiles);
     perf_script_reader_free(&run.reader);
     perf_processes_free(&run.processes);
-    free(run.binaries);
+    free(binaries);
     return code;
 }
