@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Finds the secondary entry points that other code gives the wanted functions: addresses inside
- * them that other functions branch to or call, and those that the loader writes into data.
+ * them that other functions branch to or call, and those that the loader or the linker writes into
+ * data.
  *
  * Compilers make no branches into other functions, except between the parts of a split function;
  * assembly code does. Decoding all code to find them would take long. Instead, all code is searched
@@ -221,6 +222,49 @@ static enum bat_code search_relocations(struct search *search, const struct bat_
     return BAT_OK;
 }
 
+/* The bytes of an absolute address that the linker wrote for a relocation; 0 for others. */
+static unsigned absolute_size(uint16_t machine, uint64_t type)
+{
+    if (machine == EM_X86_64)
+        return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
+    return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
+}
+
+/*
+ * The linker's own relocations, which --emit-relocs keeps, tell which data are addresses of code:
+ * labels of a program that is loaded where it was linked have no others. Distances are those of
+ * jump tables.
+ */
+static void search_linker_relocations(struct search *search, const struct bat_section *section)
+{
+    const struct bat_code_reader *reader = search->reader;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_section_bytes(reader->elf, section, &size);
+    for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela) && search->code == BAT_OK;
+         at += sizeof(Elf64_Rela)) {
+        Elf64_Rela relocation;
+        memcpy(&relocation, bytes + at, sizeof(relocation));
+        uint64_t address = 0;
+        uint64_t left = absolute_size(reader->machine, ELF64_R_TYPE(relocation.r_info));
+        const uint64_t wanted = left;
+        const uint8_t *data = left ? code_bytes(reader, relocation.r_offset, &left) : NULL;
+        if (!data || left < wanted)
+            continue;
+        memcpy(&address, data, wanted);
+        if (enters_wanted(search, address))
+            search->code = code_addresses_add(&search->found, address, &search->error);
+    }
+}
+
+/* True for relocations of loaded data in which BOLT looks for references. */
+static bool is_of_data(const struct bat_section *section, const struct bat_section *target)
+{
+    return section->type == SHT_RELA && !(section->flags & SHF_ALLOC) &&
+           (target->flags & SHF_ALLOC) && !(target->flags & SHF_EXECINSTR) &&
+           strcmp(target->name, ".eh_frame") != 0 &&
+           strcmp(target->name, ".gcc_except_table") != 0 && strcmp(target->name, ".got.plt") != 0;
+}
+
 /* --- The whole file ----------------------------------------------------------------------- */
 
 static int by_value(const void *left, const void *right)
@@ -290,6 +334,21 @@ static void search_all_relocations(struct search *search)
             search->code = search_relocations(search, reader->sections.all[i]);
 }
 
+static enum bat_code find_references(struct bat_code_reader *reader, struct bat_error *error)
+{
+    struct search search = {.reader = reader, .source = BAT_NONE};
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(reader->elf, &count);
+    for (size_t i = 0; i < count && search.code == BAT_OK; i++)
+        if (sections[i].info < count && is_of_data(&sections[i], &sections[sections[i].info]))
+            search_linker_relocations(&search, &sections[i]);
+    reader->references = search.found;
+    code_addresses_sort(&reader->references);
+    if (search.code != BAT_OK && error)
+        *error = search.error;
+    return search.code;
+}
+
 /* Functions that a thread searches at a time, some megabytes of code. */
 #define STRETCH 16384u
 
@@ -313,5 +372,5 @@ enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error
         free(searches[i].found.all);
     }
     code_addresses_sort(&reader->entries);
-    return code;
+    return code == BAT_OK ? find_references(reader, error) : code;
 }

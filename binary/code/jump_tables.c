@@ -147,16 +147,18 @@ bool code_table_leaves(const struct code_sweep *sweep, const struct code_table *
     return walk.leaves;
 }
 
-/* Mark all targets of a table; or clear CODE_MARK_TABLE there if not is_set. */
+/*
+ * Mark all targets of a table, which are then not referred to but by tables; or clear
+ * CODE_MARK_TABLE there if not is_set.
+ */
 static void mark_entries(struct code_sweep *sweep, const struct code_table *table, bool is_set)
 {
     struct table_walk walk = walk_table(sweep, table);
     uint64_t offset;
     while (next_entry(&walk, &offset)) {
+        sweep->marks[offset] &= (uint8_t) ~(CODE_MARK_TABLE | CODE_MARK_REFERENCE);
         if (is_set)
             sweep->marks[offset] |= CODE_MARK_TABLE | CODE_MARK_LABEL;
-        else
-            sweep->marks[offset] &= (uint8_t)~CODE_MARK_TABLE;
     }
 }
 

@@ -262,6 +262,7 @@ void bat_code_close(struct bat_code_reader *reader)
     loaded_sections_free(&reader->sections);
     free(reader->markers);
     free(reader->entries.all);
+    free(reader->references.all);
     free(reader->whole_of);
     free(reader->part_tables.all);
     free(reader);

@@ -64,7 +64,8 @@ struct bat_code_reader {
     struct loaded_sections sections; /* without empty ones */
     struct code_marker *markers;     /* ascending by address, no two at the same */
     uint32_t marker_count;
-    struct code_addresses entries; /* where other functions enter wanted ones; ascending */
+    struct code_addresses entries;    /* where other functions enter wanted ones; ascending */
+    struct code_addresses references; /* inside of wanted functions, from data; ascending */
     /* For each function: one of the functions that it was split into, the same for all of them; or
      * BAT_NONE. NULL unless parts.c needs it. */
     uint32_t *whole_of;
@@ -110,7 +111,7 @@ bool code_is_in_other_part(const struct bat_code_reader *reader,
 /* Sort, and drop what is there twice. */
 void code_addresses_sort(struct code_addresses *addresses);
 
-/* Fill entries (entry_points.c). */
+/* Fill entries and references (entry_points.c). */
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);
 
 /* A quick test: false for most addresses outside of all wanted functions, true inside of them. */

@@ -197,6 +197,21 @@ static void mark_entries(struct code_sweep *sweep)
         code_mark(sweep, others->all[found] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
 }
 
+/* Mark what data refers to; if not is_first, make what jump tables left of it entry points. */
+static void mark_references(struct code_sweep *sweep, bool is_first)
+{
+    const struct code_addresses *all = &sweep->reader->references;
+    const uint64_t address = sweep->function->address;
+    uint32_t i = BAT_NUMBERS_BELOW(all->all, all->count, address);
+    for (; i < all->count && all->all[i] - address < sweep->size; i++) {
+        const uint64_t offset = all->all[i] - address;
+        if (is_first && (sweep->marks[offset] & CODE_MARK_INSTRUCTION))
+            sweep->marks[offset] |= CODE_MARK_REFERENCE;
+        else if (!is_first && (sweep->marks[offset] & CODE_MARK_REFERENCE))
+            code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+    }
+}
+
 /* The number of calls before each instruction and before the end; NULL without memory. */
 static uint32_t *count_calls(const struct code_sweep *sweep)
 {
@@ -276,7 +291,9 @@ static bool has_aligned_labels(const struct code_sweep *sweep)
 static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct bat_error *error)
 {
     mark_entries(sweep);
+    mark_references(sweep, true);
     code_read_tables(sweep);
+    mark_references(sweep, false);
     enum bat_code code = read_exceptions(sweep, lsda, error);
     if (!sweep->obstacle && !has_aligned_labels(sweep))
         sweep->obstacle = BAT_CODE_MISALIGNED;

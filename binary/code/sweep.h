@@ -27,7 +27,8 @@ enum code_mark {
     CODE_MARK_LABEL = 2,       /* a block starts here */
     CODE_MARK_ENTRY = 4,
     CODE_MARK_LANDING_PAD = 8,
-    CODE_MARK_TABLE = 16, /* a target of the table that is being read */
+    CODE_MARK_TABLE = 16,     /* a target of the table that is being read */
+    CODE_MARK_REFERENCE = 32, /* data refers to it, other than tables that were read */
 };
 
 /* A jump table of x86-64, or a candidate for one. */

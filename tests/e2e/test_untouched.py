@@ -29,8 +29,12 @@ INPUTS = ["sqlite-fixed-profile2-22", "sqlite-pie-profile2-22", "sqlite-shared-p
 
 # More programs: source, flags; -Wl,-q makes perf2bolt read the relocations.
 PROGRAMS = {
+    "computed-fixed": ("computed.c", ["gcc", "-O2", "-no-pie", "-Wl,-q"]),
+    "computed-clang": ("computed.c", ["clang", "-O2", "-no-pie", "-Wl,-q"]),
+    "computed-pie": ("computed.c", ["gcc", "-O2", "-pie", "-fPIE", "-Wl,-q"]),
     "computed-static": ("computed.c", ["gcc", "-O2", "-static", "-Wl,-q"]),
     "computed-plain": ("computed.c", ["gcc", "-O2", "-fPIC", "-pie"]),
+    "computed-alone": ("computed.c", ["gcc", "-O2", "-no-pie"]),
     "exceptions-plain": ("exceptions.cc", ["g++", "-O2", "-no-pie"]),
 }
 
