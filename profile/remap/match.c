@@ -12,8 +12,7 @@
 
 /* --- Branches and calls ----------------------------------------------------------------------- */
 
-/* The input address of the branch entry that the note has for exactly this address, or 0. */
-static uint64_t exact_entry(const struct input_followed *function, uint64_t address)
+uint64_t input_exact_entry(const struct input_followed *function, uint64_t address)
 {
     const struct bat_original *original = function->flow->original;
     const struct bat_map *map = original->binary->map;
@@ -212,7 +211,8 @@ static enum bat_code walk_inlined(struct input_walk *walk, uint64_t entry, bool 
         !is_other(function, walk->node, &walk->instruction))
         return BAT_OK;
     struct input_state call = {entry, INPUT_ROOT_FRAME};
-    walk->code = input_search(function->flow, function->hot, walk->state, call, false, &walk->path);
+    walk->code =
+        input_search(function->flow, function->hot, walk->state, call, false, false, &walk->path);
     if (walk->code != BAT_OK || !walk->path.found)
         return walk->code;
     walk->path.found = false;
@@ -293,7 +293,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
     if (!input_kind_changes_flow(node->kind) || is_inner_jump)
         return BAT_OK;
-    uint64_t entry = exact_entry(function, node->address);
+    uint64_t entry = input_exact_entry(function, node->address);
     if (is_conditional_tail_call(function, node, entry)) {
         node->tail_call = entry;
         entry = 0;
@@ -308,10 +308,10 @@ enum bat_code input_match_before(const struct input_followed *function, struct i
 {
     if (!node->is_entry)
         return BAT_OK;
-    struct input_state entry = {exact_entry(function, node->address), INPUT_ROOT_FRAME};
+    struct input_state entry = {input_exact_entry(function, node->address), INPUT_ROOT_FRAME};
     struct input_path_draft path;
     enum bat_code code =
-        input_search(function->flow, function->hot, node->state, entry, false, &path);
+        input_search(function->flow, function->hot, node->state, entry, false, false, &path);
     path.last = 0;
     return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->before) : code;
 }

@@ -2,8 +2,11 @@
 /* Breadth-first search for a path through the input's blocks (search.h). */
 #include "search.h"
 
-#define MOST_PLACES 64u
-#define MOST_STEPS 256u /* of a search: instructions, or stretches of straight code */
+/* Of a search. A row of inlined calls is long, but has few other ways. */
+#define MOST_PLACES 192u
+#define MOST_WAYS 64u   /* places, without starts and returns of called functions */
+#define MOST_STEPS 256u /* instructions, or stretches of straight code */
+#define STEPS_OF_CALL 4u
 
 /* A block, or the rest of one, that the search has reached. */
 struct place {
@@ -25,8 +28,10 @@ struct search {
     struct input_state goal;
     struct place *places; /* MOST_PLACES of them */
     uint32_t count;
+    uint32_t calls; /* places that are starts or returns of called functions */
     uint32_t steps;
     bool passes_calls; /* calls are stepped over, not entered */
+    bool passes_branches;
     bool must_move;
     bool found; /* the goal, as the last place */
     enum bat_code code;
@@ -48,10 +53,19 @@ static bool is_known(const struct search *search, struct input_state state)
 
 static void arrive(struct search *search, const struct place *place)
 {
-    if (search->found || search->count == MOST_PLACES || is_known(search, place->state))
+    if (search->found || search->count == MOST_PLACES ||
+        search->count - search->calls == MOST_WAYS || is_known(search, place->state))
         return;
     search->places[search->count++] = *place;
     search->found = is_goal(search, place->state);
+}
+
+/* The same for the start, or the return, of a called function. */
+static void arrive_by_call(struct search *search, const struct place *place)
+{
+    const uint32_t count = search->count;
+    arrive(search, place);
+    search->calls += search->count - count;
 }
 
 /* Enter the function that is called; false if the call is stepped over. */
@@ -73,7 +87,7 @@ static bool enter_call(struct search *search, struct place *to, uint64_t target,
         return false;
     to->state = (struct input_state){target, frame};
     to->is_jump = true;
-    arrive(search, to);
+    arrive_by_call(search, to);
     return true;
 }
 
@@ -85,7 +99,7 @@ static void leave_frame(struct search *search, struct place *to)
     to->state = (struct input_state){frame->returns_to, frame->caller};
     to->is_jump = true;
     to->goes_on = true;
-    arrive(search, to);
+    arrive_by_call(search, to);
 }
 
 static void jump(struct search *search, struct place to, uint64_t target)
@@ -181,6 +195,11 @@ static bool ends_at_event(struct search *search, const struct place *to)
     return is_end;
 }
 
+static bool may_go_on(const struct search *search)
+{
+    return !search->found && search->steps < MOST_STEPS + STEPS_OF_CALL * search->calls;
+}
+
 /* Follow a block's instructions to all places where it may lead. */
 static void leave_block(struct search *search, uint32_t number)
 {
@@ -190,7 +209,7 @@ static void leave_block(struct search *search, uint32_t number)
     bool after_branch = false;
     if (!is_inside(search, state))
         return;
-    for (bool is_first = true; search->steps < MOST_STEPS && !search->found; is_first = false) {
+    for (bool is_first = true; may_go_on(search); is_first = false) {
         search->steps++;
         struct bat_instruction instruction;
         struct place to = {.state = state, .from = before, .parent = number};
@@ -219,16 +238,16 @@ static void leave_block(struct search *search, uint32_t number)
     }
 }
 
-/* True for a block that only jumps elsewhere. */
-static bool is_jump_alone(const struct search *search, uint64_t address)
+/* The kind of the first instruction of a block that is no no-operation. */
+static uint8_t first_kind(const struct search *search, uint64_t address)
 {
     struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_NOP};
     for (uint32_t i = 0; i < 4 && instruction.kind == BAT_INSTRUCTION_NOP; i++) {
         if (!input_flow_decode(search->flow, address, &instruction))
-            return false;
+            return BAT_INSTRUCTION_OTHER;
         address += instruction.length;
     }
-    return instruction.kind == BAT_INSTRUCTION_JUMP;
+    return instruction.kind;
 }
 
 /* True if the output can run through a block without a trace of it. */
@@ -239,7 +258,11 @@ static bool is_transparent(const struct search *search, const struct place *plac
     if (place->state.frame != INPUT_ROOT_FRAME || place->goes_on)
         return true;
     const struct input_block *block = input_block_at(search->function, place->state.at);
-    return !block || !block->is_live || is_jump_alone(search, place->state.at);
+    if (!block || !block->is_live)
+        return true;
+    const uint8_t kind = first_kind(search, place->state.at);
+    return kind == BAT_INSTRUCTION_JUMP ||
+           (search->passes_branches && kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
 /* Fill the path to the last place. */
@@ -271,6 +294,7 @@ static void search_path(struct search *search, struct input_state from,
 {
     search->places[0] = (struct place){.state = from, .from = from.at};
     search->count = 1;
+    search->calls = 0;
     search->steps = 0;
     search->found = !search->must_move && is_goal(search, from);
     for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
@@ -281,7 +305,8 @@ static void search_path(struct search *search, struct input_state from,
 }
 
 enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
-                           struct input_state to, bool must_move, struct input_path_draft *path)
+                           struct input_state to, bool must_move, bool passes_branches,
+                           struct input_path_draft *path)
 {
     path->found = false;
     path->jump_count = 0;
@@ -303,6 +328,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .end = input->address + input->extent,
         .goal = to,
         .must_move = must_move,
+        .passes_branches = passes_branches,
     };
     search_path(&search, from, path);
     if (!path->found && search.code == BAT_OK) {

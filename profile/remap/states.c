@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "binary/code/conditions.h"
 #include "binary/code/same_code.h"
 #include "match.h"
 #include "support/key_sort.h"
@@ -107,6 +108,60 @@ static void doubt_entries(struct following *following)
                         (i + 1 == count || entries[i + 1].key != entries[i].key);
         struct input_node *node = &function->nodes->all[entries[i].value];
         if (!is_alone && !begins_alike(function->flow->original, node, entries[i].key))
+            node->is_fixed = false;
+    }
+}
+
+/* True if an output's branch makes another test than the input's at an address: not even inverted.
+ */
+static bool tests_other(const struct bat_original *original, uint64_t output, uint64_t input)
+{
+    uint32_t condition = condition_at(original->binary->elf, output);
+    uint32_t other = condition_at(original->elf, input);
+    return condition != other && condition != CONDITION_OPPOSITE(other);
+}
+
+/* True if the input goes on from a conditional branch to another one at an address. */
+static bool goes_on_to_branch(const struct input_followed *function, uint64_t branch, uint64_t next)
+{
+    struct bat_instruction instruction;
+    return branch != 0 && input_flow_decode(function->flow, branch, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_CONDITIONAL && branch + instruction.length == next &&
+           input_flow_decode(function->flow, next, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
+}
+
+/* The conditional branch at the end of the output's copy of a block, or NULL. */
+static const struct input_node *last_branch(const struct input_nodes *nodes, uint64_t first)
+{
+    const struct input_node *node = &nodes->all[first];
+    while (node->kind != BAT_INSTRUCTION_CONDITIONAL && node->falls && !node[1].is_fixed)
+        node++;
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL ? node : NULL;
+}
+
+/*
+ * -three-way-branch exchanges the tests of two branches on one comparison: where the output comes
+ * to the second one, the input may not have passed its first one.
+ */
+static void doubt_exchanged_branches(struct following *following)
+{
+    const struct input_followed *function = following->function;
+    const struct bat_sort_key *entries = following->entries;
+    uint32_t before = 0;        /* the last entry of a block that starts below */
+    uint32_t looked = BAT_NONE; /* the entry whose last branch is `first` */
+    const struct input_node *first = NULL;
+    for (uint32_t i = 1; i < following->entry_count; i++) {
+        struct input_node *node = &function->nodes->all[entries[i].value];
+        before = entries[i - 1].key != entries[i].key ? i - 1 : before;
+        if (node->kind != BAT_INSTRUCTION_CONDITIONAL || entries[before].key == entries[i].key)
+            continue;
+        if (looked != before)
+            first = last_branch(function->nodes, entries[before].value);
+        looked = before;
+        const uint64_t branch = first ? input_exact_entry(function, first->address) : 0;
+        if (goes_on_to_branch(function, branch, entries[i].key) &&
+            tests_other(function->flow->original, first->address, branch))
             node->is_fixed = false;
     }
 }
@@ -257,6 +312,7 @@ static enum bat_code find_states(struct following *following)
 {
     uint32_t done = 0;
     doubt_entries(following);
+    doubt_exchanged_branches(following);
     fix_states(following, true);
     enum bat_code code = input_flow_read(following->function->flow, following->function->hot);
     if (code == BAT_OK)

@@ -27,9 +27,13 @@ static enum bat_code find_way(const struct input_followed *function, const struc
         node->source == 0 && (node->kind == BAT_INSTRUCTION_JUMP
                                   ? node->is_early
                                   : !input_kind_changes_flow(node->kind) && !node->is_late);
-    enum bat_code code = input_search(flow, function->hot, from, to, must_move, &path);
+    /* One test of a pair that BOLT has exchanged: the input may make both. */
+    bool is_exchanged =
+        node->source == 0 && node->kind == BAT_INSTRUCTION_CONDITIONAL && !node->is_promotion;
+    enum bat_code code =
+        input_search(flow, function->hot, from, to, must_move, is_exchanged, &path);
     if (code == BAT_OK && must_move && !path.found)
-        code = input_search(flow, function->hot, from, to, false, &path);
+        code = input_search(flow, function->hot, from, to, false, is_exchanged, &path);
     if (code == BAT_OK && jumps)
         begin_with_jump(&path, node->jump, from.at);
     else if (path.found && path.jump_count == 0 && from.at == to.at)
@@ -71,7 +75,7 @@ static enum bat_code find_enter(const struct input_followed *function, struct in
     if (!node->is_first)
         return BAT_OK;
     enum bat_code code =
-        input_search(function->flow, function->hot, start, node->state, false, &path);
+        input_search(function->flow, function->hot, start, node->state, false, false, &path);
     return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->enter_path) : code;
 }
 
