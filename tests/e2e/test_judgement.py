@@ -288,17 +288,15 @@ class SplitTables(Folder):
         """Wrong records of the functions that are left alone do not count, those of the others do."""
         binary, _ = self.compile("-fno-pie")
         functions = [graph for graph in graphs(binary) if "in" in graph.name]
-        stale = []
+        # Records that are made up may all fit by chance; no branch starts at 1 here.
+        wrong = "1 inside 1 1 inside 3 0 5"
         for seed in range(8):
             path = self.path / "made_up.fdata"
-            path.write_text("\n".join(made_up(functions, seed)) + "\n", encoding="ascii")
+            path.write_text("\n".join([*made_up(functions, seed), wrong]) + "\n", encoding="ascii")
             found = said(self.report(binary, path))
-            stale.append(found["stale_functions"])
             if not toolbox.SANITIZED:
-                asked = self.ask_bolt(binary, self.fdata)
-                # llvm-bolt does not say how many samples there are if all of them are fine.
-                self.assertEqual(found, {**asked, "samples": asked["samples"] or found["samples"]})
-        self.assertGreater(sum(s > 0 for s in stale), 2)
+                self.assertEqual(found, self.ask_bolt(binary, self.fdata))
+            self.assertGreater(found["stale_functions"], 0)
 
     def test_bolted(self):
         """The same of a binary that BOLT wrote, with the input."""
