@@ -50,8 +50,12 @@ step() {
     fi
 }
 
+# Build a preset: name, options of `cmake --build`.
 build_preset() {
-    cmake --preset "$1" -DBATKIT_WERROR=ON && cmake --build --preset "$1" --parallel "$jobs"
+    cmake --preset "$1" -DBATKIT_WERROR=ON || return
+    preset=$1
+    shift
+    cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
 # C and C++ files of the project itself, one a line.
@@ -81,7 +85,7 @@ check_tidy() {
 build_fuzz() {
     rm -rf "$fuzz/out"
     CC=clang LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
-        CFLAGS="-O1 -g -Werror -fno-omit-frame-pointer -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
+        CFLAGS="-O1 -g1 -Werror -fno-omit-frame-pointer -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 -fsanitize=address,undefined,fuzzer-no-link" \
         sh tests/fuzz/build.sh && cmake --build "$fuzz/batkit" --parallel "$jobs"
 }
@@ -138,13 +142,13 @@ fi
 
 summaries=
 step build-release build_preset release
-step build-sanitize build_preset sanitize
 step format check_format
+step fixtures python3 tests/e2e/fixtures.py --all
 if $all; then
+    step build-sanitize build_preset sanitize
     step build-thread build_preset thread
     step build-fuzz build_fuzz
     step tidy check_tidy
-    step fixtures python3 tests/e2e/fixtures.py --all
     run_ctest release build
     # The sample: what the other programs show are records, which the release build compared with BOLT's.
     BATKIT_ALL=
@@ -159,6 +163,7 @@ if $all; then
     # The targets run without the source tree, with their own seeds.
     step oss-fuzz sh tests/fuzz/check_build.sh "$fuzz/out"
 else
+    step build-sanitize build_preset sanitize --target unit_tests
     run_ctest release build --label-exclude long
     run_ctest sanitize build-sanitize --tests-regex '^unit/'
 fi

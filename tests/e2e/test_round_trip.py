@@ -65,9 +65,11 @@ class RoundTrip(unittest.TestCase):
                     status, [file] = toolbox.validate("--round-trip", *strict,
                                                       f"--original={fixture.input}", fixture.bolted)
                     self.check_findings(merged, status, file, bool(strict))
-        # Some notes have the warning, and some do not.
-        self.assertTrue(all(n.endswith("-19") for n in merged_names), merged_names)
-        self.assertGreater(set(merged_names), set(fixtures.names(variant="atend", bolt=19)) & set(NAMES))
+        # Some notes have the warning, and some do not: functions at the end always give it, other layouts may.
+        at_end = set(fixtures.names(variant="atend", bolt=19)) & set(NAMES)
+        self.assertTrue(at_end)
+        self.assertLessEqual(at_end, set(merged_names))
+        self.assertLess(set(merged_names), {n for n in NAMES if n.endswith("-19")})
 
     def test_raw_notes(self):
         names = NAMES
