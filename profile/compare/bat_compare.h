@@ -34,14 +34,17 @@ BAT_API void bat_overlaps_free(struct bat_overlaps *comparison);
  */
 BAT_API void bat_overlaps_use_plain_names(struct bat_overlaps *comparison);
 
-/* Begin the next profile: the following records are its own. Fails with BAT_ERR_MEMORY. */
+/*
+ * Begin the next profile: the following records are its own. Time n log n in the records of the
+ * profile before, which then takes no more memory than they do. Fails with BAT_ERR_MEMORY.
+ */
 BAT_API enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error);
 
 /*
  * Add a record to the profile that was begun last. Both texts are copied; neither is empty. Counts
  * of the same record add up, records without a count are left out. Constant time on average. Fails
  * with BAT_ERR_MEMORY, BAT_ERR_RANGE if the profile's counts add up to 2^63 or more, and with
- * BAT_ERR_ARGUMENT before the first profile.
+ * BAT_ERR_ARGUMENT before the first profile and after bat_overlaps_finish().
  */
 BAT_API enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *function,
                                           const char *record, uint64_t count,

@@ -46,6 +46,17 @@ static size_t name_size(const struct bat_overlaps *comparison, const char *name)
     return comparison->has_plain_names ? unnumbered_name_length(name) : strlen(name);
 }
 
+/* Sort what the last profile has, which is complete. That leaves no more memory than its items
+ * take. */
+static void end_profile(struct bat_overlaps *comparison)
+{
+    if (comparison->count == 0)
+        return;
+    struct compared *last = &comparison->all[comparison->count - 1];
+    bat_counts_sort(&last->records);
+    bat_counts_sort(&last->sums);
+}
+
 enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error)
 {
     struct compared *grown =
@@ -53,6 +64,8 @@ enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_err
     if (!grown)
         return fail_memory(error);
     comparison->all = grown;
+    end_profile(comparison);
+    comparison->is_finished = false;
     grown[comparison->count++] =
         (struct compared){.records = bat_counts_new(2), .sums = bat_counts_new(1)};
     return BAT_OK;
@@ -61,7 +74,7 @@ enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_err
 enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *function,
                                   const char *record, uint64_t count, struct bat_error *error)
 {
-    if (comparison->count == 0)
+    if (comparison->count == 0 || comparison->is_finished)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected a profile before its records");
     if (count == 0)
         return BAT_OK;
@@ -85,10 +98,7 @@ enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *f
 enum bat_code bat_overlaps_finish(struct bat_overlaps *comparison, struct bat_error *error)
 {
     (void)error;
-    for (uint32_t i = 0; i < comparison->count && !comparison->is_finished; i++) {
-        bat_counts_sort(&comparison->all[i].records);
-        bat_counts_sort(&comparison->all[i].sums);
-    }
+    end_profile(comparison);
     comparison->is_finished = true;
     return BAT_OK;
 }

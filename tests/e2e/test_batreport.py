@@ -556,7 +556,8 @@ class Whole(Folder):
                  ([demo, f"--stacks={write('s2', bytes([97, 10]))}"], 's2:1:1: expected "frame;frame COUNT", found "a"'),
                  ([demo, f"--stacks={write('s3', b'a 1' + bytes(1) + b'2')}"], "s3:1:1: expected"),
                  ([demo, f"--stacks={write('s4', b'a 1' + bytes([10]) + b'b 99999999999999999999')}"], "s4:2:1: expected"),
-                 ([demo, f"--stacks={write('s5', b';' * 5000 + b' 1')}"], "s5:1:1: expected"),
+                 ([demo, f"--stacks={write('s5', b';' * 5000 + b' 1')}"],
+                  "s5:1:1: expected stacks of at most 4096 frames, found a deeper one"),
                  ([demo, f"--stacks={self.folder}"], "cannot read it")]
         page = self.folder / "page.html"
         page.write_text("what was here before\n", "ascii")

@@ -32,7 +32,6 @@ REPORT = tool("batreport", "{binary}", "-p", "{profile}", "-o", "{page}")
 STACKS_REPORT = tool("batreport", "{binary}", "--stacks={stacks}", "-o", "{page}")
 DUMP = tool("batdump", "--dump-all", "{binary}")
 VALIDATE = tool("batvalidate", "{binary}")
-REMOVE = tool("batinject", "{binary}", "--remove", "-o", "{out}")
 STORE = tool("batinject", "{binary}", "--store={store}", "-o", "{out}")
 JSON = tool("batinject", "{binary}", "--json={json}", "-o", "{out}")
 ADDRESS = tool("batsymbolize", "-e", "{binary}", "--lenient", f"{binaries.TEXT:#x}")
@@ -105,7 +104,8 @@ KINDS = [
     Kind("alternating forks, compressed", profiles.alternating_forks, TO_FDATA, 50000,
          limit="events of processes"),
     Kind("processes", profiles.processes, TO_FDATA, 1000),
-    Kind("build-ids in the list", profiles.listed_build_ids, TO_FDATA, 1000),
+    # Less is a fraction of what the tool does to start.
+    Kind("build-ids in the list", profiles.listed_build_ids, TO_FDATA, 4000),
     Kind("samples", profiles.samples, TO_FDATA, 2000),
     Kind("binaries of a recording", profiles.several_binaries, ALL, 60),
     Kind("call chains", profiles.call_chains, FOLDED, 500),
@@ -139,6 +139,7 @@ MORE_KINDS = [
     Kind("merged YAML blocks", profiles.yaml_blocks, merge("a", "b"), 1000),
     Kind("compared lines of a sample profile", profiles.sample_profile_body, COMPARE, 2000),
     Kind("blocks of a page", binaries.blocks, REPORT, 1000),
+    Kind("binaries mapped one over the other", profiles.replaced_binaries, ALL, 60),
     Kind("depth of call chains", profiles.call_chain, REPORT, 8),
     Kind("stacks", profiles.stack_texts, FOLD, 200, "text"),
     Kind("merged YAML functions", profiles.yaml_functions, merge("a", "b"), 500),
@@ -148,7 +149,9 @@ MORE_KINDS = [
     Kind("build-ids of traces", profiles.trace_build_ids, TO_FDATA, 2000),
     Kind("sections", binaries.sections, DUMP, 1000),
     Kind("note sections", binaries.note_sections, ADDRESS, 1000),
-    Kind("symbols of a shipped file", binaries.symbols, REMOVE, 4000),
+    Kind("symbols of a shipped file", binaries.symbols, STORE, 4000),
+    Kind("notes of a shipped file", binaries.note_sections, STORE, 1000),
+    Kind("loaded notes of a shipped file", binaries.loaded_note_sections, STORE, 1000),
     Kind("local symbols", binaries.local_symbols, TO_FDATA, 2000),
     Kind("names at one address", binaries.names_at_one_address, TO_FDATA, 4000),
     Kind("tables, dumped", binaries.tables, DUMP, 2000),
@@ -189,7 +192,8 @@ MORE_KINDS = [
     Kind("memory map", profiles.memory_map, QUERIES, 500, "text"),
     Kind("fragments of a page", binaries.cold_fragments, REPORT, 1000),
     Kind("stacks of a page", profiles.folded_stacks, STACKS_REPORT, 1000),
-    Kind("depth of a page's stack", profiles.folded_deep_stack, STACKS_REPORT, 1000),
+    Kind("depth of a page's stack", profiles.folded_deep_stack, STACKS_REPORT, 1000,
+         limit="at most 4096 frames"),
 ]
 
 # Kinds that still take more than they may, which are measured but not tested: batsymbolize holds 64 MiB of

@@ -74,17 +74,25 @@ def notes(folder, n):
     save(folder, elf, [block_table(TEXT)])
 
 
-def note_sections(folder, n):
+def note_sections(folder, n, flags=0, address=0):
     """Sections with one note each."""
     elf = functions(1)
     for i in range(n):
-        elf.section(".note.x", odd_elf.SHT_NOTE, struct.pack("<III4s", 4, 0, 9, b"GNU\0"))
+        elf.section(".note.x", odd_elf.SHT_NOTE, struct.pack("<III4s", 4, 0, 9, b"GNU\0"), flags, address + 16 * i)
+    build_id(elf, 1)
     save(folder, elf, [block_table(TEXT)])
+
+
+def loaded_note_sections(folder, n):
+    """The same in the program's memory."""
+    note_sections(folder, n, odd_elf.SHF_ALLOC, 0x2000)
 
 
 def symbols(folder, n):
     """Functions with names."""
-    save(folder, functions(n), [block_table(TEXT)])
+    elf = functions(n)
+    build_id(elf, 1)
+    save(folder, elf, [block_table(TEXT)])
     text(folder / "profile", f"F {TEXT:x} {TEXT + 15:x} 1\n")
 
 

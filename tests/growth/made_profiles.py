@@ -242,15 +242,20 @@ def call_chains(folder, n):
     chains(folder, n, lambda i, j: i >> j, 16)
 
 
-def several_binaries(folder, n):
+def several_binaries(folder, n, where=place):
     """Binaries with a mapping and a sample each, in one process."""
     recording = session()
     for i in range(n):
         path = folder / f"binary{i}"
         write_binary(path, 64, 3, i + 1)
-        map_at(recording, 1, place(i), str(path))
-        sample(recording, 1, place(i) + 0x1000)
+        map_at(recording, 1, where(i), str(path))
+        sample(recording, 1, where(i) + 0x1000)
     finish(folder, recording)
+
+
+def replaced_binaries(folder, n):
+    """The same, always at the same place."""
+    several_binaries(folder, n, lambda i: place(0))
 
 
 # --- Texts ------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ class Kinds(unittest.TestCase):
         first = sizes[0][1].growth(base)[0]
         if kind.limit:
             self.assertNotEqual(sizes[-1][1].done.returncode, 0, "the largest input is below the limit")
+        self.assertGreater(first, kind.count, "the work does not depend on what grows")
         for factor, measured in sizes:
             said = measured.done.stderr
             work, memory, size = measured.growth(base)

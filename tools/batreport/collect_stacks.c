@@ -29,6 +29,15 @@ static enum tool_exit bad_line(const char *path, uint64_t number, const char *fo
     return TOOL_BAD;
 }
 
+static enum tool_exit deep_line(const char *path, uint64_t number)
+{
+    struct bat_error error;
+    bat_fail_text(&error, BAT_ERR_RANGE, number, 1,
+                  "expected stacks of at most %u frames, found a deeper one", DEPTH_MAX);
+    tool_report(path, &error);
+    return TOOL_BAD;
+}
+
 /* Add the frames of a line, which end at semicolons. False if there are too many, or no memory. */
 static bool add_frames(struct stacks *stacks, const char *line, size_t length, uint64_t count,
                        bool *is_deep)
@@ -70,7 +79,7 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
         return bad_line(path, number, line);
     bool is_deep = false;
     if (!add_frames(stacks, line, (size_t)(blank - line), count, &is_deep))
-        return is_deep ? bad_line(path, number, line) : report_no_memory();
+        return is_deep ? deep_line(path, number) : report_no_memory();
     stacks->sum += count;
     return TOOL_FINE;
 }
