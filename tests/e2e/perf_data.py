@@ -318,13 +318,13 @@ class Session:
         values.setdefault("value", values["time"])
         self.add(record(R_SAMPLE, event.sample({**SAMPLE_DEFAULTS, **values}), misc))
 
-    def compress(self, first=0, last=None, *, slice_size=30000, two=False):
+    def compress(self, first=0, last=None, *, slice_size=30000, two=False, level=1):
         """Replace records[first:last] by COMPRESSED records (COMPRESSED2 if two).
 
-        They hold one zstd stream, flushed after each slice_size bytes wherever that falls.
+        level: 1 to 22, as in perf record -z22. They hold one zstd stream, flushed after each slice_size bytes wherever that falls.
         """
         data = b"".join(self.records[first:last])
-        stream = ZstdStream()
+        stream = ZstdStream(level)
         slices = [stream.compress(data[i:i + slice_size]) for i in range(0, len(data), slice_size)]
         if two:
             self.records[first:last] = [

@@ -7,8 +7,10 @@ the report, are tested as well. tests/unit/test_perf_damaged.c cuts and changes 
 """
 
 import json
+import os
 import pathlib
 import struct
+import subprocess
 import tempfile
 import unittest
 
@@ -317,6 +319,40 @@ class PerfBad(unittest.TestCase):
         self.rejected(bad.session.file(compressed=True),
                       f"offset 0x{DATA:x}: expected a compressed record with {len(first) - 15} "
                       f"bytes of data, found {len(first) - 16}")
+
+    def large_window(self, blocks):
+        """A file with a window of 128 MiB, as perf record -z22 writes it, and so many blocks of 128 KiB that each
+        repeat a byte. The byte makes records of an unknown type."""
+        frame = struct.pack("<IBB", 0xfd2fb528, 0, (27 - 10) << 3)
+        frame += (struct.pack("<I", 1 << 20 | 1 << 1)[:3] + b" ") * blocks
+        good = scene(samples=False)
+        good.session.add(record(perf_data.R_COMPRESSED, frame))
+        return good.session.file(compressed=True)
+
+    def test_large_window(self):
+        """8 KB that would hold 128 MiB of memory."""
+        data = self.large_window(2000)
+        self.rejected(data, f"offset 0x{data.index(struct.pack('<I', 0xfd2fb528)) - 8:x}: expected at most 8 MiB and 1024 "
+                      "bytes for each compressed one with a window of more than 8 MiB (perf record -z20 to -z22), "
+                      "found more")
+
+    @unittest.skipIf(toolbox.SANITIZED, "sanitizers take memory of their own")
+    def test_large_window_memory(self):
+        """What is held of the window stays in proportion."""
+        data = self.large_window(2000)
+        most = (8 << 20) + 1024 * len(data)
+        self.assertLess(self.memory(data) - self.memory(self.large_window(1)), most + (1 << 20))
+
+    def memory(self, data):
+        """The most bytes that the tool has in memory, with the perf.data."""
+        path = self.folder / "perf.data"
+        path.write_bytes(data)
+        with subprocess.Popen([toolbox.BIN / "battranslate", self.fixture.bolted, "-p", path, "-o", self.folder / "out",
+                               "--threads=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+            _, status, usage = os.wait4(tool.pid, 0)
+            tool.returncode = os.waitstatus_to_exitcode(status)
+        self.assertIn(tool.returncode, (0, 1))
+        return 1024 * usage.ru_maxrss
 
     # --- Nothing for this binary ----------------------------------------------------------------
 

@@ -652,12 +652,12 @@ class PerfData(unittest.TestCase):
     # --- Compressed, and streams ----------------------------------------------------------------
 
     def test_compressed(self):
-        """perf record -z; slices that end within records."""
-        for slice_size in (200, 1000, 30000):
+        """perf record -z, -z22; slices that end within records."""
+        for slice_size, level in ((200, 1), (1000, 1), (1000, 22), (30000, 1)):
             for first in (0, 4):
-                def build(scene, slice_size=slice_size, first=first):
+                def build(scene, slice_size=slice_size, level=level, first=first):
                     scene.run(scene.start(100))
-                    scene.session.compress(first, slice_size=slice_size)
+                    scene.session.compress(first, slice_size=slice_size, level=level)
                     return {"features": {"build_ids": scene.build_ids(), "compressed": True}}
                 self.each(build, [PIE])
 
