@@ -28,8 +28,9 @@ struct bat_original_options {
 
 /*
  * Open the input binary at path and pair it with binary, whose note is decoded meanwhile if it is
- * not yet; errors in the note have BAT_PLACE_SECTION. options may be NULL. binary and the files in
- * options must outlive *original. The caller closes *original with bat_original_close().
+ * not yet; errors in the note have BAT_PLACE_SECTION, and errors in binary's functions begin with
+ * its path. options may be NULL. binary and the files in options must outlive *original. The caller
+ * closes *original with bat_original_close().
  *
  * Global functions are paired by name; local functions with the same name and file, then those with
  * the same name that are left, by their order in the symbol tables, which BOLT keeps; PLT entries,

@@ -245,6 +245,18 @@ static void read_some(void *context, size_t first, size_t end, unsigned thread)
 /* The readings. The one that takes longest comes first. */
 enum { OUTPUT, INPUT, NOTE, READINGS };
 
+/* Pass a reading's error on. Callers put the input's name in front, so the output's is added. */
+static enum bat_code fail_reading(const struct reading *reading, bool is_output,
+                                  struct bat_error *error)
+{
+    if (is_output)
+        return bat_fail(error, reading->code, "%.200s: %s", bat_elf_path(reading->elf),
+                        reading->error.message);
+    if (error)
+        *error = reading->error;
+    return reading->code;
+}
+
 static enum bat_code find_functions(struct bat_original *original, bool no_names,
                                     struct bat_error *error)
 {
@@ -266,13 +278,9 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     bat_parallel_run(READINGS, 1, bat_parallel_threads(threads, READINGS), read_some, readings);
     original->output_functions = readings[OUTPUT].functions;
     original->input_functions = readings[INPUT].functions;
-    for (unsigned i = READINGS; i-- > 0;) {
-        if (readings[i].code == BAT_OK)
-            continue;
-        if (error)
-            *error = readings[i].error;
-        return readings[i].code;
-    }
+    for (unsigned i = READINGS; i-- > 0;)
+        if (readings[i].code != BAT_OK)
+            return fail_reading(&readings[i], i == OUTPUT, error);
     original->outputs = bat_functions_all(original->output_functions, &original->output_count);
     original->inputs = bat_functions_all(original->input_functions, &original->input_count);
     original->map = original->sparse.map ? original->sparse.map : original->binary->map;

@@ -60,6 +60,33 @@ class AnyBytes(unittest.TestCase):
             self.assertEqual(found.stdout.splitlines()[0], name)
 
 
+    def test_the_damaged_one_of_two_files_is_named(self):
+        """An entry of .eh_frame that is longer than the section, in the output or in the input."""
+        for damaged, sound in (("output", "input"), ("input", "output")):
+            for name in (damaged, sound):
+                made = odd_elf.MadeElf()
+                text = made.code(".text", 0x401000, b"\x90" * 15 + b"\xc3")
+                if name == "output":
+                    made.section(odd_elf.NOTE_NAME, odd_elf.SHT_NOTE,
+                                 odd_elf.note([odd_elf.simple_table(0x401000)]))
+                made.section(".eh_frame", 1, struct.pack("<I", 0x80000000 if name == damaged else 0) + bytes(60),
+                             odd_elf.SHF_ALLOC, 0x402000)
+                made.symbols([("f", 0x401000, 16, text)])
+                made.write(self.path(name))
+            with open(self.path("profile"), "w", encoding="ascii") as file:
+                file.write("T 401000 401006 401012 1\n")
+            output, original = self.path("output"), f"--original={self.path('input')}"
+            profile = ["-p", self.path("profile"), "-o", self.path("out")]
+            for command in (["battranslate", output, original, *profile], ["batreport", output, original, *profile],
+                            ["batdump", output, original, "--to-input=0x401000"],
+                            ["batsymbolize", "-e", output, original, "0x401000"]):
+                with self.subTest(damaged=damaged, tool=command[0]):
+                    found = run(*command)
+                    self.assertEqual(found.returncode, 1, found.stderr)
+                    self.assertIn(f"{self.path(damaged)}: .eh_frame+0x0: ", found.stderr)
+                    self.assertNotIn(f"{self.path(sound)}: .eh_frame", found.stderr)
+
+
 @unittest.skipIf("BATKIT_SANITIZED" in os.environ, "sanitizers take memory of their own")
 class Memory(unittest.TestCase):
     """A byte of a file costs at most 60 bytes of memory."""
