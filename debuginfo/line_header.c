@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "line_table.h"
+#include "spec/grow.h"
 
 const char *line_string(const struct line_bytes *section, uint64_t offset)
 {
@@ -14,28 +15,16 @@ const char *line_string(const struct line_bytes *section, uint64_t offset)
 
 static bool add_folder(struct line_table *table, size_t *capacity, const char *name)
 {
-    if (table->folder_count == *capacity) {
-        size_t larger = *capacity ? 2 * *capacity : 16;
-        const char **grown = realloc(table->folders, larger * sizeof(*grown));
-        if (!grown)
-            return false;
-        table->folders = grown;
-        *capacity = larger;
-    }
+    if (!bat_grow(&table->folders, capacity, table->folder_count, sizeof(*table->folders)))
+        return false;
     table->folders[table->folder_count++] = name;
     return true;
 }
 
 static bool add_file(struct line_table *table, size_t *capacity, const char *name, uint64_t folder)
 {
-    if (table->file_count == *capacity) {
-        size_t larger = *capacity ? 2 * *capacity : 16;
-        struct line_file *grown = realloc(table->files, larger * sizeof(*grown));
-        if (!grown)
-            return false;
-        table->files = grown;
-        *capacity = larger;
-    }
+    if (!bat_grow(&table->files, capacity, table->file_count, sizeof(*table->files)))
+        return false;
     table->files[table->file_count++] = (struct line_file){.name = name, .folder = folder};
     return true;
 }

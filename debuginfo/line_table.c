@@ -91,17 +91,9 @@ static void start_sequence(struct line_state *state)
 static struct line_row *new_row(struct line_state *state)
 {
     struct line_table *table = state->table;
-    if (table->row_count == state->row_capacity) {
-        size_t larger = state->row_capacity ? 2 * state->row_capacity : 256;
-        struct line_row *grown = realloc(table->rows, larger * sizeof(*grown));
-        state->has_memory = grown && larger < BAT_NONE;
-        if (grown)
-            table->rows = grown;
-        if (!state->has_memory)
-            return NULL;
-        state->row_capacity = larger;
-    }
-    return &table->rows[table->row_count++];
+    state->has_memory =
+        bat_grow(&table->rows, &state->row_capacity, table->row_count, sizeof(*table->rows));
+    return state->has_memory ? &table->rows[table->row_count++] : NULL;
 }
 
 /* Of rows at one address the last one counts. */
@@ -132,18 +124,10 @@ static void end_sequence(struct line_state *state)
                    table->rows[table->row_count - 1].address <= end &&
                    table->rows[state->first_row].address < end &&
                    state->filter(table->rows[state->first_row].address, state->context);
-    if (is_kept && table->sequence_count == state->sequence_capacity) {
-        size_t larger = state->sequence_capacity ? 2 * state->sequence_capacity : 16;
-        struct line_sequence *grown = realloc(table->sequences, larger * sizeof(*grown));
-        state->has_memory = grown != NULL;
-        if (grown) {
-            table->sequences = grown;
-            state->sequence_capacity = larger;
-        } else {
-            is_kept = false;
-        }
-    }
     if (is_kept)
+        state->has_memory = bat_grow(&table->sequences, &state->sequence_capacity,
+                                     table->sequence_count, sizeof(*table->sequences));
+    if (is_kept && state->has_memory)
         table->sequences[table->sequence_count++] =
             (struct line_sequence){.start = table->rows[state->first_row].address,
                                    .end = end,

@@ -13,6 +13,7 @@
 #include "decoding.h"
 #include "sparse.h"
 #include "spec/array.h"
+#include "spec/grow.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
 #include "spec/options.h"
@@ -134,20 +135,10 @@ static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t m
 {
     struct bat_map *map = decoding->map;
     /* Both are bounded by the note's size, which is below 2^33. */
-    uint64_t needed = (uint64_t)map->secondary_count + more;
-    if (needed <= decoding->secondary_capacity)
-        return BAT_OK;
-    uint64_t capacity = needed + needed / 2 + 64;
-    if (capacity > UINT32_MAX)
-        capacity = UINT32_MAX;
-    if (needed > capacity)
+    if ((uint64_t)map->secondary_count + more > UINT32_MAX ||
+        !bat_reserve(&map->secondary_entries, &decoding->secondary_capacity, map->secondary_count,
+                     more, sizeof(*map->secondary_entries)))
         return fail_memory(decoding->reader.error);
-    uint32_t *grown =
-        realloc(map->secondary_entries, (size_t)capacity * sizeof(*map->secondary_entries));
-    if (!grown)
-        return fail_memory(decoding->reader.error);
-    map->secondary_entries = grown;
-    decoding->secondary_capacity = (uint32_t)capacity;
     return BAT_OK;
 }
 

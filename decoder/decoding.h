@@ -26,7 +26,7 @@ struct bat_decoding {
     size_t entry_capacity; /* elements allocated in the map's arrays */
     size_t block_capacity;
     size_t table_capacity;
-    uint32_t secondary_capacity;
+    size_t secondary_capacity;
     struct bat_raw_hot_index *hot_indices; /* cold_count */
 
     /* For sparse.h: the entries of each table are forgotten as soon as they are checked. */

@@ -7,6 +7,7 @@
 
 #include "encoding.h"
 #include "spec/array.h"
+#include "spec/grow.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
 #include "spec/options.h"
@@ -37,7 +38,7 @@ struct built_secondary {
 struct growing {
     void *items;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct bat_builder {
@@ -55,22 +56,12 @@ static enum bat_code fail_memory(struct bat_error *error)
 /* Make room for one more item of size bytes at position array->count. */
 static enum bat_code reserve(struct growing *array, size_t size, struct bat_error *error)
 {
-    if (array->count < array->capacity)
-        return BAT_OK;
     /* BAT_NONE means "no element", so a count must be below it. */
-    uint64_t capacity = (uint64_t)array->capacity + array->capacity / 2 + 64;
-    if (capacity >= BAT_NONE)
-        capacity = BAT_NONE - 1;
-    if (capacity <= array->count)
+    if (array->count == BAT_NONE - 1)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected fewer than %" PRIu32 " tables and entries, found more", BAT_NONE);
-    void *grown =
-        capacity <= SIZE_MAX / size ? realloc(array->items, (size_t)capacity * size) : NULL;
-    if (!grown)
-        return fail_memory(error);
-    array->items = grown;
-    array->capacity = (uint32_t)capacity;
-    return BAT_OK;
+    return bat_reserve(&array->items, &array->capacity, array->count, 1, size) ? BAT_OK
+                                                                               : fail_memory(error);
 }
 
 static void empty(struct bat_builder *builder)

@@ -30,6 +30,18 @@ bool bat_reserve_now(void *array, size_t *capacity, size_t needed, size_t size)
     return resize(array, capacity, 2 * needed + 16, size);
 }
 
+bool bat_reserve_cleared(void *array, size_t *capacity, size_t count, size_t size)
+{
+    const size_t before = *capacity;
+    char *grown;
+    if (!bat_reserve(array, capacity, 0, count, size))
+        return false;
+    memcpy(&grown, array, sizeof(grown));
+    if (*capacity > before)
+        memset(grown + before * size, 0, (*capacity - before) * size);
+    return true;
+}
+
 void bat_shrink(void *array, size_t count, size_t size)
 {
     void *shrunk;

@@ -30,6 +30,9 @@ static inline bool bat_reserve(void *array, size_t *capacity, size_t count, size
     return more <= *capacity - count || bat_reserve_now(array, capacity, count + more, size);
 }
 
+/* Make room for count elements altogether. Those behind the old capacity are zero. */
+bool bat_reserve_cleared(void *array, size_t *capacity, size_t count, size_t size);
+
 /* Give back the memory behind the first count elements of size bytes. They may move. */
 void bat_shrink(void *array, size_t count, size_t size);
 

@@ -11,7 +11,7 @@
 struct bat_folded {
     struct bat_strings stacks;
     uint64_t *counts; /* of each stack, by its number */
-    uint32_t count_capacity;
+    size_t count_capacity;
     char *text; /* the stack that was begun */
     size_t size;
     size_t text_capacity;
@@ -66,29 +66,14 @@ void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length
         *at = ':';
 }
 
-/* Make counts large enough for stack number. */
-static bool reserve_count(struct bat_folded *folded, uint32_t number)
-{
-    if (number < folded->count_capacity)
-        return true;
-    uint32_t capacity = number < 64 ? 128 : number * 2;
-    uint64_t *counts = realloc(folded->counts, capacity * sizeof(*counts));
-    if (!counts)
-        return false;
-    memset(counts + folded->count_capacity, 0,
-           (capacity - folded->count_capacity) * sizeof(*counts));
-    folded->counts = counts;
-    folded->count_capacity = capacity;
-    return true;
-}
-
 void bat_folded_end(struct bat_folded *folded, uint64_t count)
 {
     uint32_t number;
     if (folded->size == 0)
         return;
     if (bat_strings_add(&folded->stacks, folded->text, folded->size, &number) != BAT_OK ||
-        !reserve_count(folded, number)) {
+        !bat_reserve_cleared(&folded->counts, &folded->count_capacity, (size_t)number + 1,
+                             sizeof(*folded->counts))) {
         folded->no_memory = true;
         return;
     }

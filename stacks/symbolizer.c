@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debuginfo/second.h"
+#include "spec/grow.h"
 #include "spec/options.h"
 #include "support/parallel.h"
 
@@ -275,15 +276,8 @@ static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, b
 
 static bool reserve_frames(struct bat_symbolizer *symbolizer, size_t count)
 {
-    if (count <= symbolizer->frame_capacity)
-        return true;
-    struct bat_source_frame *frames =
-        realloc(symbolizer->frames, count * 2 * sizeof(*symbolizer->frames));
-    if (!frames)
-        return false;
-    symbolizer->frames = frames;
-    symbolizer->frame_capacity = count * 2;
-    return true;
+    return bat_reserve(&symbolizer->frames, &symbolizer->frame_capacity, 0, count,
+                       sizeof(*symbolizer->frames));
 }
 
 static struct bat_source_frame from_debug(const struct bat_frame *frame, bool plain_names)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "hash_seed.h"
+#include "spec/grow.h"
 
 struct bat_range_node {
     uint64_t low;
@@ -78,15 +79,9 @@ static uint32_t new_node(struct bat_ranges *ranges)
         ranges->free = ranges->nodes[node].left;
         return node;
     }
-    if (ranges->count + 1 >= ranges->capacity) {
-        uint32_t capacity = ranges->capacity ? ranges->capacity * 2 : 64;
-        struct bat_range_node *nodes = realloc(ranges->nodes, capacity * sizeof(*nodes));
-        if (!nodes)
-            return 0;
-        ranges->nodes = nodes;
-        ranges->capacity = capacity;
-        ranges->seed = ranges->seed ? ranges->seed : bat_hash_seed() | 1;
-    }
+    if (!bat_grow(&ranges->nodes, &ranges->capacity, ranges->count + 1, sizeof(*ranges->nodes)))
+        return 0;
+    ranges->seed = ranges->seed ? ranges->seed : bat_hash_seed() | 1;
     return ++ranges->count;
 }
 

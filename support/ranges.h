@@ -14,8 +14,8 @@ struct bat_range_node;
 struct bat_ranges {
     struct bat_range_node *nodes; /* from 1 on */
     uint32_t count;
-    uint32_t capacity;
     uint32_t free; /* a list by `left` */
+    size_t capacity;
     uint64_t seed;
 };
 

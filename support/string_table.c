@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash_seed.h"
+#include "spec/grow.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -77,14 +78,8 @@ void bat_strings_truncate(struct bat_strings *strings, uint32_t count)
 
 static enum bat_code append_text(struct bat_strings *strings, const char *string, size_t size)
 {
-    if (size >= strings->text_capacity - strings->text_size) {
-        size_t capacity = strings->text_capacity + strings->text_capacity / 2 + size + 256;
-        char *text = realloc(strings->text, capacity);
-        if (!text)
-            return BAT_ERR_MEMORY;
-        strings->text = text;
-        strings->text_capacity = capacity;
-    }
+    if (!bat_reserve(&strings->text, &strings->text_capacity, strings->text_size, size + 1, 1))
+        return BAT_ERR_MEMORY;
     memcpy(strings->text + strings->text_size, string, size);
     strings->text[strings->text_size + size] = '\0';
     strings->text_size += size + 1;

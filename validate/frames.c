@@ -5,6 +5,7 @@
 
 #include "binary/functions/eh_frame.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 static int compare_frames(const void *left_pointer, const void *right_pointer)
 {
@@ -17,14 +18,8 @@ static int compare_frames(const void *left_pointer, const void *right_pointer)
 
 static bool append(struct bat_frames *frames, size_t *capacity, struct bat_frame frame)
 {
-    if (frames->count == *capacity) {
-        size_t larger = *capacity ? *capacity * 2 : 256;
-        struct bat_frame *grown = realloc(frames->frames, larger * sizeof(*grown));
-        if (!grown)
-            return false;
-        frames->frames = grown;
-        *capacity = larger;
-    }
+    if (!bat_grow(&frames->frames, capacity, frames->count, sizeof(*frames->frames)))
+        return false;
     frames->frames[frames->count++] = frame;
     return true;
 }

@@ -12,6 +12,7 @@
 #include "binary/functions/eh_frame.h"
 #include "reader.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 /* --- Sections ----------------------------------------------------------------------------- */
 
@@ -191,17 +192,9 @@ static enum bat_code find_exception_tables(struct bat_code_reader *reader, struc
 enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t address,
                                  struct bat_error *error)
 {
-    if (addresses->count == addresses->capacity) {
-        uint32_t capacity = addresses->capacity ? 2 * addresses->capacity : 64;
-        uint64_t *all = capacity > addresses->capacity
-                            ? realloc(addresses->all, capacity * sizeof(*all))
-                            : NULL;
-        if (!all)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
-                            addresses->count);
-        addresses->all = all;
-        addresses->capacity = capacity;
-    }
+    if (!bat_grow(&addresses->all, &addresses->capacity, addresses->count, sizeof(address)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
+                        addresses->count);
     addresses->all[addresses->count++] = address;
     return BAT_OK;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/grow.h"
 #include "sweep.h"
 
 /* A jump table of a part. */
@@ -55,15 +56,9 @@ static enum bat_code add_tables(struct part_tables *tables, const struct code_sw
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < sweep->table_count && !code; i++) {
-        if (tables->count == tables->capacity) {
-            size_t capacity = 2 * tables->capacity + 16;
-            struct part_table *all = reallocarray(tables->all, capacity, sizeof(*all));
-            if (!all)
-                return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
-                                capacity);
-            tables->all = all;
-            tables->capacity = capacity;
-        }
+        if (!bat_grow(&tables->all, &tables->capacity, tables->count, sizeof(*tables->all)))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
+                            tables->count);
         const struct code_table *table = &sweep->tables[i];
         tables->all[tables->count++] =
             (struct part_table){table->address, function, table->is_relative};

@@ -28,7 +28,7 @@ struct code_marker {
 struct code_addresses {
     uint64_t *all;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 /*

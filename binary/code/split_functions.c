@@ -13,6 +13,7 @@
 #include "elfnote/text_budget.h"
 #include "markers.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "support/hash_seed.h"
 
 #define NAMES_MIN 16u
@@ -51,6 +52,7 @@ struct split {
     uint32_t fragment_count;
     struct candidate *candidates; /* ascending by parent, then by order */
     uint32_t candidate_count;
+    size_t candidate_capacity;
 };
 
 /* --- Names -------------------------------------------------------------------------------- */
@@ -155,13 +157,10 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
     }
     parent->local = symbol->st_value;
     parent->locals++;
-    if ((split->candidate_count & (split->candidate_count - 1)) == 0) {
-        size_t capacity = split->candidate_count ? 2 * (size_t)split->candidate_count : 1;
-        struct candidate *all = realloc(split->candidates, capacity * sizeof(*all));
-        if (!all)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", capacity);
-        split->candidates = all;
-    }
+    if (!bat_grow(&split->candidates, &split->candidate_capacity, split->candidate_count,
+                  sizeof(*split->candidates)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
+                        split->candidate_count);
     split->candidates[split->candidate_count++] =
         (struct candidate){.parent = slot, .order = order, .address = symbol->st_value};
     return BAT_OK;

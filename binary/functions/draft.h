@@ -135,7 +135,7 @@ struct draft_entry {
 struct draft_entries {
     struct draft_entry *all;
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
 };
 
 /* The code that an FDE describes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
+#include "spec/grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,19 +13,9 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
 {
     if (entries->count && entries->all[entries->count - 1].address == address)
         return BAT_OK;
-    if (entries->count == entries->capacity) {
-        uint64_t capacity = 2 * (uint64_t)entries->capacity + 64;
-        struct draft_entry *grown = NULL;
-        if (capacity < BAT_NONE)
-            grown = realloc(entries->all, capacity * sizeof(*grown));
-        if (!grown) {
-            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
-                     entries->count);
-            return BAT_ERR_MEMORY;
-        }
-        entries->all = grown;
-        entries->capacity = (uint32_t)capacity;
-    }
+    if (!bat_grow(&entries->all, &entries->capacity, entries->count, sizeof(*entries->all)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
+                        entries->count);
     entries->all[entries->count++] = (struct draft_entry){.address = address, .function = function};
     return BAT_OK;
 }

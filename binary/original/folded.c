@@ -2,6 +2,7 @@
 /* Finds folded functions (folded.h) and compares their code instruction by instruction. */
 #include "folded.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -159,21 +160,13 @@ enum bat_code folded_read(struct folded *folded, uint32_t number)
     const struct folded_member *kept = &folded->members[body->first_member];
     if (body->places)
         return BAT_OK;
-    uint32_t capacity = 16;
-    body->places = malloc(capacity * sizeof(*body->places));
-    if (!body->places)
-        return BAT_ERR_MEMORY;
+    size_t capacity = 0;
     struct bat_instruction instruction;
     for (uint64_t at = 0; at < kept->size && at < UINT32_MAX; at += instruction.length) {
         if (!decode(folded->original, kept->start + at, &instruction))
             return BAT_OK;
-        if (body->place_count == capacity) {
-            capacity *= 2;
-            struct folded_place *grown = realloc(body->places, capacity * sizeof(*grown));
-            if (!grown)
-                return BAT_ERR_MEMORY;
-            body->places = grown;
-        }
+        if (!bat_grow(&body->places, &capacity, body->place_count, sizeof(*body->places)))
+            return BAT_ERR_MEMORY;
         body->places[body->place_count++] = (struct folded_place){
             (uint32_t)at, instruction.length, instruction.kind, instruction.target};
     }

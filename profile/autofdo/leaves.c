@@ -6,6 +6,7 @@
 
 #include "debuginfo/stretches.h"
 #include "discriminator.h"
+#include "spec/grow.h"
 
 enum call_state {
     CALL_NEW,    /* not looked up yet */
@@ -125,18 +126,6 @@ static enum bat_code look_up(struct leaves *leaves, uint32_t unit, uint32_t inde
     return code;
 }
 
-static bool reserve_chain(struct leaves *leaves, size_t count)
-{
-    if (count < leaves->chain_capacity)
-        return true;
-    uint32_t *grown = realloc(leaves->chain, 2 * (count + 16) * sizeof(*grown));
-    if (!grown)
-        return false;
-    leaves->chain = grown;
-    leaves->chain_capacity = 2 * (count + 16);
-    return true;
-}
-
 /* Make the arrays of a unit. False if there is no memory. */
 static bool prepare_unit(struct leaves *leaves, uint32_t unit)
 {
@@ -163,7 +152,7 @@ static enum bat_code look_up_all(struct leaves *leaves, uint32_t unit, uint32_t 
     const struct leaf_call *calls = leaves->units[unit].calls;
     size_t count = 0;
     while (index != BAT_NONE && calls[index].state == CALL_NEW) {
-        if (!reserve_chain(leaves, count))
+        if (!bat_grow(&leaves->chain, &leaves->chain_capacity, count, sizeof(*leaves->chain)))
             return BAT_ERR_MEMORY;
         leaves->chain[count++] = index;
         index = debug_call_at(leaves->debuginfo, unit, index).parent;

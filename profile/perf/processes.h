@@ -75,7 +75,7 @@ struct perf_processes {
     uint32_t binary_count;
     struct bat_strings names; /* paths of objects */
     struct perf_object *objects;
-    uint32_t object_capacity;
+    size_t object_capacity;
     struct perf_listing *listings; /* build-ids of the lists */
     uint32_t listing_count;
     size_t listing_capacity;

@@ -37,17 +37,10 @@ static enum bat_code find_object(struct perf_processes *processes, const char *p
                                  uint32_t *number)
 {
     enum bat_code code = bat_strings_add(&processes->names, path, strlen(path), number);
-    if (code != BAT_OK || *number < processes->object_capacity)
-        return code;
-    uint32_t capacity = processes->object_capacity ? processes->object_capacity * 2 : 64;
-    struct perf_object *objects = realloc(processes->objects, capacity * sizeof(*objects));
-    if (!objects)
-        return BAT_ERR_MEMORY;
-    memset(objects + processes->object_capacity, 0,
-           (capacity - processes->object_capacity) * sizeof(*objects));
-    processes->objects = objects;
-    processes->object_capacity = capacity;
-    return BAT_OK;
+    if (code == BAT_OK && !bat_reserve_cleared(&processes->objects, &processes->object_capacity,
+                                               (size_t)*number + 1, sizeof(*processes->objects)))
+        code = BAT_ERR_MEMORY;
+    return code;
 }
 
 static void note_build_id(struct perf_object *object, const uint8_t *build_id, size_t size)

@@ -183,12 +183,9 @@ static enum bat_code find_overlapped(struct replay *replay, const struct perf_ev
                             replay->overlapped, replay->overlapped_capacity);
         if (*count <= replay->overlapped_capacity)
             return BAT_OK;
-        size_t capacity = *count * 2;
-        uint32_t *overlapped = realloc(replay->overlapped, capacity * sizeof(*overlapped));
-        if (!overlapped)
+        if (!bat_reserve(&replay->overlapped, &replay->overlapped_capacity, 0, *count,
+                         sizeof(*replay->overlapped)))
             return BAT_ERR_MEMORY;
-        replay->overlapped = overlapped;
-        replay->overlapped_capacity = capacity;
     }
 }
 

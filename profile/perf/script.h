@@ -203,12 +203,13 @@ struct perf_script_reader {
     struct perf_script_branch *own;   /* the same as a binary has it */
     uint32_t stack_count;
     uint32_t own_count;
-    uint32_t stack_capacity; /* of both */
-    uint32_t left_out;       /* entries of the kernel that are not in the stack */
-    uint64_t samples_left;   /* that may be read */
-    uint64_t samples;        /* that were read */
-    uint64_t unread;         /* others */
-    uint64_t none;           /* ... and lie in no binary, without those in `undecided` */
+    size_t stack_capacity;
+    size_t own_capacity;
+    uint32_t left_out;     /* entries of the kernel that are not in the stack */
+    uint64_t samples_left; /* that may be read */
+    uint64_t samples;      /* that were read */
+    uint64_t unread;       /* others */
+    uint64_t none;         /* ... and lie in no binary, without those in `undecided` */
     /*
      * Samples that lie in some binaries only by newest entries that may be left out: the numbers of
      * these binaries plus 1, and the second counter counts those that lie in another binary.

@@ -6,6 +6,7 @@
 #include "format.h"
 #include "profile/text_fields.h"
 #include "script.h"
+#include "spec/grow.h"
 
 /* The size of stacks whose newest entry may be doubled, and how many entries are then left out. */
 #define FULL_STACK 32u
@@ -175,30 +176,14 @@ static inline bool is_inside(uint64_t own)
 
 /* --- Branch stacks: reading ---------------------------------------------------------------- */
 
-static enum bat_code grow_stack(struct perf_script_reader *reader,
-                                const struct perf_script_line *line)
-{
-    uint32_t capacity = reader->stack_capacity ? reader->stack_capacity * 2 : 64;
-    struct perf_script_branch *stack = realloc(reader->stack, capacity * sizeof(*stack));
-    if (stack)
-        reader->stack = stack;
-    struct perf_script_branch *own = realloc(reader->own, capacity * sizeof(*own));
-    if (own)
-        reader->own = own;
-    if (!stack || !own)
-        return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
-    reader->stack_capacity = capacity;
-    return BAT_OK;
-}
-
 static enum bat_code push(struct perf_script_reader *reader, const struct perf_script_line *line,
                           struct perf_script_branch branch)
 {
-    if (reader->stack_count == reader->stack_capacity) {
-        enum bat_code code = grow_stack(reader, line);
-        if (code != BAT_OK)
-            return code;
-    }
+    /* There is always as much room in own. */
+    if (reader->stack_count == reader->stack_capacity &&
+        (!bat_grow(&reader->own, &reader->own_capacity, reader->stack_count, sizeof(branch)) ||
+         !bat_grow(&reader->stack, &reader->stack_capacity, reader->stack_count, sizeof(branch))))
+        return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
     reader->stack[reader->stack_count++] = branch;
     return BAT_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shares.h"
+#include "spec/grow.h"
 
 /* A body may have this many columns, and more while its cells stay below the maximum. */
 #define COLUMNS_MIN 16u
@@ -23,14 +24,8 @@ static enum bat_code name_member(struct shares *shares, uint32_t member, bool is
         (body->column_count >= COLUMNS_MIN &&
          ((uint64_t)body->column_count + 1) * (body->weight + UINT64_C(1)) > CELLS_MAX))
         return BAT_OK;
-    if (body->column_count == body->capacity) {
-        struct shares_column *grown =
-            realloc(body->columns, 2 * (size_t)body->capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        body->columns = grown;
-        body->capacity *= 2;
-    }
+    if (!bat_grow(&body->columns, &body->capacity, body->column_count, sizeof(*body->columns)))
+        return BAT_ERR_MEMORY;
     shares->column_of[2 * member + is_guess] = body->column_count;
     body->columns[body->column_count++] = (struct shares_column){member, weight, is_guess};
     body->guess_weight += weight;

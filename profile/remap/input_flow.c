@@ -5,6 +5,7 @@
  */
 #include "input_flow.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 #include <stdlib.h>
 
@@ -131,14 +132,8 @@ enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_
     uint32_t depth = flow->frames[caller].depth + 1;
     if (item || depth > MOST_FRAMES_NESTED)
         return BAT_OK;
-    if (flow->frame_count == flow->frame_capacity) {
-        struct input_frame *grown =
-            realloc(flow->frames, 2 * (size_t)flow->frame_capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        flow->frames = grown;
-        flow->frame_capacity *= 2;
-    }
+    if (!bat_grow(&flow->frames, &flow->frame_capacity, flow->frame_count, sizeof(*flow->frames)))
+        return BAT_ERR_MEMORY;
     *frame = flow->frame_count++;
     flow->frames[*frame] = (struct input_frame){caller, depth, returns_to};
     return bat_counts_add(&flow->frames_by_call, key, *frame, 0);

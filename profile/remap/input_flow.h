@@ -50,7 +50,7 @@ struct input_flow {
     struct input_function *functions; /* one for each hot table */
     struct input_frame *frames;
     uint32_t frame_count;
-    uint32_t frame_capacity;
+    size_t frame_capacity;
     struct bat_counts frames_by_call; /* caller, returns_to: index in frames */
     struct input_decoded *decoded;    /* cache of instructions, by address */
     struct input_run *runs;           /* cache of straight code, by start */

@@ -56,19 +56,12 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
 static enum bat_code keep(struct input_joins *joins, const struct input_piece *piece,
                           uint32_t *list)
 {
-    if (joins->first_free == BAT_NONE && joins->piece_count == joins->piece_capacity) {
-        uint32_t capacity = joins->piece_capacity ? 2 * joins->piece_capacity : 1024;
-        struct input_piece *pieces = realloc(joins->pieces, capacity * sizeof(*pieces));
-        if (pieces)
-            joins->pieces = pieces;
-        uint32_t *next = realloc(joins->next, capacity * sizeof(*next));
-        if (next)
-            joins->next = next;
-        if (!pieces || !next)
-            return BAT_ERR_MEMORY;
-        joins->piece_capacity = capacity;
-    }
     uint32_t number = joins->first_free;
+    if (number == BAT_NONE &&
+        (!bat_grow(&joins->pieces, &joins->piece_capacity, joins->piece_count,
+                   sizeof(*joins->pieces)) ||
+         !bat_grow(&joins->next, &joins->next_capacity, joins->piece_count, sizeof(*joins->next))))
+        return BAT_ERR_MEMORY;
     if (number == BAT_NONE)
         number = joins->piece_count++;
     else

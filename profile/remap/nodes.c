@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "support/key_sort.h"
 
 /* --- Fragments -------------------------------------------------------------------------------- */
@@ -63,26 +64,10 @@ struct node_reader {
     size_t key_capacity;
 };
 
-/* Make place for one more item in an array; false if there is no memory. */
-static bool reserve(void **array, size_t *capacity, size_t count, size_t item_size)
-{
-    if (count < *capacity)
-        return true;
-    size_t wanted = *capacity ? 2 * *capacity : 256;
-    void *grown = wanted < BAT_NONE ? realloc(*array, wanted * item_size) : NULL;
-    if (!grown)
-        return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
-
 static enum bat_code add_key(struct node_reader *reader, uint64_t address, uint64_t value)
 {
-    void *keys = reader->keys;
-    if (!reserve(&keys, &reader->key_capacity, reader->key_count, sizeof(*reader->keys)))
+    if (!bat_grow(&reader->keys, &reader->key_capacity, reader->key_count, sizeof(*reader->keys)))
         return BAT_ERR_MEMORY;
-    reader->keys = keys;
     reader->keys[reader->key_count++] = (struct bat_sort_key){address, value};
     return BAT_OK;
 }
@@ -90,11 +75,9 @@ static enum bat_code add_key(struct node_reader *reader, uint64_t address, uint6
 static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
                                 const struct bat_instruction *instruction)
 {
-    void *branches = reader->branches;
-    if (!reserve(&branches, &reader->branch_capacity, reader->branch_count,
-                 sizeof(*reader->branches)))
+    if (!bat_grow(&reader->branches, &reader->branch_capacity, reader->branch_count,
+                  sizeof(*reader->branches)))
         return BAT_ERR_MEMORY;
-    reader->branches = branches;
     enum bat_code code = add_key(reader, address, BRANCH + reader->branch_count);
     reader->branches[reader->branch_count++] =
         (struct branch){instruction->target, instruction->kind, instruction->length};

@@ -63,11 +63,11 @@ struct shares_body {
     struct shares_column *columns;
     uint32_t column_count; /* 0 if the profile has nothing in the body */
     uint64_t guess_weight; /* sum of the weights; if it is 0, guesses are in SHARES_UNKNOWN */
+    size_t capacity;       /* of columns */
     bool has_guesses;      /* calls by pointers enter the body */
-    uint32_t capacity;
-    uint32_t weight;     /* number of traces that need a cell for each column */
-    uint32_t first_out;  /* trace */
-    uint32_t first_into; /* trace */
+    uint32_t weight;       /* number of traces that need a cell for each column */
+    uint32_t first_out;    /* trace */
+    uint32_t first_into;   /* trace */
     uint32_t site_count;
     bool is_called; /* by members of bodies, other than by recursion */
     size_t entries; /* cells: counts of the traces that enter from outside the body */

@@ -65,7 +65,8 @@ struct input_joins {
     uint32_t first_free;        /* places of pieces that are done, as a list */
     uint64_t passes_left;       /* of halves through joins */
     uint32_t piece_count;
-    uint32_t piece_capacity;
+    size_t piece_capacity;
+    size_t next_capacity;
 };
 
 struct input_joins input_joins_new(struct bat_profile *result,

@@ -10,6 +10,7 @@
 #include "bat_decoder.h"
 #include "binary/original/original.h"
 #include "profile/profile.h"
+#include "spec/grow.h"
 #include "support/parallel.h"
 #include "yaml_blocks.h"
 
@@ -19,7 +20,7 @@ struct part {
     struct bat_judgement yaml;
     struct judged_function *stale;
     uint32_t stale_count;
-    uint32_t stale_capacity;
+    size_t stale_capacity;
     struct judge_scratch scratch;
     enum bat_code code;
     struct bat_error error;
@@ -177,14 +178,8 @@ static enum bat_code count_verdicts(struct part *part, uint32_t function,
     count_verdict(&part->yaml, &verdicts->yaml, is_by_note);
     if (!verdicts->fdata.is_stale && !verdicts->yaml.is_stale)
         return BAT_OK;
-    if (part->stale_count == part->stale_capacity) {
-        uint32_t capacity = 2 * part->stale_capacity + 16;
-        struct judged_function *grown = reallocarray(part->stale, capacity, sizeof(*grown));
-        if (!grown)
-            return fail_memory(&part->error);
-        part->stale = grown;
-        part->stale_capacity = capacity;
-    }
+    if (!bat_grow(&part->stale, &part->stale_capacity, part->stale_count, sizeof(*part->stale)))
+        return fail_memory(&part->error);
     part->stale[part->stale_count++] =
         (struct judged_function){function, is_by_note, verdicts->fdata, verdicts->yaml};
     return BAT_OK;

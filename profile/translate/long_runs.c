@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/grow.h"
 #include "translation.h"
 
 enum bat_code translation_add_fallthrough(struct translation *translation, uint32_t function,
@@ -75,15 +76,9 @@ enum bat_code translation_begin_long_run(struct translation *translation, uint32
     enum bat_code code = BAT_OK;
     if (runs->function != function || first < runs->low)
         code = translation_end_long_runs(translation);
-    if (code == BAT_OK && runs->capacity <= step_count) {
-        const size_t capacity = (size_t)step_count + 1;
-        struct run_step *grown = realloc(runs->steps, capacity * sizeof(*grown));
-        if (!grown)
-            return bat_counts_fail(translation->error, BAT_ERR_MEMORY, "the translated profile");
-        memset(grown + runs->capacity, 0, (capacity - runs->capacity) * sizeof(*grown));
-        runs->steps = grown;
-        runs->capacity = (uint32_t)capacity;
-    }
+    if (code == BAT_OK && !bat_reserve_cleared(&runs->steps, &runs->capacity,
+                                               (size_t)step_count + 1, sizeof(*runs->steps)))
+        return bat_counts_fail(translation->error, BAT_ERR_MEMORY, "the translated profile");
     if (runs->high == 0 && runs->tried == 0)
         runs->low = runs->high = runs->tried = first;
     runs->function = function;

@@ -7,6 +7,7 @@
 
 #include "escape_name.h"
 #include "profile/profile.h"
+#include "spec/grow.h"
 
 void bat_records_free(struct bat_records *records)
 {
@@ -171,21 +172,15 @@ static bool is_better(const struct bat_records *records, uint32_t function, uint
 static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
 {
     index->functions = malloc(((size_t)records->function_count + 1) * sizeof(*index->functions));
-    size_t capacity = 256;
-    char *buffer = malloc(capacity);
-    enum bat_code code = index->functions && buffer ? BAT_OK : BAT_ERR_MEMORY;
+    size_t capacity = 0;
+    char *buffer = NULL;
+    enum bat_code code = index->functions ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         const char *name = records->symbols[i].name;
         size_t length = strlen(name);
-        size_t needed = BAT_NAME_ESCAPED_BYTE * length + 1;
-        if (needed > capacity) {
-            char *grown = realloc(buffer, needed * 2);
-            if (!grown) {
-                code = BAT_ERR_MEMORY;
-                break;
-            }
-            buffer = grown;
-            capacity = needed * 2;
+        if (!bat_reserve(&buffer, &capacity, 0, BAT_NAME_ESCAPED_BYTE * length + 1, 1)) {
+            code = BAT_ERR_MEMORY;
+            break;
         }
         uint32_t before = index->names.count;
         uint32_t number;

@@ -53,7 +53,7 @@ struct long_runs {
     uint32_t high;
     uint32_t tried;         /* the end of the steps that were tried */
     struct run_step *steps; /* zero but for [low, high] and those tried; NULL at first */
-    uint32_t capacity;
+    size_t capacity;
 };
 
 struct translation {

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "call_tree.h"
+#include "spec/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool add_node(struct call_tree *tree, const struct call_node *node)
 {
-    if (tree->count == tree->capacity) {
-        uint32_t capacity = tree->capacity ? 2 * tree->capacity : 1024;
-        struct call_node *grown = tree->capacity < BAT_NONE / 2
-                                      ? reallocarray(tree->nodes, capacity, sizeof(*grown))
-                                      : NULL;
-        if (!grown)
-            return false;
-        tree->nodes = grown;
-        tree->capacity = capacity;
-    }
+    if (!bat_grow(&tree->nodes, &tree->capacity, tree->count, sizeof(*node)))
+        return false;
     tree->nodes[tree->count++] = *node;
     return true;
 }

@@ -17,7 +17,7 @@ struct call_node {
 struct call_tree {
     struct call_node *nodes; /* the first is the root */
     uint32_t count;
-    uint32_t capacity;
+    size_t capacity;
     uint32_t depth_max;
     struct bat_counts children; /* a node and a name: the child's number */
 };

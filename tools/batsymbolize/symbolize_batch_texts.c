@@ -2,6 +2,7 @@
 /* Makes the texts of answers, in ascending order of their addresses. */
 #include <stdlib.h>
 
+#include "spec/grow.h"
 #include "stacks/symbolizer.h"
 #include "symbolize_batch.h"
 
@@ -42,18 +43,6 @@ static size_t count_same(const struct last_answer *last, const struct bat_source
     return has_first && count != last->count ? same - 1 : same;
 }
 
-static bool reserve_frames(struct last_answer *last, size_t count)
-{
-    if (count <= last->capacity)
-        return true;
-    struct last_frame *grown = realloc(last->frames, 2 * count * sizeof(*grown));
-    if (!grown)
-        return false;
-    last->frames = grown;
-    last->capacity = 2 * count;
-    return true;
-}
-
 /* Print an answer. Texts of outer frames that the answer before has, too, are copied from there.
  * False if there is no memory, or the texts are longer than limit. */
 static bool print_answer(struct symbolize_printer *printer, size_t limit, struct last_answer *last,
@@ -63,7 +52,7 @@ static bool print_answer(struct symbolize_printer *printer, size_t limit, struct
     const size_t same = count_same(last, frames, count);
     if (same == count)
         return true; /* the answer before */
-    if (!reserve_frames(last, count))
+    if (!bat_reserve(&last->frames, &last->capacity, 0, count, sizeof(*last->frames)))
         return false;
     const size_t first = count - same;
     const size_t end = last->start + last->size;

@@ -11,6 +11,7 @@
 #include "merge_fdata.h"
 #include "perf2bolt_options.h"
 #include "several.h"
+#include "spec/grow.h"
 #include "tools/common/tool.h"
 #include "translate.h"
 
@@ -91,13 +92,9 @@ static char **split_arguments(int *argc, char **argv)
 static void add_binary(struct translate_request *arguments, struct argp_state *state,
                        const char *path)
 {
-    const char **grown =
-        realloc(arguments->binaries, (arguments->binary_count + 1) * sizeof(*grown));
-    if (!grown) {
+    if (!bat_grow(&arguments->binaries, &arguments->binary_capacity, arguments->binary_count,
+                  sizeof(path)))
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
-        return;
-    }
-    arguments->binaries = grown;
     arguments->binaries[arguments->binary_count++] = path;
     arguments->binary = arguments->binaries[0];
 }

@@ -11,6 +11,7 @@
 #include "first_file.h"
 #include "merge_lines.h"
 #include "merge_yaml.h"
+#include "spec/grow.h"
 
 enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_PRINT_OPTIONS, KEY_PRINT_ALL_OPTIONS };
 
@@ -22,21 +23,20 @@ struct request {
     size_t path_count;
     char **files; /* all regular files of these; owned */
     size_t file_count;
+    size_t file_capacity;
 };
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
 static bool add_file(struct request *request, const char *path)
 {
-    char **grown = reallocarray(request->files, request->file_count + 1, sizeof(*grown));
+    if (!bat_grow(&request->files, &request->file_capacity, request->file_count,
+                  sizeof(*request->files)))
+        return false;
     char *copy = strdup(path);
-    if (grown)
-        request->files = grown;
-    if (grown && copy)
-        grown[request->file_count++] = copy;
-    else
-        free(copy);
-    return grown && copy;
+    if (copy)
+        request->files[request->file_count++] = copy;
+    return copy != NULL;
 }
 
 static int by_name(const FTSENT **left, const FTSENT **right)

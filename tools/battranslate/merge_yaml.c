@@ -163,12 +163,9 @@ static enum bat_code merge_edge(struct yaml_edges *edges, const uint32_t *order,
         return code == BAT_OK ? add(&edges->all[found].mispredictions, edge->mispredictions, error)
                               : code;
     }
-    struct yaml_edge *grown =
-        yaml_profile_grow(edges->all, edges->count, &edges->capacity, sizeof(*grown));
-    if (!grown)
+    if (!yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(*edge)))
         return fail_memory(error);
-    edges->all = grown;
-    grown[edges->count++] = *edge;
+    edges->all[edges->count++] = *edge;
     return BAT_OK;
 }
 
@@ -283,12 +280,9 @@ static uint32_t *sort_blocks(const struct yaml_profile_function *function)
 static enum bat_code take_block(struct yaml_profile_function *function,
                                 struct yaml_profile_block *block, struct bat_error *error)
 {
-    struct yaml_profile_block *grown =
-        yaml_profile_grow(function->blocks, function->count, &function->capacity, sizeof(*grown));
-    if (!grown)
+    if (!yaml_profile_grow(&function->blocks, &function->capacity, function->count, sizeof(*block)))
         return fail_memory(error);
-    function->blocks = grown;
-    grown[function->count++] = *block;
+    function->blocks[function->count++] = *block;
     block->calls = (struct yaml_edges){0};
     block->successors = (struct yaml_edges){0};
     return BAT_OK;
@@ -349,12 +343,9 @@ static enum bat_code add_function(struct merged_yaml *merged, struct yaml_profil
         return fail_memory(error);
     if (number < profile->count)
         return merge_function(&profile->functions[number], part, error);
-    struct yaml_profile_function *grown =
-        yaml_profile_grow(profile->functions, profile->count, &profile->capacity, sizeof(*grown));
-    if (!grown)
+    if (!yaml_profile_grow(&profile->functions, &profile->capacity, profile->count, sizeof(*part)))
         return fail_memory(error);
-    profile->functions = grown;
-    grown[profile->count++] = *part;
+    profile->functions[profile->count++] = *part;
     *part = (struct yaml_profile_function){0};
     return BAT_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "perf2bolt_options.h"
+#include "spec/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,15 +43,6 @@ static uint64_t parse_number(const char *name, const char *text, struct argp_sta
     return number;
 }
 
-/* Make room for one more element at the end of a list. Exits if there is no memory. */
-static void *grow(void *list, size_t count, size_t element_size, struct argp_state *state)
-{
-    void *grown = reallocarray(list, count + 1, element_size);
-    if (!grown)
-        argp_failure(state, TOOL_BAD, 0, "not enough memory");
-    return grown;
-}
-
 /* Add the processes of a list such as 1,2. Numbers follow each other with commas between. */
 static void add_processes(struct translate_request *request, const char *text,
                           struct argp_state *state)
@@ -60,8 +52,9 @@ static void add_processes(struct translate_request *request, const char *text,
         unsigned long process = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ',') || process > INT32_MAX)
             argp_error(state, "--pid: expected numbers of processes, found \"%s\"", text);
-        request->processes =
-            grow(request->processes, request->process_count, sizeof(*request->processes), state);
+        if (!bat_grow(&request->processes, &request->process_capacity, request->process_count,
+                      sizeof(*request->processes)))
+            argp_failure(state, TOOL_BAD, 0, "not enough memory");
         request->processes[request->process_count++] = (int32_t)process;
         if (!*end)
             return;
@@ -72,8 +65,9 @@ static void add_processes(struct translate_request *request, const char *text,
 static void add_profile(struct translate_request *request, struct argp_state *state,
                         const char *path)
 {
-    request->profiles =
-        grow(request->profiles, request->profile_count, sizeof(*request->profiles), state);
+    if (!bat_grow(&request->profiles, &request->profile_capacity, request->profile_count,
+                  sizeof(path)))
+        argp_failure(state, TOOL_BAD, 0, "not enough memory");
     request->profiles[request->profile_count++] = path;
 }
 

@@ -30,9 +30,11 @@ struct translate_request {
     const char *binary;
     const char **binaries; /* all arguments; binary is the first */
     size_t binary_count;
+    size_t binary_capacity;
     bool all; /* --all */
     const char **profiles;
     size_t profile_count;
+    size_t profile_capacity;
     const char *output;
     const char *yaml;
     const char *symbols;
@@ -48,6 +50,7 @@ struct translate_request {
     unsigned threads;
     int32_t *processes; /* --pid; NULL for all */
     size_t process_count;
+    size_t process_capacity;
     uint64_t samples_max; /* 0 for all */
     bool impute_runs;
     bool keep_interrupts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "whole_file.h"
+#include "spec/grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +17,8 @@ static enum bat_code read_all(int file, char **text, size_t *size, size_t capaci
                               struct bat_error *error)
 {
     for (;;) {
-        if (*size + 1 == capacity) {
-            char *grown = realloc(*text, 2 * capacity);
-            if (!grown)
-                return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the file");
-            *text = grown;
-            capacity *= 2;
-        }
+        if (!bat_reserve(text, &capacity, *size, 2, 1))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the file");
         ssize_t got = read(file, *text + *size, capacity - 1 - *size);
         if (got < 0 && errno == EINTR)
             continue;

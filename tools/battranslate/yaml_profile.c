@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/translate/yaml_string.h"
+#include "spec/grow.h"
 
 void yaml_profile_free_function(struct yaml_profile_function *function)
 {
@@ -27,15 +28,15 @@ void yaml_profile_free(struct yaml_profile *profile)
     *profile = (struct yaml_profile){0};
 }
 
-void *yaml_profile_grow(void *list, uint32_t count, uint32_t *capacity, size_t size)
+bool yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t size)
 {
+    size_t larger = *capacity ? *capacity : 2;
     if (count < *capacity)
-        return list;
-    uint32_t wanted = count < 4 ? 4 : count > UINT32_MAX / 2 ? UINT32_MAX : count * 2;
-    void *grown = count < wanted ? reallocarray(list, wanted, size) : NULL;
-    if (grown)
-        *capacity = wanted;
-    return grown;
+        return true;
+    if (!bat_grow_now(list, &larger, size))
+        return false;
+    *capacity = (uint32_t)larger;
+    return true;
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */

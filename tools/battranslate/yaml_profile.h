@@ -63,11 +63,8 @@ struct yaml_profile {
 void yaml_profile_free(struct yaml_profile *profile);
 void yaml_profile_free_function(struct yaml_profile_function *function);
 
-/*
- * Make room for one more element of *capacity in list, which has count of size bytes. Returns the
- * new list, or NULL if there is no memory: list is unchanged then.
- */
-void *yaml_profile_grow(void *list, uint32_t count, uint32_t *capacity, size_t size);
+/* As bat_grow(), but the least that it allocates is little: most lists are short. */
+bool yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t size);
 
 /*
  * Read the text of a profile: YAML in the layout that LLVM and battranslate write. Unknown keys are

@@ -340,11 +340,8 @@ static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges,
         enum bat_code code = read_edge(reader, &edge, is_call);
         if (code != BAT_OK)
             return code;
-        struct yaml_edge *grown =
-            yaml_profile_grow(edges->all, edges->count, &edges->capacity, sizeof(edge));
-        if (!grown)
+        if (!yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(edge)))
             return fail_memory(reader);
-        edges->all = grown;
         edges->all[edges->count++] = edge;
     } while (read_mark(reader, ','));
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
@@ -535,12 +532,10 @@ static enum bat_code add_function(struct reader *reader)
     enum bat_code code = end_function(reader);
     if (code != BAT_OK)
         return code;
-    struct yaml_profile_function *grown =
-        yaml_profile_grow(profile->functions, profile->count, &profile->capacity, sizeof(*grown));
-    if (!grown)
+    if (!yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
+                           sizeof(*profile->functions)))
         return fail_memory(reader);
-    profile->functions = grown;
-    grown[profile->count++] = (struct yaml_profile_function){0};
+    profile->functions[profile->count++] = (struct yaml_profile_function){0};
     reader->block = (struct seen){0};
     reader->function = (struct seen){.line = reader->line};
     return BAT_OK;
@@ -553,12 +548,10 @@ static enum bat_code add_block(struct reader *reader)
     enum bat_code code = end_block(reader);
     if (code != BAT_OK)
         return code;
-    struct yaml_profile_block *grown =
-        yaml_profile_grow(function->blocks, function->count, &function->capacity, sizeof(*grown));
-    if (!grown)
+    if (!yaml_profile_grow(&function->blocks, &function->capacity, function->count,
+                           sizeof(*function->blocks)))
         return fail_memory(reader);
-    function->blocks = grown;
-    grown[function->count++] = (struct yaml_profile_block){0};
+    function->blocks[function->count++] = (struct yaml_profile_block){0};
     reader->block = (struct seen){.line = reader->line};
     return BAT_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "check.h"
+#include "spec/grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -121,15 +122,10 @@ bool check_fail_reading(struct check *check)
 static bool add_function(struct check_result *result, const char *name,
                          const struct check_function *added)
 {
-    size_t count = result->function_count;
-    if ((count & (count - 1)) == 0) { /* full at each power of two */
-        struct check_function *grown =
-            reallocarray(result->functions, count ? 2 * count : 1, sizeof(*grown));
-        if (!grown)
-            return false;
-        result->functions = grown;
-    }
-    struct check_function *function = &result->functions[count];
+    if (!bat_grow(&result->functions, &result->function_capacity, result->function_count,
+                  sizeof(*added)))
+        return false;
+    struct check_function *function = &result->functions[result->function_count];
     *function = *added;
     function->name = strdup(name);
     if (!function->name)
@@ -261,14 +257,9 @@ static enum tool_exit judge_stale(struct check *check, const struct check_subjec
 static bool add_density(const struct bat_function_density *density, void *context)
 {
     struct check *check = context;
-    size_t count = check->density_count;
-    if ((count & (count - 1)) == 0) {
-        struct check_density *grown =
-            reallocarray(check->densities, count ? 2 * count : 1, sizeof(*grown));
-        if (!grown)
-            return false;
-        check->densities = grown;
-    }
+    if (!bat_grow(&check->densities, &check->density_capacity, check->density_count,
+                  sizeof(*check->densities)))
+        return false;
     char *name = strdup(density->name);
     if (name)
         check->densities[check->density_count++] =

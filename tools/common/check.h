@@ -29,6 +29,7 @@ struct check_result {
     const char *reason;               /* of the suppression */
     struct check_function *functions; /* if it failed: those with the largest part first */
     size_t function_count;
+    size_t function_capacity;
 };
 
 struct check_density {
@@ -51,6 +52,7 @@ struct check {
     struct check_result results[CHECK_COUNT];
     struct check_density *densities; /* of all functions that count, the densest first */
     size_t density_count;
+    size_t density_capacity;
     uint64_t findings[3]; /* that are not suppressed, by enum bat_severity */
     bool is_fit;
     struct check_unreadable unreadable;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/grow.h"
 #include "text_file.h"
 
 const struct check_kind check_kinds[CHECK_COUNT] = {
@@ -126,13 +127,11 @@ static char *strip(char *text)
 static enum tool_exit add(struct check_suppressions *suppressions, const char *path,
                           enum check_number check, const char *pattern, const char *reason)
 {
-    struct check_suppression *grown =
-        reallocarray(suppressions->all, suppressions->count + 1, sizeof(*grown));
-    if (grown)
-        suppressions->all = grown;
+    const bool has_room = bat_grow(&suppressions->all, &suppressions->capacity, suppressions->count,
+                                   sizeof(*suppressions->all));
     struct check_suppression made = {
         .check = check, .pattern = *pattern ? strdup(pattern) : NULL, .reason = strdup(reason)};
-    if (!grown || !made.reason || (*pattern && !made.pattern)) {
+    if (!has_room || !made.reason || (*pattern && !made.pattern)) {
         free(made.pattern);
         free(made.reason);
         tool_message(path, "not enough memory");

@@ -84,6 +84,7 @@ struct check_suppression {
 struct check_suppressions {
     struct check_suppression *all;
     size_t count;
+    size_t capacity;
 };
 
 /*

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "spec/grow.h"
 
 /* The most bytes of text of a name with that length. Of 245,000 names in LLVM's libraries none
  * becomes 30 times as long. */
@@ -46,14 +47,8 @@ static void append(const char *part, size_t length, void *context)
     struct plain_text *plain = context;
     if (length > plain->most - plain->length)
         longjmp(plain->stop, 1);
-    if (length >= plain->capacity - plain->length) {
-        const size_t capacity = 2 * (plain->length + length) + 256;
-        char *grown = realloc(plain->text, capacity);
-        if (!grown)
-            longjmp(plain->stop, 1);
-        plain->text = grown;
-        plain->capacity = capacity;
-    }
+    if (!bat_reserve(&plain->text, &plain->capacity, plain->length, length + 1, 1))
+        longjmp(plain->stop, 1);
     memcpy(plain->text + plain->length, part, length);
     plain->length += length;
     plain->text[plain->length] = '\0';

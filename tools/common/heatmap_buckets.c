@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "heatmap_buckets.h"
+#include "spec/grow.h"
 
 #include <stdlib.h>
 
@@ -14,14 +15,8 @@ void heatmap_free(struct heatmap_buckets *buckets)
 
 static bool append(struct heatmap_buckets *buckets, uint64_t number, uint64_t count)
 {
-    if (buckets->count == buckets->capacity) {
-        size_t capacity = buckets->capacity ? buckets->capacity * 2 : 1024;
-        struct heatmap_bucket *grown = reallocarray(buckets->all, capacity, sizeof(*grown));
-        if (!grown)
-            return false;
-        buckets->all = grown;
-        buckets->capacity = capacity;
-    }
+    if (!bat_grow(&buckets->all, &buckets->capacity, buckets->count, sizeof(*buckets->all)))
+        return false;
     buckets->all[buckets->count++] = (struct heatmap_bucket){number, count};
     return true;
 }

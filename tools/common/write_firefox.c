@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "sampled_stacks.h"
+#include "spec/grow.h"
 #include "stack_json.h"
 #include "stack_tables.h"
 
@@ -46,17 +47,10 @@ struct firefox {
 
 static void append(struct firefox *firefox, struct numbers *numbers, uint64_t number)
 {
-    if (numbers->count == numbers->capacity) {
-        size_t capacity = (numbers->capacity + 32) * 2;
-        uint64_t *all = reallocarray(numbers->all, capacity, sizeof(*all));
-        if (!all) {
-            firefox->no_memory = true;
-            return;
-        }
-        numbers->all = all;
-        numbers->capacity = capacity;
-    }
-    numbers->all[numbers->count++] = number;
+    if (bat_grow(&numbers->all, &numbers->capacity, numbers->count, sizeof(number)))
+        numbers->all[numbers->count++] = number;
+    else
+        firefox->no_memory = true;
 }
 
 static uint64_t number_of_key(struct firefox *firefox, struct bat_counts *table,
