@@ -128,19 +128,19 @@ BAT_API void bat_folded_frame(struct bat_folded *folded, const char *name, size_
 /* End the stack and add count to its count. A stack without frames is ignored. */
 BAT_API void bat_folded_end(struct bat_folded *folded, uint64_t count);
 
-/* A stack as "outermost;...;innermost", and its count. */
-struct bat_folded_stack {
-    const char *text;
-    uint64_t count;
-};
+/*
+ * Sort the stacks by their texts; *count is their number. Fails with BAT_ERR_MEMORY, also if memory
+ * ran out while stacks were added. Memory grows with the names and the frames, not with the texts.
+ */
+BAT_API enum bat_code bat_folded_sort(struct bat_folded *folded, size_t *count,
+                                      struct bat_error *error);
 
 /*
- * All stacks, ascending by text. *stacks belongs to folded and is valid until folded is changed or
- * this is called again. Fails with BAT_ERR_MEMORY, also if memory ran out while stacks were added.
+ * The text of sorted stack number i, "outermost;...;innermost", and its count; NULL if there is no
+ * memory. The text belongs to folded and is valid until the next call of one of its functions; the
+ * order, until a stack is added.
  */
-BAT_API enum bat_code bat_folded_stacks(struct bat_folded *folded,
-                                        const struct bat_folded_stack **stacks, size_t *count,
-                                        struct bat_error *error);
+BAT_API const char *bat_folded_stack(struct bat_folded *folded, size_t i, uint64_t *count);
 
 #ifdef __cplusplus
 }

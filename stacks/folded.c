@@ -8,14 +8,22 @@
 #include "spec/grow.h"
 #include "support/string_table.h"
 
+/* A stack is a string with the numbers of its frames' names, outermost first: so many bytes each,
+ * of which none is 0. */
+#define FRAME_SIZE 4u
+#define DIGITS 255u
+
 struct bat_folded {
+    struct bat_strings names; /* of frames, as they are in texts */
     struct bat_strings stacks;
     uint64_t *counts; /* of each stack, by its number */
     size_t count_capacity;
-    char *text; /* the stack that was begun */
+    char *stack; /* that was begun */
     size_t size;
+    size_t stack_capacity;
+    char *text; /* of one name or one stack */
     size_t text_capacity;
-    struct bat_folded_stack *sorted;
+    uint32_t *sorted; /* numbers of stacks */
     bool no_memory;
 };
 
@@ -28,8 +36,10 @@ void bat_folded_free(struct bat_folded *folded)
 {
     if (!folded)
         return;
+    bat_strings_free(&folded->names);
     bat_strings_free(&folded->stacks);
     free(folded->counts);
+    free(folded->stack);
     free(folded->text);
     free(folded->sorted);
     free(folded);
@@ -40,9 +50,26 @@ void bat_folded_begin(struct bat_folded *folded)
     folded->size = 0;
 }
 
-static bool reserve_text(struct bat_folded *folded, size_t more)
+static bool reserve(struct bat_folded *folded, char **bytes, size_t *capacity, size_t size,
+                    size_t more)
 {
-    if (bat_reserve(&folded->text, &folded->text_capacity, folded->size, more, 1))
+    if (bat_reserve(bytes, capacity, size, more, 1))
+        return true;
+    folded->no_memory = true;
+    return false;
+}
+
+/* The number of a frame's name. False without memory. */
+static bool number_of(struct bat_folded *folded, const char *name, size_t length, uint32_t *number)
+{
+    if (!reserve(folded, &folded->text, &folded->text_capacity, 0, BAT_ESCAPED_BYTE * length))
+        return false;
+    char *end = bat_put_escaped(folded->text, name, length);
+    char *at = folded->text;
+    while ((at = memchr(at, ';', (size_t)(end - at))) != NULL)
+        *at = ':';
+    if (bat_strings_add(&folded->names, folded->text, (size_t)(end - folded->text), number) ==
+        BAT_OK)
         return true;
     folded->no_memory = true;
     return false;
@@ -51,19 +78,16 @@ static bool reserve_text(struct bat_folded *folded, size_t more)
 void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length)
 {
     static const char unknown[] = "[unknown]";
+    uint32_t number;
     if (length == 0) {
         name = unknown;
         length = sizeof(unknown) - 1;
     }
-    if (!reserve_text(folded, BAT_ESCAPED_BYTE * length + 1))
+    if (!number_of(folded, name, length, &number) ||
+        !reserve(folded, &folded->stack, &folded->stack_capacity, folded->size, FRAME_SIZE))
         return;
-    if (folded->size != 0)
-        folded->text[folded->size++] = ';';
-    char *at = folded->text + folded->size;
-    char *end = bat_put_escaped(at, name, length);
-    folded->size = (size_t)(end - folded->text);
-    while ((at = memchr(at, ';', (size_t)(end - at))) != NULL)
-        *at = ':';
+    for (unsigned i = 0; i < FRAME_SIZE; i++, number /= DIGITS)
+        folded->stack[folded->size++] = (char)(number % DIGITS + 1);
 }
 
 void bat_folded_end(struct bat_folded *folded, uint64_t count)
@@ -71,7 +95,7 @@ void bat_folded_end(struct bat_folded *folded, uint64_t count)
     uint32_t number;
     if (folded->size == 0)
         return;
-    if (bat_strings_add(&folded->stacks, folded->text, folded->size, &number) != BAT_OK ||
+    if (bat_strings_add(&folded->stacks, folded->stack, folded->size, &number) != BAT_OK ||
         !bat_reserve_cleared(&folded->counts, &folded->count_capacity, (size_t)number + 1,
                              sizeof(*folded->counts))) {
         folded->no_memory = true;
@@ -81,28 +105,69 @@ void bat_folded_end(struct bat_folded *folded, uint64_t count)
     *sum = UINT64_MAX - *sum < count ? UINT64_MAX : *sum + count;
 }
 
-static int by_text(const void *left, const void *right)
+/* The name of a stack's next frame; NULL at its end. */
+static const char *next_name(const struct bat_folded *folded, const char **stack)
 {
-    const struct bat_folded_stack *a = left;
-    const struct bat_folded_stack *b = right;
-    return strcmp(a->text, b->text);
+    uint32_t number = 0;
+    if (!**stack)
+        return NULL;
+    for (unsigned i = FRAME_SIZE; i-- > 0;)
+        number = number * DIGITS + ((unsigned char)(*stack)[i] - 1u);
+    *stack += FRAME_SIZE;
+    return bat_strings_get(&folded->names, number);
 }
 
-enum bat_code bat_folded_stacks(struct bat_folded *folded, const struct bat_folded_stack **stacks,
-                                size_t *count, struct bat_error *error)
+/* Compares two texts. No name has ";", so what follows the first frames that differ does not count.
+ */
+static int by_text(const void *left, const void *right, void *context)
 {
-    uint32_t number = folded->stacks.count;
+    const struct bat_folded *folded = context;
+    const char *a = bat_strings_get(&folded->stacks, *(const uint32_t *)left);
+    const char *b = bat_strings_get(&folded->stacks, *(const uint32_t *)right);
+    const char *name_a;
+    const char *name_b;
+    do {
+        name_a = next_name(folded, &a);
+        name_b = next_name(folded, &b);
+        if (!name_a || !name_b)
+            return (name_a != NULL) - (name_b != NULL);
+    } while (name_a == name_b);
+    while (*name_a && *name_a == *name_b) {
+        name_a++;
+        name_b++;
+    }
+    const int byte_a = *name_a || !*a ? (unsigned char)*name_a : ';';
+    const int byte_b = *name_b || !*b ? (unsigned char)*name_b : ';';
+    return (byte_a > byte_b) - (byte_a < byte_b);
+}
+
+enum bat_code bat_folded_sort(struct bat_folded *folded, size_t *count, struct bat_error *error)
+{
+    const uint32_t number = folded->stacks.count;
     free(folded->sorted);
     folded->sorted = calloc(number ? number : 1, sizeof(*folded->sorted));
     if (!folded->sorted || folded->no_memory)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u stacks", number);
     for (uint32_t i = 0; i < number; i++)
-        folded->sorted[i] = (struct bat_folded_stack){
-            .text = bat_strings_get(&folded->stacks, i),
-            .count = folded->counts[i],
-        };
-    qsort(folded->sorted, number, sizeof(*folded->sorted), by_text);
-    *stacks = folded->sorted;
+        folded->sorted[i] = i;
+    qsort_r(folded->sorted, number, sizeof(*folded->sorted), by_text, folded);
     *count = number;
     return BAT_OK;
+}
+
+const char *bat_folded_stack(struct bat_folded *folded, size_t i, uint64_t *count)
+{
+    const uint32_t number = folded->sorted[i];
+    const char *stack = bat_strings_get(&folded->stacks, number);
+    size_t size = 0;
+    for (const char *name; (name = next_name(folded, &stack)) != NULL;) {
+        const size_t length = strlen(name);
+        if (!reserve(folded, &folded->text, &folded->text_capacity, size, length + 1))
+            return NULL;
+        memcpy(folded->text + size, name, length);
+        size += length + 1;
+        folded->text[size - 1] = *stack ? ';' : '\0';
+    }
+    *count = folded->counts[number];
+    return folded->text;
 }

@@ -91,9 +91,9 @@ class AnyBytes(unittest.TestCase):
 class Memory(unittest.TestCase):
     """A byte of a file costs at most 60 bytes of memory."""
 
-    def memory(self, path, text):
+    def memory(self, path, text, *options):
         """The most bytes that batsymbolize has at once while it answers."""
-        with subprocess.Popen([BIN / "batsymbolize", "-e", path], stdin=subprocess.PIPE,
+        with subprocess.Popen([BIN / "batsymbolize", "-e", path, *options], stdin=subprocess.PIPE,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
             tool.stdin.write(text.encode())
             tool.stdin.close()
@@ -102,15 +102,15 @@ class Memory(unittest.TestCase):
         self.assertIn(tool.returncode, (0, 1))
         return 1024 * usage.ru_maxrss
 
-    def assert_bounded(self, made, text):
+    def assert_bounded(self, made, text, *options):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "program")
             empty = odd_elf.MadeElf()
             empty.code(".text", 0x401000, b"\x90" * 64)
             empty.write(path)
-            least = self.memory(path, text)
+            least = self.memory(path, text, *options)
             made.write(path)
-            self.assertLess(self.memory(path, text) - least, 60 * os.path.getsize(path))
+            self.assertLess(self.memory(path, text, *options) - least, 60 * os.path.getsize(path))
 
     def test_names_that_grow(self):
         """Demangled, a name of 90 bytes has 8,653; a debugger's text with an unknown name has all
@@ -125,6 +125,17 @@ class Memory(unittest.TestCase):
                                      for i in range(count))
         made.symbol_table(table, b"\0" + name.encode() + b"\0")
         self.assert_bounded(made, "#0 0x0 in g(int) (program+0x10)\n")
+
+    def test_long_names_in_stacks(self):
+        """A frame of the text, which is as long as the file, has one of 64 names of 16,000 bytes."""
+        made = odd_elf.MadeElf()
+        count = 64
+        text = made.code(".text", 0x401000, b"\x90" * 16 * count)
+        made.symbols([(f"f{i}_{'n' * 16000}", 0x401000 + 16 * i, 16, text) for i in range(count)])
+        stacks = "".join("app 1 [000] 1.0: 1 cycles:\n" +
+                         "".join(f"\t{0x401000 + (i * k + i // count + k) % count * 16:x} [unknown] (/x/program)\n"
+                                 for k in range(16)) + "\n" for i in range(1200))
+        self.assert_bounded(made, stacks, "--folded")
 
     def test_entries_without_code(self):
         """Entries of a byte: functions whose abbreviation has an address and no size."""

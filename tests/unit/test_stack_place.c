@@ -109,6 +109,16 @@ static void add_stack(struct bat_folded *folded, const char *const *frames, uint
     bat_folded_end(folded, count);
 }
 
+/* The next of the sorted stacks is this one. */
+static void expect_stack(struct bat_folded *folded, size_t *i, const char *text, uint64_t count)
+{
+    uint64_t found;
+    const char *stack = bat_folded_stack(folded, (*i)++, &found);
+    assert_non_null(stack);
+    assert_string_equal(stack, text);
+    assert_int_equal(found, count);
+}
+
 static void test_folded(void **state)
 {
     (void)state;
@@ -120,16 +130,38 @@ static void test_folded(void **state)
     add_stack(folded, (const char *const[]){NULL}, 7);
     add_stack(folded, (const char *const[]){"main", NULL}, UINT64_MAX);
     add_stack(folded, (const char *const[]){"main", NULL}, 1);
-    const struct bat_folded_stack *stacks;
     size_t count;
-    assert_int_equal(bat_folded_stacks(folded, &stacks, &count, NULL), BAT_OK);
+    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
     assert_int_equal(count, 3);
-    assert_string_equal(stacks[0].text, "main");
-    assert_int_equal(stacks[0].count, UINT64_MAX);
-    assert_string_equal(stacks[1].text, "main;f:1\\x0a;[unknown]");
-    assert_int_equal(stacks[1].count, 1);
-    assert_string_equal(stacks[2].text, "main;g");
-    assert_int_equal(stacks[2].count, 5);
+    size_t i = 0;
+    expect_stack(folded, &i, "main", UINT64_MAX);
+    expect_stack(folded, &i, "main;f:1\\x0a;[unknown]", 1);
+    expect_stack(folded, &i, "main;g", 5);
+    bat_folded_free(folded);
+}
+
+/* Stacks are sorted by their texts, in which ";" is a letter like others. */
+static void test_folded_order(void **state)
+{
+    (void)state;
+    static const char *const sorted[] = {"a",     "a b",  "a b;c",      "a;b", "a;b;c",
+                                         "a<b;a", "aa;b", "b;\xc3\xa4", "ba",  "ba;a"};
+    const size_t number = sizeof(sorted) / sizeof(sorted[0]);
+    struct bat_folded *folded = bat_folded_new();
+    assert_non_null(folded);
+    for (size_t k = 0; k < number; k++) {
+        char text[16];
+        snprintf(text, sizeof(text), "%s", sorted[7 * k % number]);
+        bat_folded_begin(folded);
+        for (char *frame = strtok(text, ";"); frame; frame = strtok(NULL, ";"))
+            bat_folded_frame(folded, frame, strlen(frame));
+        bat_folded_end(folded, 1 + 7 * k % number);
+    }
+    size_t count;
+    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_int_equal(count, number);
+    for (size_t i = 0; i < number;)
+        expect_stack(folded, &i, sorted[i], i + 1);
     bat_folded_free(folded);
 }
 
@@ -144,15 +176,13 @@ static void test_many_folded(void **state)
             snprintf(name, sizeof(name), "f%03u", i);
             add_stack(folded, (const char *const[]){"main", name, NULL}, i);
         }
-    const struct bat_folded_stack *stacks;
     size_t count;
-    assert_int_equal(bat_folded_stacks(folded, &stacks, &count, NULL), BAT_OK);
+    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
     assert_int_equal(count, 1000);
-    for (unsigned i = 0; i < 1000; i++) {
+    for (size_t i = 0; i < 1000;) {
         char text[32];
-        snprintf(text, sizeof(text), "main;f%03u", i);
-        assert_string_equal(stacks[i].text, text);
-        assert_int_equal(stacks[i].count, 3 * i);
+        snprintf(text, sizeof(text), "main;f%03zu", i);
+        expect_stack(folded, &i, text, 3 * i);
     }
     bat_folded_free(folded);
 }
@@ -160,9 +190,10 @@ static void test_many_folded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_perf),      cmocka_unit_test(test_gdb),
-        cmocka_unit_test(test_sanitizer), cmocka_unit_test(test_others),
-        cmocka_unit_test(test_folded),    cmocka_unit_test(test_many_folded),
+        cmocka_unit_test(test_perf),        cmocka_unit_test(test_gdb),
+        cmocka_unit_test(test_sanitizer),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_folded),      cmocka_unit_test(test_folded_order),
+        cmocka_unit_test(test_many_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

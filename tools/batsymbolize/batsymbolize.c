@@ -336,16 +336,21 @@ static void read_addresses(struct symbolize_text *text, const struct arguments *
 
 static bool print_folded(struct symbolize_text *text)
 {
-    const struct bat_folded_stack *stacks;
     size_t count;
     struct bat_error error;
-    if (bat_folded_stacks(text->folded, &stacks, &count, &error) != BAT_OK) {
+    if (bat_folded_sort(text->folded, &count, &error) != BAT_OK) {
         tool_report(NULL, &error);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        output_text(text->printer->output, stacks[i].text);
-        output_format(text->printer->output, " %" PRIu64 "\n", stacks[i].count);
+        uint64_t times;
+        const char *stack = bat_folded_stack(text->folded, i, &times);
+        if (!stack) {
+            tool_message(NULL, "not enough memory for a stack's text");
+            return false;
+        }
+        output_text(text->printer->output, stack);
+        output_format(text->printer->output, " %" PRIu64 "\n", times);
     }
     return true;
 }

@@ -19,19 +19,23 @@ static void fold(const struct sampled_stacks *stacks, const struct bat_counts *f
 static enum bat_code write_lines(struct bat_folded *folded, struct bat_output *output,
                                  struct bat_error *error)
 {
-    const struct bat_folded_stack *all;
     size_t count;
     struct bat_text_writer text;
-    enum bat_code code = bat_folded_stacks(folded, &all, &count, error);
+    enum bat_code code = bat_folded_sort(folded, &count, error);
     if (code == BAT_OK)
         code = bat_text_begin(&text, output, error);
     if (code != BAT_OK)
         return code;
     for (size_t i = 0; i < count; i++) {
-        bat_text_string(&text, all[i].text);
+        uint64_t times;
+        const char *stack = bat_folded_stack(folded, i, &times);
+        if (!stack)
+            return bat_text_finish(
+                &text, bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a stack's text"));
+        bat_text_string(&text, stack);
         char *at = bat_text_room(&text, 32);
         *at++ = ' ';
-        at = bat_put_decimal(at, all[i].count);
+        at = bat_put_decimal(at, times);
         *at++ = '\n';
         bat_text_end(&text, at);
     }
