@@ -38,6 +38,7 @@ ADDRESS = tool("batsymbolize", "-e", "{binary}", "--lenient", f"{binaries.TEXT:#
 SYMBOLIZE = tool("batsymbolize", "-e", "{binary}", "--lenient", ONE)
 QUERIES = tool("batsymbolize", "--lenient", ONE)
 FOLD = tool("batsymbolize", "-e", "{binary}", "--folded", "--lenient", ONE)
+VIEW = tool("batsymbolize", "-e", "{binary}", "--format=firefox", "--lenient", ONE)
 COMPARE = tool("battranslate", "--compare", "{a}", "{b}")
 
 
@@ -120,6 +121,7 @@ KINDS = [
     Kind("compared profiles", profiles.fdata_files, compare_files, 300,
          limit="at most 1000 profiles"),
     Kind("depth of a stack", profiles.stack_text, FOLD, 2000, "text"),
+    Kind("long names in stacks", binaries.long_names_in_stacks, VIEW, 1000, "text"),
     Kind("files in one query", profiles.queried_files, QUERIES, 10, "text"),
     # Pages
     Kind("functions of a page", binaries.tables, REPORT, 1000),

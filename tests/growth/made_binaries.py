@@ -136,6 +136,17 @@ def shared_long_name(folder, n):
     text(folder / "profile", "".join(f"F {TEXT + 16 * i:x} {TEXT + 16 * i + 15:x} 1\n" for i in range(n)))
 
 
+def long_names_in_stacks(folder, n):
+    """Names as long as there are stacks, of which each frame has one."""
+    elf = MadeElf()
+    code = elf.code(".text", TEXT, (NOP * 15 + RET) * 8)
+    elf.symbols([(f"f{i}" + "x" * n, TEXT + 16 * i, 16, code) for i in range(8)])
+    save(folder, elf)
+    text(folder / "text", "".join("app 1 1.0: 1 cycles:u: \n" + "".join(
+        f"\t{TEXT + 16 * ((i >> j) % 8):x} [unknown] (/x/binary)\n" for j in range(4)) + "\n"
+        for i in range(n)))
+
+
 def linkage_table(folder, n):
     """A PLT whose entries have a relocation and a symbol each."""
     table, got, relocations = TEXT + 0x1000000, TEXT + 0x8000000, TEXT + 0xA000000

@@ -78,7 +78,8 @@ static void sample_frame(struct symbolize_text *text, const struct text_frame *f
                                    .file = printed_file(text->printer, source, source->file),
                                    .line = source->line,
                                    .column = source->column,
-                                   .start_line = source->start_line};
+                                   .start_line = source->start_line,
+                                   .is_lasting = true};
     }
     sampled_stacks_place(text->sampled, frame->address, frames, count);
 }

@@ -102,7 +102,7 @@ static bool name_by_note(struct viewing *viewing, uint64_t address, struct sampl
 {
     struct bat_binary_place place;
     bool is_branch = viewing->wanted->kind == BAT_PROFILE_BRANCHES;
-    *frame = (struct sampled_frame){0};
+    *frame = (struct sampled_frame){.is_lasting = true};
     if (!bat_binary_input_of(viewing->wanted->bolted, &viewing->names, address, is_branch,
                              &place) ||
         !place.symbol)
@@ -130,7 +130,8 @@ static size_t name_by_symbols(struct viewing *viewing, uint64_t address,
             .file = found[i].file,
             .line = found[i].line,
             .column = found[i].column,
-            .start_line = found[i].start_line};
+            .start_line = found[i].start_line,
+            .is_lasting = true};
     return count;
 }
 

@@ -28,6 +28,7 @@ struct sampled_stacks *sampled_stacks_new(void)
     struct sampled_stacks *stacks = calloc(1, sizeof(*stacks));
     if (!stacks)
         return NULL;
+    stacks->known = bat_counts_new(1);
     stacks->functions = bat_counts_new(4);
     stacks->lines = bat_counts_new(3);
     stacks->counts = bat_counts_new(1);
@@ -39,6 +40,7 @@ void sampled_stacks_free(struct sampled_stacks *stacks)
     if (!stacks)
         return;
     bat_strings_free(&stacks->names);
+    bat_counts_free(&stacks->known);
     bat_counts_free(&stacks->functions);
     bat_counts_free(&stacks->lines);
     bat_strings_free(&stacks->places);
@@ -100,12 +102,26 @@ static uint64_t number_of_text(struct sampled_stacks *stacks, struct bat_strings
     return number;
 }
 
-/* The number of a name; that of "" for NULL. */
-static uint64_t number_of_name(struct sampled_stacks *stacks, const char *name)
+static uint64_t read_name(struct sampled_stacks *stacks, const char *name)
 {
-    if (!clean_name(stacks, name ? name : ""))
+    if (!clean_name(stacks, name))
         return 0;
     return number_of_text(stacks, &stacks->names, stacks->name.bytes, stacks->name.size);
+}
+
+/* The number of a name; that of "" for NULL. */
+static uint64_t number_of_name(struct sampled_stacks *stacks, const char *name, bool is_lasting)
+{
+    if (!name || !is_lasting)
+        return read_name(stacks, name ? name : "");
+    const uint64_t key = (uintptr_t)name;
+    const uint64_t *known = bat_counts_find(&stacks->known, &key);
+    if (known)
+        return known[1];
+    const uint64_t number = read_name(stacks, name);
+    if (bat_counts_add(&stacks->known, &key, number, 0) != BAT_OK)
+        stacks->no_memory = true;
+    return number;
 }
 
 bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number)
@@ -130,10 +146,11 @@ static uint64_t number_of_key(struct sampled_stacks *stacks, struct bat_counts *
 static uint64_t number_of_line(struct sampled_stacks *stacks, const struct sampled_frame *frame)
 {
     const char *name = frame->function && frame->function[0] ? frame->function : "[unknown]";
+    const bool is_lasting = frame->is_lasting;
     const uint64_t function[4] = {
-        number_of_name(stacks, name),
-        number_of_name(stacks, frame->linkage ? frame->linkage : name),
-        number_of_name(stacks, frame->file),
+        number_of_name(stacks, name, is_lasting),
+        number_of_name(stacks, frame->linkage ? frame->linkage : name, is_lasting),
+        number_of_name(stacks, frame->file, is_lasting),
         frame->start_line,
     };
     const uint64_t line[3] = {number_of_key(stacks, &stacks->functions, function), frame->line,

@@ -30,6 +30,7 @@ struct sampled_frame {
     uint32_t line;
     uint32_t column;
     uint32_t start_line; /* where the function is declared */
+    bool is_lasting;     /* the strings stay in place as long as the stacks: each is read once */
 };
 
 /* What the stacks are of. Strings may have any bytes. */

@@ -19,6 +19,7 @@ struct stack_text {
 /* Numbers count from 0 in the order in which things were added. */
 struct sampled_stacks {
     struct bat_strings names;    /* clean: valid UTF-8 without control characters */
+    struct bat_counts known;     /* key: the address of a lasting string; its name's number */
     struct bat_counts functions; /* key: function, linkage, file, start line */
     struct bat_counts lines;     /* key: function, line, column */
     struct bat_strings places;   /* "address line line ...", innermost line first */
