@@ -33,7 +33,7 @@ enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_er
     enum bat_code code = bat_names_collect(binary, &names, NULL);
     /* A damaged symbol table is not a fault of the note: it just cannot decide. */
     if (code == BAT_ERR_MEMORY)
-        return bat_fail(error, code, "not enough memory for the symbols");
+        return bat_fail_memory(error, "for the symbols");
     if (code != BAT_OK || names.count == 0) {
         bat_names_free(&names);
         return BAT_OK;

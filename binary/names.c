@@ -155,7 +155,7 @@ enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_name
     if (names->symbols && make_groups(names))
         return BAT_OK;
     bat_names_free(names);
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    return bat_fail_memory(error, "for %zu symbols", count);
 }
 
 void bat_names_free(struct bat_names *names)
@@ -285,7 +285,7 @@ enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***na
         return code;
     *names = calloc((size_t)tables + 1, sizeof(**names));
     if (!*names)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u names", tables);
+        code = bat_fail_memory(error, "for %u names", tables);
     for (uint32_t i = 0; *names && i < tables; i++) {
         const struct bat_symbol *symbol = bat_names_best(&symbols, binary->map->tables[i].address);
         (*names)[i] = symbol ? symbol->name : NULL;

@@ -29,10 +29,8 @@ static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_err
     if (capacity <= intake->capacity)
         return BAT_OK;
     uint8_t *bytes = realloc(intake->bytes, capacity);
-    if (!bytes) {
-        bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu bytes of note", capacity);
-        return BAT_ERR_MEMORY;
-    }
+    if (!bytes)
+        return bat_fail_memory(error, "for %zu bytes of note", capacity);
     intake->bytes = bytes;
     intake->capacity = capacity;
     return BAT_OK;
@@ -68,7 +66,7 @@ static enum bat_code fill_all(struct intake *intake, struct bat_error *error)
         if (code != BAT_OK || intake->size < intake->capacity)
             return code;
         if (intake->capacity > SIZE_MAX / 2)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the note");
+            return bat_fail_memory(error, "for the note");
         step = intake->capacity * 2;
     }
 }

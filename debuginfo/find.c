@@ -278,7 +278,7 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
         if (!(segment.flags & PF_X) || segment.memory_size == 0)
             continue;
         if (!bat_grow(&debuginfo->code, &capacity, debuginfo->code_count, sizeof(*debuginfo->code)))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+            return bat_fail_memory(error, "to read debug information");
         debuginfo->code[debuginfo->code_count++] =
             (struct bat_debuginfo_range){segment.address, segment.address + segment.memory_size};
     }
@@ -349,7 +349,7 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
     if (!program.folder)
         code = bat_fail(error, BAT_ERR_IO, "cannot be found: %m");
     else if (!debuginfo->program_path || (debug_file && !debuginfo->debug_file))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        code = bat_fail_memory(error, "to read debug information");
     else
         code = keep_code(debuginfo, program.elf, error);
     join_code(debuginfo);

@@ -237,7 +237,7 @@ static enum bat_code map_whole(struct debug_image *image, int file, size_t head,
         return code;
     size_t units = changes.units;
     if (!map(image, file, head, changes.total + 16))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        return bat_fail_memory(error, "to read debug information");
     if (!find_headers(image, &changes))
         return bat_fail(error, BAT_ERR_IO, "was changed while it was read");
     changes.units = units;
@@ -251,7 +251,7 @@ enum bat_code debug_image_map(struct debug_image *image, const char *path, int f
     struct stat status;
     enum bat_code code = BAT_OK;
     if (!image->path)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        code = bat_fail_memory(error, "to read debug information");
     else if (fstat(file, &status) != 0)
         code = bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
     else if (!S_ISREG(status.st_mode) || (size_t)status.st_size < sizeof(Elf64_Ehdr))
@@ -302,7 +302,7 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
     if (!image->elf)
         image->elf = elf_memory((char *)image->bytes, image->size);
     if (!image->elf)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        return bat_fail_memory(error, "to read debug information");
     guard_sections(image);
     if (elf_kind(image->elf) == ELF_K_ELF)
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);

@@ -230,7 +230,7 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
 {
     struct bat_debuginfo *opened = calloc(1, sizeof(*opened));
     if (!opened)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        return bat_fail_memory(error, "to read debug information");
     opened->threads = 1;
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
     if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))
@@ -241,7 +241,7 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
                               NODE_SIZE_MIN,
                               (unsigned long long)opened->image.info_size / NODE_SIZE_MIN,
                               (unsigned long long)opened->image.info_size)
-                   : bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+                   : bat_fail_memory(error, "to read debug information");
     if (code == BAT_OK)
         *debuginfo = opened;
     else

@@ -31,7 +31,7 @@
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
+    return bat_fail_memory(error, "to decode the note");
 }
 
 /* A sparse map has space for the entries of one table: for the largest, the arrays grow. */

@@ -219,8 +219,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
         return BAT_OK;
     struct bat_raw_hot_index *raw = bat_array_new(map->cold_count, sizeof(*raw));
     if (!raw)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " fragments",
-                        map->cold_count);
+        return bat_fail_memory(error, "for %" PRIu32 " fragments", map->cold_count);
     for (uint32_t i = 0; i < map->cold_count; i++) {
         uint32_t parent = map->tables[map->hot_count + i].parent;
         raw[i].index = map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, parent) : parent;
@@ -233,8 +232,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
         code = bat_map_link_fragments(map);
         if (code != BAT_OK) {
             apply_reading(map, raw, before);
-            code = bat_fail(error, code, "not enough memory for %" PRIu32 " fragments",
-                            map->cold_count);
+            code = bat_fail_memory(error, "for %" PRIu32 " fragments", map->cold_count);
         }
     } else {
         code = bat_fail(error, BAT_ERR_HOT_INDEX,

@@ -15,11 +15,6 @@ static bool is_kept(const struct bat_map *map, uint32_t table, const uint8_t *wa
     return !wanted || wanted[from->parent] || from->address == 0;
 }
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
-}
-
 /* Make space for the entries of the tables that are kept. */
 static enum bat_code allocate(struct bat_decoding *decoding, const uint8_t *wanted)
 {
@@ -40,7 +35,7 @@ static enum bat_code allocate(struct bat_decoding *decoding, const uint8_t *want
     map->block_hashes = bat_array_new(decoding->block_capacity, sizeof(*map->block_hashes));
     map->block_indices = bat_array_new(decoding->block_capacity, sizeof(*map->block_indices));
     if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
-        return fail_memory(decoding->reader.error);
+        return bat_fail_memory(decoding->reader.error, "to decode the note");
     return BAT_OK;
 }
 
@@ -95,7 +90,7 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
     if (code == BAT_OK)
         code = load_tables(&decoding, sparse->bodies, wanted);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
-        code = fail_memory(error);
+        code = bat_fail_memory(error, "to decode the note");
     free(sparse->bodies);
     free(sparse->largest);
     sparse->bodies = sparse->largest = NULL;

@@ -153,7 +153,7 @@ static enum bat_code read_loads(struct bat_elf *elf, struct bat_error *error)
                         LOADS_MAX);
     elf->loads = calloc(count + 1, sizeof(*elf->loads));
     if (!elf->loads)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu segments", count);
+        return bat_fail_memory(error, "for %zu segments", count);
     for (size_t i = 0; i < elf->segment_count; i++) {
         const GElf_Phdr *header = &elf->segments[i];
         if (header->p_type == PT_LOAD)
@@ -178,7 +178,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
         return BAT_OK;
     elf->segments = calloc(count, sizeof(*elf->segments));
     if (!elf->segments)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu program headers", count);
+        return bat_fail_memory(error, "for %zu program headers", count);
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(elf->libelf, (int)i, &elf->segments[i]))
             return bat_fail(error, elf_libelf_code(), "program header %zu: %s", i, elf_errmsg(-1));
@@ -223,7 +223,7 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
         free(opened);
         free(own_path);
         close(file);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to open the file");
+        return bat_fail_memory(error, "to open the file");
     }
     opened->file = file;
     opened->path = own_path;

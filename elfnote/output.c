@@ -38,7 +38,7 @@ static struct bat_output *new_output(const char *path, struct bat_error *error)
     if (!output || !own_path) {
         free(output);
         free(own_path);
-        bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write a file");
+        bat_fail_memory(error, "to write a file");
         return NULL;
     }
     output->path = own_path;
@@ -245,7 +245,7 @@ enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
 {
     struct used_file *files = calloc(count + input_count + 1, sizeof(*files));
     if (!files)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to compare files");
+        return bat_fail_memory(error, "to compare files");
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
         if (identify_output(outputs[i], &files[used]))

@@ -114,7 +114,7 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
         return BAT_OK;
     elf->sections = calloc(count, sizeof(*elf->sections));
     if (!elf->sections)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu section headers", count);
+        return bat_fail_memory(error, "for %zu section headers", count);
     elf->section_count = count;
     for (size_t i = 0; i < count; i++) {
         enum bat_code code = read_section(elf, i, error);

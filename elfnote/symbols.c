@@ -166,7 +166,7 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
                         table_name(reader->section), reader->count, INT32_MAX);
     table->symbols = bat_array_new(reader->count, sizeof(*table->symbols));
     if (!table->symbols)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", reader->count);
+        return bat_fail_memory(error, "for %zu symbols", reader->count);
     reader->names_left = bat_budget_of_names(reader->elf);
     for (size_t i = 0; i < reader->count; i++) {
         bool kept = false;

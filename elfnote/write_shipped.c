@@ -180,7 +180,7 @@ static enum bat_code collect(struct shipping *shipping)
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         all[i]->all = calloc(most, sizeof(*all[i]->all));
         if (!all[i]->all)
-            return bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
+            return bat_fail_memory(shipping->error, "to write the file");
     }
     add(&shipping->mapped, elf, 0, sizeof(Elf64_Ehdr), 1);
     add(&shipping->mapped, elf, elf->header.e_phoff, elf->segment_count * sizeof(Elf64_Phdr), 1);
@@ -206,7 +206,7 @@ static enum bat_code make_headers(struct shipping *shipping)
     const uint8_t *table = elf->bytes + elf->header.e_shoff;
     shipping->headers = calloc(shipping->count, sizeof(*shipping->headers));
     if (!shipping->headers)
-        return bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
+        return bat_fail_memory(shipping->error, "to write the file");
     const uint64_t end = place(&shipping->moved, shipping->loaded);
     const uint64_t names_size = place(&shipping->names, 1);
     for (uint32_t i = 0; i < shipping->count; i++) {
@@ -377,7 +377,7 @@ enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_e
 {
     char *copy = strdup(path);
     if (!copy)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to open the file");
+        return bat_fail_memory(error, "to open the file");
     free(elf->path);
     elf->path = copy;
     return BAT_OK;

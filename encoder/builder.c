@@ -48,11 +48,6 @@ struct bat_builder {
     uint32_t hot_count;
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to build the map");
-}
-
 /* Make room for one more item of size bytes at position array->count. */
 static enum bat_code reserve(struct growing *array, size_t size, struct bat_error *error)
 {
@@ -60,8 +55,9 @@ static enum bat_code reserve(struct growing *array, size_t size, struct bat_erro
     if (array->count == BAT_NONE - 1)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected fewer than %" PRIu32 " tables and entries, found more", BAT_NONE);
-    return bat_reserve(&array->items, &array->capacity, array->count, 1, size) ? BAT_OK
-                                                                               : fail_memory(error);
+    return bat_reserve(&array->items, &array->capacity, array->count, 1, size)
+               ? BAT_OK
+               : bat_fail_memory(error, "to build the map");
 }
 
 static void empty(struct bat_builder *builder)
@@ -253,7 +249,7 @@ static enum bat_code allocate(struct finishing *finishing)
     finishing->placed = calloc((size_t)tables + 1, sizeof(uint32_t));
     if (!map || !finishing->handles || !finishing->positions || !finishing->entries ||
         !finishing->placed)
-        return fail_memory(finishing->error);
+        return bat_fail_memory(finishing->error, "to build the map");
 
     *map = (struct bat_map){.version = BAT_VERSION_3,
                             .hot_count = builder->hot_count,
@@ -271,7 +267,7 @@ static enum bat_code allocate(struct finishing *finishing)
     map->secondary_entries = bat_array_new(map->secondary_count, sizeof(*map->secondary_entries));
     if (!map->tables || !map->output_offsets || !map->input_offsets || !map->block_hashes ||
         !map->block_indices || !map->secondary_entries)
-        return fail_memory(finishing->error);
+        return bat_fail_memory(finishing->error, "to build the map");
     return BAT_OK;
 }
 
@@ -373,7 +369,7 @@ static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_
         code = bat_map_link_fragments(map);
     if (code == BAT_OK)
         code = bat_map_build_index(map);
-    return code == BAT_OK ? BAT_OK : fail_memory(finishing->error);
+    return code == BAT_OK ? BAT_OK : bat_fail_memory(finishing->error, "to build the map");
 }
 
 static enum bat_code read_options(const struct bat_builder_options *options,

@@ -158,8 +158,7 @@ enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *s
     uint64_t bound = upper_bound(map);
     uint8_t *bytes = bound <= SIZE_MAX ? bat_array_new((size_t)bound, 1) : NULL;
     if (!bytes)
-        return bat_fail(error, BAT_ERR_MEMORY,
-                        "not enough memory for a note of up to %" PRIu64 " bytes", bound);
+        return bat_fail_memory(error, "for a note of up to %" PRIu64 " bytes", bound);
 
     struct bat_encoding encoding = {.map = map, .error = error, .at = bytes + BAT_NOTE_HEADER_SIZE};
     code = encode_description(&encoding);
@@ -230,7 +229,7 @@ enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct 
     free(spare.tables);
     free(spare.by_address);
     if (code != BAT_OK)
-        return bat_fail(error, code, "not enough memory for %" PRIu32 " tables", tables);
+        return bat_fail_memory(error, "for %" PRIu32 " tables", tables);
     free(spare.fragment_start);
     free(spare.fragments);
     *map = without;

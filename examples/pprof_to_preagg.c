@@ -158,7 +158,7 @@ static enum bat_code make_room(struct profile *profile)
         capacity = PROFILE_MAX + 1;
     uint8_t *bytes = realloc(profile->bytes, capacity);
     if (!bytes)
-        return bat_fail(profile->error, BAT_ERR_MEMORY, "not enough memory for the profile");
+        return bat_fail_memory(profile->error, "for the profile");
     profile->bytes = bytes;
     profile->capacity = capacity;
     return BAT_OK;
@@ -239,7 +239,7 @@ static enum bat_code read_packed(struct profile *profile, FILE *file)
 {
     z_stream unpacker = {0};
     if (inflateInit2(&unpacker, MAX_WBITS | 16) != Z_OK)
-        return bat_fail(profile->error, BAT_ERR_MEMORY, "not enough memory for gzip");
+        return bat_fail_memory(profile->error, "for gzip");
     enum bat_code code = unpack(profile, file, &unpacker);
     inflateEnd(&unpacker);
     return code;
@@ -427,7 +427,7 @@ static enum bat_code append(const struct profile *profile, struct array *array, 
         size_t capacity = array->capacity ? 2 * array->capacity : 64;
         void *elements = realloc(array->elements, capacity * size);
         if (!elements)
-            return bat_fail(profile->error, BAT_ERR_MEMORY, "not enough memory for the %s", what);
+            return bat_fail_memory(profile->error, "for the %s", what);
         array->elements = elements;
         array->capacity = capacity;
     }
@@ -866,7 +866,7 @@ static int print_text(const struct bat_profile *total, const struct request *req
     size_t count = bat_profile_distinct(total);
     struct record *records = malloc((count + 1) * sizeof(*records));
     if (!records) {
-        bat_fail(&error, BAT_ERR_MEMORY, "not enough memory for the text");
+        bat_fail_memory(&error, "for the text");
         return report("standard output", "", &error);
     }
     for (size_t i = 0; i < count; i++)

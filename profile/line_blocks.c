@@ -21,7 +21,7 @@ enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, 
                                 .skips_line = offset != 0};
     input->buffer = malloc(input->capacity + 1);
     if (!input->buffer)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     return BAT_OK;
 }
 

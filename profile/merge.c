@@ -301,7 +301,7 @@ enum bat_code bat_profiles_take(struct bat_profile *const *profiles,
 {
     struct profile_merge *merges = calloc(count, sizeof(*merges));
     if (!merges)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile");
+        return bat_fail_memory(error, "for the profile");
     enum bat_code code = BAT_OK;
     size_t done = 0;
     for (; done < count && code == BAT_OK; done++)

@@ -205,8 +205,7 @@ static enum bat_code write_traces(struct preagg_writer *writer)
     const struct bat_counts *traces = &writer->profile->traces;
     uint32_t *order = order_items(traces);
     if (!order)
-        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
-                        "not enough memory to write the profile");
+        return bat_fail_memory(writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
     uint32_t end;
     for (uint32_t first = 0; first < traces->count && code == BAT_OK; first = end) {
@@ -224,8 +223,7 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     const struct bat_counts *samples = &writer->profile->samples;
     uint32_t *order = order_items(samples);
     if (!order)
-        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
-                        "not enough memory to write the profile");
+        return bat_fail_memory(writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < samples->count; i++) {
         const uint64_t *item = bat_counts_item(samples, order[i]);
@@ -251,8 +249,7 @@ static enum bat_code write_events(struct preagg_writer *writer, const struct bat
     struct bat_event *sorted;
     uint32_t count;
     if (bat_events_sort(events, &sorted, &count) != BAT_OK)
-        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
-                        "not enough memory to write the profile");
+        return bat_fail_memory(writer->text.error, "to write the profile");
     for (uint32_t i = 0; i < count; i++) {
         bat_text_string(&writer->text, "E ");
         bat_text_string(&writer->text, sorted[i].word);
@@ -340,7 +337,7 @@ enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profile
     if (code != BAT_OK)
         return code;
     if (join_events(&events, profiles, count) != BAT_OK)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the profile");
+        code = bat_fail_memory(error, "to write the profile");
     if (code == BAT_OK)
         code = bat_text_begin(&writer.text, output, error);
     if (code == BAT_OK) {

@@ -46,7 +46,7 @@ enum bat_code bat_profile_new(const struct bat_profile_target *target, struct ba
     if (code != BAT_OK)
         return code;
     *profile = new_profile(&own);
-    return *profile ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a profile");
+    return *profile ? BAT_OK : bat_fail_memory(error, "for a profile");
 }
 
 enum bat_code bat_profile_new_of(const struct bat_binary *binary, struct bat_profile **profile,

@@ -226,6 +226,8 @@ BAT_API void bat_error_text(const struct bat_error *error, char *buffer, size_t 
 /*
  * Fill *error (which may be NULL) and return code, so that a failing function can end with
  * "return bat_fail(...)". bat_fail_at() gives a byte position, bat_fail_text() line and column.
+ * bat_fail_memory() returns BAT_ERR_MEMORY: its text follows "not enough memory ", such as "for %zu
+ * symbols" or "to write the profile".
  */
 BAT_API enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)
     BAT_PRINTF(3, 4);
@@ -233,6 +235,8 @@ BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, e
                                   uint64_t offset, const char *format, ...) BAT_PRINTF(5, 6);
 BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
                                     uint64_t column, const char *format, ...) BAT_PRINTF(5, 6);
+BAT_API enum bat_code bat_fail_memory(struct bat_error *error, const char *format, ...)
+    BAT_PRINTF(2, 3);
 
 /* Static analysis does not see that these functions return the code passed in. */
 #ifdef __clang_analyzer__
@@ -251,6 +255,7 @@ BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code,
         bat_fail_text(error, code, __VA_ARGS__);                                                   \
         (code);                                                                                    \
     })
+#define bat_fail_memory(...) __extension__({ bat_fail_memory(__VA_ARGS__), BAT_ERR_MEMORY; })
 #endif
 
 #ifdef __cplusplus

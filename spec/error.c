@@ -5,6 +5,7 @@
 #undef bat_fail
 #undef bat_fail_at
 #undef bat_fail_text
+#undef bat_fail_memory
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -85,6 +86,19 @@ enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *
         va_end(arguments);
     }
     return code;
+}
+
+enum bat_code bat_fail_memory(struct bat_error *error, const char *format, ...)
+{
+    char what[BAT_MESSAGE_SIZE];
+    if (error) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(what, sizeof(what), format, arguments);
+        va_end(arguments);
+        bat_fail(error, BAT_ERR_MEMORY, "not enough memory %s", what);
+    }
+    return BAT_ERR_MEMORY;
 }
 
 enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, enum bat_place place,

@@ -147,7 +147,7 @@ enum bat_code bat_folded_sort(struct bat_folded *folded, size_t *count, struct b
     free(folded->sorted);
     folded->sorted = calloc(number ? number : 1, sizeof(*folded->sorted));
     if (!folded->sorted || folded->no_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u stacks", number);
+        return bat_fail_memory(error, "for %u stacks", number);
     for (uint32_t i = 0; i < number; i++)
         folded->sorted[i] = i;
     qsort_r(folded->sorted, number, sizeof(*folded->sorted), by_text, folded);

@@ -112,7 +112,7 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     index->plt_names = malloc(size + 1);
     if (!index->plt || !index->plt_names) {
         free(entries);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", entry_count);
+        return bat_fail_memory(error, "for %zu symbols", entry_count);
     }
     char *name = index->plt_names;
     for (size_t i = 0; i < named; i++) {
@@ -188,7 +188,7 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     index->addresses = bat_large_array(most + 1, sizeof(*index->addresses));
     if (!keys || !index->by_address || !index->addresses) {
         free(keys);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+        return bat_fail_memory(error, "for %zu symbols", count);
     }
     size_t used = 0;
     for (size_t i = 0; i < plt_count; i++)
@@ -199,9 +199,7 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     const struct unsorted unsorted = {index->plt, plt_count, symbols};
     keep_best(index, &unsorted, bat_sort_keys(keys, keys + most, used), used);
     free(keys);
-    return make_buckets(index)
-               ? BAT_OK
-               : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    return make_buckets(index) ? BAT_OK : bat_fail_memory(error, "for %zu symbols", count);
 }
 
 static void free_plain_names(struct symbol_index *index)

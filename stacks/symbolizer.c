@@ -140,7 +140,7 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     struct bat_symbolizer *made = calloc(1, sizeof(*made));
     if (!made || !(made->path = strdup(path))) {
         free(made);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        return bat_fail_memory(error, "to open the file");
     }
     const char *slash = strrchr(made->path, '/');
     made->file_name = slash ? slash + 1 : made->path;
@@ -161,7 +161,7 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
 {
     char *copy = strdup(path);
     if (!copy)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to open the file");
+        return bat_fail_memory(error, "to open the file");
     free(symbolizer->path);
     symbolizer->path = copy;
     const char *slash = strrchr(copy, '/');

@@ -120,7 +120,7 @@ static inline enum bat_code bat_counts_fail(struct bat_error *error, enum bat_co
         return bat_fail(error, code,
                         "expected counts that add up to less than 2^64 for each record, found "
                         "more");
-    return bat_fail(error, code, "not enough memory for %s", what);
+    return bat_fail_memory(error, "for %s", what);
 }
 
 /* Subtract what was added to a key, which is there. */

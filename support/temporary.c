@@ -48,7 +48,7 @@ static ssize_t move_bytes(int file, int stream, char **buffer, enum bat_code *co
             return moved;
         *buffer = malloc(COPY_SIZE);
         if (!*buffer) {
-            *code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+            *code = bat_fail_memory(error, "to read the profile");
             return -1;
         }
     }

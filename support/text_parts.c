@@ -330,8 +330,7 @@ void bat_texts_write(struct bat_parted_text *texts, size_t count, unsigned threa
         if (queue.texts)
             queue.texts[i].text = &texts[i];
         else
-            texts[i].code =
-                bat_fail(&texts[i].error, BAT_ERR_MEMORY, "not enough memory to write the profile");
+            texts[i].code = bat_fail_memory(&texts[i].error, "to write the profile");
     }
     if (queue.texts)
         write_all(&queue, threads);

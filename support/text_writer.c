@@ -11,7 +11,7 @@ enum bat_code bat_text_begin(struct bat_text_writer *writer, struct bat_output *
     *writer = (struct bat_text_writer){
         .output = output, .error = error, .buffer = malloc(BAT_TEXT_BUFFER)};
     if (!writer->buffer)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the profile");
+        return bat_fail_memory(error, "to write the profile");
     return BAT_OK;
 }
 

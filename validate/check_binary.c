@@ -34,8 +34,7 @@ static enum bat_code collect_executable(struct bat_checking *checking, struct in
     *count = 0;
     *intervals = malloc((sections_count + 1) * sizeof(**intervals));
     if (!*intervals)
-        return bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %zu sections",
-                        sections_count);
+        return bat_fail_memory(checking->error, "for %zu sections", sections_count);
     for (size_t i = 0; i < sections_count; i++) {
         const struct bat_section *section = &sections[i];
         if ((section->flags & wanted) == wanted && section->size != 0 &&

@@ -379,8 +379,7 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
     };
     enum bat_code code = BAT_OK;
     if (!buffers.blocks || !buffers.spare)
-        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
-                        most);
+        code = bat_fail_memory(checking->error, "for %" PRIu32 " blocks", most);
     for (uint32_t hot = 0; hot < checking->map->hot_count && code == BAT_OK; hot++)
         check_function_blocks(checking, hot, &buffers, &faults);
     free(buffers.blocks);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Encodes the map again and compares the result with the note. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -154,8 +154,7 @@ static enum bat_code collect_originals(struct bat_checking *checking, struct ori
         merge_names(originals);
         code = pair_symbols(checking, originals);
     } else {
-        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
-                        names.count);
+        code = bat_fail_memory(checking->error, "for %zu symbols", names.count);
     }
     bat_names_free(&names);
     return code;

@@ -38,7 +38,7 @@ enum bat_code bat_frames_collect(const struct bat_elf *elf, struct bat_frames *f
             break;
         if (!append(frames, &capacity, (struct bat_frame){fde.address, fde.size})) {
             bat_frames_free(frames);
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the frame descriptions");
+            return bat_fail_memory(error, "for the frame descriptions");
         }
     }
     if (frames->count != 0)

@@ -10,7 +10,6 @@
  * match by chance, and only functions that have a match are decoded.
  */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

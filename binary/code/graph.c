@@ -21,9 +21,8 @@ struct graph_builder {
 
 static enum bat_code fail_memory(const struct graph_builder *builder)
 {
-    return bat_fail(builder->error, BAT_ERR_MEMORY,
-                    "not enough memory for the graph of %" PRIu32 " blocks",
-                    builder->graph->blocks.count);
+    return bat_fail_memory(builder->error, "for the graph of %" PRIu32 " blocks",
+                           builder->graph->blocks.count);
 }
 
 /* --- Edges -------------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ static enum bat_code tells_x86_jump(struct code_sweep *sweep, bool *tells, struc
     struct bat_instruction decoded = {.length = 1};
     sweep->all = malloc(sweep->size * sizeof(*sweep->all));
     if (!sweep->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a block of code");
+        return bat_fail_memory(error, "for a block of code");
     for (; offset < sweep->size; offset += decoded.length) {
         if (!bat_instruction_decode(EM_X86_64, sweep->bytes + offset, sweep->size - offset,
                                     sweep->function->address + offset, &decoded))

@@ -123,8 +123,7 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct s
     bool is_out_of_memory = !markings || !reader->markers;
     free(markings);
     if (is_out_of_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        table->count);
+        return bat_fail_memory(error, "for %" PRIu32 " symbols", table->count);
     return BAT_OK;
 }
 

@@ -97,8 +97,7 @@ static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *
 {
     reader->wanted = malloc(((size_t)count + 1) * sizeof(*reader->wanted));
     if (!reader->wanted)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
-                        count);
+        return bat_fail_memory(error, "for %" PRIu32 " functions", count);
     for (uint32_t i = 0; i < count; i++) {
         if (indices[i] >= reader->function_count || (i > 0 && indices[i] <= indices[i - 1]))
             return bat_fail(error, BAT_ERR_ARGUMENT,
@@ -161,7 +160,7 @@ static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_err
         granules->shift++;
     granules->bits = calloc((size_t)((granules->size >> granules->shift) / 8 + 1), 1);
     if (!granules->bits)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a map of the code");
+        return bat_fail_memory(error, "for a map of the code");
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         mark_granules(granules, wanted_function(reader, i));
     mark_starts(reader);
@@ -193,8 +192,7 @@ enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t addr
                                  struct bat_error *error)
 {
     if (!bat_grow(&addresses->all, &addresses->capacity, addresses->count, sizeof(address)))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
-                        addresses->count);
+        return bat_fail_memory(error, "for %" PRIu32 " entry points", addresses->count);
     addresses->all[addresses->count++] = address;
     return BAT_OK;
 }
@@ -231,7 +229,7 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
                         "expected code of x86-64 or AArch64, found machine %u", machine);
     struct bat_code_reader *result = calloc(1, sizeof(*result));
     if (!result)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a code reader");
+        return bat_fail_memory(error, "for a code reader");
     result->elf = elf;
     result->functions = functions;
     result->machine = machine;

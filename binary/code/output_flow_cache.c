@@ -92,7 +92,7 @@ enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const u
                      &reading);
     for (uint32_t i = 0; i < count; i++)
         if (wanted[i] && !flows->all[i])
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of a function");
+            return bat_fail_memory(error, "for the code of a function");
     return BAT_OK;
 }
 

@@ -57,8 +57,7 @@ static enum bat_code add_tables(struct part_tables *tables, const struct code_sw
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < sweep->table_count && !code; i++) {
         if (!bat_grow(&tables->all, &tables->capacity, tables->count, sizeof(*tables->all)))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
-                            tables->count);
+            return bat_fail_memory(error, "for %zu jump tables", tables->count);
         const struct code_table *table = &sweep->tables[i];
         tables->all[tables->count++] =
             (struct part_table){table->address, function, table->is_relative};
@@ -103,8 +102,7 @@ enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_e
     struct part_tables tables = {.reader = reader};
     tables.marks = calloc((size_t)reader->function_count + 1, 1);
     if (!tables.marks)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
-                        reader->function_count);
+        return bat_fail_memory(error, "for %" PRIu32 " functions", reader->function_count);
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         if (reader->whole_of[reader->wanted[i].function] != BAT_NONE)
             tables.marks[reader->whole_of[reader->wanted[i].function]] = PART_WANTED;

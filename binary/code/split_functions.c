@@ -105,8 +105,7 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
     split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
     split->parents = calloc(split->capacity, sizeof(*split->parents));
     if (!split->fragments || !split->parents)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " fragments",
-                        count);
+        return bat_fail_memory(error, "for %" PRIu64 " fragments", count);
     return BAT_OK;
 }
 
@@ -159,8 +158,7 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
     parent->locals++;
     if (!bat_grow(&split->candidates, &split->candidate_capacity, split->candidate_count,
                   sizeof(*split->candidates)))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        split->candidate_count);
+        return bat_fail_memory(error, "for %" PRIu32 " symbols", split->candidate_count);
     split->candidates[split->candidate_count++] =
         (struct candidate){.parent = slot, .order = order, .address = symbol->st_value};
     return BAT_OK;
@@ -267,8 +265,7 @@ static enum bat_code unite_all(struct bat_code_reader *reader, const struct spli
 {
     reader->whole_of = malloc(((size_t)reader->function_count + 1) * sizeof(*reader->whole_of));
     if (!reader->whole_of)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
-                        reader->function_count);
+        return bat_fail_memory(error, "for %" PRIu32 " functions", reader->function_count);
     for (uint32_t i = 0; i < reader->function_count; i++)
         reader->whole_of[i] = BAT_NONE;
     for (uint32_t i = 0; i < split->fragment_count; i++)

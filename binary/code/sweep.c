@@ -32,8 +32,7 @@ static enum bat_code append(struct code_sweep *sweep, const struct code_instruct
         capacity = capacity < sweep->size ? capacity : sweep->size;
         struct code_instruction *all = realloc(sweep->all, capacity * sizeof(*all));
         if (!all)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu instructions",
-                            capacity);
+            return bat_fail_memory(error, "for %zu instructions", capacity);
         sweep->all = all;
         sweep->capacity = (uint32_t)capacity;
     }
@@ -167,8 +166,7 @@ enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *
 {
     if (!bat_grow(&sweep->tables, &sweep->table_capacity, sweep->table_count,
                   sizeof(*sweep->tables)))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
-                        (size_t)sweep->table_count + 1);
+        return bat_fail_memory(error, "for %zu jump tables", (size_t)sweep->table_count + 1);
     sweep->tables[sweep->table_count++] = *table;
     return BAT_OK;
 }
@@ -268,8 +266,7 @@ static enum bat_code read_exceptions(struct code_sweep *sweep, uint64_t lsda,
         return BAT_OK;
     uint32_t *calls = count_calls(sweep);
     if (!calls)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " instructions",
-                        sweep->count);
+        return bat_fail_memory(error, "for %" PRIu32 " instructions", sweep->count);
     mark_landing_pads(sweep, &walk, calls);
     free(calls);
     return BAT_OK;
@@ -319,8 +316,7 @@ enum bat_code code_sweep_begin(const struct bat_code_reader *reader, uint32_t fu
     sweep->size = (uint32_t)size;
     sweep->marks = calloc(sweep->size, 1);
     if (!sweep->marks)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " bytes of code",
-                        sweep->size);
+        return bat_fail_memory(error, "for %" PRIu32 " bytes of code", sweep->size);
     enum bat_code code = decode(sweep, error);
     if (!code && !sweep->obstacle && sweep->has_register_jump && reader->machine == EM_X86_64)
         code = code_find_register_tables(sweep, error);

@@ -28,10 +28,8 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
         namings = bat_large_grow(functions->namings, functions->count * sizeof(*namings),
                                  capacity * sizeof(*namings));
     }
-    if (!namings) {
-        bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " functions", capacity);
-        return BAT_ERR_MEMORY;
-    }
+    if (!namings)
+        return bat_fail_memory(error, "for %" PRIu64 " functions", capacity);
     functions->namings = namings;
     functions->capacity = (uint32_t)capacity;
     return BAT_OK;
@@ -76,8 +74,7 @@ static enum bat_code add_plt_function(struct plt_functions *functions,
                                       struct bat_error *error)
 {
     if (!bat_grow(&functions->all, &functions->capacity, functions->count, sizeof(*functions->all)))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries",
-                        functions->count + 1);
+        return bat_fail_memory(error, "for %zu PLT entries", functions->count + 1);
     functions->all[functions->count++] = *function;
     return BAT_OK;
 }
@@ -149,7 +146,7 @@ static enum bat_code collect_plt_entries(struct draft *draft, struct plt_functio
     size_t count;
     enum bat_code code = bat_plt_entries(draft->elf, &entries, &count, error);
     if (!code && !(draft->texts = malloc((count + 1) * sizeof(*draft->texts))))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries", count);
+        code = bat_fail_memory(error, "for %zu PLT entries", count);
     for (size_t i = 0; i < count && !code; i++) {
         const uint32_t known_function = function_at(&draft->functions, entries[i].address);
         if (known_function != BAT_NONE) {
@@ -271,7 +268,7 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
     size_t capacity = (size_t)(walk.end - walk.start) / FDE_USUAL + 1;
     *keys = bat_large_array(capacity, sizeof(**keys));
     if (!*keys)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", capacity);
+        return bat_fail_memory(error, "for %zu FDEs", capacity);
     for (;;) {
         struct bat_fde fde;
         bool found;
@@ -283,7 +280,7 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
             struct bat_sort_key *grown =
                 bat_large_grow(*keys, *count * sizeof(*grown), capacity * sizeof(*grown));
             if (!grown)
-                return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", *count);
+                return bat_fail_memory(error, "for %zu FDEs", *count);
             *keys = grown;
         }
         (*keys)[(*count)++] = (struct bat_sort_key){.key = fde.address, .value = fde.size};
@@ -315,7 +312,7 @@ static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, s
     struct bat_sort_key *spare = bat_large_array(count + 1, sizeof(*spare));
     if (!spare) {
         free(keys);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", count);
+        return bat_fail_memory(error, "for %zu FDEs", count);
     }
     struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
     free(sorted == keys ? spare : keys);
@@ -413,7 +410,7 @@ enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
                           ? bat_large_array(draft->fde_count + 1, sizeof(*found))
                           : NULL;
     if (!found)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", draft->fde_count);
+        return bat_fail_memory(error, "for %zu FDEs", draft->fde_count);
     enum bat_code code = merge_new(draft, found, find_new(draft, found), error);
     free(found);
     return code;

@@ -82,8 +82,7 @@ static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
         symbols[i] = malloc(((size_t)draft->functions.count + 1) * sizeof(*symbols[i]));
     enum bat_code code = BAT_OK;
     if (!symbols[0] || !symbols[1])
-        code =
-            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the numbers of local symbols");
+        code = bat_fail_memory(error, "for the numbers of local symbols");
     for (uint32_t i = 0; i < draft->functions.count && !code; i++) {
         const struct draft_naming *naming = &draft->functions.namings[i];
         if (wanted && !wanted[i])
@@ -166,7 +165,7 @@ static enum bat_code take_functions(struct bat_functions *functions, struct draf
     functions->spans = bat_large_array((size_t)count + 1, sizeof(*functions->spans));
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
     if (!functions->spans || !functions->padding)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
+        return bat_fail_memory(error, "for the table of functions");
     for (uint32_t i = 0; i < count; i++)
         functions->spans[i] =
             (struct span){.start = functions->all[i].address, .size = functions->all[i].size};
@@ -184,7 +183,7 @@ static enum bat_code fill_entry_points(struct bat_functions *functions, const st
     functions->first_entry_point =
         malloc(((size_t)functions->count + 1) * sizeof(*functions->first_entry_point));
     if (!functions->entry_points || !functions->first_entry_point)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
+        return bat_fail_memory(error, "for the table of functions");
     uint32_t entry = 0;
     for (uint32_t i = 0; i < functions->count; i++) {
         functions->first_entry_point[i] = entry;
@@ -207,7 +206,7 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
     functions->starts_below =
         malloc((functions->bucket_count + 1) * sizeof(*functions->starts_below));
     if (!functions->starts_below)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
+        return bat_fail_memory(error, "for the table of functions");
     uint32_t below = 0;
     for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
         while (below < count && (functions->spans[below].start - functions->spans[0].start) >>
@@ -295,7 +294,7 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
     if (!result || !draft) {
         free(result);
         free(draft);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
+        return bat_fail_memory(error, "for the table of functions");
     }
     draft->elf = elf;
     draft->file_sections = bat_elf_sections(elf, &(size_t){0});

@@ -49,8 +49,7 @@ static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_erro
     const struct draft_symbols *symbols = &data->symbols;
     data->all = malloc(((size_t)symbols->count + 1) * sizeof(*data->all));
     if (!data->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        symbols->count);
+        return bat_fail_memory(error, "for %" PRIu32 " symbols", symbols->count);
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct draft_symbol *symbol = &symbols->all[i];
         if (!is_data(symbols, symbol))
@@ -114,7 +113,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
 {
     *data = calloc(1, sizeof(**data));
     if (!*data)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the data's symbols");
+        return bat_fail_memory(error, "for the data's symbols");
     (*data)->symbols.names = bat_budget_of_names(elf);
     enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
     if (code == BAT_OK)
@@ -163,8 +162,7 @@ enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8
 {
     uint32_t *symbols = malloc(((size_t)data->count + 1) * sizeof(*symbols));
     if (!symbols)
-        return bat_fail(error, BAT_ERR_MEMORY,
-                        "not enough memory for the numbers of local symbols");
+        return bat_fail_memory(error, "for the numbers of local symbols");
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->count; i++)
         if (wanted[i] && data->symbols.all[data->all[i].symbol].binding == STB_LOCAL)

@@ -28,7 +28,7 @@ enum bat_code loaded_sections_read(struct loaded_sections *sections, const struc
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     *sections = (struct loaded_sections){.all = malloc((count + 1) * sizeof(*sections->all))};
     if (!sections->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu sections", count);
+        return bat_fail_memory(error, "for %zu sections", count);
     for (size_t i = 0; i < count; i++) {
         bool is_loaded = (from[i].flags & SHF_ALLOC) && from[i].address != 0;
         if (is_loaded && !section_is_thread_local_zero(&from[i]) && (with_empty || from[i].size))

@@ -153,9 +153,8 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
         return code;
     char *at = *text = malloc(size);
     if (!at)
-        return bat_fail(error, BAT_ERR_MEMORY,
-                        "not enough memory for the names of %" PRIu32 " functions",
-                        draft->functions.count);
+        return bat_fail_memory(error, "for the names of %" PRIu32 " functions",
+                               draft->functions.count);
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         const struct draft_naming *naming = &draft->functions.namings[i];
         if (!is_wanted(wanted, i))

@@ -136,8 +136,7 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
     counters.filter = calloc(counters.mask + 1, sizeof(*counters.filter));
     enum bat_code code = BAT_OK;
     if (!counters.slots || !counters.filter)
-        code =
-            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the numbers of local symbols");
+        code = bat_fail_memory(error, "for the numbers of local symbols");
     if (!code)
         code = expect(symbols, &counters, wanted, wanted_count, error);
     if (!code)

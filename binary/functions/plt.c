@@ -203,7 +203,7 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
     if (slots.count == 0 && !slots.out_of_memory)
         return BAT_OK;
     if (slots.count == 0)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the entries of the PLT");
+        return bat_fail_memory(error, "for the entries of the PLT");
 
     bool *done = calloc(slots.count, sizeof(*done));
     *entries = calloc(slots.count, sizeof(**entries));
@@ -212,7 +212,7 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
         free(done);
         free(*entries);
         *entries = NULL;
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the entries of the PLT");
+        return bat_fail_memory(error, "for the entries of the PLT");
     }
     qsort(slots.slots, slots.count, sizeof(*slots.slots), by_slot);
     resolve(elf, &slots, *entries, done);

@@ -208,7 +208,7 @@ static enum bat_code make_symbols(const struct symbol_table *table, struct bat_s
     const struct bat_sort_key *order = bat_sort_keys(keys, keys + table->count, count);
     symbols->all = bat_large_array((size_t)count + 1, sizeof(*symbols->all));
     if (!symbols->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols", count);
+        return bat_fail_memory(error, "for %" PRIu32 " symbols", count);
     for (uint32_t i = 0; i < count && !code; i++) {
         fetch(table, order, i, count);
         code = make_symbol(table, (uint32_t)order[i].value, (uint32_t)(order[i].value >> 32),
@@ -226,8 +226,7 @@ static enum bat_code read_symbols(const struct symbol_table *table, struct draft
     symbols->seed = bat_hash_seed();
     struct bat_sort_key *keys = bat_large_array(2 * ((size_t)table->count + 1), sizeof(*keys));
     if (!keys)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        table->count);
+        return bat_fail_memory(error, "for %" PRIu32 " symbols", table->count);
     enum bat_code code = make_symbols(table, keys, symbols, error);
     free(keys);
     return code;

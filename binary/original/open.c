@@ -211,8 +211,7 @@ static enum bat_code name_functions(struct reading *reading)
     const struct bat_function_symbol *all = bat_functions_all(reading->functions, &count);
     uint8_t *wanted = malloc((size_t)count + 1);
     if (!wanted)
-        return bat_fail(&reading->error, BAT_ERR_MEMORY,
-                        "not enough memory for the names of %" PRIu32 " functions", count);
+        return bat_fail_memory(&reading->error, "for the names of %" PRIu32 " functions", count);
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = (all[i].flags & ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)) != 0;
     enum bat_code code = bat_functions_name(reading->functions, wanted, &reading->error);
@@ -292,8 +291,7 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
         original->entries = calloc(tables + 1, sizeof(*original->entries));
     if (!original->input_of || !original->table_of || !original->output_of ||
         (original->sparse.bodies && !original->entries))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
-                        original->output_count);
+        return bat_fail_memory(error, "for %" PRIu32 " functions", original->output_count);
     find_tables(original);
     return BAT_OK;
 }
@@ -347,7 +345,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     *original = NULL;
     struct bat_original *made = calloc(1, sizeof(*made));
     if (!made)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for an input binary");
+        return bat_fail_memory(error, "for an input binary");
     made->binary = binary;
     made->elf = elf;
     made->only_look_ups = only_look_ups;

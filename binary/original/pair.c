@@ -17,11 +17,6 @@ struct pairing {
     size_t last_pair;                  /* of symbols: of the last output function */
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to pair functions");
-}
-
 static bool is_fragment(const struct bat_original *original, uint32_t output)
 {
     uint32_t table = original->table_of[output];
@@ -356,11 +351,11 @@ enum bat_code bat_original_pair_functions(struct bat_original *original,
     enum bat_code code = bat_original_pair_symbols(original->map, &original->output_side,
                                                    &original->input_side, &pairing.symbols, error);
     if (code == BAT_OK && (find_largest(&pairing) != BAT_OK || sort_named(&pairing) != BAT_OK))
-        code = fail_memory(error);
+        code = bat_fail_memory(error, "to pair functions");
     if (code == BAT_OK) {
         pair_outputs(&pairing, misfits);
         if (!original->only_look_ups && find_homes(&pairing) != BAT_OK)
-            code = fail_memory(error);
+            code = bat_fail_memory(error, "to pair functions");
     }
     free(pairing.symbols.all);
     free(pairing.largest);

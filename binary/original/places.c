@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Translates single addresses, from the output to the input and back. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -323,7 +322,7 @@ enum bat_code bat_original_outputs_of(const struct bat_original *original, uint6
     }
     if (code != BAT_OK) {
         free(found.all);
-        return bat_fail(error, code, "not enough memory for the addresses of an instruction");
+        return bat_fail_memory(error, "for the addresses of an instruction");
     }
     sort_found(&found);
     *output_addresses = found.all;

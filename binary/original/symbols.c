@@ -68,7 +68,7 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
     side->symbol_count = count;
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
     if (!side->keyed)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+        return bat_fail_memory(error, "for %zu symbols", count);
     struct bat_budget names = bat_budget_of_names(elf);
     for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
         const struct bat_symbol *symbol = &side->symbols[i];
@@ -81,7 +81,7 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
             return code;
     }
     if (!sort_keys(&side->keyed, side->count))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+        return bat_fail_memory(error, "for %zu symbols", count);
     return BAT_OK;
 }
 
@@ -318,9 +318,7 @@ static enum bat_code pair_sides(const struct bat_symbol_side *output,
         has_memory = sort_pairs(pairs);
     }
     free(partners);
-    return has_memory ? BAT_OK
-                      : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
-                                 output->count);
+    return has_memory ? BAT_OK : bat_fail_memory(error, "for %zu symbols", output->count);
 }
 
 size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output)
@@ -349,8 +347,7 @@ enum bat_code bat_original_pair_symbols(const struct bat_map *map, struct bat_sy
 {
     *pairs = (struct bat_symbol_pairs){0};
     if (output->code == BAT_OK && !leave_out_fragments(output, map))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
-                        output->symbol_count);
+        return bat_fail_memory(error, "for %zu symbols", output->symbol_count);
     enum bat_code code = check_side(output, error);
     if (code == BAT_OK)
         code = check_side(input, error);

@@ -12,8 +12,7 @@ enum bat_code bat_legacy_allocate(struct bat_decoding *decoding, size_t entries)
     map->input_offsets = bat_array_new(entries, sizeof(*map->input_offsets));
     map->secondary_entries = bat_array_new(0, sizeof(*map->secondary_entries));
     if (!map->output_offsets || !map->input_offsets || !map->secondary_entries)
-        return bat_fail(decoding->reader.error, BAT_ERR_MEMORY,
-                        "not enough memory to decode the note");
+        return bat_fail_memory(decoding->reader.error, "to decode the note");
     return BAT_OK;
 }
 

@@ -222,8 +222,7 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     if (tables.all && tables.parents && map->tables)
         code = decode_tables(decoding, &tables);
     else
-        code = bat_fail(reader->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " tables",
-                        tables.count);
+        code = bat_fail_memory(reader->error, "for %" PRIu32 " tables", tables.count);
     free(tables.all);
     free(tables.parents);
     return code;

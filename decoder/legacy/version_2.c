@@ -137,8 +137,7 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
 
 static enum bat_code fail_memory(const struct bat_decoding *decoding, uint32_t tables)
 {
-    return bat_fail(decoding->reader.error, BAT_ERR_MEMORY,
-                    "not enough memory for %" PRIu32 " tables", tables);
+    return bat_fail_memory(decoding->reader.error, "for %" PRIu32 " tables", tables);
 }
 
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)

@@ -128,7 +128,7 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
     }
     upgrading->offsets = bat_array_new(most, sizeof(*upgrading->offsets));
     if (!upgrading->offsets)
-        return bat_fail(upgrading->error, BAT_ERR_MEMORY, "not enough memory for a function");
+        return bat_fail_memory(upgrading->error, "for a function");
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < map->hot_count; i++)
         code = upgrade_function(upgrading, i);
@@ -159,7 +159,7 @@ enum bat_code bat_map_upgrade(struct bat_map *map, bat_input_blocks_fn *input_bl
     if (map->block_hashes && map->block_indices)
         code = upgrade_functions(&upgrading);
     else
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to upgrade the note");
+        code = bat_fail_memory(error, "to upgrade the note");
     if (code != BAT_OK) {
         drop_blocks(map);
         return code;

@@ -34,7 +34,7 @@ struct work {
 
 static enum bat_code fail_memory(struct work *work)
 {
-    return bat_fail(work->error, BAT_ERR_MEMORY, "not enough memory");
+    return bat_fail_memory(work->error, "to make the profile");
 }
 
 /* --- Functions ------------------------------------------------------------------------------ */

@@ -365,11 +365,6 @@ static void write_tree(const struct forest_writer *sorted, struct tree_writer *w
     }
 }
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
-}
-
 /* Tell how many parts the text has. */
 static enum bat_code begin_trees(const void *subject, void **state, size_t *parts,
                                  struct bat_error *error)
@@ -393,7 +388,7 @@ static enum bat_code write_trees(void *state, size_t part, unsigned thread,
     for (size_t i = first; i < first + TREES_PER_PART && i < sorted->tree_count; i++)
         if (writer->has_memory)
             write_tree(sorted, writer, sorted->trees[i]);
-    return writer->has_memory ? BAT_OK : fail_memory(error);
+    return writer->has_memory ? BAT_OK : bat_fail_memory(error, "to write the profile");
 }
 
 /* The caller of bat_texts_write() has the state. */
@@ -483,7 +478,7 @@ enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_o
         bat_texts_write(&text, 1,
                         bat_parallel_threads(threads, writer.tree_count / TREES_PER_PART));
     else
-        text.code = fail_memory(&text.error);
+        text.code = bat_fail_memory(&text.error, "to write the profile");
     *roots = writer.tree_count;
     free_writer(&writer);
     if (text.code != BAT_OK && error)

@@ -105,7 +105,7 @@ enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct ra
         free(memory);
         free(*runs);
         *runs = NULL;
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        return bat_fail_memory(error, "to make the profile");
     }
     uint64_t total = 0;
     size_t depth = 0; /* ranges that have this address, including those of count 0 */

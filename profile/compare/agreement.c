@@ -136,7 +136,7 @@ static enum bat_code compare(const struct bat_overlaps *comparison, uint32_t lef
     const struct compared *const both[2] = {&comparison->all[left], &comparison->all[right]};
     *functions = pair_functions(both, count);
     if (!*functions)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to compare profiles");
+        return bat_fail_memory(error, "to compare profiles");
     compare_records(both, *functions, agreement);
     compare_functions(both, *functions, *count, agreement);
     return BAT_OK;
@@ -189,7 +189,7 @@ enum bat_code bat_overlaps_functions(const struct bat_overlaps *comparison, uint
     enum bat_code code = compare(comparison, left, right, &agreement, &functions, &count, error);
     struct differing *all = malloc(((size_t)count + 1) * sizeof(*all));
     if (code == BAT_OK && !all)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to compare profiles");
+        code = bat_fail_memory(error, "to compare profiles");
     for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
         const struct paired *function = &functions[i];
         all[i].agreement = (struct bat_function_agreement){
@@ -203,7 +203,7 @@ enum bat_code bat_overlaps_functions(const struct bat_overlaps *comparison, uint
         qsort(all, count, sizeof(*all), most_different_first);
     for (uint32_t i = 0; i < count && code == BAT_OK; i++)
         if (!found(&all[i].agreement, context))
-            code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the functions");
+            code = bat_fail_memory(error, "for the functions");
     free(functions);
     free(all);
     return code;

@@ -7,11 +7,6 @@
 #include "profile/profile.h"
 #include "support/text_writer.h"
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for what profiles have in common");
-}
-
 static uint64_t smaller(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
@@ -132,7 +127,7 @@ enum bat_code bat_profile_keep_common(struct bat_profile *profile, const struct 
     if (code == BAT_OK)
         profile->events = events;
     bat_strings_free(&unneeded);
-    return code == BAT_OK ? BAT_OK : fail_memory(error);
+    return code == BAT_OK ? BAT_OK : bat_fail_memory(error, "for what profiles have in common");
 }
 
 /* --- Writing fdata --------------------------------------------------------------------------- */
@@ -220,7 +215,7 @@ enum bat_code bat_profile_write_fdata(const struct bat_profile *profile, struct 
     uint32_t count = sorting.counts->count;
     uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
     if (!order)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for what profiles have in common");
     for (uint32_t i = 0; i < count; i++)
         order[i] = i;
     if (count > 1)

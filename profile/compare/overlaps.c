@@ -13,7 +13,7 @@
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to compare profiles");
+    return bat_fail_memory(error, "to compare profiles");
 }
 
 enum bat_code bat_overlaps_new(struct bat_overlaps **comparison, struct bat_error *error)

@@ -165,8 +165,7 @@ static enum bat_code list(const struct measuring *measuring, struct search *sear
     search->ends = malloc((traces + 1) * sizeof(*search->ends));
     if (!search->runs || !search->ways || !search->next_run || !search->next_way ||
         !search->waiting || !search->ends)
-        return bat_fail(measuring->error, BAT_ERR_MEMORY,
-                        "not enough memory for the continuity of a profile");
+        return bat_fail_memory(measuring->error, "for the continuity of a profile");
     struct bat_trace trace;
     for (uint64_t i = 0; bat_profile_trace(measuring->profile, i, &trace); i++) {
         add_run(measuring, search, &trace);

@@ -12,11 +12,6 @@ struct bat_fitness {
     uint32_t count;
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to measure the profile");
-}
-
 /* --- Functions ------------------------------------------------------------------------------- */
 
 /* What is sampled at an entry that BOLT patched counts for the function that it moved from there.
@@ -69,7 +64,7 @@ static enum bat_code list(struct measuring *measuring, struct bat_functions *fun
     measuring->sampled = calloc((size_t)count + 2, sizeof(*measuring->sampled));
     measuring->numbers = malloc(((size_t)measuring->symbol_count + 1) * sizeof(uint32_t));
     if (!measuring->sampled || !measuring->numbers)
-        return fail_memory(measuring->error);
+        return bat_fail_memory(measuring->error, "to measure the profile");
     for (uint32_t i = 0; i < measuring->symbol_count; i++) {
         measuring->numbers[i] = wanted[i] ? measuring->sampled_count : BAT_NONE;
         if (!wanted[i])
@@ -88,7 +83,7 @@ static enum bat_code list_functions(struct measuring *measuring, struct bat_func
 {
     uint8_t *wanted = calloc((size_t)measuring->symbol_count + 1, 1);
     if (!wanted)
-        return fail_memory(measuring->error);
+        return bat_fail_memory(measuring->error, "to measure the profile");
     mark_all(measuring, wanted);
     enum bat_code code = list(measuring, functions, wanted);
     free(wanted);
@@ -211,7 +206,7 @@ enum bat_code bat_profile_measure(const struct bat_profile *profile,
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
     struct bat_fitness *made = calloc(1, sizeof(*made));
     if (!made)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to measure the profile");
     struct measuring measuring = {.profile = profile, .elf = binary->elf, .error = error};
     measuring.has_note = binary->note != NULL;
     if (measuring.has_note)

@@ -63,8 +63,7 @@ enum bat_code measure_instructions(const struct measuring *measuring)
     size_t capacity = measuring->profile->samples.count;
     struct sample *samples = malloc((capacity + 1) * sizeof(*samples));
     if (!samples)
-        return bat_fail(measuring->error, BAT_ERR_MEMORY,
-                        "not enough memory for the samples of a profile");
+        return bat_fail_memory(measuring->error, "for the samples of a profile");
     size_t count = 0;
     while (count < capacity && bat_profile_sample(measuring->profile, count,
                                                   &samples[count].address, &samples[count].count))

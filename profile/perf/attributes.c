@@ -36,11 +36,6 @@ static struct perf_attribute parse(const uint8_t *bytes, size_t size)
     };
 }
 
-static enum bat_code no_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's events");
-}
-
 /* An id that two events have belongs to the first. */
 static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number,
                              const uint8_t *ids, size_t count, struct bat_error *error)
@@ -50,7 +45,7 @@ static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number
         if (bat_counts_find(&attributes->ids, &id))
             continue;
         if (bat_counts_add(&attributes->ids, &id, (uint64_t)number + 1, 0) != BAT_OK)
-            return no_memory(error);
+            return bat_fail_memory(error, "for the profile's events");
     }
     return BAT_OK;
 }
@@ -91,7 +86,7 @@ enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint
         return code;
     if (!bat_grow(&attributes->items, &attributes->capacity, attributes->count,
                   sizeof(*attributes->items)))
-        return no_memory(error);
+        return bat_fail_memory(error, "for the profile's events");
     attributes->items[attributes->count] = attribute;
     return add_ids(attributes, attributes->count++, ids, count, error);
 }
@@ -104,7 +99,7 @@ enum bat_code perf_attributes_name_number(struct perf_attributes *attributes, ui
         return BAT_OK;
     char *copy = strndup(name, length);
     if (!copy)
-        return no_memory(error);
+        return bat_fail_memory(error, "for the profile's events");
     attributes->items[number].name = copy;
     attributes->items[number].is_memory_load =
         strstr(copy, "mem-loads") != NULL &&

@@ -47,7 +47,7 @@ enum bat_code perf_batches_take(struct perf_batches *batches, struct perf_batch 
     if (!batch->bytes)
         batch->bytes = malloc(BATCH_SIZE);
     if (!batch->bytes)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     pthread_mutex_lock(&batches->lock);
     uint64_t before = batches->stream.bytes_read;
     enum bat_code code = batches->is_done ? BAT_OK : fill(batches, batch, error);

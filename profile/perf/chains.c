@@ -82,7 +82,7 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_record 
     const struct bat_call_chain chain = {
         .frames = chains->frames, .depth = chains->frames ? convert(chains, &sample, span) : 0};
     if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for call chains");
+        return bat_fail_memory(error, "for call chains");
     return BAT_OK;
 }
 

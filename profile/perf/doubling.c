@@ -100,7 +100,7 @@ static enum bat_code sort_doublings(struct perf_session *session, struct bat_err
 {
     session->doublings = calloc((size_t)session->binary_count + 1, sizeof(*session->doublings));
     if (!session->doublings)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     for (uint32_t i = 0; i < session->binary_count; i++)
         if (session->doubling_since[i].time != UINT64_MAX)
             session->doublings[session->doubling_count++] =

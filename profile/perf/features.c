@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The two features that are read: names of events, and build-ids of files. */
-#include <inttypes.h>
 
 #include "session.h"
 
@@ -12,11 +11,6 @@
 /* The versions of perf's folders: all records are in "data", or in files of their own. */
 #define FOLDER_OF_ONE_FILE 0u
 #define FOLDER_VERSION 1u
-
-static enum bat_code no_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's build-ids");
-}
 
 /* True for the kernel itself, which may be listed by its file; modules are others. */
 static bool is_kernel_path(const char *path)
@@ -48,7 +42,7 @@ enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t 
         path = PERF_KERNEL_NAME;
     if (perf_processes_list(&session->processes, path, bytes + BUILD_ID_AT, id_size, knows_size) !=
         BAT_OK)
-        return no_memory(error);
+        return bat_fail_memory(error, "for the profile's build-ids");
     return BAT_OK;
 }
 

@@ -153,7 +153,7 @@ enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t 
 {
     struct perf_session *session = new_session(count);
     if (!session)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     session->options = options;
     session->shares = shares;
     enum bat_code code = open_session(session, file, error);
@@ -175,7 +175,7 @@ enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *co
     static const struct bat_read_options options = {.size = sizeof(options)};
     struct perf_session *session = new_session(0);
     if (!session)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     session->options = &options;
     enum bat_code code = open_session(session, file, error);
     if (code == BAT_OK)
@@ -197,7 +197,7 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
 {
     struct perf_session *session = new_session(1);
     if (!session)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     session->options = options;
     enum bat_code code = open_session(session, file, error);
     if (code == BAT_OK)
@@ -222,7 +222,7 @@ enum bat_code perf_data_read(struct bat_profile *profile, int file,
 {
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     enum bat_code code = perf_data_read_several(&part, 1, file, options, NULL, error);
     if (code == BAT_OK)
         code = bat_profile_take(profile, part, error);
@@ -243,7 +243,7 @@ static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving
 {
     struct perf_session *session = new_session(1);
     if (!session)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     session->options = options;
     session->file = arriving->file;
     session->arriving = arriving;
@@ -271,7 +271,7 @@ enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, con
     bool is_surveyed = false;
     struct bat_profile *part = bat_profile_new_part(profile);
     code = part ? read_arriving(part, &arriving, options, &is_surveyed, error)
-                : bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+                : bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK)
         code = is_surveyed ? bat_profile_take(profile, part, error)
                            : perf_data_read(profile, arriving.file, options, error);

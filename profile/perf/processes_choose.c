@@ -180,7 +180,7 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
                                     const struct bat_read_options *options, struct bat_error *error)
 {
     if (perf_processes_order(processes, has_time) != BAT_OK)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's processes");
+        return bat_fail_memory(error, "for the profile's processes");
     if (processes->table.count == 0)
         return fail_without_binary(processes, error);
     return options && (options->has_process || options->process_count != 0)

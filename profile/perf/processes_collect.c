@@ -212,7 +212,7 @@ enum bat_code perf_processes_list_files(const struct perf_processes *processes,
             file.build_id_size = own_size;
         }
         if (!found(&file, context))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the mapped files");
+            return bat_fail_memory(error, "for the mapped files");
     }
     return BAT_OK;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sample.h"
 
-#include <inttypes.h>
-
 /* The fields that are left. The first field that is not complete is named by missing. */
 struct fields {
     const uint8_t *at;

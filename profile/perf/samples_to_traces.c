@@ -379,7 +379,7 @@ static void *run_stretch(void *context)
     stretch->views = calloc(1, sizeof(*stretch->views));
     stretch->shares.inside = calloc(session->binary_count, sizeof(*stretch->shares.inside));
     if (!stretch->views || !stretch->shares.inside) {
-        stretch->code = bat_fail(&stretch->error, BAT_ERR_MEMORY, "not enough memory");
+        stretch->code = bat_fail_memory(&stretch->error, "to read the profile");
         free(stretch->views);
         return NULL;
     }
@@ -492,7 +492,7 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
         stretches[i].start = stretch_start(session, i, count);
         stretches[i].end = i + 1 < count ? stretch_start(session, i + 1, count) : session->data_end;
         if (begin_stretch(&stretches[i], profiles, shared) != BAT_OK)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+            return bat_fail_memory(error, "to read the profile");
     }
     /* A compressed file is one stream for all threads. */
     struct perf_batches batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -525,7 +525,7 @@ enum bat_code perf_session_collect(struct perf_session *session,
         count > 1 ? bat_shared_profiles_new(session->binary_count) : NULL;
     enum bat_code code = BAT_OK;
     if (!stretches || (count > 1 && !shared))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     else
         code = collect(session, profiles, shared, stretches, count, error);
     for (unsigned i = 0; stretches && i < count; i++)

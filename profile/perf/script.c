@@ -314,7 +314,7 @@ static enum bat_code gather_stretches(struct bat_profile *const *profiles,
     bool *has_full_stack =
         calloc((size_t)stretches[0].script->binary_count + 1, sizeof(*has_full_stack));
     if (!has_full_stack)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         code = gather_stretch(profiles, &stretches[i], lines, has_full_stack, error);
@@ -335,7 +335,7 @@ static enum bat_code read_stretches(const struct script *script,
         stretch->offset = script->size / count * i;
         stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
         if (!begin_stretch(stretch, profiles, shared))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+            return bat_fail_memory(error, "to read the profile");
     }
     bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
     enum bat_code code = gather_stretches(profiles, stretches, count, error);
@@ -354,7 +354,7 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
         count > 1 ? bat_shared_profiles_new(script->binary_count) : NULL;
     enum bat_code code;
     if (!stretches || (count > 1 && !shared))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     else
         code = read_stretches(script, profiles, shared, stretches, count, error);
     for (unsigned i = 0; stretches && i < count; i++)
@@ -501,7 +501,7 @@ enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint
                             .shares = shares};
     enum bat_code code = BAT_OK;
     if (!binaries || !only_spans)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     for (uint32_t i = 0; i < count && code == BAT_OK; i++)
         code = perf_binary_init(&binaries[i], profiles[i], error);
     perf_processes_init(&script.processes, binaries, count);
@@ -519,7 +519,7 @@ enum bat_code perf_script_read(struct bat_profile *profile, const char *path, in
 {
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     uint64_t inside = 0;
     struct perf_shares shares = {.inside = &inside};
     enum bat_code code =

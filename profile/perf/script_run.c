@@ -168,7 +168,7 @@ static enum bat_code read_stacks(struct run *run, const char *itrace)
     size_t size = strlen(itrace) + sizeof("--itrace=");
     char *option = malloc(size);
     if (!option)
-        return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to run perf");
+        return bat_fail_memory(run->error, "to run perf");
     snprintf(option, size, "--itrace=%s", itrace);
     const char *what = run->options->arm_spe
                            ? "perf script -F pid,brstack --itrace=bl, which needs perf 6.15,"
@@ -208,7 +208,7 @@ static enum bat_code finish(struct run *run)
 {
     bool *has_full_stack = calloc((size_t)run->binary_count + 1, sizeof(*has_full_stack));
     if (!has_full_stack)
-        return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(run->error, "to read the profile");
     enum bat_code code =
         perf_script_reader_finish(&run->reader, has_full_stack, run->shares, run->error);
     free(has_full_stack);
@@ -249,12 +249,12 @@ enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint3
                       .error = error};
     enum bat_code code = BAT_OK;
     if (!binaries)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     for (uint32_t i = 0; i < count && code == BAT_OK; i++)
         code = perf_binary_init(&binaries[i], profiles[i], error);
     perf_processes_init(&run.processes, binaries, count);
     if (code == BAT_OK && !perf_script_reader_init(&run.reader, profiles, &run.processes, options))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK)
         code = run_all(&run, profiles);
     perf_script_reader_free(&run.reader);

@@ -77,7 +77,7 @@ static enum bat_code add_samples(struct text *text, const struct bat_read_option
     size_t size = strlen(itrace) + sizeof("--itrace=");
     char *option = malloc(size);
     if (!option)
-        return bat_fail(text->error, BAT_ERR_MEMORY, "not enough memory to run perf");
+        return bat_fail_memory(text->error, "to run perf");
     snprintf(option, size, "--itrace=%s", itrace);
     const char *const traced[] = {"script", "-F", "pid,brstack", option, NULL};
     enum bat_code code = add_part(text, "MAIN", traced);
@@ -140,7 +140,7 @@ enum bat_code bat_perf_script_write(const char *path, const struct bat_read_opti
     static const struct bat_read_options defaults = {.size = sizeof(defaults)};
     struct text text = {.path = path, .error = error, .block = malloc(BLOCK_SIZE)};
     if (!text.block)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to run perf");
+        return bat_fail_memory(error, "to run perf");
     enum bat_code code = bat_temporary_open(&text.file, error);
     if (code == BAT_OK) {
         code = add_parts(&text, options ? options : &defaults);

@@ -19,7 +19,7 @@ enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t of
     stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
     stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
     if (!stream->buffer)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     return BAT_OK;
 }
 
@@ -230,7 +230,7 @@ static enum bat_code feed(struct perf_stream *stream, const struct perf_record *
     if (!stream->unpacker) {
         stream->unpacker = perf_unpacker_new();
         if (!stream->unpacker)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to unpack the profile");
+            return bat_fail_memory(error, "to unpack the profile");
     }
     perf_unpacker_feed(stream->unpacker, bytes, (size_t)size, record->offset);
     return BAT_OK;

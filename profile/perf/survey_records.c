@@ -27,11 +27,6 @@ struct survey {
     struct bat_error *error;
 };
 
-static enum bat_code no_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's processes");
-}
-
 static enum bat_code too_short(const struct survey *survey, const char *what)
 {
     return bat_fail_at(survey->error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, survey->record->offset,
@@ -71,7 +66,7 @@ static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
                                PERF_BUILD_ID_SIZE, mapping.build_id_size);
     }
     if (perf_processes_map(&survey->session->processes, &mapping) != BAT_OK)
-        return no_memory(survey->error);
+        return bat_fail_memory(survey->error, "for the profile's processes");
     return BAT_OK;
 }
 
@@ -83,7 +78,7 @@ static enum bat_code survey_name(const struct survey *survey)
         return BAT_OK;
     if (perf_processes_exec(&survey->session->processes, perf_u32(survey->body),
                             moment_of(survey)) != BAT_OK)
-        return no_memory(survey->error);
+        return bat_fail_memory(survey->error, "for the profile's processes");
     return BAT_OK;
 }
 
@@ -99,7 +94,7 @@ static enum bat_code survey_fork(const struct survey *survey)
         return BAT_OK;
     if (perf_processes_fork(&survey->session->processes, perf_u32(survey->body),
                             perf_u32(survey->body + 4), moment_of(survey)) != BAT_OK)
-        return no_memory(survey->error);
+        return bat_fail_memory(survey->error, "for the profile's processes");
     return BAT_OK;
 }
 

@@ -90,9 +90,8 @@ enum bat_code perf_folder_open(int folder, struct perf_pieces *pieces, struct ba
     if (count < 0)
         return bat_fail(error, BAT_ERR_IO, "reading the folder: %s", strerror(errno));
     pieces->items = calloc((size_t)count + 1, sizeof(*pieces->items));
-    enum bat_code code =
-        pieces->items ? open_piece(folder, FIRST, pieces, error)
-                      : bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = pieces->items ? open_piece(folder, FIRST, pieces, error)
+                                       : bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK)
         code = check_numbers(entries, count, error);
     for (int i = 0; i < count; i++) {

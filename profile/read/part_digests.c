@@ -16,11 +16,6 @@
 
 #define READ_SIZE ((size_t)1 << 18)
 
-static enum bat_code no_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-}
-
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
 /* Add all bytes of a regular file to the state. */
@@ -28,7 +23,7 @@ static enum bat_code hash_file(XXH3_state_t *state, int file, struct bat_error *
 {
     uint8_t *buffer = malloc(READ_SIZE);
     if (!buffer)
-        return no_memory(error);
+        return bat_fail_memory(error, "to read the profile");
     enum bat_code code = BAT_OK;
     off_t offset = 0;
     for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
@@ -93,7 +88,7 @@ static enum bat_code add_whole(int file, bool is_folder, struct bat_counts *dige
 {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
-        return no_memory(error);
+        return bat_fail_memory(error, "to read the profile");
     XXH3_128bits_reset(state);
     enum bat_code code =
         is_folder ? hash_folder(state, file, error) : hash_file(state, file, error);

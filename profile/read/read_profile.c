@@ -275,7 +275,7 @@ static enum bat_code gather_stretches(struct stretch *stretches, unsigned count,
         return BAT_OK;
     struct bat_profile *whole = bat_profile_new_part(stretches[0].profile);
     if (!whole)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return bat_fail_memory(error, "to read the profile");
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         code = bat_profile_take(whole, stretches[i].profile, error);
@@ -343,7 +343,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     struct stretch *stretches = calloc(count, sizeof(*stretches));
     struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
     if (!stretches || (count > 1 && !shared))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        code = bat_fail_memory(error, "to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         stretches[i] = (struct stretch){.file = file,
                                         .is_stream = is_stream,
@@ -355,7 +355,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
                                         .profile = bat_profile_new_part(profile),
                                         .options = options};
         if (!stretches[i].profile)
-            code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+            code = bat_fail_memory(error, "to read the profile");
         else if (shared)
             bat_profile_share(stretches[i].profile, shared);
     }

@@ -26,11 +26,6 @@ struct reading {
     struct bat_error *error;
 };
 
-static enum bat_code no_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-}
-
 /* --- Each form ------------------------------------------------------------------------------ */
 
 /* Set the counters to the shares. */
@@ -50,7 +45,7 @@ static enum bat_code read_perf(const struct reading *reading, enum perf_reader r
     const uint32_t count = (uint32_t)reading->count;
     struct perf_shares shares = {.inside = calloc(reading->count, sizeof(*shares.inside))};
     if (!shares.inside)
-        return no_memory(reading->error);
+        return bat_fail_memory(reading->error, "to read the profile");
     enum bat_code code;
     if (reader == RUN_PERF)
         code = perf_script_run_several(reading->parts, count, reading->path, reading->options,
@@ -70,8 +65,8 @@ static enum bat_code read_preaggregated(const struct reading *reading)
 {
     struct bat_joint *joint = bat_joint_new(reading->parts, reading->count);
     struct bat_profile *whole = NULL;
-    enum bat_code code =
-        joint ? bat_profile_new(NULL, &whole, reading->error) : no_memory(reading->error);
+    enum bat_code code = joint ? bat_profile_new(NULL, &whole, reading->error)
+                               : bat_fail_memory(reading->error, "to read the profile");
     if (code == BAT_OK) {
         whole->joint = joint;
         code = bat_form_read_text(whole, reading->file, reading->size, reading->options,
@@ -193,7 +188,7 @@ static enum bat_code read_parts(struct reading *reading, struct bat_profile *con
     for (size_t i = 0; i < reading->count; i++) {
         reading->parts[i] = bat_profile_new_part(profiles[i]);
         if (!reading->parts[i])
-            return no_memory(reading->error);
+            return bat_fail_memory(reading->error, "to read the profile");
     }
     enum bat_code code = read_descriptor(reading);
     return code == BAT_OK
@@ -222,8 +217,9 @@ static enum bat_code read_file(struct bat_profile *const *profiles, size_t count
                               .options = options,
                               .counters = &read,
                               .error = error};
-    enum bat_code code =
-        read.inside && reading.parts ? read_parts(&reading, profiles) : no_memory(error);
+    enum bat_code code = read.inside && reading.parts
+                             ? read_parts(&reading, profiles)
+                             : bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK && counters)
         add_counters(counters, &read, count);
     for (size_t i = 0; reading.parts && i < count; i++)

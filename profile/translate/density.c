@@ -137,8 +137,7 @@ static enum bat_code add_compiler_fragments(const struct bat_records *records,
         sampled[parent].size += records->symbols[fragment].size;
         sampled[parent].is_split = true;
     }
-    code = stems.functions ? BAT_OK
-                           : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");
+    code = stems.functions ? BAT_OK : bat_fail_memory(error, "for the density");
     free(stems.functions);
     bat_strings_free(&stems.names);
     return code;
@@ -156,7 +155,7 @@ static enum bat_code drop_unread(const struct bat_records *records, struct sampl
     struct bat_tableless tableless = {.threads = records->threads};
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
     if (!wanted)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");
+        return bat_fail_memory(error, "for the density");
     for (uint32_t i = 0; i < records->function_count; i++)
         wanted[i] = sampled[i].branches != 0 && !sampled[i].is_split && sampled[i].size != 0;
     enum bat_code code = bat_tableless_open(&tableless, records->binary->elf, records->symbols_elf,
@@ -223,7 +222,7 @@ static enum bat_code sample_functions(const struct bat_records *records,
 {
     *sampled = calloc((size_t)records->function_count + 1, sizeof(**sampled));
     if (!*sampled)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");
+        return bat_fail_memory(error, "for the density");
     for (uint32_t i = 0; i < records->function_count; i++)
         (*sampled)[i].function = i;
     count_bytes(records, profile, *sampled);
@@ -265,7 +264,7 @@ enum bat_code bat_records_densities(const struct bat_records *records,
                                                      .branches = sampled[i].branches,
                                                      .density = sampled[i].density};
         if (!found(&density, context))
-            code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the densities");
+            code = bat_fail_memory(error, "for the densities");
     }
     free(sampled);
     return code;

@@ -39,7 +39,7 @@ struct judging {
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to judge the profile");
+    return bat_fail_memory(error, "to judge the profile");
 }
 
 static bool is_function(const struct bat_records *records, uint64_t word)

@@ -279,7 +279,7 @@ static enum bat_code read_note(struct note_judging *judging, struct judge_scratc
 {
     enum bat_code code = BAT_OK;
     if (!allocate(judging, scratch))
-        return bat_fail(judging->error, BAT_ERR_MEMORY, "not enough memory for a function's edges");
+        return bat_fail_memory(judging->error, "for a function's edges");
     count_ways(judging);
     for (uint32_t i = 0; i < judging->flow->count && code == BAT_OK; i++)
         code = add_edges(judging, i);

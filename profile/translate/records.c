@@ -39,7 +39,7 @@ void bat_records_free(struct bat_records *records)
 
 static enum bat_code fail_flows(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
+    return bat_fail_memory(error, "for the code of functions");
 }
 
 /* The flows, made at their first use; NULL if there is no memory. */

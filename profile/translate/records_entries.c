@@ -42,7 +42,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
 {
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
     if (!wanted)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for entry points");
+        return bat_fail_memory(error, "for entry points");
     bool has_any = false;
     for (uint32_t i = 0; i < records->branches.count; i++) {
         const uint64_t *item = bat_counts_item(&records->branches, i);

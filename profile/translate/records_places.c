@@ -25,11 +25,6 @@ static int by_offset(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the places of records in YAML");
-}
-
 static size_t count_entries(const struct bat_map *map, uint32_t hot)
 {
     size_t count = map->tables[hot].entry_count;
@@ -64,7 +59,7 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
     calls->count = 0;
     calls->offsets = malloc((count_entries(map, hot) + 1) * sizeof(*calls->offsets));
     if (!calls->offsets)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the places of records in YAML");
     add_calls(records, hot, calls);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_calls(records, map->fragments[i], calls);
@@ -159,7 +154,7 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
     uint32_t capacity = bat_map_blocks(records->map, table, NULL, 0);
     struct both_blocks blocks = {.noted = malloc(((size_t)capacity + 1) * sizeof(*blocks.noted))};
     if (!blocks.noted)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the places of records in YAML");
     blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
     enum bat_code code = BAT_OK;
     if (blocks.count < records->map->tables[table].input_block_count)
@@ -219,7 +214,7 @@ enum bat_code bat_records_find_places(struct bat_records *records, struct bat_er
     uint32_t count = records->branches.count;
     records->yaml_places = malloc((size_t)count + 1);
     if (!records->yaml_places)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the places of records in YAML");
     for (uint32_t i = 0; i < count; i++)
         records->yaml_places[i] = (uint8_t)place_of(bat_counts_item(&records->branches, i));
     if (records->is_parity)

@@ -18,8 +18,7 @@ enum bat_code bat_records_write(const struct bat_records *records,
     struct bat_parted_text *texts = calloc(count, sizeof(*texts));
     if (!texts) {
         for (size_t i = 0; i < count; i++)
-            outputs[i].code = bat_fail(&outputs[i].error, BAT_ERR_MEMORY,
-                                       "not enough memory to write the profile");
+            outputs[i].code = bat_fail_memory(&outputs[i].error, "to write the profile");
         return BAT_ERR_MEMORY;
     }
     for (size_t i = 0; i < count; i++)

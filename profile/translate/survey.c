@@ -13,8 +13,7 @@
 
 static enum bat_code fail_memory(const struct translation *translation)
 {
-    return bat_fail(translation->error, BAT_ERR_MEMORY,
-                    "not enough memory for the translated profile");
+    return bat_fail_memory(translation->error, "for the translated profile");
 }
 
 /* --- Functions of addresses ----------------------------------------------------------------- */

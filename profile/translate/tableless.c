@@ -6,11 +6,6 @@
 
 #include "support/parallel.h"
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for functions without a table");
-}
-
 enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,
                                  const struct bat_elf *symbols,
                                  const struct bat_functions *functions, const uint8_t *wanted,
@@ -25,7 +20,7 @@ enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct b
     tableless->graphs = calloc((size_t)count + 1, sizeof(*tableless->graphs));
     tableless->is_read = calloc((size_t)count + 1, 1);
     if (!tableless->functions || !tableless->graphs || !tableless->is_read)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for functions without a table");
     for (uint32_t i = 0; i < total; i++)
         if (wanted[i])
             tableless->functions[tableless->count++] = i;

@@ -3,7 +3,6 @@
  * Translates samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. The
  * library functions bat_profile_translate() and bat_profile_translate_moved() are here.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -21,11 +21,6 @@ struct part {
     struct bat_error error;
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the translated profile");
-}
-
 /* True if translating traces only reads what the parts share. */
 static bool can_divide(const struct translation *translation)
 {
@@ -103,13 +98,13 @@ static enum bat_code run_parts(struct translation *whole, struct part *parts, un
     uint64_t traces = whole->profile->traces.count;
     whole->others = calloc(count, sizeof(*whole->others));
     if (!whole->others)
-        return fail_memory(whole->error);
+        return bat_fail_memory(whole->error, "for the translated profile");
     parts[0].translation = whole;
     for (unsigned i = 0; i < count; i++) {
         parts[i].first = (uint32_t)(traces * i / count);
         parts[i].end = (uint32_t)(traces * (i + 1) / count);
         if (i != 0 && begin_part(&parts[i], whole) != BAT_OK)
-            return fail_memory(whole->error);
+            return bat_fail_memory(whole->error, "for the translated profile");
     }
     bat_parts_run(run_part, parts, sizeof(parts[0]), count);
     for (unsigned i = 0; i < count; i++) {
@@ -133,7 +128,7 @@ enum bat_code translation_all_traces(struct translation *translation)
         return translation_traces(translation, 0, traces);
     struct part *parts = calloc(count, sizeof(*parts));
     if (!parts)
-        return fail_memory(translation->error);
+        return bat_fail_memory(translation->error, "for the translated profile");
     enum bat_code code = run_parts(translation, parts, count);
     for (unsigned i = 1; i < count; i++)
         end_part(&parts[i]);

@@ -373,7 +373,7 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
     const struct bat_table *function = &writer->map->tables[table];
     uint32_t count;
     if (!reserve_calls(writer, range->end - range->first) || !load_blocks(writer, table, &count))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+        return bat_fail_memory(error, "to write YAML");
     write_function_head(writer, range, function->hash, function->input_block_count, text);
     fill_blocks(writer, range, count);
     write_blocks(writer, function, count, text);

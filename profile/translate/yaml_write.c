@@ -135,7 +135,7 @@ static enum bat_code find_functions(struct yaml_file *file, struct bat_error *er
         group_functions(file);
     }
     free(entry_ends);
-    return has_memory ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+    return has_memory ? BAT_OK : bat_fail_memory(error, "to write YAML");
 }
 
 /* --- The file ----------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static enum bat_code write_events(const struct bat_strings *events, struct bat_t
         size += strlen(bat_strings_get(events, i)) + 1;
     char *joined = malloc(size);
     if (!joined)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+        return bat_fail_memory(error, "to write YAML");
     char *at = joined;
     for (uint32_t i = 0; i < events->count; i++) {
         at = bat_put_text(at, i ? "," : "");
@@ -222,7 +222,7 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
                         note_without_hashes(records->map->version));
     struct yaml_file *file = calloc(1, sizeof(*file));
     if (!file)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+        return bat_fail_memory(error, "to write YAML");
     *state = file;
     file->records = records;
     /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */

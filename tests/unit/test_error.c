@@ -47,6 +47,18 @@ static void test_without_place(void **state)
     assert_text(&error, "no: 7");
 }
 
+static void test_memory(void **state)
+{
+    (void)state;
+    struct bat_error error;
+    memset(&error, 0x5a, sizeof(error));
+    assert_int_equal(bat_fail_memory(&error, "for %u \x1b%s", 3U, "names"), BAT_ERR_MEMORY);
+    assert_int_equal(error.code, BAT_ERR_MEMORY);
+    assert_int_equal(error.place, BAT_PLACE_NONE);
+    assert_text(&error, "not enough memory for 3 \\x1bnames");
+    assert_int_equal(bat_fail_memory(NULL, "to test"), BAT_ERR_MEMORY);
+}
+
 static void test_offsets(void **state)
 {
     (void)state;
@@ -113,9 +125,10 @@ static void test_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),    cmocka_unit_test(test_without_place),
-        cmocka_unit_test(test_offsets),  cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_no_error), cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_without_place), cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_lines),         cmocka_unit_test(test_no_error),
+        cmocka_unit_test(test_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

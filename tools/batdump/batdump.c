@@ -349,7 +349,7 @@ int main(int argc, char **argv)
             stores_add_environment(&options.stores))
             status = options.compare ? run_compare(&options) : run(&options);
     } else {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     }
     free(options.functions);
     free(options.addresses);

@@ -14,7 +14,7 @@ static bool make_list(const struct compared_side *side, unsigned change, struct 
 {
     bool fits = list_functions(side, change, list);
     if (!fits)
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     return fits;
 }
 

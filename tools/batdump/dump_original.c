@@ -48,7 +48,7 @@ static bool find_function(const char *path, const struct bat_original *original,
         length = (size_t)(plus - text);
     char *name = strndup(text, length);
     if (!name) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         return false;
     }
     size_t found = bat_original_input_function_named(original, name, address);

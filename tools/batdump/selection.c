@@ -143,7 +143,7 @@ bool selection_find(struct selection *selection, const char *path, const struct 
     *selection = (struct selection){0};
     selection->chosen = calloc((size_t)bat_map_tables(binary->map) + 1, sizeof(bool));
     if (!selection->chosen) {
-        tool_message(path, "not enough memory");
+        tool_no_memory(path);
         return false;
     }
     bool found = true;

@@ -46,8 +46,7 @@ static enum bat_code open_reader(struct input_code *code, struct bat_error *erro
         result = bat_code_open(original->elf, original->input_symbols, original->input_functions,
                                wanted, count, 0, &code->reader, error);
     } else {
-        result = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u functions",
-                          original->input_count);
+        result = bat_fail_memory(error, "for %u functions", original->input_count);
     }
     free(is_wanted);
     free(wanted);
@@ -76,7 +75,7 @@ static enum bat_code ask_code(uint32_t table, const uint32_t **offsets, uint32_t
         *offsets = code->offsets;
         *count = blocks.count;
     } else {
-        result = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u blocks", blocks.count);
+        result = bat_fail_memory(error, "for %u blocks", blocks.count);
     }
     bat_code_blocks_free(&blocks);
     return result;

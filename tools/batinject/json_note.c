@@ -49,8 +49,7 @@ struct reader {
 
 static int stop_memory(struct reader *reader)
 {
-    reader->text.code =
-        bat_fail(reader->text.error, BAT_ERR_MEMORY, "not enough memory for the tables");
+    reader->text.code = bat_fail_memory(reader->text.error, "for the tables");
     return 0;
 }
 

@@ -14,12 +14,6 @@ struct known_table {
     struct json_place place;
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the tables");
-    return BAT_ERR_MEMORY;
-}
-
 /* Set the place of the builder's error to that of the table in the text. */
 static enum bat_code at_table(enum bat_code code, const struct json_table *table,
                               struct bat_error *error)
@@ -98,11 +92,11 @@ static enum bat_code enter(struct json_tables *tables, const struct json_table *
     }
     known = malloc(sizeof(*known));
     if (!known)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the tables");
     *known = (struct known_table){table->address, BAT_NONE, table->is_cold, table->place};
     if (!tsearch(known, &tables->by_address, compare_addresses)) {
         free(known);
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the tables");
     }
     *entered = known;
     return BAT_OK;
@@ -151,7 +145,7 @@ static enum bat_code wait_for_parent(struct json_tables *tables, struct json_tab
     bool fine = bat_grow(&tables->waiting, &tables->waiting_capacity, tables->waiting_count,
                          sizeof(*table));
     if (!fine)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the tables");
     tables->waiting[tables->waiting_count++] = *table;
     *table = (struct json_table){.entries = NULL};
     return BAT_OK;
@@ -177,7 +171,7 @@ static enum bat_code check_parent(const struct json_table *table, const struct k
 enum bat_code json_tables_begin(struct json_tables *tables, struct bat_error *error)
 {
     *tables = (struct json_tables){.builder = bat_builder_new()};
-    return tables->builder ? BAT_OK : fail_memory(error);
+    return tables->builder ? BAT_OK : bat_fail_memory(error, "for the tables");
 }
 
 enum bat_code json_tables_add(struct json_tables *tables, struct json_table *table,

@@ -169,7 +169,7 @@ enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callb
         text->parser = yajl_alloc(callbacks, &functions, context);
         code = parse_chunks(text, file, chunk);
     } else {
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read JSON");
+        code = bat_fail_memory(error, "to read JSON");
     }
     free_all(&memory);
     return code;

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
         if (tool_parse(&argp, argc, argv, 0, &request) && stores_add_environment(&request.stores))
             status = request.old_binary ? comparison_run(&request) : report_run(&request);
     } else {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     }
     free(request.profiles);
     free(request.old_profiles);

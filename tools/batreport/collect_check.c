@@ -32,7 +32,7 @@ static enum tool_exit list_refusals(struct report *report)
             count++;
     report->refusals = malloc((count + 1) * sizeof(*report->refusals));
     if (!report->refusals)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     for (unsigned form = 0; form < (report->has_yaml_judgement ? 2 : 1); form++)
         for (uint64_t i = 0; bat_records_stale(report->records, form, i, &stale); i++) {
             struct report_refusal *refusal = &report->refusals[report->refusal_count++];

@@ -147,7 +147,7 @@ static enum tool_exit make_pieces(struct report *report)
     uint32_t tables = bat_map_tables(report->binary.map);
     report->pieces = calloc((size_t)merge.symbol_count + tables + 1, sizeof(*report->pieces));
     if (!report->pieces)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     while (merge.symbol < merge.symbol_count || merge.table < tables)
         merge_next(report, &merge);
     return TOOL_FINE;
@@ -181,7 +181,7 @@ static enum tool_exit make_functions(struct report *report)
     report->pieces_of = malloc(((size_t)report->piece_count + 1) * sizeof(uint32_t));
     if (!function_of_table || !report->functions || !report->pieces_of) {
         free(function_of_table);
-        return report_no_memory();
+        return tool_no_memory(NULL);
     }
     for (uint32_t i = 0; i < map->hot_count; i++)
         function_of_table[i] = BAT_NONE;
@@ -273,7 +273,7 @@ static enum tool_exit list_blocks(struct report *report)
     report->block_counts = calloc((size_t)map->block_count + 1, sizeof(*report->block_counts));
     report->block_hints = calloc((size_t)map->block_count + 1, sizeof(*report->block_hints));
     if (!report->blocks || !report->block_counts || !report->block_hints)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     for (uint32_t i = 0; i < report->piece_count; i++)
         if (report->pieces[i].table != BAT_NONE)
             list_blocks_of(report, &report->pieces[i]);
@@ -310,7 +310,7 @@ enum tool_exit report_collect_code(struct report *report)
     if (fits && report->original)
         fits = list_sections(bat_original_elf(report->original), &report->input);
     if (!fits)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     enum tool_exit status = make_pieces(report);
     if (status == TOOL_FINE)
         status = make_functions(report);

@@ -175,7 +175,7 @@ enum tool_exit report_collect_heat(struct report *report)
     }
     report->edges = malloc((traces + 1) * sizeof(*report->edges));
     if (!report->edges)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     for (struct walk walk = {0}; next(report->profile, &walk, &trace);) {
         uint32_t piece = trace.from ? report_piece_at(report, trace.from) : BAT_NONE;
         count_piece(report, piece, &trace);

@@ -40,7 +40,7 @@ static enum tool_exit open_debuginfo(struct report *report, struct bat_debuginfo
     *debuginfo = NULL;
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, &report->error);
     if (code == BAT_ERR_MEMORY)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     if (code != BAT_OK && code != BAT_ERR_NO_DEBUG) {
         char text[BAT_MESSAGE_SIZE + 64];
         bat_error_text(&report->error, text, sizeof(text));
@@ -66,5 +66,5 @@ enum tool_exit report_collect_lines(struct report *report)
             fits = find_lines_of(report, debuginfo, &report->pieces[i]);
     }
     bat_debuginfo_close(debuginfo);
-    return fits ? TOOL_FINE : report_no_memory();
+    return fits ? TOOL_FINE : tool_no_memory(NULL);
 }

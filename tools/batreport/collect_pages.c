@@ -46,5 +46,5 @@ enum tool_exit report_collect_pages(struct report *report)
     bool fits = count_pages(report->profile, report->pages[1]);
     if (fits && report->input_profile)
         fits = count_pages(report->input_profile, report->pages[0]);
-    return fits ? TOOL_FINE : report_no_memory();
+    return fits ? TOOL_FINE : tool_no_memory(NULL);
 }

@@ -107,7 +107,7 @@ static enum tool_exit judge(struct report *report)
         code = bat_records_judge(report->records, true, &report->yaml_judgement, &report->error);
         report->has_yaml_judgement = code == BAT_OK;
     }
-    return code == BAT_ERR_MEMORY ? report_no_memory() : TOOL_FINE;
+    return code == BAT_ERR_MEMORY ? tool_no_memory(NULL) : TOOL_FINE;
 }
 
 enum tool_exit report_collect_profile(struct report *report)

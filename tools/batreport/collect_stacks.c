@@ -79,7 +79,7 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
         return bad_line(path, number, line);
     bool is_deep = false;
     if (!add_frames(stacks, line, (size_t)(blank - line), count, &is_deep))
-        return is_deep ? deep_line(path, number) : report_no_memory();
+        return is_deep ? deep_line(path, number) : tool_no_memory(NULL);
     stacks->sum += count;
     return TOOL_FINE;
 }
@@ -190,9 +190,9 @@ static enum tool_exit collect_chains(struct report *report)
     for (uint32_t i = 0; chains.names && i < count; i++)
         chains.names[i] = BAT_NONE;
     enum tool_exit status =
-        call_tree_begin(&chains.tree) && chains.names ? read_chains(&chains) : report_no_memory();
+        call_tree_begin(&chains.tree) && chains.names ? read_chains(&chains) : tool_no_memory(NULL);
     if (status == TOOL_FINE && !call_tree_list(&chains.tree, report))
-        status = report_no_memory();
+        status = tool_no_memory(NULL);
     call_tree_free(&chains.tree);
     free(chains.names);
     return status;
@@ -203,9 +203,9 @@ static enum tool_exit collect_file(struct report *report)
     struct stacks stacks = {.report = report};
     enum tool_exit status = call_tree_begin(&stacks.tree)
                                 ? read_stacks(report->request->stacks, &stacks)
-                                : report_no_memory();
+                                : tool_no_memory(NULL);
     if (status == TOOL_FINE && !call_tree_list(&stacks.tree, report))
-        status = report_no_memory();
+        status = tool_no_memory(NULL);
     call_tree_free(&stacks.tree);
     return status;
 }

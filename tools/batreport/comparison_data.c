@@ -62,7 +62,7 @@ enum bat_code comparison_write_data(const struct report_comparison *comparison,
 {
     bool *is_nameless = find_nameless(comparison);
     if (!is_nameless)
-        return bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory for the page");
+        return bat_fail_memory(page->error, "for the page");
     write_description(comparison, page);
     enum bat_code code =
         report_write_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, page);

@@ -141,6 +141,6 @@ bool comparison_pair(struct report_comparison *comparison)
     free(old_functions);
     free(new_functions);
     if (!fits)
-        report_no_memory();
+        tool_no_memory(NULL);
     return fits;
 }

@@ -50,7 +50,7 @@ static enum tool_exit check_output(struct report_comparison *comparison, struct 
         count += comparison->requests[side].profile_count + 1;
     const char **inputs = malloc(count * sizeof(*inputs));
     if (!inputs)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     count = 0;
     for (unsigned side = 0; side < 2; side++) {
         const struct report_request *request = &comparison->requests[side];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The summary of the page about two binaries: what differs. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,7 +32,7 @@ static void write_verdict(const struct report *report, const char *label,
     if (text)
         html_term(page, label, text);
     else if (!is_made && page->code == BAT_OK)
-        page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
+        page->code = bat_fail_memory(page->error, "for the page");
     free(text);
 }
 

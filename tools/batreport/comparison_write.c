@@ -41,7 +41,7 @@ static enum bat_code write_views(const struct report_comparison *comparison,
                           "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
                           "Functions</h2>\n");
     if (!comparison_write_lists(comparison, page))
-        return bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory for the page");
+        return bat_fail_memory(page->error, "for the page");
     bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
                           "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
                           "Function</h2>\n</section>\n");

@@ -129,7 +129,7 @@ enum bat_code pack_write(struct pack *pack, struct bat_output *output, struct ba
     struct portion *portion = pack->lacks_memory ? NULL : malloc(sizeof(*portion));
     if (!portion || deflateInit2(&stream, LEVEL, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
         free(portion);
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to pack the page");
+        return bat_fail_memory(error, "to pack the page");
     }
     enum bat_code code = deflate_all(&stream, pack, portion, output, error);
     deflateEnd(&stream);

@@ -240,8 +240,6 @@ uint32_t report_section_at(const struct report_sections *sections, uint64_t addr
 /* True for a section of the input that BOLT kept under another name: its code is not used. */
 bool report_is_old_section(const struct report_section *section);
 
-enum tool_exit report_no_memory(void);
-
 /* Print report->error, with the file that it is about. */
 enum tool_exit report_fail(const struct report *report, const char *file);
 

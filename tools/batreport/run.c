@@ -7,12 +7,6 @@
 #include "binary/functions/functions.h"
 #include "page.h"
 
-enum tool_exit report_no_memory(void)
-{
-    tool_message(NULL, "not enough memory");
-    return TOOL_BAD;
-}
-
 enum tool_exit report_fail(const struct report *report, const char *file)
 {
     tool_report(file, &report->error);
@@ -94,7 +88,7 @@ static enum tool_exit check_output(struct report *report, struct bat_output *out
     const struct report_request *request = report->request;
     const char **inputs = malloc((request->profile_count + 3) * sizeof(*inputs));
     if (!inputs)
-        return report_no_memory();
+        return tool_no_memory(NULL);
     size_t count = 0;
     inputs[count++] = request->binary;
     if (request->original)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Whether the profile is fit, and which functions llvm-bolt will refuse, for readers without
  * scripts. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "page.h"
@@ -195,7 +194,7 @@ void report_write_banner(const struct report *report, struct bat_text_writer *pa
 {
     char *text;
     if (!check_verdict(&report->check, &text) && page->code == BAT_OK)
-        page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
+        page->code = bat_fail_memory(page->error, "for the page");
     if (text && !report->check.is_fit)
         html_format(page,
                     "<p class=\"banner\" role=\"note\">The profile is %s. The checks below say "
@@ -208,5 +207,5 @@ void report_write_check(const struct report *report, struct bat_text_writer *pag
 {
     write_checks(report, page);
     if (!write_refusals(report, page) && page->code == BAT_OK)
-        page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
+        page->code = bat_fail_memory(page->error, "for the page");
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Curves of the share of samples in the hottest pages, before and after. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -302,7 +302,7 @@ static bool read_text(struct symbolize_text *text)
 {
     struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
     if (!lines) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         return false;
     }
     struct text_line line;
@@ -457,7 +457,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
     else if (text->sampled)
         fine = write_sampled(text, arguments) && fine;
     if (text->no_memory) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         fine = false;
     }
     output_flush(text->printer->output);
@@ -493,7 +493,7 @@ static enum tool_exit run(const struct arguments *arguments)
     text.files = symbolize_files_open(&arguments->files);
     if (!printer.names || !text.batches || !printer.functions || !printer.files ||
         (is_folded && !text.folded) || (is_sampled && !text.sampled))
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
         status = output_end(printer.output, symbolize(arguments, &text));
     batches_free(text.batches);
@@ -525,10 +525,8 @@ int main(int argc, char **argv)
     bool is_stand_in = symbolize_is_stand_in(argv[0]);
     struct symbolize_argv normal;
     enum tool_exit status = TOOL_BAD;
-    if (!symbolize_argv_make(&normal, argc, argv)) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (!symbolize_argv_make(&normal, argc, argv))
+        return tool_no_memory(NULL);
     struct arguments arguments = {
         .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
         .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,
@@ -547,7 +545,7 @@ int main(int argc, char **argv)
         if (is_parsed && stores_add_environment(&arguments.files.stores))
             status = run(&arguments);
     } else {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     }
     free(arguments.addresses);
     stores_free(&arguments.files.stores);

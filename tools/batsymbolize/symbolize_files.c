@@ -48,7 +48,7 @@ struct symbolize_files *symbolize_files_open(const struct symbolize_files_option
 {
     struct symbolize_files *files = calloc(1, sizeof(*files));
     if (!files) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         return NULL;
     }
     files->options = options;
@@ -126,7 +126,7 @@ struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struc
     if (!other) {
         other = add_other(files, module);
         if (!other) {
-            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the files that are named");
+            bat_fail_memory(error, "for the files that are named");
             return NULL;
         }
         open_other(files, other);

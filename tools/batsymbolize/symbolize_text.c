@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "symbolize_text.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "spec/grow.h"

@@ -602,10 +602,8 @@ int main(int argc, char **argv)
                                           .density_threshold = 60,
                                           .check = check_options_new()};
     char **split = split_arguments(&argc, argv);
-    if (!split) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (!split)
+        return tool_no_memory(NULL);
     const char *unknown = find_unknown_option(argc, split);
     if (unknown) {
         tool_message(NULL,

@@ -190,7 +190,7 @@ static enum bat_code keep_string(char **own, const char *other, struct bat_error
         return BAT_OK;
     char *copy = strdup(other);
     if (!copy)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the header");
+        return bat_fail_memory(error, "for the header");
     free(*own);
     *own = copy;
     return BAT_OK;

@@ -311,10 +311,8 @@ static enum tool_exit compare_many(struct comparing *comparing)
 {
     size_t count = comparing->count;
     double *matrix = malloc((count * count + 2 * count) * sizeof(*matrix));
-    if (!matrix) {
-        tool_message(NULL, "not enough memory to compare profiles");
-        return TOOL_BAD;
-    }
+    if (!matrix)
+        return tool_no_memory(NULL);
     double *medians = matrix + count * count;
     double *scratch = medians + count;
     enum tool_exit status = fill_matrix(comparing, matrix);

@@ -56,9 +56,7 @@ static enum bat_code read_function(struct autofdo *autofdo, const char *at, cons
     free(autofdo->function);
     autofdo->function = strndup(at, (size_t)(total - at));
     autofdo->depth = 1;
-    return autofdo->function
-               ? BAT_OK
-               : bat_fail(autofdo->error, BAT_ERR_MEMORY, "not enough memory for a name");
+    return autofdo->function ? BAT_OK : bat_fail_memory(autofdo->error, "for a name");
 }
 
 /* A count at `at`, behind it a blank or the end. */

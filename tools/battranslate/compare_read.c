@@ -67,7 +67,7 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
         const struct yaml_edge *edge = &block->calls.all[i];
         if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
                      name_of(names, count, edge->function), edge->entry) < 0)
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a record");
+            return bat_fail_memory(error, "for a record");
         code = bat_overlaps_record(comparison, function->name, text, edge->count, error);
         free(text);
     }
@@ -84,7 +84,7 @@ static enum bat_code add_yaml(struct bat_overlaps *comparison, const struct yaml
 {
     struct numbered *names = malloc(((size_t)profile->count + 1) * sizeof(*names));
     if (!names)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for names");
+        return bat_fail_memory(error, "for names");
     for (uint32_t i = 0; i < profile->count; i++)
         names[i] = (struct numbered){profile->functions[i].number, profile->functions[i].name};
     if (profile->count > 1)

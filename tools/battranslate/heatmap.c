@@ -93,7 +93,7 @@ static enum bat_code begin_file(const char *path, const char *suffix, struct bat
     size_t size = strlen(path) + strlen(suffix) + 1;
     char *whole = malloc(size);
     if (!whole)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the heat map");
+        return bat_fail_memory(error, "to write the heat map");
     snprintf(whole, size, "%s%s", path, suffix);
     enum bat_code code = bat_output_begin(whole, output, error);
     free(whole);
@@ -156,7 +156,7 @@ enum tool_exit heatmap_write(const struct heatmap_options *given, const struct b
     enum tool_exit status = TOOL_BAD;
     if (!sections || !heatmap_count(&buckets, profile, options.sizes[0], options.min_address,
                                     options.max_address))
-        tool_message(NULL, "not enough memory for the heat map");
+        tool_no_memory(NULL);
     else if (buckets.count == 0)
         tool_message(NULL, "expected samples of the binary for the heat map, found none");
     else if (heatmap_find_hot_text(symbols, &view, &error) != BAT_OK ||

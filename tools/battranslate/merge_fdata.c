@@ -51,8 +51,7 @@ static enum tool_exit add_path(struct request *request, char *path)
     if (stat(path, &file) == 0 && !S_ISDIR(file.st_mode)) {
         if (add_file(request, path))
             return TOOL_FINE;
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
+        return tool_no_memory(NULL);
     }
     char *const paths[] = {path, NULL};
     FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
@@ -66,7 +65,7 @@ static enum tool_exit add_path(struct request *request, char *path)
     if (walk)
         fts_close(walk);
     if (!fits)
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     else if (!is_found)
         tool_message(path, "No such file or directory");
     return fits && is_found ? TOOL_FINE : TOOL_BAD;
@@ -125,7 +124,7 @@ static enum tool_exit merge_yaml(const struct request *request, const struct fir
     struct merged_yaml *merged = merged_yaml_new();
     enum tool_exit status = merged ? TOOL_FINE : TOOL_BAD;
     if (!merged)
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
         if (merged_yaml_add(merged, request->files[i], i == 0 ? first->path : request->files[i],
                             &error) != BAT_OK)
@@ -246,7 +245,7 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
     struct request request = {.paths = calloc((size_t)argc, sizeof(*request.paths))};
     enum tool_exit status = TOOL_BAD;
     if (!request.paths)
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     else if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &request))
         status = list_files(&request);
     if (status == TOOL_FINE)

@@ -208,8 +208,7 @@ static enum bat_code write_records(struct bat_text_writer *text,
     uint32_t *order = first ? string_map_order(&records->keys, first) : NULL;
     free(first);
     if (!order)
-        return bat_fail(text->error, BAT_ERR_MEMORY,
-                        "not enough memory to write the merged profile");
+        return bat_fail_memory(text->error, "to write the merged profile");
     for (uint32_t i = 0; i < records->keys.count; i++)
         write_record(text, records, order[i], has_mispredictions);
     free(order);
@@ -227,8 +226,7 @@ static enum bat_code write_head(struct bat_text_writer *text, const struct merge
     struct bat_strings events = merged->events;
     uint32_t *order = malloc(((size_t)events.count + 1) * sizeof(*order));
     if (!order)
-        return bat_fail(text->error, BAT_ERR_MEMORY,
-                        "not enough memory to write the merged profile");
+        return bat_fail_memory(text->error, "to write the merged profile");
     for (uint32_t i = 0; i < events.count; i++)
         order[i] = i;
     if (events.count > 1)

@@ -34,7 +34,7 @@ void merged_yaml_free(struct merged_yaml *merged)
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to merge profiles");
+    return bat_fail_memory(error, "to merge profiles");
 }
 
 /* Print a name with its control characters escaped. */

@@ -62,7 +62,7 @@ static bool fail(const char *path, const char *what, int error)
 
 static bool no_memory(void)
 {
-    tool_message(NULL, "not enough memory for the list of input binaries");
+    tool_no_memory(NULL);
     return false;
 }
 

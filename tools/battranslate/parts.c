@@ -16,12 +16,6 @@
 #include "support/text_writer.h"
 #include "tools/common/escape.h"
 
-static enum tool_exit no_memory(void)
-{
-    tool_message(NULL, "not enough memory");
-    return TOOL_BAD;
-}
-
 /* --- Failing -------------------------------------------------------------------------------- */
 
 /*
@@ -62,7 +56,7 @@ static enum bat_code copy_stream(struct part *part, int stream, struct bat_error
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), part->file);
     part->copy = strdup(path);
-    return part->copy ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    return part->copy ? BAT_OK : bat_fail_memory(error, "for the path");
 }
 
 /* Find the digests of an open file, or of a copy of it. */
@@ -240,7 +234,7 @@ enum tool_exit parts_read(struct parts *parts, const struct translate_request *r
     *parts = (struct parts){.request = request, .counted = bat_counts_new(BAT_DIGEST_WORDS)};
     size_t *order = list_parts(parts);
     if (!order)
-        return no_memory();
+        return tool_no_memory(NULL);
     enum tool_exit status = request->once ? examine_all(parts) : TOOL_FINE;
     if (request->once)
         qsort_r(order, parts->count, sizeof(*order), compare_parts, parts);
@@ -287,7 +281,7 @@ enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *
         return BAT_OK;
     uint64_t *digests = sorted_digests(&parts->counted);
     if (!digests)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the profile");
+        return bat_fail_memory(error, "to write the profile");
     struct bat_text_writer writer;
     enum bat_code code = bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {

@@ -11,16 +11,12 @@ void sample_places_free(struct sample_places *places)
     *places = (struct sample_places){0};
 }
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's places");
-}
-
 enum bat_code sample_places_name(struct sample_places *places, const char *name, size_t size,
                                  uint32_t *number, struct bat_error *error)
 {
-    return bat_strings_add(&places->names, name, size, number) == BAT_OK ? BAT_OK
-                                                                         : fail_memory(error);
+    return bat_strings_add(&places->names, name, size, number) == BAT_OK
+               ? BAT_OK
+               : bat_fail_memory(error, "for the profile's places");
 }
 
 enum bat_code sample_places_call(struct sample_places *places, uint64_t outer,
@@ -34,7 +30,7 @@ enum bat_code sample_places_call(struct sample_places *places, uint64_t outer,
     const uint64_t key[3] = {outer, (uint64_t)line.line << 32 | line.discriminator, name};
     const uint64_t *found = bat_counts_find(calls, key);
     if (!found && bat_counts_add(calls, key, 0, 0) != BAT_OK)
-        return fail_memory(error);
+        return bat_fail_memory(error, "for the profile's places");
     /* Items are numbered in the order in which they were added. */
     *call = found ? (uint64_t)(found - calls->items) / (calls->words + 2) + 1 : calls->count;
     return BAT_OK;

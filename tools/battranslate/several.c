@@ -36,12 +36,6 @@ bool several_is(const struct translate_request *request)
            (request->binary && strchr(request->binary, '=') && access(request->binary, F_OK) != 0);
 }
 
-static enum tool_exit no_memory(void)
-{
-    tool_message(NULL, "not enough memory");
-    return TOOL_BAD;
-}
-
 static enum tool_exit fail(struct several *several, const char *file)
 {
     tool_report(file, &several->error);
@@ -75,7 +69,7 @@ static enum tool_exit check_outputs(struct several *several)
     size_t input_count = 0;
     size_t output_count;
     struct bat_output **outputs = list_outputs(several, &output_count);
-    enum tool_exit status = inputs && outputs ? TOOL_FINE : no_memory();
+    enum tool_exit status = inputs && outputs ? TOOL_FINE : tool_no_memory(NULL);
     for (size_t i = 0; status == TOOL_FINE && i < request->profile_count; i++)
         inputs[input_count++] = request->profiles[i];
     for (size_t i = 0; status == TOOL_FINE && i < targets->count; i++) {
@@ -108,7 +102,7 @@ static enum tool_exit commit_outputs(struct several *several)
     size_t count;
     struct bat_output **outputs = list_outputs(several, &count);
     if (!outputs)
-        return no_memory();
+        return tool_no_memory(NULL);
     several->output = NULL;
     for (size_t i = 0; i < several->targets.count; i++)
         several->targets.items[i].work.output_count = 0;
@@ -136,7 +130,7 @@ static enum tool_exit find_original(const struct several *several, struct target
     if (is_bolted && found) {
         target->original = strdup(found);
         target->request.original = target->original;
-        status = target->original ? TOOL_FINE : no_memory();
+        status = target->original ? TOOL_FINE : tool_no_memory(NULL);
     } else if (is_bolted) {
         bool is_error = !several->request->all;
         tool_message(target->binary, "%sexpected its input binary, by build-id, in %s, found none",
@@ -242,7 +236,7 @@ static enum tool_exit read_profiles(struct several *several)
     const struct translate_request *request = several->request;
     const struct targets *targets = &several->targets;
     struct bat_profile **profiles = calloc(targets->count + 1, sizeof(struct bat_profile *));
-    enum tool_exit status = profiles ? TOOL_FINE : no_memory();
+    enum tool_exit status = profiles ? TOOL_FINE : tool_no_memory(NULL);
     for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++) {
         struct work *work = &targets->items[i].work;
         status = work_make_profile(work, targets->count <= PREPARED_MAX && !several->output);
@@ -301,12 +295,12 @@ static enum tool_exit finish_target(struct target *target)
         return TOOL_FINE;
     FILE *report = open_memstream(&target->report, &target->report_size);
     if (!report)
-        return no_memory();
+        return tool_no_memory(NULL);
     target->work.report = report;
     enum tool_exit status = work_finish(&target->work);
     target->work.report = NULL;
     if (fclose(report) != 0 && status == TOOL_FINE)
-        status = no_memory();
+        status = tool_no_memory(NULL);
     return status;
 }
 
@@ -317,7 +311,7 @@ static enum tool_exit write_preagg(struct several *several)
     const struct bat_profile **profiles =
         calloc(targets->count + 1, sizeof(const struct bat_profile *));
     if (!profiles)
-        return no_memory();
+        return tool_no_memory(NULL);
     for (size_t i = 0; i < targets->count; i++)
         profiles[i] = targets->items[i].work.profile;
     enum bat_code code = parts_write_digests(&several->parts, several->output, &several->error);
@@ -442,7 +436,7 @@ static enum tool_exit translate_targets(struct several *several)
     several->counters.inside =
         calloc(several->targets.count + 1, sizeof(*several->counters.inside));
     if (!several->counters.inside)
-        return no_memory();
+        return tool_no_memory(NULL);
     enum tool_exit status = find_originals(several);
     if (status == TOOL_FINE)
         status = begin_outputs(several);

@@ -20,12 +20,6 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static enum tool_exit no_memory(void)
-{
-    tool_message(NULL, "not enough memory");
-    return TOOL_BAD;
-}
-
 /* --- Outputs -------------------------------------------------------------------------------- */
 
 /* "FOLDER/NAME.EXTENSION"; NULL if there is no memory. */
@@ -82,7 +76,7 @@ static enum tool_exit add_target(struct targets *targets, const struct translate
     const char *folder = request->output_folder;
     target->binary = strndup(argument, length);
     if (!target->binary)
-        return no_memory();
+        return tool_no_memory(NULL);
     bool has_output = separator || folder;
     if (separator)
         target->output = strdup(separator + 1);
@@ -91,7 +85,7 @@ static enum tool_exit add_target(struct targets *targets, const struct translate
     if (folder && request->also_yaml)
         target->yaml = path_in(folder, target->binary, extension_of(FORMAT_YAML));
     if ((has_output && !target->output) || (folder && request->also_yaml && !target->yaml))
-        return no_memory();
+        return tool_no_memory(NULL);
     if (separator && (length == 0 || !separator[1])) {
         tool_message(NULL, "expected a binary and its output (BINARY=OUT), found \"%s\"", argument);
         return TOOL_USAGE;
@@ -133,12 +127,13 @@ static enum tool_exit rename_outputs(struct target *target, const char *folder, 
     target->yaml = has_yaml ? path_in(folder, name, extension_of(FORMAT_YAML)) : NULL;
     target->request.output = target->output;
     target->request.yaml = target->yaml;
-    return target->output && (target->yaml || !has_yaml) ? TOOL_FINE : no_memory();
+    return target->output && (target->yaml || !has_yaml) ? TOOL_FINE : tool_no_memory(NULL);
 }
 
 static enum tool_exit add_name(struct bat_strings *names, const char *name, uint32_t *number)
 {
-    return bat_strings_add(names, name, strlen(name), number) == BAT_OK ? TOOL_FINE : no_memory();
+    return bat_strings_add(names, name, strlen(name), number) == BAT_OK ? TOOL_FINE
+                                                                        : tool_no_memory(NULL);
 }
 
 /* "BASE-NUMBER" with the next number whose name is not taken; NULL if there is no memory. */
@@ -172,7 +167,7 @@ static enum tool_exit number_repeated(const struct targets *targets, const char 
             continue;
         }
         char *name = next_name(names, base, number);
-        status = name ? add_name(names, name, &added) : no_memory();
+        status = name ? add_name(names, name, &added) : tool_no_memory(NULL);
         if (status == TOOL_FINE)
             status = rename_outputs(target, folder, name);
         free(name);
@@ -185,7 +180,7 @@ static enum tool_exit number_outputs(const struct targets *targets, const char *
 {
     struct bat_strings names = {0};
     uint32_t *numbers = calloc(targets->count + 1, sizeof(*numbers));
-    enum tool_exit status = numbers ? TOOL_FINE : no_memory();
+    enum tool_exit status = numbers ? TOOL_FINE : tool_no_memory(NULL);
     uint32_t added;
     for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++)
         status = add_name(&names, base_name(targets->items[i].binary), &added);
@@ -200,7 +195,7 @@ static enum tool_exit check_outputs(const struct targets *targets)
 {
     const struct target **sorted = malloc((targets->count + 1) * sizeof(struct target *));
     if (!sorted)
-        return no_memory();
+        return tool_no_memory(NULL);
     size_t count = 0;
     for (size_t i = 0; i < targets->count; i++)
         if (targets->items[i].output)
@@ -232,7 +227,7 @@ static enum tool_exit make_folder(struct targets *targets, const char *folder)
     }
     targets->made_folder = strdup(folder);
     if (!targets->made_folder)
-        return no_memory();
+        return tool_no_memory(NULL);
     if (bat_write_folder_of(folder) == 0)
         return TOOL_FINE;
     tool_message(folder, "cannot make the folder: %s", strerror(errno));
@@ -253,7 +248,7 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
     }
     if (status == TOOL_FINE) {
         targets->items = calloc(count + 1, sizeof(*targets->items));
-        status = targets->items ? TOOL_FINE : no_memory();
+        status = targets->items ? TOOL_FINE : tool_no_memory(NULL);
     }
     for (size_t i = 0; i < count && status == TOOL_FINE; i++)
         status =
@@ -342,7 +337,7 @@ enum tool_exit targets_check(const struct targets *targets)
 {
     struct identity *all = calloc(targets->count + 1, sizeof(*all));
     if (!all)
-        return no_memory();
+        return tool_no_memory(NULL);
     for (size_t i = 0; i < targets->count; i++) {
         const struct target *target = &targets->items[i];
         all[i].target = target;

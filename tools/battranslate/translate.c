@@ -382,10 +382,8 @@ static enum tool_exit check_outputs(struct work *work)
 {
     size_t count;
     const char **inputs = list_inputs(work->arguments, &count);
-    if (!inputs) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (!inputs)
+        return tool_no_memory(NULL);
     enum bat_code code =
         bat_outputs_check(work->outputs, work->output_count, inputs, count, &work->error);
     free(inputs);
@@ -958,15 +956,13 @@ static enum tool_exit run_with_report(struct work *work, struct parts *parts)
     char *report = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&report, &size);
-    if (!file) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (!file)
+        return tool_no_memory(NULL);
     work->report = file;
     enum tool_exit status = run(work, parts);
     work->report = NULL;
     if (fclose(file) != 0 && status == TOOL_FINE) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         status = TOOL_BAD;
     }
     if ((status == TOOL_FINE || work->arguments->check.is_wanted) && size != 0) {

@@ -75,10 +75,8 @@ static enum tool_exit open_names(struct viewing *viewing)
     const struct viewer_profile *wanted = viewing->wanted;
     viewing->stacks = sampled_stacks_new();
     viewing->demangled = demangled_names_new();
-    if (!viewing->stacks || !viewing->demangled) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (!viewing->stacks || !viewing->demangled)
+        return tool_no_memory(NULL);
     if (wanted->bolted)
         return bat_names_collect(wanted->bolted, &viewing->names, &viewing->error) == BAT_OK
                    ? TOOL_FINE

@@ -18,7 +18,7 @@ static enum bat_code read_all(int file, char **text, size_t *size, size_t capaci
 {
     for (;;) {
         if (!bat_reserve(text, &capacity, *size, 2, 1))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the file");
+            return bat_fail_memory(error, "for the file");
         ssize_t got = read(file, *text + *size, capacity - 1 - *size);
         if (got < 0 && errno == EINTR)
             continue;
@@ -44,7 +44,7 @@ enum bat_code whole_file_read(const char *path, char **text, size_t *size, struc
         capacity += (size_t)status.st_size;
     *text = malloc(capacity);
     enum bat_code code = *text ? read_all(file, text, size, capacity, error)
-                               : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the file");
+                               : bat_fail_memory(error, "for the file");
     if (!is_standard)
         close(file);
     if (code == BAT_OK) {

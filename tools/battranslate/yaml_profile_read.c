@@ -52,7 +52,7 @@ static enum bat_code fail(const struct reader *reader, const char *expected)
 
 static enum bat_code fail_memory(const struct reader *reader)
 {
-    return bat_fail(reader->error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    return bat_fail_memory(reader->error, "to read the profile");
 }
 
 static void skip_blanks(struct reader *reader)

@@ -281,7 +281,7 @@ static bool validate_file(const struct options *options, const char *path, bool 
         .of_check = calloc(checks + 1, sizeof(*file.of_check)),
     };
     if (!file.of_check) {
-        tool_message(path, "not enough memory");
+        tool_no_memory(path);
         return false;
     }
     if (options->json) {
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
         if (tool_parse(&argp, argc, argv, 0, &options) && stores_add_environment(&options.stores))
             status = run(&options);
     } else {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     }
     free(options.paths);
     stores_free(&options.stores);

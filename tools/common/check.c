@@ -35,12 +35,6 @@ static enum tool_exit fail(const struct check *check, const struct bat_error *er
     return TOOL_BAD;
 }
 
-static enum tool_exit fail_memory(const struct check *check)
-{
-    tool_message(check->binary, "not enough memory to check the profile");
-    return TOOL_BAD;
-}
-
 /* --- Results --------------------------------------------------------------------------------- */
 
 static void set(struct check *check, enum check_number number, double value)
@@ -206,7 +200,7 @@ static enum tool_exit measure(struct check *check, const struct check_subject *s
     for (uint64_t i = 0; (function = bat_fitness_get(fitness, i)) != NULL; i++)
         *samples += function->samples;
     bat_fitness_free(fitness);
-    return is_done ? TOOL_FINE : fail_memory(check);
+    return is_done ? TOOL_FINE : tool_no_memory(check->binary);
 }
 
 /* --- What llvm-bolt will refuse -------------------------------------------------------------- */
@@ -246,7 +240,7 @@ static enum tool_exit judge_stale(struct check *check, const struct check_subjec
             .address = stale.address, .part = stale.samples, .whole = stale.samples};
         check_stale_reason(subject->records, &stale, function.reason);
         if (!add_function(&check->results[CHECK_STALE], stale.name, &function))
-            return fail_memory(check);
+            return tool_no_memory(check->binary);
     }
     set_share(check, CHECK_STALE, part, whole);
     return TOOL_FINE;

@@ -134,8 +134,7 @@ static enum tool_exit add(struct check_suppressions *suppressions, const char *p
     if (!has_room || !made.reason || (*pattern && !made.pattern)) {
         free(made.pattern);
         free(made.reason);
-        tool_message(path, "not enough memory");
-        return TOOL_BAD;
+        return tool_no_memory(path);
     }
     suppressions->all[suppressions->count++] = made;
     return TOOL_FINE;

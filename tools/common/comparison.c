@@ -10,7 +10,7 @@
 
 static bool no_memory(void)
 {
-    tool_message(NULL, "not enough memory");
+    tool_no_memory(NULL);
     return false;
 }
 

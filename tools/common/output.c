@@ -27,7 +27,7 @@ struct output *output_begin(int file)
 {
     struct output *output = begin(file);
     if (!output)
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
     return output;
 }
 

@@ -259,7 +259,7 @@ enum bat_code sampled_stacks_write(struct sampled_stacks *stacks, enum viewer_fo
         clean.title = stacks->name.bytes;
     }
     if (stacks->no_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
+        return bat_fail_memory(error, "for the stacks");
     if (!fits(stacks))
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63, found more");

@@ -89,7 +89,7 @@ bool stores_add_environment(struct stores *stores)
         return true;
     stores->environment = strdup(list);
     if (!stores->environment) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         return false;
     }
     char *rest = stores->environment;
@@ -230,10 +230,8 @@ static enum bat_code unpack(int packed, int unpacked, struct bat_error *error)
         .wanted = 1,
         .file = unpacked,
     };
-    enum bat_code code =
-        u.stream && u.in && u.out
-            ? unpack_all(&u, packed, error)
-            : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the store's file");
+    enum bat_code code = u.stream && u.in && u.out ? unpack_all(&u, packed, error)
+                                                   : bat_fail_memory(error, "for the store's file");
     ZSTD_freeDStream(u.stream);
     free(u.in);
     free(u.out);
@@ -500,7 +498,7 @@ static enum bat_code pack(const uint8_t *bytes, uint64_t size, struct bat_output
     enum bat_code code = BAT_OK;
     *packed_size = 0;
     if (!stream || !out)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        code = bat_fail_memory(error, "to pack the file");
     if (code == BAT_OK) {
         ZSTD_CCtx_setParameter(stream, ZSTD_c_compressionLevel, LEVEL);
         ZSTD_CCtx_setParameter(stream, ZSTD_c_checksumFlag, 1);
@@ -622,7 +620,7 @@ enum store_result store_put(const char *folder, const struct bat_elf *elf, bool 
     }
     char *path = entry_path(folder, id, size, LAYOUT_PACKED);
     if (!path) {
-        tool_message(NULL, "not enough memory");
+        tool_no_memory(NULL);
         return STORE_FAILED;
     }
     enum store_result result = STORE_FAILED;

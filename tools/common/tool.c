@@ -133,6 +133,12 @@ void tool_message(const char *file, const char *format, ...)
     fputc('\n', stderr);
 }
 
+enum tool_exit tool_no_memory(const char *file)
+{
+    tool_message(file, "not enough memory");
+    return TOOL_BAD;
+}
+
 void tool_warn_limited(const char *file, const char *work, uint64_t limited)
 {
     if (limited != 0)

@@ -42,6 +42,9 @@ void tool_report(const char *file, const struct bat_error *error);
 /* Prints "<tool>: <file>: <text>" to standard error. file may be NULL. */
 void tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 
+/* Prints "<tool>: <file>: not enough memory". Returns TOOL_BAD. */
+enum tool_exit tool_no_memory(const char *file);
+
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
 void tool_warn_limited(const char *file, const char *work, uint64_t limited);
 

@@ -437,7 +437,7 @@ static enum bat_code write_profile(struct firefox *firefox, struct bat_output *o
 {
     add_samples(firefox);
     if (firefox->no_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
+        return bat_fail_memory(error, "for the stacks");
     enum bat_code code = bat_text_begin(&firefox->text, output, error);
     if (code != BAT_OK)
         return code;

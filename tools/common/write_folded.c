@@ -54,8 +54,8 @@ enum bat_code write_folded(const struct sampled_stacks *stacks, struct bat_outpu
         fold(stacks, &functions, folded);
         bat_folded_end(folded, item[1]);
     }
-    enum bat_code code = fits ? write_lines(folded, output, error)
-                              : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
+    enum bat_code code =
+        fits ? write_lines(folded, output, error) : bat_fail_memory(error, "for the stacks");
     bat_counts_free(&functions);
     bat_folded_free(folded);
     return code;

@@ -81,7 +81,7 @@ struct pprof {
 static void fail_memory(struct pprof *pprof)
 {
     if (pprof->code == BAT_OK)
-        pprof->code = bat_fail(pprof->error, BAT_ERR_MEMORY, "not enough memory for the profile");
+        pprof->code = bat_fail_memory(pprof->error, "for the profile");
 }
 
 /* --- Packing -------------------------------------------------------------------------------- */
@@ -338,7 +338,7 @@ enum bat_code write_pprof(const struct sampled_stacks *stacks,
 {
     struct pprof *pprof = calloc(1, sizeof(*pprof));
     if (!pprof)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile");
+        return bat_fail_memory(error, "for the profile");
     pprof->stacks = stacks;
     pprof->output = output;
     pprof->error = error;

@@ -92,6 +92,5 @@ enum bat_code write_speedscope(const struct sampled_stacks *stacks,
     bat_text_string(&text, ",\"activeProfileIndex\":0,\"exporter\":\"batkit ");
     bat_text_string(&text, bat_version());
     bat_text_string(&text, "\"}\n");
-    return bat_text_finish(
-        &text, fits ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks"));
+    return bat_text_finish(&text, fits ? BAT_OK : bat_fail_memory(error, "for the stacks"));
 }
