@@ -20,7 +20,7 @@ original     4096
 yaml         16384
 sample_profile 16384
 several      16384
-demangle     1022
+demangle     1023
 store        16384
 unwind       4096
 code         4096

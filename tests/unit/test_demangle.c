@@ -208,6 +208,22 @@ static void test_endless(void **state)
     }
 }
 
+/* Nor can reading names of conversions to templates of templates of templates... */
+static void test_conversions(void **state)
+{
+    (void)state;
+    char name[1024] = "_ZN1acv";
+    for (size_t i = 0; i < 250; i++)
+        strcat(name, "T_I");
+    strcat(name, "i");
+    for (size_t i = 0; i < 250; i++)
+        strcat(name, "E");
+    assert_null(demangle(name));
+    char *plain = demangle("_ZN1acvT_IiEI1bEEv");
+    assert_string_equal(plain, "a::operator b<int><b>()");
+    free(plain);
+}
+
 static void test_texts(void **state)
 {
     (void)state;
@@ -299,9 +315,10 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),   cmocka_unit_test(test_within_the_limits),
-        cmocka_unit_test(test_endless), cmocka_unit_test(test_is_short),
-        cmocka_unit_test(test_long),    cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_texts),    cmocka_unit_test(test_within_the_limits),
+        cmocka_unit_test(test_endless),  cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_is_short), cmocka_unit_test(test_long),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
