@@ -87,6 +87,34 @@ class AnyBytes(unittest.TestCase):
                     self.assertNotIn(f"{self.path(sound)}: .eh_frame", found.stderr)
 
 
+    def test_different_names_that_grow(self):
+        """1,000 names of 9,000 bytes. Those that are printed are printed as in the source; stacks, which are
+        kept, have only some of them so, which is said."""
+        name = "_Z1f1AIiiE" + "S_IS0_S0_E" + "".join(f"S_I{2 * f'S{level + 1}_'}E" for level in range(7))
+        made = odd_elf.MadeElf()
+        count = 1000
+        text = made.code(".text", 0x401000, b"\x90" * 16 * count)
+        made.symbols([(f"{name}9x{i:08d}", 0x401000 + 16 * i, 16, text) for i in range(count)])
+        made.write(self.path("program"))
+        addresses = [0x401000 + 16 * i for i in range(count)]
+        for options in ([], ["--output-style=JSON"]):
+            found = run("batsymbolize", "-e", self.path("program"), "--lenient", *options,
+                        input="".join(f"{address:#x}\n" for address in addresses))
+            self.assertEqual((found.returncode, found.stderr), (0, ""))
+            self.assertEqual((found.stdout.count("f(A<int, int>, "), found.stdout.count("_Z1f")), (count, 0))
+        with open(self.path("profile"), "w", encoding="ascii") as file:
+            file.write("".join(f"S {address:x} 1\n" for address in addresses))
+        stacks = "".join(f"app 1 1.0: 1 cycles:\n\t{address:x} [unknown] (/x/program)\n\n" for address in addresses)
+        for found in (run("batsymbolize", "-e", self.path("program"), "--lenient", "--folded", input=stacks),
+                      run("battranslate", self.path("program"), "-p", self.path("profile"), "--format=folded",
+                          "-q", "-o", "-")):
+            self.assertEqual(found.returncode, 0)
+            left = found.stdout.count("_Z1f")
+            self.assertEqual(found.stdout.count("f(A<int, int>, ") + left, count)
+            self.assertTrue(0 < left < count)
+            self.assertIn(f"warning: {left} names are left as the linker has them", found.stderr)
+
+
 @unittest.skipIf("BATKIT_SANITIZED" in os.environ, "sanitizers take memory of their own")
 class Memory(unittest.TestCase):
     """A byte of a file costs at most 60 bytes of memory."""

@@ -83,6 +83,7 @@ KINDS = [
     Kind("entries at one output offset", binaries.same_output_offset, TO_FDATA, 2000),
     Kind("secondary entries", binaries.secondary_entries, TO_YAML, 2000),
     # Debug information
+    Kind("names that grow", binaries.names_that_grow, SYMBOLIZE, 4000, "addresses"),
     Kind("line rows", binaries.line_rows, SYMBOLIZE, 4000, "addresses"),
     Kind("DIEs", binaries.dies, SYMBOLIZE, 2000, "addresses"),
     # Code
@@ -164,6 +165,9 @@ MORE_KINDS = [
     Kind("equal long runs by the note", binaries.equal_long_runs, TO_FDATA, 500),
     Kind("starts of runs by the note", binaries.starts_of_runs, TO_FDATA, 500),
     Kind("starts of runs by the note, parity", binaries.starts_of_runs, PARITY, 500),
+    Kind("different names that grow", binaries.different_names_that_grow, SYMBOLIZE, 4000, "addresses"),
+    Kind("different names that grow, for a viewer", binaries.different_names_that_grow, FOLDED, 4000),
+    Kind("different names that grow, in stacks", binaries.different_names_that_grow, FOLD, 4000, "text"),
     # Less of it is not judged, which costs about as much as moving it.
     Kind("run cache stride", binaries.run_cache_stride, ORIGINAL, 40),
     Kind("build-ids of mappings", profiles.mapped_build_ids, TO_FDATA, 1000),
@@ -198,8 +202,5 @@ MORE_KINDS = [
          limit="at most 4096 frames"),
 ]
 
-# Kinds that still take more than they may, which are measured but not tested: batsymbolize holds 64 MiB of
-# texts at the most, some 200 MB of memory, which names that grow when they are demangled fill soon.
-UNFINISHED = [
-    Kind("names that grow", binaries.names_that_grow, SYMBOLIZE, 1000, "addresses"),
-]
+# Kinds that still take more than they may, which are measured but not tested.
+UNFINISHED = []

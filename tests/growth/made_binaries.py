@@ -326,17 +326,31 @@ def small_units(folder, n):
     text(folder / "addresses", "".join(f"{made_code.TEXT + 4 * i:#x}\n" for i in range(n)))
 
 
+GROWING = "_Z1f1AIiiE" + "".join("S_I" + 2 * f"S{'' if not i else '0123456789'[i - 1]}_" + "E"
+                                 for i in range(1, 9))
+
+
 def names_that_grow(folder, n):
-    """Mangled names of 84 bytes that are thousands of bytes long when they are demangled."""
-    mangled = "_Z1f1AIiiE" + "".join("S_I" + 2 * f"S{'' if not i else '0123456789'[i - 1]}_" + "E"
-                                     for i in range(1, 9))
+    """A mangled name of 84 bytes that is thousands of bytes long when it is demangled, of n functions."""
     elf = MadeElf()
     elf.code(".text", TEXT, (NOP * 15 + RET) * n)
     table = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1, 0x12, 0, 1, TEXT + 16 * i, 16)
                                  for i in range(n))
-    elf.symbol_table(table, b"\0" + mangled.encode() + b"\0")
+    elf.symbol_table(table, b"\0" + GROWING.encode() + b"\0")
     save(folder, elf)
     text(folder / "addresses", "".join(f"{TEXT + 16 * i:#x}\n" for i in range(n)))
+
+
+def different_names_that_grow(folder, n):
+    """Each function has its own such name, and a sample."""
+    elf = MadeElf()
+    code = elf.code(".text", TEXT, (NOP * 15 + RET) * n)
+    elf.symbols([(f"{GROWING}9x{i:08d}", TEXT + 16 * i, 16, code) for i in range(n)])
+    save(folder, elf)
+    text(folder / "addresses", "".join(f"{TEXT + 16 * i:#x}\n" for i in range(n)))
+    text(folder / "profile", "".join(f"S {TEXT + 16 * i:x} 1\n" for i in range(n)))
+    text(folder / "text", "".join(f"binary 1 1.0: 1 cycles:u: \n\t{TEXT + 16 * i:x} [unknown] (/x/binary)\n\n"
+                                  for i in range(n)))
 
 
 # --- Code -------------------------------------------------------------------------------------------

@@ -456,6 +456,8 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
         fine = print_folded(text) && fine;
     else if (text->sampled)
         fine = write_sampled(text, arguments) && fine;
+    if (text->folded || text->sampled)
+        demangled_names_warn(text->printer->names, arguments->files.path);
     if (text->no_memory) {
         tool_no_memory(NULL);
         fine = false;

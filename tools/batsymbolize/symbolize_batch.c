@@ -19,8 +19,14 @@
 #define FIRST_BATCH ((size_t)1 << 13)
 #define TEXTS_SIZE ((size_t)32 << 20)
 
-/* Behind texts of this size, questions are answered one by one. */
+/*
+ * Behind texts of this size, questions are answered one by one. It is less for a few questions to a
+ * small file: only names that are made for that have long texts.
+ */
 #define TEXTS_MAX (2 * TEXTS_SIZE)
+#define TEXTS_LEAST ((size_t)1 << 20)
+#define FILE_TIMES 8u
+#define QUESTION_TIMES 64u
 
 /* A thread is worth its start for so many questions; it takes so many at a time. */
 #define THREAD_MIN ((size_t)1 << 12)
@@ -49,6 +55,7 @@ struct job {
     const struct bat_sort_key *sorted;
     unsigned number;  /* of the batch */
     unsigned workers; /* this thread is number 0: it works when it has nothing else to do */
+    size_t limit;     /* of all texts */
     pthread_mutex_t lock;
     struct job_part {
         size_t next;
@@ -222,7 +229,7 @@ static void *work(void *context)
     if (!worker->symbolizer)
         return NULL;
     worker->printer.output = texts_of(worker, job->number);
-    worker->limit = TEXTS_MAX / job->workers;
+    worker->limit = job->limit / job->workers;
     size_t first;
     size_t count;
     while ((count = take(job, part->number, &first)) != 0)
@@ -245,6 +252,18 @@ static const struct bat_sort_key *sort(struct batch *batch)
     return bat_sort_keys(batch->keys, batch->keys + batch->count, batch->count);
 }
 
+static size_t texts_limit(const struct bat_symbolizer *symbolizer, size_t questions)
+{
+    uint64_t size = 0;
+    uint64_t original_size = 0;
+    bat_elf_bytes(symbolizer->elf, &size);
+    if (symbolizer->original)
+        bat_elf_bytes(symbolizer->original->elf, &original_size);
+    const uint64_t limit =
+        TEXTS_LEAST + FILE_TIMES * (size + original_size) + QUESTION_TIMES * questions;
+    return limit < TEXTS_MAX ? (size_t)limit : TEXTS_MAX;
+}
+
 /* Let the other workers make the texts of the filled batch. */
 static void start_job(struct symbolize_text *text, const struct bat_sort_key *sorted)
 {
@@ -256,6 +275,7 @@ static void start_job(struct symbolize_text *text, const struct bat_sort_key *so
     job->sorted = sorted;
     job->number = batches->filled;
     job->workers = bat_parallel_threads(batches->threads, batch->count / THREAD_MIN);
+    job->limit = texts_limit(symbolize_files_given(text->files), batch->count);
     for (unsigned i = 0; i < job->workers; i++) {
         job->parts[i] = (struct job_part){batch->count * i / job->workers,
                                           batch->count * (i + 1) / job->workers};

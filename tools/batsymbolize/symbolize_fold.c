@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "symbolize_text.h"
+#include "tools/common/demangle.h"
 
 /*
  * The name of a frame that was not found: its name in the text, or its file in brackets. Empty if
@@ -38,6 +39,14 @@ static bool find_frame(struct symbolize_text *text, size_t i, struct text_frame 
     return true;
 }
 
+/* The frame's function, which stays in place. */
+static const char *kept_function(struct symbolize_text *text, const struct bat_source_frame *frame)
+{
+    const struct symbolize_printer *printer = text->printer;
+    const bool is_demangled = frame->function && printer->options.demangle;
+    return is_demangled ? demangled_kept(printer->names, frame->function) : frame->function;
+}
+
 /* --- Folded --------------------------------------------------------------------------------- */
 
 static void fold(struct symbolize_text *text)
@@ -50,7 +59,7 @@ static void fold(struct symbolize_text *text)
         if (!find_frame(text, i - 1, &frame))
             continue;
         for (size_t k = frame.count; k != 0; k--) {
-            const char *name = printed_function(text->printer, &frame.frames[k - 1]);
+            const char *name = kept_function(text, &frame.frames[k - 1]);
             bat_folded_frame(text->folded, name ? name : "", name ? strlen(name) : 0);
         }
         char room[256];
@@ -73,7 +82,7 @@ static void sample_frame(struct symbolize_text *text, const struct text_frame *f
     for (size_t i = 0; i < count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         frames[i] =
-            (struct sampled_frame){.function = printed_function(text->printer, source),
+            (struct sampled_frame){.function = kept_function(text, source),
                                    .linkage = source->function,
                                    .file = printed_file(text->printer, source, source->file),
                                    .line = source->line,

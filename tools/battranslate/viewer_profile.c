@@ -106,7 +106,7 @@ static bool name_by_note(struct viewing *viewing, uint64_t address, struct sampl
         !place.symbol)
         return false;
     frame->linkage = place.symbol->name;
-    frame->function = demangled(viewing->demangled, place.symbol->name);
+    frame->function = demangled_kept(viewing->demangled, place.symbol->name);
     return true;
 }
 
@@ -124,7 +124,8 @@ static size_t name_by_symbols(struct viewing *viewing, uint64_t address,
     for (size_t i = 0; i < count; i++)
         frames[i] = (struct sampled_frame){
             .linkage = found[i].function,
-            .function = found[i].function ? demangled(viewing->demangled, found[i].function) : NULL,
+            .function =
+                found[i].function ? demangled_kept(viewing->demangled, found[i].function) : NULL,
             .file = found[i].file,
             .line = found[i].line,
             .column = found[i].column,
@@ -178,6 +179,7 @@ static enum tool_exit write_stacks(struct viewing *viewing)
     if (sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
                              &viewing->error) != BAT_OK)
         return fail(viewing);
+    demangled_names_warn(viewing->demangled, path);
     if (wanted->report)
         print_report(viewing, unit);
     return TOOL_FINE;

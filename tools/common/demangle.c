@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
 #include "demangle_short.h"
+#include "tool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,17 +69,27 @@ char *demangle(const char *name)
     return plain ? plain : demangle_whole(name);
 }
 
+bool demangled_is_grown(const char *name, size_t length)
+{
+    const size_t times = 16;
+    return length / times > strlen(name);
+}
+
 /* --- The cache ------------------------------------------------------------------------------ */
 
 struct demangled_name {
     const char *name; /* the key is the pointer; NULL for a free slot */
-    char *plain;      /* NULL if it is not mangled */
+    char *plain;      /* NULL if it is not mangled or not kept */
+    bool is_left;     /* not kept */
 };
 
 struct demangled_names {
     struct demangled_name *slots;
     size_t count;
-    size_t mask; /* number of slots - 1 */
+    size_t mask;  /* number of slots - 1 */
+    size_t grown; /* bytes of grown names */
+    size_t left;  /* grown names that are not kept */
+    char *last;   /* the last one of these that was made again */
 };
 
 #define FIRST_SLOTS ((size_t)1 << 12)
@@ -103,6 +114,7 @@ void demangled_names_free(struct demangled_names *names)
     for (size_t i = 0; i <= names->mask; i++)
         free(names->slots[i].plain);
     free(names->slots);
+    free(names->last);
     free(names);
 }
 
@@ -129,17 +141,60 @@ static bool grow(struct demangled_names *names)
     return true;
 }
 
-const char *demangled(struct demangled_names *names, const char *name)
+/* Fill a free slot. */
+static void fill(struct demangled_names *names, struct demangled_name *slot, const char *name)
+{
+    char *plain = demangle(name);
+    const size_t length = plain ? strlen(plain) : 0;
+    const bool is_grown = demangled_is_grown(name, length);
+    *slot = (struct demangled_name){.name = name};
+    names->count++;
+    if (is_grown && length > DEMANGLED_GROWN_MAX - names->grown) {
+        slot->is_left = true;
+        names->left++;
+        free(plain);
+        return;
+    }
+    slot->plain = plain;
+    names->grown += is_grown ? length : 0;
+}
+
+/* The name's slot; NULL without memory. */
+static const struct demangled_name *slot_of(struct demangled_names *names, const char *name)
 {
     struct demangled_name *slot = find_slot(names->slots, names->mask, name);
-    if (!slot->name) {
-        if (names->count * 2 > names->mask) {
-            if (!grow(names))
-                return name;
-            slot = find_slot(names->slots, names->mask, name);
-        }
-        names->count++;
-        *slot = (struct demangled_name){name, demangle(name)};
+    if (slot->name)
+        return slot;
+    if (names->count * 2 > names->mask) {
+        if (!grow(names))
+            return NULL;
+        slot = find_slot(names->slots, names->mask, name);
     }
-    return slot->plain ? slot->plain : name;
+    fill(names, slot, name);
+    return slot;
+}
+
+void demangled_names_warn(const struct demangled_names *names, const char *path)
+{
+    if (names->left != 0)
+        tool_message(path,
+                     "warning: %zu names are left as the linker has them: they and others are more "
+                     "than 16 times as long in the source, and would take too much memory",
+                     names->left);
+}
+
+const char *demangled_kept(struct demangled_names *names, const char *name)
+{
+    const struct demangled_name *slot = slot_of(names, name);
+    return slot && slot->plain ? slot->plain : name;
+}
+
+const char *demangled(struct demangled_names *names, const char *name)
+{
+    const struct demangled_name *slot = slot_of(names, name);
+    if (!slot || !slot->is_left)
+        return slot && slot->plain ? slot->plain : name;
+    free(names->last);
+    names->last = demangle(name);
+    return names->last ? names->last : name;
 }
