@@ -15,6 +15,7 @@
 #include "debuginfo.h"
 #include "elfnote/regular_file.h"
 #include "spec/binary_search.h"
+#include "spec/little_endian.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
@@ -206,9 +207,7 @@ struct package_index {
 
 static uint32_t number_at(const uint8_t *bytes, size_t index)
 {
-    uint32_t value;
-    memcpy(&value, bytes + 4 * index, sizeof(value));
-    return value;
+    return bat_load32(bytes + 4 * index);
 }
 
 static bool read_index(struct package_index *index, const struct line_bytes *section)
@@ -271,7 +270,7 @@ static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *pac
             continue;
         struct split_unit *unit = &file->units[file->unit_count++];
         unit->offset = row - 1;
-        memcpy(&unit->id, index->ids + 8 * i, sizeof(unit->id));
+        unit->id = bat_load64(index->ids + 8 * i);
     }
     sort_units(file);
 }

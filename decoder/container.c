@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ELF note around the description: BAT.md 2. */
 #include "bat_decoder.h"
+#include "spec/little_endian.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* A 32-bit word, little-endian. */
-static uint32_t load32(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
 
 static enum bat_code fail(struct bat_error *error, enum bat_code code, uint64_t offset,
                           const char *what, uint64_t expected, uint64_t found)
@@ -21,7 +15,7 @@ static enum bat_code fail(struct bat_error *error, enum bat_code code, uint64_t 
 
 static enum bat_code check_owner(const uint8_t *bytes, struct bat_error *error)
 {
-    uint32_t name_size = load32(bytes);
+    uint32_t name_size = bat_load32(bytes);
     if (name_size != BAT_NOTE_OWNER_SIZE)
         return fail(error, BAT_ERR_CONTAINER, 0, "a note whose owner's name has a size of",
                     BAT_NOTE_OWNER_SIZE, name_size);
@@ -30,7 +24,7 @@ static enum bat_code check_owner(const uint8_t *bytes, struct bat_error *error)
         return bat_fail_at(error, BAT_ERR_CONTAINER, BAT_PLACE_SECTION, 12,
                            "expected the note's owner \"%s\" padded with zeros, found other bytes",
                            BAT_NOTE_OWNER);
-    uint32_t type = load32(bytes + 8);
+    uint32_t type = bat_load32(bytes + 8);
     if (type != BAT_NOTE_TYPE)
         return fail(error, BAT_ERR_CONTAINER, 8, "a note of type", BAT_NOTE_TYPE, type);
     return BAT_OK;
@@ -48,7 +42,7 @@ enum bat_code bat_note_description(const void *section, size_t size, const uint8
     if (code != BAT_OK)
         return code;
 
-    uint64_t wanted = load32(bytes + 4);
+    uint64_t wanted = bat_load32(bytes + 4);
     uint64_t padded = (wanted + 3) & ~(uint64_t)3;
     uint64_t left = size - BAT_NOTE_HEADER_SIZE;
     if (padded > left)

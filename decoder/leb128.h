@@ -8,7 +8,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "spec/little_endian.h"
 
 #if defined(__GNUC__)
 #define BAT_NOINLINE __attribute__((noinline))
@@ -24,14 +25,6 @@ enum bat_leb128_form {
     BAT_LEB128_OVERLONG,
     BAT_LEB128_OVERFLOW,
 };
-
-/* Eight bytes, little-endian as the host (elfnote/write_note.c), from any alignment. */
-static inline uint64_t bat_load64(const uint8_t *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
 
 /* Read one number from [*cursor, end); *cursor moves past it only if the form is FINE. */
 static inline enum bat_leb128_form bat_uleb128_read(const uint8_t **cursor, const uint8_t *end,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Decodes the condition of a branch (conditions.h). */
 #include "conditions.h"
+#include "spec/little_endian.h"
 
 #include <elf.h>
 
@@ -30,8 +31,7 @@ static uint32_t condition_aarch64(const uint8_t *bytes, uint64_t size)
 {
     if (size < 4)
         return CONDITION_UNKNOWN;
-    uint32_t word =
-        bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    uint32_t word = bat_load32(bytes);
     if ((word & 0xff000010u) == 0x54000000u)
         return GROUP_B_COND | (word & 15u);
     uint32_t negated = word >> 24 & 1;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "spec/little_endian.h"
 #include "support/parallel.h"
 
 /* The search in one function, the source. Each thread has its own. */
@@ -83,8 +84,7 @@ static inline bool may_enter(const struct search *search, uint64_t at)
             return false;
         opcode_size = 2;
     }
-    int32_t distance;
-    memcpy(&distance, bytes + opcode_size, sizeof(distance));
+    int32_t distance = (int32_t)bat_load32(bytes + opcode_size);
     uint64_t next = search->address + at + opcode_size + sizeof(distance);
     return enters_wanted(search, next + (uint64_t)(int64_t)distance);
 }
@@ -178,8 +178,7 @@ static inline bool may_name_address(uint32_t word)
 static enum bat_code search_aarch64(struct search *search)
 {
     for (uint64_t at = 0; at + 4 <= search->size; at += 4) {
-        uint32_t word;
-        memcpy(&word, search->bytes + at, sizeof(word));
+        uint32_t word = bat_load32(search->bytes + at);
         struct bat_instruction instruction;
         if (!may_name_address(word) ||
             !instruction_decode_aarch64(search->bytes + at, 4, search->address + at, &instruction))

@@ -5,10 +5,10 @@
  */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "graph.h"
 #include "instructions_x86.h"
+#include "spec/little_endian.h"
 #include "sweep.h"
 
 /* --- Blocks that take down a stack frame ---------------------------------------------------- */
@@ -34,9 +34,7 @@ static bool is_aarch64_epilogue(const uint8_t *bytes, size_t size)
 {
     bool is_loaded = false;
     for (size_t at = 0; at + sizeof(uint32_t) <= size; at += sizeof(uint32_t)) {
-        uint32_t word;
-        memcpy(&word, bytes + at, sizeof(word));
-        enum link link = link_of(word);
+        enum link link = link_of(bat_load32(bytes + at));
         if (link == LINK_SAVED)
             return false;
         is_loaded |= link == LINK_LOADED;

@@ -5,6 +5,7 @@
  * encoding". An instruction is one little-endian word.
  */
 #include "instructions.h"
+#include "spec/little_endian.h"
 
 #define WORD_SIZE 4u
 
@@ -100,8 +101,7 @@ bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t addr
 {
     if (size < WORD_SIZE)
         return false;
-    uint32_t word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                    (uint32_t)bytes[3] << 24;
+    uint32_t word = bat_load32(bytes);
     if (is_unallocated(word))
         return false;
     *instruction = (struct bat_instruction){.length = WORD_SIZE};

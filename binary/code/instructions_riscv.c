@@ -5,6 +5,7 @@
  * 2 bytes; there are two if the lowest two bits of the first are 3.
  */
 #include "instructions.h"
+#include "spec/little_endian.h"
 
 /* The registers that hold a return address. */
 enum { REGISTER_RA = 1, REGISTER_T0 = 5 };
@@ -127,15 +128,14 @@ bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t addres
 {
     if (size < 2)
         return false;
-    uint32_t half = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
+    uint32_t half = bat_load16(bytes);
     bool is_word = (half & 3) == 3;
     /* Zeros are no instruction; instructions of more than 4 bytes are reserved. */
     if (half == 0 || (is_word && (size < 4 || (half & 0x1f) == 0x1f)))
         return false;
     *instruction = (struct bat_instruction){.length = is_word ? 4 : 2};
     if (is_word)
-        decode_word(half | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24, address,
-                    instruction);
+        decode_word(bat_load32(bytes), address, instruction);
     else
         decode_half(half, address, instruction);
     return true;

@@ -7,6 +7,7 @@
  * in unusual places.
  */
 #include "instructions_x86.h"
+#include "spec/little_endian.h"
 
 #define LENGTH_MAX 15u
 
@@ -202,11 +203,6 @@ static size_t memory_size(const struct decoding *decoding, uint8_t modrm)
     return sib_size + (mod == 2 || base == X86_RM_RIP ? 4 : 0);
 }
 
-static uint32_t read_word(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
 /* A signed number of 1, 2, 4 or 8 bytes; 0 for other sizes. */
 static uint64_t read_number(const uint8_t *bytes, size_t size)
 {
@@ -214,11 +210,11 @@ static uint64_t read_number(const uint8_t *bytes, size_t size)
     case 1:
         return (uint64_t)(int8_t)bytes[0];
     case 2:
-        return (uint64_t)(int16_t)(bytes[0] | bytes[1] << 8);
+        return (uint64_t)(int16_t)bat_load16(bytes);
     case 4:
-        return (uint64_t)(int32_t)read_word(bytes);
+        return (uint64_t)(int32_t)bat_load32(bytes);
     case 8:
-        return read_word(bytes) | (uint64_t)read_word(bytes + 4) << 32;
+        return bat_load64(bytes);
     default:
         return 0;
     }
@@ -301,7 +297,7 @@ static inline uint64_t read_short_number(const uint8_t *bytes, size_t size)
 {
     if (size == 0)
         return 0;
-    return size == 1 ? (uint64_t)(int8_t)bytes[0] : (uint64_t)(int32_t)read_word(bytes);
+    return size == 1 ? (uint64_t)(int8_t)bytes[0] : (uint64_t)(int32_t)bat_load32(bytes);
 }
 
 /* Where the parts of an instruction are. */

@@ -7,9 +7,9 @@
  */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "spec/binary_search.h"
+#include "spec/little_endian.h"
 #include "sweep.h"
 
 #define RELATIVE_SIZE 4u
@@ -34,14 +34,10 @@ static const uint8_t *table_bytes(const struct bat_code_reader *reader, uint64_t
 
 static uint64_t entry_at(const struct code_table *table, const uint8_t *bytes, uint64_t index)
 {
-    if (table->is_relative) {
-        int32_t distance;
-        memcpy(&distance, bytes + index * RELATIVE_SIZE, sizeof(distance));
-        return table->address + (uint64_t)(int64_t)distance;
-    }
-    uint64_t address;
-    memcpy(&address, bytes + index * ADDRESS_SIZE, sizeof(address));
-    return address;
+    if (table->is_relative)
+        return table->address +
+               (uint64_t)(int64_t)(int32_t)bat_load32(bytes + index * RELATIVE_SIZE);
+    return bat_load64(bytes + index * ADDRESS_SIZE);
 }
 
 /*
@@ -224,9 +220,7 @@ void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uin
     uint64_t offset = slot - section->address;
     if (!bytes || offset > size || size - offset < ADDRESS_SIZE)
         return;
-    uint64_t target;
-    memcpy(&target, bytes + offset, sizeof(target));
-    target -= sweep->function->address;
+    uint64_t target = bat_load64(bytes + offset) - sweep->function->address;
     if (target >= sweep->size)
         return;
     jump->kind = BAT_INSTRUCTION_JUMP;

@@ -5,13 +5,13 @@
  */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "inlined.h"
 #include "instructions.h"
 #include "output_flow.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/little_endian.h"
 #include "spec/map.h"
 #include "support/key_sort.h"
 
@@ -132,15 +132,13 @@ static bool leaves_block(const struct bat_instruction *instruction, uint64_t at,
  */
 static uint64_t long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start)
 {
-    uint32_t jump;
-    memcpy(&jump, bytes + at, sizeof(jump));
+    uint32_t jump = bat_load32(bytes + at);
     uint32_t wanted = jump >> 5 & 31;
     uint64_t value = 0;
     if ((jump & 0xfffffc1f) != 0xd61f0000)
         return 0;
     for (uint64_t i = at < 16 ? 0 : at - 16; i < at; i += 4) {
-        uint32_t word;
-        memcpy(&word, bytes + i, sizeof(word));
+        uint32_t word = bat_load32(bytes + i);
         if ((word & 31) != wanted)
             continue;
         unsigned shift = (word >> 21 & 3) * 16;

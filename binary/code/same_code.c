@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Hashes and compares instructions without the distances in them (same_code.h). */
 #include "same_code.h"
+#include "spec/little_endian.h"
 
 #include <elf.h>
 #include <string.h>
@@ -20,15 +21,10 @@ bool bat_code_read(const struct bat_elf *elf, uint64_t address, struct bat_code_
            code->instruction.length != 0;
 }
 
-static uint32_t word_at(const uint8_t *bytes)
-{
-    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-}
-
 /* An AArch64 instruction without its distance; *reference is the address (or page) it names. */
 static uint32_t without_distance(const struct bat_code_at *code, uint64_t *reference)
 {
-    uint32_t word = word_at(code->bytes);
+    uint32_t word = bat_load32(code->bytes);
     *reference = code->instruction.reference;
     if ((word & 0x9f000000) == 0x90000000) { /* ADRP: a page */
         uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
@@ -85,8 +81,8 @@ static bool is_same_but_distance(const struct bat_code_at *left, const struct ba
     uint32_t right_distance = distance_in(right);
     for (size_t i = DISTANCE_FIRST; i + DISTANCE_SIZE <= length; i++) {
         size_t behind = i + DISTANCE_SIZE;
-        if (word_at(left->bytes + i) == left_distance &&
-            word_at(right->bytes + i) == right_distance &&
+        if (bat_load32(left->bytes + i) == left_distance &&
+            bat_load32(right->bytes + i) == right_distance &&
             memcmp(left->bytes, right->bytes, i) == 0 &&
             memcmp(left->bytes + behind, right->bytes + behind, length - behind) == 0)
             return true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
+#include "spec/little_endian.h"
 
 #include <Zydis/Zydis.h>
 
@@ -65,20 +66,14 @@ static bool is_padding_x86(const uint8_t *bytes, uint64_t size)
 #define AARCH64_BRK 0xd4200000u
 #define AARCH64_BRK_MASK 0xffe0001fu
 
-static uint32_t load_word(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
 static bool is_padding_aarch64(const uint8_t *bytes, uint64_t size)
 {
     uint64_t at = 0;
     if (size % 4 != 0)
         return false;
-    while (at < size && (load_word(bytes + at) & AARCH64_BRK_MASK) == AARCH64_BRK)
+    while (at < size && (bat_load32(bytes + at) & AARCH64_BRK_MASK) == AARCH64_BRK)
         at += 4;
-    while (at < size && (load_word(bytes + at) == AARCH64_NOP || load_word(bytes + at) == 0))
+    while (at < size && (bat_load32(bytes + at) == AARCH64_NOP || bat_load32(bytes + at) == 0))
         at += 4;
     return at == size;
 }

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "plt_slots.h"
-
-#include <string.h>
+#include "spec/little_endian.h"
 
 /* Instruction words, from the Arm Architecture Reference Manual (chapter C4, A64 encodings). */
-
-static uint32_t load_word(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
 
 static bool is_nop(uint32_t word)
 {
@@ -51,7 +44,7 @@ static size_t definition(const uint8_t *bytes, size_t start, size_t end, unsigne
 {
     for (size_t at = end; at > start;) {
         at -= 4;
-        uint32_t word = load_word(bytes + at);
+        uint32_t word = bat_load32(bytes + at);
         if ((is_load(word) || is_adrp(word) || is_add(word)) && destination(word) == reg)
             return at;
     }
@@ -73,15 +66,15 @@ static bool entry_slot(const struct bat_section *section, const uint8_t *bytes, 
                        size_t jump, uint64_t *slot)
 {
     unsigned target;
-    is_indirect_jump(load_word(bytes + jump), &target);
+    is_indirect_jump(bat_load32(bytes + jump), &target);
     size_t load = definition(bytes, start, jump, target);
-    if (load == SIZE_MAX || !is_load(load_word(bytes + load)))
+    if (load == SIZE_MAX || !is_load(bat_load32(bytes + load)))
         return false;
-    uint32_t word = load_word(bytes + load);
+    uint32_t word = bat_load32(bytes + load);
     size_t page = definition(bytes, start, load, (word >> 5) & 31);
-    if (page == SIZE_MAX || !is_adrp(load_word(bytes + page)))
+    if (page == SIZE_MAX || !is_adrp(bat_load32(bytes + page)))
         return false;
-    *slot = adrp_page(load_word(bytes + page), section->address + page) +
+    *slot = adrp_page(bat_load32(bytes + page), section->address + page) +
             (uint64_t)((word >> 10) & 0xfff) * 8;
     return true;
 }
@@ -95,11 +88,11 @@ void plt_slots_aarch64(struct plt_slots *slots, const struct bat_section *sectio
     for (size_t at = 0; at < end; at += 4) {
         uint64_t slot;
         unsigned target;
-        if (!is_indirect_jump(load_word(bytes + at), &target))
+        if (!is_indirect_jump(bat_load32(bytes + at), &target))
             continue;
         if (entry_slot(section, bytes, start, at, &slot))
             plt_slots_add(slots, section, start, slot);
-        while (at + 4 < end && is_nop(load_word(bytes + at + 4)))
+        while (at + 4 < end && is_nop(bat_load32(bytes + at + 4)))
             at += 4;
         start = at + 4;
     }

@@ -6,6 +6,7 @@
 #include "legacy.h"
 #include "spec/array.h"
 #include "spec/binary_search.h"
+#include "spec/little_endian.h"
 #include "spec/map.h"
 
 /* Bytes of a table without entries, of an entry, and of a cold fragment in the list of parents. */
@@ -24,18 +25,12 @@ struct tables {
     uint32_t cold_count;
 };
 
-static uint32_t load_u32(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
-
 static enum bat_code read_u32(struct bat_reader *reader, const char *what, uint32_t *value)
 {
     const uint8_t *bytes = NULL;
     enum bat_code code = bat_reader_bytes(reader, what, 4, &bytes);
     if (bytes)
-        *value = load_u32(bytes);
+        *value = bat_load32(bytes);
     return code;
 }
 
@@ -64,8 +59,8 @@ static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_ta
         enum bat_code code = bat_reader_bytes(reader, "entry", ENTRY_SIZE, &bytes);
         if (code != BAT_OK)
             return code;
-        uint32_t output = load_u32(bytes);
-        uint32_t input = load_u32(bytes + 4);
+        uint32_t output = bat_load32(bytes);
+        uint32_t input = bat_load32(bytes + 4);
         if (i != 0 && output <= before)
             return bat_reader_fail(reader, BAT_ERR_ORDER, bytes,
                                    "expected the output offset of entry %" PRIu32

@@ -19,17 +19,17 @@ void perf_attributes_free(struct perf_attributes *attributes)
 /* A field that older, shorter attributes do not have: it is 0 then. */
 static uint64_t later_field(const uint8_t *bytes, size_t size, size_t offset)
 {
-    return offset + 8 <= size ? perf_u64(bytes + offset) : 0;
+    return offset + 8 <= size ? bat_load64(bytes + offset) : 0;
 }
 
 static struct perf_attribute parse(const uint8_t *bytes, size_t size)
 {
     return (struct perf_attribute){
-        .type = perf_u32(bytes + ATTRIBUTE_TYPE),
-        .config = perf_u64(bytes + ATTRIBUTE_CONFIG),
-        .sample_type = perf_u64(bytes + ATTRIBUTE_SAMPLE_TYPE),
-        .read_format = perf_u64(bytes + ATTRIBUTE_READ_FORMAT),
-        .flags = perf_u64(bytes + ATTRIBUTE_FLAGS),
+        .type = bat_load32(bytes + ATTRIBUTE_TYPE),
+        .config = bat_load64(bytes + ATTRIBUTE_CONFIG),
+        .sample_type = bat_load64(bytes + ATTRIBUTE_SAMPLE_TYPE),
+        .read_format = bat_load64(bytes + ATTRIBUTE_READ_FORMAT),
+        .flags = bat_load64(bytes + ATTRIBUTE_FLAGS),
         .branch_type = later_field(bytes, size, ATTRIBUTE_BRANCH_TYPE),
         .regs_user = later_field(bytes, size, ATTRIBUTE_REGS_USER),
         .regs_intr = later_field(bytes, size, ATTRIBUTE_REGS_INTR),
@@ -41,7 +41,7 @@ static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number
                              const uint8_t *ids, size_t count, struct bat_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        const uint64_t id = perf_u64(ids + 8 * i);
+        const uint64_t id = bat_load64(ids + 8 * i);
         if (bat_counts_find(&attributes->ids, &id))
             continue;
         if (bat_counts_add(&attributes->ids, &id, (uint64_t)number + 1, 0) != BAT_OK)
@@ -220,7 +220,7 @@ enum bat_code perf_attributes_of_sample(const struct perf_attributes *attributes
     if (offset + 8 > sample->size)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, sample->offset,
                            "expected a sample with an id, found one of %u bytes", sample->size);
-    const uint64_t id = perf_u64(sample->bytes + offset);
+    const uint64_t id = bat_load64(sample->bytes + offset);
     const uint64_t *item = bat_counts_find(&attributes->ids, &id);
     if (item)
         *attribute = &attributes->items[item[1] - 1];
@@ -241,7 +241,7 @@ void perf_attributes_record_time(const struct perf_attributes *attributes,
     if (attributes->side_id > size)
         return;
     if (attributes->side_id != 0) {
-        const uint64_t id = perf_u64(end - attributes->side_id);
+        const uint64_t id = bat_load64(end - attributes->side_id);
         const uint64_t *item = bat_counts_find(&attributes->ids, &id);
         /* perf itself writes records whose fields are all 0. */
         if (!item && id == 0)
@@ -252,5 +252,5 @@ void perf_attributes_record_time(const struct perf_attributes *attributes,
     }
     uint64_t fields = side_fields(attribute);
     if ((fields & SAMPLE_TIME) && trailer_size(fields) + 8 <= size)
-        *time = perf_u64(end - trailer_size(fields) - 8);
+        *time = bat_load64(end - trailer_size(fields) - 8);
 }

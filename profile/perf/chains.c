@@ -44,7 +44,7 @@ static size_t convert(const struct chains *chains, const struct perf_sample *sam
     bool is_kernel = false;
     size_t depth = 0;
     for (uint64_t i = 0; i < sample->chain_length; i++) {
-        uint64_t address = perf_u64(sample->chain + 8 * i);
+        uint64_t address = bat_load64(sample->chain + 8 * i);
         if (address >= CONTEXT_FIRST) {
             has_user |= address == CONTEXT_USER;
             is_kernel = address == CONTEXT_KERNEL;

@@ -16,8 +16,8 @@ static bool has_doubling_size(const struct perf_sample *sample, bool keeps_kerne
     uint64_t count = 0;
     for (uint64_t i = 0; i < sample->branch_count; i++) {
         const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
-        count += keeps_kernel || (perf_u64(branch) < PERF_KERNEL_ADDRESS &&
-                                  perf_u64(branch + 8) < PERF_KERNEL_ADDRESS);
+        count += keeps_kernel || (bat_load64(branch) < PERF_KERNEL_ADDRESS &&
+                                  bat_load64(branch + 8) < PERF_KERNEL_ADDRESS);
     }
     return count == PERF_DOUBLING_ENTRIES;
 }

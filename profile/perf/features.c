@@ -28,7 +28,7 @@ enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t 
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
                            "expected a build-id and a terminated name, found a record of %zu bytes",
                            size);
-    uint16_t misc = perf_u16(bytes + 4);
+    uint16_t misc = bat_load16(bytes + 4);
     if ((misc & MISC_CPU_MODE) == MISC_GUEST_KERNEL || (misc & MISC_CPU_MODE) == MISC_GUEST_USER)
         return BAT_OK;
     bool knows_size = (misc & MISC_BUILD_ID_SIZE) != 0;
@@ -52,7 +52,7 @@ static enum bat_code read_build_ids(struct perf_session *session, const uint8_t 
     enum bat_code code = BAT_OK;
     for (size_t at = 0, step; at < size && code == BAT_OK; at += step) {
         size_t left = size - at;
-        step = left < PERF_RECORD_HEADER_SIZE ? 0 : perf_u16(bytes + at + 6);
+        step = left < PERF_RECORD_HEADER_SIZE ? 0 : bat_load16(bytes + at + 6);
         if (step < PERF_RECORD_HEADER_SIZE || step > left)
             return bat_fail_at(
                 error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset + at,
@@ -91,14 +91,14 @@ static bool take_description(struct perf_session *session, struct descriptions *
     const uint8_t *counts = attribute ? take(list, 8) : NULL;
     if (!counts)
         return false;
-    uint32_t id_count = perf_u32(counts);
-    uint32_t name_size = perf_u32(counts + 4);
+    uint32_t id_count = bat_load32(counts);
+    uint32_t name_size = bat_load32(counts + 4);
     const uint8_t *name = take(list, name_size);
     const uint8_t *ids = name ? take(list, (uint64_t)id_count * 8) : NULL;
     if (!ids)
         return false;
     if (id_count != 0)
-        *code = perf_attributes_name(&session->attributes, perf_u64(ids), (const char *)name,
+        *code = perf_attributes_name(&session->attributes, bat_load64(ids), (const char *)name,
                                      name_size, error);
     if (*code == BAT_OK)
         *code = perf_attributes_name_number(&session->attributes, number, (const char *)name,
@@ -112,8 +112,8 @@ static enum bat_code read_descriptions(struct perf_session *session, const uint8
     struct descriptions list = {.bytes = bytes, .size = size};
     const uint8_t *header = take(&list, 8);
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; header && i < perf_u32(header) && code == BAT_OK; i++)
-        if (!take_description(session, &list, i, perf_u32(header + 4), error, &code))
+    for (uint32_t i = 0; header && i < bat_load32(header) && code == BAT_OK; i++)
+        if (!take_description(session, &list, i, bat_load32(header + 4), error, &code))
             header = NULL;
     if (header)
         return code;
@@ -126,13 +126,13 @@ static enum bat_code read_descriptions(struct perf_session *session, const uint8
 static enum bat_code check_folder(const struct perf_session *session, const uint8_t *bytes,
                                   size_t size, uint64_t offset, struct bat_error *error)
 {
-    if (size == 8 && perf_u64(bytes) == FOLDER_OF_ONE_FILE)
+    if (size == 8 && bat_load64(bytes) == FOLDER_OF_ONE_FILE)
         return BAT_OK;
     if (session->pieces.count == 0)
         return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
                            "expected a file with all records, found one of several in a folder: "
                            "give the folder");
-    if (size != 8 || perf_u64(bytes) != FOLDER_VERSION)
+    if (size != 8 || bat_load64(bytes) != FOLDER_VERSION)
         return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
                            "expected a folder of version %u, found another version",
                            FOLDER_VERSION);

@@ -18,7 +18,7 @@ struct section {
 
 static struct section parse_section(const uint8_t *bytes)
 {
-    return (struct section){perf_u64(bytes), perf_u64(bytes + 8)};
+    return (struct section){bat_load64(bytes), bat_load64(bytes + 8)};
 }
 
 /* Fails if a section, named `what`, is not inside the file. `at` is the offset of its entry. */
@@ -71,7 +71,7 @@ static enum bat_code read_attribute(struct perf_session *session, const uint8_t 
                                     size_t entry_size, uint64_t at, struct bat_error *error)
 {
     size_t size_max = entry_size - 16;
-    uint32_t size = perf_u32(entry + ATTRIBUTE_SIZE);
+    uint32_t size = bat_load32(entry + ATTRIBUTE_SIZE);
     if (size == 0)
         size = PERF_ATTRIBUTE_SIZE_MIN;
     if (size < PERF_ATTRIBUTE_SIZE_MIN || size > size_max)
@@ -194,7 +194,7 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
                            "expected records, found none: perf record sets their size when it "
                            "ends, and may have been killed before");
     if (code == BAT_OK)
-        code = read_attributes(session, perf_u64(header + 16), attributes, error);
+        code = read_attributes(session, bat_load64(header + 16), attributes, error);
     session->data_start = data.offset;
     session->data_end = data.offset + data.size;
     memcpy(session->feature_bits, header + 72, sizeof(session->feature_bits));
@@ -213,7 +213,7 @@ enum bat_code perf_session_read_head(struct perf_session *session, struct bat_er
         code = check_magic(start, error);
     if (code != BAT_OK)
         return code;
-    uint64_t size = perf_u64(start + PERF_MAGIC_SIZE);
+    uint64_t size = bat_load64(start + PERF_MAGIC_SIZE);
     if (size == PERF_FILE_HEADER_SIZE)
         return read_file_header(session, error);
     if (size != PERF_PIPE_HEADER_SIZE)

@@ -7,7 +7,8 @@
 #define BAT_PROFILE_PERF_FORMAT_H
 
 #include <stdint.h>
-#include <string.h>
+
+#include "spec/little_endian.h"
 
 /* --- A file's head ------------------------------------------------------------------------ */
 
@@ -141,29 +142,5 @@ enum perf_branch_bit {
 
 /* Addresses from here on are the kernel's. */
 #define PERF_KERNEL_ADDRESS 0xffff800000000000u
-
-/* --- Numbers from bytes ------------------------------------------------------------------- */
-
-/* The bytes need not be aligned; there must be enough of them. */
-static inline uint16_t perf_u16(const uint8_t *bytes)
-{
-    uint16_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
-
-static inline uint32_t perf_u32(const uint8_t *bytes)
-{
-    uint32_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
-
-static inline uint64_t perf_u64(const uint8_t *bytes)
-{
-    uint64_t value;
-    memcpy(&value, bytes, sizeof(value));
-    return value;
-}
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "processes_event.h"
 #include "spec/grow.h"
+#include "spec/little_endian.h"
 
 void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binaries,
                          uint32_t binary_count)
@@ -205,8 +206,7 @@ enum bat_code perf_processes_list_files(const struct perf_processes *processes,
         struct bat_mapped_file file = {.path = bat_strings_get(&processes->names, (uint32_t)key[0]),
                                        .build_id = object->build_id,
                                        .build_id_size = object->build_id_size};
-        uint32_t own_size;
-        memcpy(&own_size, (const uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE, sizeof(own_size));
+        uint32_t own_size = bat_load32((const uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE);
         if (own_size != 0) {
             file.build_id = (const uint8_t *)(key + 1);
             file.build_id_size = own_size;

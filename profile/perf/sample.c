@@ -19,7 +19,7 @@ static inline uint64_t take_word(struct fields *fields, const char *what)
         fields->missing = what;
         return 0;
     }
-    uint64_t word = perf_u64(fields->at);
+    uint64_t word = bat_load64(fields->at);
     fields->at += 8;
     return word;
 }
@@ -89,7 +89,7 @@ static void skip_raw(struct fields *fields)
         fields->missing = "raw data";
         return;
     }
-    uint32_t size = perf_u32(fields->at);
+    uint32_t size = bat_load32(fields->at);
     fields->at += 4;
     skip_array(fields, size, 1, "raw data");
 }

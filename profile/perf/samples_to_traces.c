@@ -173,8 +173,8 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
     enum bat_code code = BAT_OK;
     for (uint64_t i = 0; i < sample->branch_count && code == BAT_OK; i++) {
         const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
-        uint64_t from = perf_u64(branch);
-        uint64_t to = perf_u64(branch + 8);
+        uint64_t from = bat_load64(branch);
+        uint64_t to = bat_load64(branch + 8);
         if (from >= kernel || to >= kernel) {
             left_out++;
             continue;
@@ -183,7 +183,7 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
             continue;
         trace.branch = perf_view_find(view, from);
         trace.from = perf_view_find(view, to);
-        trace.is_mispredicted = perf_u64(branch + 16) & PERF_BRANCH_MISPREDICTED;
+        trace.is_mispredicted = bat_load64(branch + 16) & PERF_BRANCH_MISPREDICTED;
         code = add_process_trace(stretch, view, group, &trace);
         trace.to = trace.branch;
         trace.has_end = true;

@@ -164,7 +164,7 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
     if (left < PERF_RECORD_HEADER_SIZE)
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
                            "expected a record, found the end of the data in its header");
-    uint16_t size = perf_u16(stream->buffer + stream->start + 6);
+    uint16_t size = bat_load16(stream->buffer + stream->start + 6);
     if (size < PERF_RECORD_HEADER_SIZE)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, stream->offset,
                            "expected a record of at least %u bytes, found one of %u",
@@ -179,8 +179,8 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
             error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
             "expected a record of %u bytes, found the end of the data after %" PRIu64, size, left);
     record->bytes = stream->buffer + stream->start;
-    record->type = perf_u32(record->bytes);
-    record->misc = perf_u16(record->bytes + 4);
+    record->type = bat_load32(record->bytes);
+    record->misc = bat_load16(record->bytes + 4);
     record->size = size;
     record->position = stream->offset + stream->unpacked;
     stream->start += size;
@@ -194,9 +194,9 @@ static enum bat_code skip_data(struct perf_stream *stream, const struct perf_rec
 {
     uint64_t size;
     if (record->type == RECORD_AUXTRACE && record->size >= 16)
-        size = perf_u64(record->bytes + 8);
+        size = bat_load64(record->bytes + 8);
     else if (record->type == RECORD_TRACING_DATA && record->size >= 12)
-        size = ((uint64_t)perf_u32(record->bytes + 8) + 7) & ~(uint64_t)7;
+        size = ((uint64_t)bat_load32(record->bytes + 8) + 7) & ~(uint64_t)7;
     else
         return BAT_OK;
     uint64_t left = stream->limit - stream->offset;
@@ -217,7 +217,7 @@ static enum bat_code feed(struct perf_stream *stream, const struct perf_record *
     uint64_t size = record->size - PERF_RECORD_HEADER_SIZE;
     if (record->type == RECORD_COMPRESSED2) {
         uint64_t inside = size < 8 ? 0 : size - 8;
-        uint64_t claimed = size < 8 ? 0 : perf_u64(bytes);
+        uint64_t claimed = size < 8 ? 0 : bat_load64(bytes);
         if (size < 8 || claimed > inside)
             return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, record->offset,
                                "expected a compressed record with %" PRIu64 " bytes of data, found "

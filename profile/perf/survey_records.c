@@ -50,11 +50,11 @@ static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
     uint16_t misc = survey->record->misc;
     if ((misc & MISC_MMAP_DATA) || perf_record_is_guest(survey->record))
         return BAT_OK;
-    struct perf_mapping mapping = {.process = perf_u32(body),
+    struct perf_mapping mapping = {.process = bat_load32(body),
                                    .moment = moment_of(survey),
-                                   .address = perf_u64(body + 8),
-                                   .length = perf_u64(body + 16),
-                                   .offset = perf_u64(body + 24),
+                                   .address = bat_load64(body + 8),
+                                   .length = bat_load64(body + 16),
+                                   .offset = bat_load64(body + 24),
                                    .path = (const char *)body + name_at};
     if (name_at == MMAP2_NAME && (misc & MISC_MMAP_BUILD_ID)) {
         mapping.build_id_size = body[MMAP2_BUILD_ID];
@@ -76,7 +76,7 @@ static enum bat_code survey_name(const struct survey *survey)
         return too_short(survey, "the name of a process");
     if (!(survey->record->misc & MISC_COMM_EXEC))
         return BAT_OK;
-    if (perf_processes_exec(&survey->session->processes, perf_u32(survey->body),
+    if (perf_processes_exec(&survey->session->processes, bat_load32(survey->body),
                             moment_of(survey)) != BAT_OK)
         return bat_fail_memory(survey->error, "for the profile's processes");
     return BAT_OK;
@@ -90,10 +90,10 @@ static enum bat_code survey_fork(const struct survey *survey)
      * perf writes such records, with time 0, for processes that were already running. Their
      * mappings are recorded too, and they may have become other programs since the fork.
      */
-    if (perf_u64(survey->body + 16) == 0)
+    if (bat_load64(survey->body + 16) == 0)
         return BAT_OK;
-    if (perf_processes_fork(&survey->session->processes, perf_u32(survey->body),
-                            perf_u32(survey->body + 4), moment_of(survey)) != BAT_OK)
+    if (perf_processes_fork(&survey->session->processes, bat_load32(survey->body),
+                            bat_load32(survey->body + 4), moment_of(survey)) != BAT_OK)
         return bat_fail_memory(survey->error, "for the profile's processes");
     return BAT_OK;
 }
@@ -102,7 +102,7 @@ static enum bat_code survey_fork(const struct survey *survey)
 
 static enum bat_code survey_attribute(const struct survey *survey)
 {
-    uint32_t size = survey->size < 8 ? 0 : perf_u32(survey->body + ATTRIBUTE_SIZE);
+    uint32_t size = survey->size < 8 ? 0 : bat_load32(survey->body + ATTRIBUTE_SIZE);
     if (size == 0)
         size = PERF_ATTRIBUTE_SIZE_MIN;
     if (size > survey->size)
@@ -120,7 +120,7 @@ static enum bat_code survey_event_update(const struct survey *survey)
 {
     if (survey->size < EVENT_UPDATE_SIZE)
         return too_short(survey, "an update of an event");
-    if (perf_u64(survey->body) != PERF_EVENT_UPDATE_NAME)
+    if (bat_load64(survey->body) != PERF_EVENT_UPDATE_NAME)
         return BAT_OK;
     struct perf_attributes *attributes = &survey->session->attributes;
     const char *name = (const char *)survey->body + EVENT_UPDATE_SIZE;
@@ -128,14 +128,15 @@ static enum bat_code survey_event_update(const struct survey *survey)
     /* A single event needs no id. */
     if (attributes->count == 1)
         return perf_attributes_name_number(attributes, 0, name, size, survey->error);
-    return perf_attributes_name(attributes, perf_u64(survey->body + 8), name, size, survey->error);
+    return perf_attributes_name(attributes, bat_load64(survey->body + 8), name, size,
+                                survey->error);
 }
 
 static enum bat_code survey_feature(const struct survey *survey)
 {
     if (survey->size < FEATURE_SIZE)
         return too_short(survey, "a feature's number");
-    return perf_session_feature(survey->session, perf_u64(survey->body),
+    return perf_session_feature(survey->session, bat_load64(survey->body),
                                 survey->body + FEATURE_SIZE, survey->size - FEATURE_SIZE,
                                 survey->record->offset + PERF_RECORD_HEADER_SIZE + FEATURE_SIZE,
                                 survey->error);
@@ -202,7 +203,7 @@ static enum bat_code survey_loss(const struct survey *survey)
     size_t at = survey->record->type == RECORD_LOST ? 8 : 0;
     if (survey->size < at + 8)
         return too_short(survey, "the number of losses");
-    uint64_t lost = perf_u64(survey->body + at);
+    uint64_t lost = bat_load64(survey->body + at);
     uint64_t *sum = &survey->session->counters.perf_lost;
     *sum = lost > UINT64_MAX - *sum ? UINT64_MAX : *sum + lost;
     return BAT_OK;

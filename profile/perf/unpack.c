@@ -129,12 +129,12 @@ static bool take_record(struct perf_unpacker *unpacker, struct perf_record *reco
 {
     size_t available = unpacker->end - unpacker->start;
     const uint8_t *bytes = unpacker->bytes + unpacker->start;
-    if (available < PERF_RECORD_HEADER_SIZE || perf_u16(bytes + 6) > available)
+    if (available < PERF_RECORD_HEADER_SIZE || bat_load16(bytes + 6) > available)
         return false;
     *record = (struct perf_record){.bytes = bytes,
-                                   .type = perf_u32(bytes),
-                                   .misc = perf_u16(bytes + 4),
-                                   .size = perf_u16(bytes + 6),
+                                   .type = bat_load32(bytes),
+                                   .misc = bat_load16(bytes + 4),
+                                   .size = bat_load16(bytes + 6),
                                    .offset = unpacker->offset};
     unpacker->start += record->size;
     return true;

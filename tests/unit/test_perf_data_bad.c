@@ -78,11 +78,11 @@ static void test_changed_headers(void **state)
 {
     (void)state;
     struct perf_bytes bytes = load("file.data");
-    const uint64_t attributes = perf_u64(bytes.bytes + 24);
-    const uint64_t data = perf_u64(bytes.bytes + 40);
-    const uint64_t features = data + perf_u64(bytes.bytes + 48);
+    const uint64_t attributes = bat_load64(bytes.bytes + 24);
+    const uint64_t data = bat_load64(bytes.bytes + 40);
+    const uint64_t features = data + bat_load64(bytes.bytes + 48);
     /* The first feature is the list of build-ids. */
-    const uint64_t build_ids = perf_u64(bytes.bytes + features);
+    const uint64_t build_ids = bat_load64(bytes.bytes + features);
     const struct change changes[] = {
         {7, '1', 1, BAT_ERR_UNSUPPORTED, 0, "expected perf.data of version 2 (\"PERFILE2\")"},
         {0, 0x50455246494c4532, 8, BAT_ERR_UNSUPPORTED, 0,
@@ -126,9 +126,9 @@ static void test_folders(void **state)
 {
     (void)state;
     struct perf_bytes bytes = load("file.data");
-    const uint64_t features = perf_u64(bytes.bytes + 40) + perf_u64(bytes.bytes + 48);
+    const uint64_t features = bat_load64(bytes.bytes + 40) + bat_load64(bytes.bytes + 48);
     /* The feature that is told last gets the number of another one. */
-    uint64_t bits = perf_u64(bytes.bytes + 72);
+    uint64_t bits = bat_load64(bytes.bytes + 72);
     unsigned last = 63;
     while (!(bits >> last & 1))
         last--;
@@ -136,7 +136,7 @@ static void test_folders(void **state)
     bits = (bits & ~(UINT64_C(1) << last)) | UINT64_C(1) << 24;
     memcpy(bytes.bytes + 72, &bits, 8);
     const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
-    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, perf_u64(bytes.bytes + at),
+    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, bat_load64(bytes.bytes + at),
                    "expected a file with all records, found one of several in a folder");
     drop(&bytes);
     struct bat_elf *elf = open_binary();

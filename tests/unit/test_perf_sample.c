@@ -33,7 +33,7 @@ static struct perf_attributes events(const uint64_t *types, size_t count, uint64
 static struct perf_record record_of(const struct perf_bytes *bytes)
 {
     return (struct perf_record){.bytes = bytes->bytes,
-                                .type = perf_u32(bytes->bytes),
+                                .type = bat_load32(bytes->bytes),
                                 .size = (uint16_t)bytes->size,
                                 .offset = 0x1234};
 }
@@ -153,8 +153,8 @@ static void test_fields_around_the_stack(void **state)
         struct perf_sample sample;
         assert_int_equal(perf_sample_parse(&attributes, &record, &sample, NULL), BAT_OK);
         assert_int_equal(sample.branch_count, 2);
-        assert_int_equal(perf_u64(sample.branches), 0x10);
-        assert_int_equal(perf_u64(sample.branches + PERF_BRANCH_SIZE), 0x30);
+        assert_int_equal(bat_load64(sample.branches), 0x10);
+        assert_int_equal(bat_load64(sample.branches + PERF_BRANCH_SIZE), 0x30);
         assert_whole(&attributes, &bytes, field->name);
         drop(&bytes);
         perf_attributes_free(&attributes);
@@ -176,7 +176,7 @@ static void test_stack_with_more(void **state)
     assert_int_equal(perf_sample_parse(&attributes, &record, &sample, NULL), BAT_OK);
     assert_false(sample.has_process);
     assert_int_equal(sample.branch_count, 2);
-    assert_int_equal(perf_u64(sample.branches), 0x10);
+    assert_int_equal(bat_load64(sample.branches), 0x10);
     assert_whole(&attributes, &bytes, "branch counters");
     drop(&bytes);
     perf_attributes_free(&attributes);

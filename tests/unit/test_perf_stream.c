@@ -45,7 +45,7 @@ static void assert_numbered(const struct perf_record *record, uint32_t number, s
     assert_int_equal(record->type, 20);
     assert_int_equal(record->size, size + PERF_RECORD_HEADER_SIZE);
     const uint8_t *body = record->bytes + PERF_RECORD_HEADER_SIZE;
-    assert_int_equal(perf_u32(body), number);
+    assert_int_equal(bat_load32(body), number);
     for (size_t i = 4; i < size; i++)
         if (body[i] != (uint8_t)(number + i))
             fail_msg("byte %zu of record %u is %u", i, number, body[i]);
