@@ -168,6 +168,7 @@ MORE_KINDS = [
     Kind("different names that grow", binaries.different_names_that_grow, SYMBOLIZE, 4000, "addresses"),
     Kind("different names that grow, for a viewer", binaries.different_names_that_grow, FOLDED, 4000),
     Kind("different names that grow, in stacks", binaries.different_names_that_grow, FOLD, 4000, "text"),
+    Kind("different names that grow, on a page", binaries.bolted_names_that_grow, REPORT, 4000),
     # Less of it is not judged, which costs about as much as moving it.
     Kind("run cache stride", binaries.run_cache_stride, ORIGINAL, 40),
     Kind("build-ids of mappings", profiles.mapped_build_ids, TO_FDATA, 1000),

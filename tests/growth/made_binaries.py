@@ -341,12 +341,23 @@ def names_that_grow(folder, n):
     text(folder / "addresses", "".join(f"{TEXT + 16 * i:#x}\n" for i in range(n)))
 
 
-def different_names_that_grow(folder, n):
-    """Each function has its own such name, and a sample."""
+def growing_functions(n):
+    """A file of n functions with different names that grow."""
     elf = MadeElf()
     code = elf.code(".text", TEXT, (NOP * 15 + RET) * n)
     elf.symbols([(f"{GROWING}9x{i:08d}", TEXT + 16 * i, 16, code) for i in range(n)])
-    save(folder, elf)
+    return elf
+
+
+def bolted_names_that_grow(folder, n):
+    """The same after BOLT."""
+    save(folder, growing_functions(n), [odd_elf.simple_table(TEXT + 16 * i) for i in range(n)])
+    text(folder / "profile", "".join(f"F {TEXT + 16 * i:x} {TEXT + 16 * i + 15:x} 1\n" for i in range(n)))
+
+
+def different_names_that_grow(folder, n):
+    """Each function has its own such name, and a sample."""
+    save(folder, growing_functions(n))
     text(folder / "addresses", "".join(f"{TEXT + 16 * i:#x}\n" for i in range(n)))
     text(folder / "profile", "".join(f"S {TEXT + 16 * i:x} 1\n" for i in range(n)))
     text(folder / "text", "".join(f"binary 1 1.0: 1 cycles:u: \n\t{TEXT + 16 * i:x} [unknown] (/x/binary)\n\n"

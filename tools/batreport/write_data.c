@@ -103,6 +103,7 @@ static enum bat_code write_names(const struct report *report, const char *prefix
 {
     struct pack names = {0};
     struct pack plain = {0};
+    struct demangled_kept_size kept = {0};
     char part[PART_NAME_SIZE];
     for (uint32_t i = 0; i < report->function_count; i++) {
         const char *name = is_nameless && is_nameless[i] ? "" : report->functions[i].name;
@@ -112,10 +113,12 @@ static enum bat_code write_names(const struct report *report, const char *prefix
         char *symbol = strndup(name, length);
         char *demangled = symbol ? demangle(symbol) : NULL;
         plain.lacks_memory |= !symbol;
-        pack_text(&plain, demangled ? demangled : "");
+        const bool is_kept = demangled && demangled_may_be_kept(&kept, symbol, strlen(demangled));
+        pack_text(&plain, is_kept ? demangled : "");
         free(demangled);
         free(symbol);
     }
+    demangled_warn(&kept, bat_elf_path(report->binary.elf));
     enum bat_code code = report_write_part(page, prefixed(prefix, "names", part), &names);
     if (code == BAT_OK)
         return report_write_part(page, prefixed(prefix, "plain", part), &plain);

@@ -27,8 +27,8 @@ struct printed_texts {
     size_t block_size;
     struct printed_text *slots;
     size_t count;
-    size_t mask;  /* number of slots - 1 */
-    size_t grown; /* bytes of grown names */
+    size_t mask; /* number of slots - 1 */
+    struct demangled_kept_size kept;
     bool demangle;
 };
 
@@ -114,17 +114,6 @@ static void write_text(struct output *output, const struct printed_text *text)
         output_bytes(output, text->text, text->length);
 }
 
-/* True if a demangled name may be kept. */
-static bool may_keep(struct printed_texts *texts, const char *name, size_t length)
-{
-    if (!demangled_is_grown(name, length))
-        return true;
-    if (length > DEMANGLED_GROWN_MAX - texts->grown)
-        return false;
-    texts->grown += length;
-    return true;
-}
-
 /* Write a new text, and fill its slot; slot is NULL if there is no memory for it. */
 static void write_new(struct output *output, struct printed_texts *texts, const char *key,
                       struct printed_text *slot)
@@ -135,7 +124,7 @@ static void write_new(struct output *output, struct printed_texts *texts, const 
     made.has_controls = bat_has_controls(made.text, made.length);
     write_text(output, &made);
     if (plain && slot)
-        made.text = may_keep(texts, key, made.length)
+        made.text = demangled_may_be_kept(&texts->kept, key, made.length)
                         ? printed_texts_keep(texts, plain, made.length)
                         : NULL;
     free(plain);

@@ -69,10 +69,30 @@ char *demangle(const char *name)
     return plain ? plain : demangle_whole(name);
 }
 
-bool demangled_is_grown(const char *name, size_t length)
+/* --- What is kept --------------------------------------------------------------------------- */
+
+#define GROWN_TIMES 16
+#define GROWN_MAX ((size_t)4 << 20)
+
+bool demangled_may_be_kept(struct demangled_kept_size *kept, const char *name, size_t length)
 {
-    const size_t times = 16;
-    return length / times > strlen(name);
+    if (length / GROWN_TIMES <= strlen(name))
+        return true;
+    if (length > GROWN_MAX - kept->grown) {
+        kept->left++;
+        return false;
+    }
+    kept->grown += length;
+    return true;
+}
+
+void demangled_warn(const struct demangled_kept_size *kept, const char *path)
+{
+    if (kept->left != 0)
+        tool_message(path,
+                     "warning: %zu names are left as the linker has them: they and others are more "
+                     "than 16 times as long in the source, and would take too much memory",
+                     kept->left);
 }
 
 /* --- The cache ------------------------------------------------------------------------------ */
@@ -86,10 +106,9 @@ struct demangled_name {
 struct demangled_names {
     struct demangled_name *slots;
     size_t count;
-    size_t mask;  /* number of slots - 1 */
-    size_t grown; /* bytes of grown names */
-    size_t left;  /* grown names that are not kept */
-    char *last;   /* the last one of these that was made again */
+    size_t mask; /* number of slots - 1 */
+    struct demangled_kept_size kept;
+    char *last; /* the last name that was made again, because it is not kept */
 };
 
 #define FIRST_SLOTS ((size_t)1 << 12)
@@ -144,19 +163,13 @@ static bool grow(struct demangled_names *names)
 /* Fill a free slot. */
 static void fill(struct demangled_names *names, struct demangled_name *slot, const char *name)
 {
-    char *plain = demangle(name);
-    const size_t length = plain ? strlen(plain) : 0;
-    const bool is_grown = demangled_is_grown(name, length);
-    *slot = (struct demangled_name){.name = name};
+    *slot = (struct demangled_name){.name = name, .plain = demangle(name)};
     names->count++;
-    if (is_grown && length > DEMANGLED_GROWN_MAX - names->grown) {
+    if (slot->plain && !demangled_may_be_kept(&names->kept, name, strlen(slot->plain))) {
         slot->is_left = true;
-        names->left++;
-        free(plain);
-        return;
+        free(slot->plain);
+        slot->plain = NULL;
     }
-    slot->plain = plain;
-    names->grown += is_grown ? length : 0;
 }
 
 /* The name's slot; NULL without memory. */
@@ -176,11 +189,7 @@ static const struct demangled_name *slot_of(struct demangled_names *names, const
 
 void demangled_names_warn(const struct demangled_names *names, const char *path)
 {
-    if (names->left != 0)
-        tool_message(path,
-                     "warning: %zu names are left as the linker has them: they and others are more "
-                     "than 16 times as long in the source, and would take too much memory",
-                     names->left);
+    demangled_warn(&names->kept, path);
 }
 
 const char *demangled_kept(struct demangled_names *names, const char *name)
