@@ -343,17 +343,23 @@ static int write_to_disk(int file)
     return result != 0 && errno != EINVAL && errno != EBADF ? -1 : 0;
 }
 
-enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error)
+enum bat_code replacement_check_written(const struct replacement *replacement,
+                                        struct bat_error *error)
 {
-    if (replacement->has_model) {
-        enum bat_code code = replacement_take_attributes(replacement, error);
-        if (code != BAT_OK)
-            return code;
-    }
-    if (write_to_disk(replacement->file) != 0 || bat_try_close(replacement->file) != 0 ||
-        fstat(replacement->file, &replacement->made) != 0)
+    if (write_to_disk(replacement->file) != 0 || bat_try_close(replacement->file) != 0)
         return replacement_fail(replacement, error);
     return BAT_OK;
+}
+
+enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error)
+{
+    enum bat_code code =
+        replacement->has_model ? replacement_take_attributes(replacement, error) : BAT_OK;
+    if (code == BAT_OK)
+        code = replacement_check_written(replacement, error);
+    if (code == BAT_OK && fstat(replacement->file, &replacement->made) != 0)
+        return replacement_fail(replacement, error);
+    return code;
 }
 
 enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error)

@@ -53,6 +53,10 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
 enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error);
 
+/* Write all to the disk; fails if something is lost, which some file systems report only then. */
+enum bat_code replacement_check_written(const struct replacement *replacement,
+                                        struct bat_error *error);
+
 /* First step of a commit: set attributes, and write all to the disk. */
 enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error);
 

@@ -409,6 +409,10 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
     bat_elf_close(elf);
     if (code == BAT_OK)
         return BAT_OK;
+    /* Or what was written is lost already: then that is the error. */
+    code = replacement_check_written(file, error);
+    if (code != BAT_OK)
+        return code;
     return bat_fail(error, BAT_ERR_ELF,
                     "expected parts that do not overlap, found that the file with the new note "
                     "cannot be read: %.200s",

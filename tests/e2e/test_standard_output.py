@@ -158,6 +158,7 @@ class Quota(Commands):
                     ("battranslate", "app", "-p", "profile", "-q", "-o", "o", "-w", mounted / name),
                     ("battranslate", "app", "-p", "profile", "-q", "-o", mounted / name, "-w", "o"),
                     ("batinject", "app", f"--extract={mounted / name}"),
+                    ("batinject", "app", "--remove", "-o", mounted / name),
                     ("batreport", "app", "-p", "profile", "-o", mounted / name)):
                 with self.subTest(how=how, name=name, tool=tool, arguments=arguments):
                     done = self.run_to(subprocess.PIPE, [toolbox.BIN / tool, *arguments])
