@@ -33,26 +33,26 @@ static enum bat_code fail_add(enum bat_code code, const struct perf_record *reco
     return bat_fail(error, code, "not enough memory for the profile");
 }
 
-/* Add the name of an event to the profiles of the view's binaries. */
+/* Add the name of an event to the profiles of the view's binaries that came since it was added. */
 static enum bat_code add_event(const struct stretch *stretch, struct perf_view *view,
                                const struct perf_attribute *attribute)
 {
-    size_t number = (size_t)(attribute - stretch->session->attributes.items);
-    if (number < 64 && (view->events >> number & 1))
+    const size_t number = (size_t)(attribute - stretch->session->attributes.items);
+    uint32_t ignored = 0;
+    uint32_t *named = number < PERF_NAMED_EVENTS ? &view->named[number] : &ignored;
+    const uint64_t bit = number < PERF_NAMED_EVENTS ? (uint64_t)1 << number : 0;
+    if (*named == view->begun_count)
         return BAT_OK;
-    if (number < 64)
-        view->events |= (uint64_t)1 << number;
     char name[256];
     perf_attribute_name(attribute, name, sizeof(name));
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
-        struct perf_member *member = &view->members[i];
-        uint32_t ignored;
-        if (!member->span || (number < 64 && (member->events >> number & 1)))
+    for (; *named < view->begun_count && code == BAT_OK; ++*named) {
+        struct perf_member *member = &view->members[view->begun[*named]];
+        uint32_t at;
+        if (!member->span || (member->events & bit))
             continue;
-        member->events |= number < 64 ? (uint64_t)1 << number : 0;
-        code = bat_strings_add(&stretch->profiles[member->binary]->events, name, strlen(name),
-                               &ignored);
+        member->events |= bit;
+        code = bat_strings_add(&stretch->profiles[member->binary]->events, name, strlen(name), &at);
     }
     return code;
 }
@@ -245,23 +245,35 @@ static enum bat_code add_basic_sample(const struct stretch *stretch,
     return code;
 }
 
-/* Add a load by a binary. An address that it read outside the binary stays the process's. */
+/* Add a load by a member. An address that it read outside the binary stays the process's. */
+static enum bat_code add_load(const struct stretch *stretch, struct perf_view *view,
+                              struct perf_member *member, uint64_t ip, uint64_t own,
+                              uint64_t address)
+{
+    const uint64_t key[2] = {ip, own == BAT_ADDRESS_EXTERNAL ? address : own};
+    mark(stretch, view, member);
+    return bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);
+}
+
 static enum bat_code add_memory_load(const struct stretch *stretch,
                                      const struct perf_sample *sample, struct perf_view *view)
 {
+    const struct perf_place ip = perf_view_find(view, sample->ip);
     enum bat_code code = BAT_OK;
+    if (!ip.is_special && ip.member == BAT_NONE)
+        return BAT_OK;
+    if (!ip.is_special) {
+        struct perf_member *member = &view->members[ip.member];
+        return add_load(stretch, view, member, ip.own,
+                        member_address(stretch, member, sample->address), sample->address);
+    }
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
         struct perf_member *member = &view->members[i];
-        if (!member->span)
-            continue;
-        uint64_t key[2] = {member_address(stretch, member, sample->ip),
-                           member_address(stretch, member, sample->address)};
-        if (!is_inside(key[0]))
-            continue;
-        mark(stretch, view, member);
-        if (key[1] == BAT_ADDRESS_EXTERNAL)
-            key[1] = sample->address;
-        code = bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);
+        const uint64_t own =
+            member->span ? member_address(stretch, member, sample->ip) : BAT_ADDRESS_EXTERNAL;
+        if (is_inside(own))
+            code = add_load(stretch, view, member, own,
+                            member_address(stretch, member, sample->address), sample->address);
     }
     return code;
 }

@@ -32,12 +32,11 @@ static int is_piece(const struct dirent *entry)
     return parse_number(entry->d_name, &number);
 }
 
+/* There are no leading zeros: a longer number is larger. */
 static int by_number(const struct dirent **left, const struct dirent **right)
 {
-    unsigned long one = 0;
-    unsigned long other = 0;
-    parse_number((*left)->d_name, &one);
-    parse_number((*right)->d_name, &other);
+    const size_t one = strlen((*left)->d_name);
+    const size_t other = strlen((*right)->d_name);
     return one != other ? (one < other ? -1 : 1) : strcmp((*left)->d_name, (*right)->d_name);
 }
 

@@ -76,6 +76,7 @@ void perf_views_free(struct perf_views *views)
 {
     for (unsigned i = 0; i < PERF_VIEWS; i++) {
         free(views->views[i].members);
+        free(views->views[i].begun);
         free(views->views[i].ranges);
     }
 }
@@ -145,6 +146,26 @@ static enum bat_code add_members(struct perf_view *view, const struct perf_sessi
     return code;
 }
 
+/*
+ * A member has come, and lacks the names of events. A list that has become long by members that
+ * come and go begins again with those that are there.
+ */
+static enum bat_code note_begun(struct perf_view *view, uint32_t number)
+{
+    if (view->begun_count / 2 <= view->member_count) {
+        if (!bat_grow(&view->begun, &view->begun_capacity, view->begun_count, sizeof(*view->begun)))
+            return BAT_ERR_MEMORY;
+        view->begun[view->begun_count++] = number;
+        return BAT_OK;
+    }
+    view->begun_count = 0;
+    memset(view->named, 0, sizeof(view->named));
+    for (uint32_t i = 0; i < view->member_count; i++)
+        if (view->members[i].span)
+            view->begun[view->begun_count++] = i;
+    return BAT_OK;
+}
+
 /* The process has a member from now on. */
 static enum bat_code begin_member(struct perf_view *view, uint32_t number,
                                   const struct perf_binary *binary, struct bat_profile *profile)
@@ -153,10 +174,9 @@ static enum bat_code begin_member(struct perf_view *view, uint32_t number,
     leave_out_former(&view->groups[member->group], member, profile);
     view->groups[member->group].members++;
     view->present_count++;
-    view->events = 0;
     if (!binary->is_fixed && binary->high > view->unknown_below)
         view->unknown_below = binary->high;
-    enum bat_code code = BAT_OK;
+    enum bat_code code = note_begun(view, number);
     for (uint32_t i = 0; i < member->span->window_count && code == BAT_OK; i++) {
         const struct perf_window *window = &member->span->windows[i];
         code = add_range(view, (struct perf_range){.low = window->low,
@@ -267,6 +287,8 @@ static enum bat_code make_view(const struct move *move, struct perf_view *view, 
                                .process = process,
                                .members = view->members,
                                .member_capacity = view->member_capacity,
+                               .begun = view->begun,
+                               .begun_capacity = view->begun_capacity,
                                .ranges = view->ranges,
                                .range_capacity = view->range_capacity};
     enum bat_code code = add_members(view, session, process, &view->cursors[0]);

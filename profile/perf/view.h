@@ -18,6 +18,9 @@ struct perf_tally {
 /* What a binary sees of a trace: an end that is not known, or one. And basic samples. */
 enum perf_tallied { PERF_WITHOUT_END, PERF_WITH_END, PERF_BASIC, PERF_TALLIES };
 
+/* So many events, the first ones, are given to a binary only once. */
+#define PERF_NAMED_EVENTS 64u
+
 /* A binary that the process has at some time. */
 struct perf_member {
     const struct perf_span *spans; /* all of them */
@@ -27,7 +30,7 @@ struct perf_member {
     uint32_t group;                        /* PERF_GROUPS without a span */
     uint64_t last_sample;                  /* the last one that lies in the binary */
     uint64_t inside;                       /* samples that do */
-    uint64_t events;                       /* whose names it has: bits, for the first 64 */
+    uint64_t events;                       /* whose names it has: PERF_NAMED_EVENTS bits */
     struct perf_tally added[PERF_TALLIES]; /* what was, or shall not be, added of group.all */
 };
 
@@ -80,8 +83,11 @@ struct perf_view {
     uint32_t overlaps;   /* how many ranges have addresses of the next one */
     /* Outside addresses below this one are not known to some member: see perf_own_address(). */
     uint64_t unknown_below;
-    uint64_t events;      /* the events whose names all members have, as in the members */
-    uint64_t last_sample; /* the last one that lies in a member */
+    uint32_t *begun; /* members in the order in which they came; some may have gone since */
+    uint32_t begun_count;
+    size_t begun_capacity;
+    uint32_t named[PERF_NAMED_EVENTS]; /* so many of begun have the name of each event */
+    uint64_t last_sample;              /* the last one that lies in a member */
     struct perf_group groups[PERF_GROUPS];
 };
 
