@@ -682,6 +682,7 @@ class Suppressions(Folder):
                 ("density main # x\n", "line 1: expected no function: the check is one of the whole "
                                        'profile, found "main"'),
                 ("flow a b # x\n", 'line 1: expected one pattern of functions, found "a b"'),
+                ("flow f* # x\n" * 1001, "expected at most 1000 patterns with *, ? or [, found 1001"),
                 ("flow # a\0b\n", 'line 1: expected text, found "a byte 0"')):
             path = self.write("suppressions", text)
             done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",

@@ -25,12 +25,22 @@ TO_YAML = tool("battranslate", "{binary}", "-p", "{profile}", "--format=yaml", "
 CHECK = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "--check", ONE)
 PREAGG = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "-o", "{out}", "-q", ONE)
 ONCE = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "--once", "-o", "{out}", "-q", ONE)
+FIRST_PROCESSES = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "-q", ONE,
+                       "--pid=" + ",".join(str(i + 1) for i in range(1000)))
 ORIGINAL = tool("battranslate", "{binary}", "--original={input}", "-p", "{profile}", "-o", "{out}", "-q", ONE)
 FOLDED = tool("battranslate", "{binary}", "-p", "{profile}", "-ba", "--format=folded", "-o", "{out}", "-q", ONE)
 ALL = tool("battranslate", "--all", "-p", "{profile}", "--output-dir={out}", "-q", ONE)
 REPORT = tool("batreport", "{binary}", "-p", "{profile}", "-o", "{page}")
 STACKS_REPORT = tool("batreport", "{binary}", "--stacks={stacks}", "-o", "{page}")
 DUMP = tool("batdump", "--dump-all", "{binary}")
+DUMP_JSON = tool("batdump", "--json", "{binary}")
+COMPARE_NOTES = tool("batdump", "--compare", "{old}", "{binary}")
+REPORT_BOTH = tool("batreport", "{old}", "{binary}", "-p", "{profile}", "-o", "{page}")
+HEAT_MAP = tool("battranslate", "{binary}", "-p", "{profile}", "--heatmap={map}", "-q", ONE)
+AUTOFDO = tool("battranslate", "{binary}", "-p", "{profile}", "--format=autofdo", "-o", "{out}", "-q", ONE)
+SUPPRESS = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "--check",
+                "--check-suppress={suppressed}", "--check-limit=stale=100%", ONE)
+JUDGE = tool("batvalidate", "{binary}", "--original={input}")
 VALIDATE = tool("batvalidate", "{binary}")
 STORE = tool("batinject", "{binary}", "--store={store}", "-o", "{out}")
 JSON = tool("batinject", "{binary}", "--json={json}", "-o", "{out}")
@@ -66,6 +76,18 @@ def add_files(folder):
     """One translation of all profiles."""
     return ["battranslate", str(folder / "binary"), *(f"--perfdata={p}" for p in profiles.files(folder, ".preagg")),
             "-o", str(folder / "out"), "-q", ONE]
+
+
+def add_perf_files(folder):
+    """The same of recordings."""
+    return ["battranslate", str(folder / "binary"), *(f"--perfdata={p}" for p in profiles.files(folder, ".data")),
+            "-o", str(folder / "out"), "-q", ONE]
+
+
+def translate_files(folder):
+    """All binaries of a recording, by their names."""
+    return ["battranslate", *map(str, profiles.files(folder, "binary*")), "-p", str(folder / "profile"),
+            f"--output-dir={folder}/out", "-q", ONE]
 
 
 KINDS = [
@@ -142,7 +164,15 @@ MORE_KINDS = [
     Kind("merged YAML blocks", profiles.yaml_blocks, merge("a", "b"), 1000),
     Kind("compared lines of a sample profile", profiles.sample_profile_body, COMPARE, 2000),
     Kind("blocks of a page", binaries.blocks, REPORT, 1000),
-    Kind("binaries mapped one over the other", profiles.replaced_binaries, ALL, 60),
+    # What samples do for each binary of their process is nothing beside what each binary costs, if it has few samples.
+    Kind("binaries mapped one over the other", profiles.replaced_binaries, ALL, 240),
+    Kind("loads of binaries", profiles.loads_of_binaries, ALL, 240),
+    Kind("files of perf record --threads", profiles.threads_folder, TO_FDATA, 400),
+    Kind("files of perf.data", profiles.perf_files, add_perf_files, 50),
+    Kind("named binaries of a recording", profiles.several_binaries, translate_files, 60),
+    Kind("processes that are asked for", profiles.processes, FIRST_PROCESSES, 1000),
+    Kind("loads", profiles.loads, TO_FDATA, 2000),
+    Kind("processes of perf script", profiles.script_execs, TO_FDATA, 1000),
     Kind("depth of call chains", profiles.call_chain, REPORT, 8),
     Kind("stacks", profiles.stack_texts, FOLD, 200, "text"),
     Kind("merged YAML functions", profiles.yaml_functions, merge("a", "b"), 500),
@@ -158,6 +188,15 @@ MORE_KINDS = [
     Kind("local symbols", binaries.local_symbols, TO_FDATA, 2000),
     Kind("names at one address", binaries.names_at_one_address, TO_FDATA, 4000),
     Kind("tables, dumped", binaries.tables, DUMP, 2000),
+    Kind("tables as JSON", binaries.tables, DUMP_JSON, 1000),
+    Kind("tables of two builds", binaries.two_builds, COMPARE_NOTES, 1000),
+    Kind("functions of a page of two builds", binaries.two_builds, REPORT_BOTH, 1000),
+    Kind("blocks of a page of two builds", binaries.two_builds_of_one, REPORT_BOTH, 1000),
+    Kind("functions of a heat map", binaries.tables, HEAT_MAP, 2000),
+    Kind("functions of a sample profile", binaries.sampled_dies, AUTOFDO, 1000),
+    Kind("inlined calls", binaries.inlined_calls, SYMBOLIZE, 2000, "addresses"),
+    Kind("suppressions", binaries.suppressions, SUPPRESS, 1000),
+    Kind("judged blocks", binaries.judged_blocks, JUDGE, 1000),
     Kind("tables, validated", binaries.tables, VALIDATE, 2000),
     Kind("blocks at one output offset", binaries.same_output_blocks, TO_FDATA, 2000),
     Kind("starts", binaries.starts, TO_FDATA, 1000),

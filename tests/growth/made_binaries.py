@@ -183,6 +183,35 @@ def tables(folder, n):
     text(folder / "profile", "".join(f"F {TEXT + 16 * i:x} {TEXT + 16 * i + 15:x} 1\n" for i in range(n)))
 
 
+def suppressions(folder, n):
+    """A line for each function that a check finds."""
+    elf = functions(n)
+    save(folder, elf, [block_table(TEXT + 16 * i) for i in range(n)])
+    text(folder / "profile", "".join(f"B {TEXT + 16 * i + 4:x} {TEXT + 16 * i:x} 1 0\n" for i in range(n)))
+    text(folder / "suppressed", "".join(f"branches f{i} # known\n" for i in range(n)))
+
+
+def two_builds(folder, n):
+    """Functions of which BOLT has made other blocks."""
+    tables(folder, n)
+    save(folder, functions(n), [Table(TEXT + 16 * i, [(0, 0, 2, 0), (8, 8, 2, 1)]) for i in range(n)], name="old")
+
+
+def two_builds_of_one(folder, n):
+    """Blocks of one function, all of which BOLT had left out."""
+    blocks(folder, n)
+    elf = MadeElf()
+    elf.code(".text", TEXT, b"\x75\x02\x90\x90" * n + RET)
+    elf.symbols([("f", TEXT, 4 * n + 1, 1)])
+    save(folder, elf, [Table(TEXT, [(0, 0, 2, 0)])], name="old")
+
+
+def judged_blocks(folder, n):
+    """Blocks as the code of both has them."""
+    code = b"\x0f\x84" + bytes(4)
+    pair(folder, code * n + RET, code * n + RET, [(6 * i, 6 * i, 2, i) for i in range(n + 1)])
+
+
 def cold_fragments(folder, n):
     """Fragments of one function."""
     elf = MadeElf()
@@ -362,6 +391,23 @@ def different_names_that_grow(folder, n):
     text(folder / "profile", "".join(f"S {TEXT + 16 * i:x} 1\n" for i in range(n)))
     text(folder / "text", "".join(f"binary 1 1.0: 1 cycles:u: \n\t{TEXT + 16 * i:x} [unknown] (/x/binary)\n\n"
                                   for i in range(n)))
+
+
+def inlined_calls(folder, n):
+    """Calls inlined into one function."""
+    form = abbreviation(2, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07)
+    form += abbreviation(3, 0x1d, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07)
+    body = b"\2f\0" + struct.pack("<QQ", made_code.TEXT, 4 * n)
+    body += b"".join(b"\3g\0" + struct.pack("<QQ", made_code.TEXT + 4 * i, 4) for i in range(n)) + b"\0"
+    debug(folder, body, form, 4 * n)
+    text(folder / "addresses", "".join(f"{made_code.TEXT + 4 * i:#x}\n" for i in range(n)))
+
+
+def sampled_dies(folder, n):
+    """Functions of one unit, each sampled."""
+    dies(folder, n)
+    text(folder / "profile", "".join(
+        f"F {made_code.TEXT + 4 * i:x} {made_code.TEXT + 4 * i + 3:x} 1\n" for i in range(n)))
 
 
 # --- Code -------------------------------------------------------------------------------------------

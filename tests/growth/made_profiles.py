@@ -258,6 +258,58 @@ def replaced_binaries(folder, n):
     several_binaries(folder, n, lambda i: place(0))
 
 
+def two_events():
+    """A recording of branches and of loads."""
+    loads = perf_data.IDENTIFIER | perf_data.IP | perf_data.TID | perf_data.TIME | perf_data.ADDR
+    return perf_data.Session([perf_data.Event("cycles:u", EVENT | perf_data.IDENTIFIER, [1]),
+                              perf_data.Event("mem-loads:u", loads, [2])])
+
+
+def loads(folder, n):
+    """Loads from different addresses."""
+    small(folder)
+    recording = two_events()
+    map_at(recording, 1, TEXT - 0x1000)
+    for i in range(n):
+        recording.sample(recording.events[1], pid=1, ip=TEXT + i % 4000, addr=0x10000000 + 8 * i)
+    finish(folder, recording)
+
+
+def loads_of_binaries(folder, n):
+    """A load by each binary of a process."""
+    recording = two_events()
+    for i in range(n):
+        path = folder / f"binary{i}"
+        write_binary(path, 64, 3, i + 1)
+        map_at(recording, 1, place(i), str(path))
+    for i in range(n):
+        recording.sample(recording.events[1], pid=1, ip=place(i) + 0x1008, addr=0x10000000)
+    finish(folder, recording)
+
+
+def threads_folder(folder, n):
+    """The folder of perf record --threads, of files with a sample each."""
+    small(folder)
+    recording = one_process()
+    (folder / "profile").mkdir()
+    for i in range(n):
+        part = perf_data.Session(recording.events)
+        part.time = recording.time + i
+        sample(part, 1, TEXT)
+        (folder / "profile" / f"data.{i}").write_bytes(b"".join(part.records))
+    features = {**recording.features(), 24: struct.pack("<Q", 1)}
+    (folder / "profile" / "data").write_bytes(recording.file(features=features))
+
+
+def perf_files(folder, n):
+    """Many small recordings."""
+    small(folder)
+    for i in range(n):
+        recording = one_process()
+        sample(recording, 1, TEXT)
+        (folder / f"{i}.data").write_bytes(recording.file())
+
+
 # --- Texts ------------------------------------------------------------------------------------------
 
 
@@ -281,6 +333,14 @@ def script_mappings(folder, n):
     text(folder / "profile", "".join(script_mapping(1 + i, place(i)) for i in range(n)) + "".join(
         f"{1 + i} {place(i) + 4240:#x}/{place(i) + 4112:#x}/P/-/-/0 "
         f"{place(i) + 4240:#x}/{place(i) + 4128:#x}/P/-/-/0\n" for i in range(n)))
+
+
+def script_execs(folder, n):
+    """perf script's text: processes that become the binary."""
+    small(folder)
+    text(folder / "profile", "".join(
+        f"x 1 1.0: PERF_RECORD_COMM exec: x:{i + 1}/{i + 1}\n{script_mapping(i + 1, TEXT - 0x1000)}" for i in range(n)) +
+        f"1 {TEXT + 16:#x}/{TEXT + 32:#x}/P/-/-/0 {TEXT + 16:#x}/{TEXT + 32:#x}/P/-/-/0\n")
 
 
 def traces(folder, n):

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "text_file.h"
 
@@ -166,6 +167,42 @@ static enum tool_exit read_line(struct check_suppressions *suppressions, const c
     return add(suppressions, path, check, pattern, reason);
 }
 
+/* The most patterns that every function is compared with. */
+#define WILD_MAX 1000u
+
+static int by_check_and_pattern(const void *left_pointer, const void *right_pointer)
+{
+    const struct check_suppression *left = *(const struct check_suppression *const *)left_pointer;
+    const struct check_suppression *right = *(const struct check_suppression *const *)right_pointer;
+    if (left->check != right->check)
+        return left->check < right->check ? -1 : 1;
+    return strcmp(left->pattern, right->pattern);
+}
+
+/* List the patterns that are names, and the others. */
+static enum tool_exit list_patterns(struct check_suppressions *suppressions, const char *path)
+{
+    suppressions->plain = malloc((suppressions->count + 1) * sizeof(*suppressions->plain));
+    suppressions->wild = malloc((suppressions->count + 1) * sizeof(*suppressions->wild));
+    if (!suppressions->plain || !suppressions->wild)
+        return tool_no_memory(path);
+    for (size_t i = 0; i < suppressions->count; i++) {
+        struct check_suppression *suppression = &suppressions->all[i];
+        if (suppression->pattern && strpbrk(suppression->pattern, "*?[\\"))
+            suppressions->wild[suppressions->wild_count++] = suppression;
+        else if (suppression->pattern)
+            suppressions->plain[suppressions->plain_count++] = suppression;
+    }
+    if (suppressions->wild_count > WILD_MAX) {
+        tool_message(path, "expected at most %u patterns with *, ? or [, found %zu", WILD_MAX,
+                     suppressions->wild_count);
+        return TOOL_BAD;
+    }
+    qsort(suppressions->plain, suppressions->plain_count, sizeof(*suppressions->plain),
+          by_check_and_pattern);
+    return TOOL_FINE;
+}
+
 enum tool_exit check_suppressions_read(const char *path, struct check_suppressions *suppressions)
 {
     *suppressions = (struct check_suppressions){0};
@@ -188,7 +225,7 @@ enum tool_exit check_suppressions_read(const char *path, struct check_suppressio
     }
     free(line);
     fclose(file);
-    return status;
+    return status == TOOL_FINE ? list_patterns(suppressions, path) : status;
 }
 
 void check_suppressions_free(struct check_suppressions *suppressions)
@@ -198,6 +235,8 @@ void check_suppressions_free(struct check_suppressions *suppressions)
         free(suppressions->all[i].reason);
     }
     free(suppressions->all);
+    free(suppressions->plain);
+    free(suppressions->wild);
     *suppressions = (struct check_suppressions){0};
 }
 
@@ -214,14 +253,33 @@ const struct check_suppression *check_suppressed(struct check_suppressions *supp
     return NULL;
 }
 
+/* The first of the patterns that are names which is not below a name's for the check. */
+static size_t find_plain(const struct check_suppressions *suppressions, enum check_number check,
+                         const char *name)
+{
+    struct bat_search search = {.high = suppressions->plain_count};
+    while (bat_search_next(&search)) {
+        const struct check_suppression *at = suppressions->plain[search.middle];
+        bat_search_go(&search,
+                      at->check != check ? at->check < check : strcmp(at->pattern, name) < 0);
+    }
+    return search.low;
+}
+
 bool check_suppresses_function(struct check_suppressions *suppressions, enum check_number check,
                                const char *name, bool is_part)
 {
     bool is_found = false;
-    for (size_t i = 0; i < suppressions->count; i++) {
-        struct check_suppression *suppression = &suppressions->all[i];
-        if (suppression->check != check || !suppression->pattern ||
-            fnmatch(suppression->pattern, name, 0) != 0)
+    for (size_t i = find_plain(suppressions, check, name); i < suppressions->plain_count; i++) {
+        struct check_suppression *suppression = suppressions->plain[i];
+        if (suppression->check != check || strcmp(suppression->pattern, name) != 0)
+            break;
+        suppression->is_used |= is_part;
+        is_found = true;
+    }
+    for (size_t i = 0; i < suppressions->wild_count; i++) {
+        struct check_suppression *suppression = suppressions->wild[i];
+        if (suppression->check != check || fnmatch(suppression->pattern, name, 0) != 0)
             continue;
         suppression->is_used |= is_part;
         is_found = true;

@@ -82,15 +82,20 @@ struct check_suppression {
 };
 
 struct check_suppressions {
-    struct check_suppression *all;
+    struct check_suppression *all; /* in the order of the file */
     size_t count;
     size_t capacity;
+    struct check_suppression **plain; /* patterns that are names: by check, then by pattern */
+    size_t plain_count;
+    struct check_suppression **wild; /* patterns that may match several names */
+    size_t wild_count;
 };
 
 /*
  * Read a file of lines "ID [PATTERN] # REASON"; empty lines and those that begin with # are
- * comments. TOOL_BAD, with a message, if the file cannot be read or has anything else. The caller
- * frees *suppressions with check_suppressions_free() in any case.
+ * comments. Every function is compared with each pattern that is no name: more than 1,000 of these
+ * are refused. TOOL_BAD, with a message, if the file cannot be read or has anything else. The
+ * caller frees *suppressions with check_suppressions_free() in any case.
  */
 enum tool_exit check_suppressions_read(const char *path, struct check_suppressions *suppressions);
 void check_suppressions_free(struct check_suppressions *suppressions);
