@@ -46,11 +46,11 @@ def make_program(kind, folder):
 
 @functools.cache
 def program(kind):
-    """The path of the BOLTed program; it is made if it does not exist."""
+    """The path of the BOLTed program, without links, as perf records it; it is made if it does not exist."""
     ingredients = [fixtures.digest_of(SOURCE), KINDS, COMPILER_OPTIONS, BOLT_OPTIONS, fixtures.version("gcc"),
                    fixtures.version("llvm-bolt-22"), fixtures.inspect.getsource(make_program)]
     step = fixtures.Step("callers", kind, ingredients, functools.partial(make_program, kind))
-    return step.folder() / "callers.bolted"
+    return (step.folder() / "callers.bolted").resolve()
 
 
 class Symbols:
