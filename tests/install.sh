@@ -35,6 +35,8 @@ lld                     ld.lld
 libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
 libdebuginfod1          /usr/share/doc/libdebuginfod1
 clang-format            clang-format
+csmith                  csmith
+libcsmith-dev           /usr/include/csmith/csmith.h
 clang-tidy              clang-tidy
 bolt-22                 llvm-bolt-22
 llvm-22                 llvm-profgen-22

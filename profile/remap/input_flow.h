@@ -108,6 +108,22 @@ bool input_flow_decode(struct input_flow *flow, uint64_t address,
 enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_t returns_to,
                                uint32_t *frame);
 
+/*
+ * The frame in which a jump of frame `frame` goes on that leads from another function into the
+ * function itself (start to end): in the root frame, if only tail calls have led out of it.
+ */
+static inline uint32_t input_flow_frame_behind(const struct input_flow *flow, uint32_t frame,
+                                               uint64_t from, uint64_t to, uint64_t start,
+                                               uint64_t end)
+{
+    if (to < start || to >= end || (from >= start && from < end))
+        return frame;
+    for (uint32_t i = frame; i != INPUT_ROOT_FRAME; i = flow->frames[i].caller)
+        if (flow->frames[i].returns_to != 0)
+            return frame;
+    return INPUT_ROOT_FRAME;
+}
+
 /* True if address is in a PLT entry, whose indirect jump, at *leaves, leaves the binary. */
 bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves);
 

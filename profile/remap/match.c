@@ -304,6 +304,22 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     return code == BAT_OK ? find_tail_call(function, node) : code;
 }
 
+/*
+ * The search stops at blocks that the output has elsewhere. Where the input's code leads to the
+ * entry without any decision, the output has a copy of them here (-tail-duplication).
+ */
+static enum bat_code walk_to_entry(const struct input_followed *function,
+                                   const struct input_node *node, struct input_state entry,
+                                   struct input_path_draft *path)
+{
+    struct input_walk walk;
+    input_walk_begin(&walk, function, node, node->state);
+    input_walk_on(&walk);
+    if (walk.path.found && walk.state.at == entry.at && walk.state.frame == entry.frame)
+        *path = walk.path;
+    return walk.code;
+}
+
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node)
 {
     if (!node->is_entry)
@@ -312,6 +328,8 @@ enum bat_code input_match_before(const struct input_followed *function, struct i
     struct input_path_draft path;
     enum bat_code code =
         input_search(function->flow, function->hot, node->state, entry, false, false, &path);
+    if (code == BAT_OK && !path.found)
+        code = walk_to_entry(function, node, entry, &path);
     path.last = 0;
     return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->before) : code;
 }

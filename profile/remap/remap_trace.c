@@ -338,6 +338,19 @@ static void find_start(const struct input_move *move, const struct spot *from, e
         piece->from = move->original->inputs[move->original->input_of[from->output]].address;
 }
 
+/*
+ * True if the input's direct branch names the very place where the output arrives: at an output
+ * function's start that is not the input function's, because BOLT has removed what is before it.
+ */
+static bool names_place(const struct input_move *move, const struct spot *source,
+                        const struct spot *from)
+{
+    struct bat_instruction instruction;
+    return bat_original_decode(move->original->elf, source_of(source), &instruction) &&
+           (input_kind_is_direct(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL) &&
+           instruction.target == from->input;
+}
+
 /* How a trace arrives at the start of its run. */
 static enum input_way way_to(const struct input_move *move, const struct input_piece *trace,
                              const struct spot *source, bool has_source, const struct spot *from)
@@ -348,7 +361,8 @@ static enum input_way way_to(const struct input_move *move, const struct input_p
                     !is_call(source->node->kind);
     if (may_return(move, trace->branch) && call_before(from))
         return INPUT_WAY_RETURNS;
-    if (is_start && !is_inner && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY)
+    if (is_start && !is_inner && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
+        !(has_source && names_place(move, source, from)))
         return INPUT_WAY_ENTERS;
     return INPUT_WAY_PLAIN;
 }

@@ -105,6 +105,8 @@ static void leave_frame(struct search *search, struct place *to)
 static void jump(struct search *search, struct place to, uint64_t target)
 {
     to.state.at = target;
+    to.state.frame = input_flow_frame_behind(search->flow, to.state.frame, to.from, target,
+                                             search->start, search->end);
     to.is_jump = true;
     arrive(search, &to);
 }

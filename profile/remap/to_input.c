@@ -165,7 +165,9 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
     if (code == BAT_OK)
         code = move_mem_samples(move, result);
     move->counters.limited += move->follow.flow.limited;
-    return code == BAT_OK ? input_unfold(move->original, result, &move->counters) : code;
+    if (code == BAT_OK)
+        code = input_unfold(move->original, result, &move->counters);
+    return code == BAT_OK ? input_add_detours(move, result) : code;
 }
 
 enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,

@@ -183,4 +183,10 @@ enum bat_code input_move_source(struct input_move *move, uint64_t address, uint6
 enum bat_code input_unfold(const struct bat_original *original, struct bat_profile *result,
                            struct bat_to_input_counters *counters);
 
+/*
+ * Where BOLT has shortened the way of a jump table or of a call of a PLT entry, give the traces of
+ * the result the input's way (detours.c). Fails with BAT_ERR_MEMORY, or as bat_code_graph().
+ */
+enum bat_code input_add_detours(struct input_move *move, struct bat_profile *result);
+
 #endif

@@ -75,6 +75,9 @@ static bool stops_at_jump(struct input_walk *walk)
         if (walk->is_probe || !input_flow_has_code(flow, target))
             return true;
         walk->code = input_flow_enter(flow, frame, 0, &frame);
+    } else {
+        frame = input_flow_frame_behind(flow, frame, walk->state.at, target,
+                                        walk->function->input_start, walk->function->input_end);
     }
     return walk->code != BAT_OK || frame == BAT_NONE ||
            !add_jump(walk, (struct input_state){target, frame});

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Blocks of the input that only jump on, which BOLT removes. Where a jump table of the input leads
+ * to such a block, the output's table leads to where it jumps; here the branch gets its detour
+ * back. Likewise a direct call of a PLT entry that the output makes without it (-plt): it gets the
+ * entry back. A branch that the input's code explains as it is stays.
+ */
+#include <stdlib.h>
+
+#include "binary/code/graph.h"
+#include "input_flow.h"
+#include "spec/binary_search.h"
+#include "spec/grow.h"
+#include "to_input.h"
+
+#define MOST_JUMPS 16u /* of one detour */
+#define MOST_STEPS 32u /* ... no-operations included */
+
+/* The blocks that are looked at: so many for each trace on average, and so many in any case. */
+#define MEAN_BLOCKS 64u
+#define LEAST_BLOCKS (UINT64_C(1) << 16)
+
+/* An input function with indirect jumps. */
+struct table_function {
+    struct bat_code_graph graph;
+    uint32_t function; /* of the input */
+    bool is_read;
+};
+
+struct detours {
+    const struct bat_original *original;
+    struct bat_to_input_counters *counters;
+    const struct bat_counts *old;
+    struct bat_counts traces;         /* the new ones */
+    struct table_function *functions; /* ascending */
+    uint32_t function_count;
+    size_t function_capacity;
+    struct bat_code_reader *reader;
+    uint64_t blocks_left;
+};
+
+/* --- Adding --------------------------------------------------------------------------------- */
+
+static enum bat_code add(struct detours *detours, uint64_t branch, uint64_t from, uint64_t to,
+                         const uint64_t *trace)
+{
+    const uint64_t key[3] = {branch, from, to};
+    return bat_counts_add(&detours->traces, key, trace[3], branch == trace[0] ? trace[4] : 0);
+}
+
+/* Add a trace that goes from its branch to start, by the jumps to its start, and on. */
+static enum bat_code add_detour(struct detours *detours, const uint64_t *trace, uint64_t start,
+                                const struct input_jump *jumps, uint32_t count)
+{
+    enum bat_code code = BAT_OK;
+    uint64_t branch = trace[0];
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        code = add(detours, branch, start, jumps[i].from, trace);
+        detours->counters->balances.runs.made += trace[3];
+        detours->counters->balances.branches.made += trace[3];
+        branch = jumps[i].from;
+        start = jumps[i].to;
+    }
+    return code == BAT_OK ? add(detours, branch, start, trace[2], trace) : code;
+}
+
+/* --- Jump tables ------------------------------------------------------------------------------ */
+
+static const struct bat_function_symbol *function_at(const struct detours *detours,
+                                                     uint64_t address, uint32_t *function)
+{
+    const struct bat_original *original = detours->original;
+    *function = bat_functions_find(original->input_functions, address);
+    return *function == BAT_NONE ? NULL : &original->inputs[*function];
+}
+
+/* The function of a trace that starts with an indirect jump inside it; BAT_NONE for others. */
+static uint32_t table_function_of(const struct detours *detours, const uint64_t *trace)
+{
+    struct bat_instruction instruction;
+    uint32_t here;
+    uint32_t there;
+    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] >= BAT_TRACE_EXTERNAL_RETURN ||
+        !function_at(detours, trace[1], &there) || !function_at(detours, trace[0], &here) ||
+        here != there || !bat_original_decode(detours->original->elf, trace[0], &instruction) ||
+        instruction.kind != BAT_INSTRUCTION_INDIRECT_JUMP)
+        return BAT_NONE;
+    return here;
+}
+
+static int by_function(const void *left_pointer, const void *right_pointer)
+{
+    const struct table_function *left = left_pointer;
+    const struct table_function *right = right_pointer;
+    return left->function < right->function ? -1 : left->function > right->function;
+}
+
+/*
+ * True if code behind the end of a row of instructions only jumps on, or does nothing: without such
+ * code there are no detours.
+ */
+static bool has_jumps(const struct detours *detours, uint32_t number)
+{
+    const struct bat_function_symbol *function = &detours->original->inputs[number];
+    struct bat_instruction last = {.kind = BAT_INSTRUCTION_OTHER};
+    struct bat_instruction instruction;
+    for (uint64_t at = function->address; at - function->address < function->size;
+         at += instruction.length) {
+        if (!bat_original_decode(detours->original->elf, at, &instruction))
+            return true; /* data between code */
+        if (!input_kind_goes_on(last.kind) &&
+            (instruction.kind == BAT_INSTRUCTION_JUMP || instruction.kind == BAT_INSTRUCTION_NOP))
+            return true;
+        last = instruction;
+    }
+    return false;
+}
+
+/* Find the functions of all traces with indirect jumps, those without detours left out. */
+static enum bat_code find_functions(struct detours *detours)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < detours->old->count; i++) {
+        uint32_t function = table_function_of(detours, bat_counts_item(detours->old, i));
+        if (function == BAT_NONE)
+            continue;
+        if (!bat_grow(&detours->functions, &detours->function_capacity, detours->function_count,
+                      sizeof(*detours->functions)))
+            return BAT_ERR_MEMORY;
+        detours->functions[detours->function_count++] =
+            (struct table_function){.function = function};
+    }
+    if (detours->function_count > 1)
+        qsort(detours->functions, detours->function_count, sizeof(*detours->functions),
+              by_function);
+    for (uint32_t i = 0; i < detours->function_count; i++)
+        if ((count == 0 ||
+             detours->functions[count - 1].function != detours->functions[i].function) &&
+            has_jumps(detours, detours->functions[i].function))
+            detours->functions[count++] = detours->functions[i];
+    detours->function_count = count;
+    return BAT_OK;
+}
+
+static enum bat_code open_reader(struct detours *detours)
+{
+    const struct bat_original *original = detours->original;
+    uint32_t *indices = malloc(((size_t)detours->function_count + 1) * sizeof(*indices));
+    for (uint32_t i = 0; indices && i < detours->function_count; i++)
+        indices[i] = detours->functions[i].function;
+    enum bat_code code =
+        indices ? bat_code_open(original->elf, original->input_symbols, original->input_functions,
+                                indices, detours->function_count, 1, &detours->reader, NULL)
+                : BAT_ERR_MEMORY;
+    free(indices);
+    /* Code that nobody can read tells nothing of its tables. */
+    if (code != BAT_ERR_UNSUPPORTED && code != BAT_ERR_ELF)
+        return code;
+    detours->function_count = 0;
+    return BAT_OK;
+}
+
+/* The graph of a function; NULL if it has none. */
+static enum bat_code graph_of(struct detours *detours, uint32_t function,
+                              const struct bat_code_graph **graph)
+{
+    uint32_t found =
+        BAT_COUNT_BELOW(detours->functions, detours->function_count, function, function);
+    *graph = NULL;
+    if (found == detours->function_count || detours->functions[found].function != function)
+        return BAT_OK;
+    struct table_function *table = &detours->functions[found];
+    enum bat_code code = BAT_OK;
+    if (!table->is_read)
+        code = bat_code_graph(detours->reader, function, &table->graph, NULL);
+    table->is_read = true;
+    if (table->graph.blocks.count != 0)
+        *graph = &table->graph;
+    return code;
+}
+
+/* Follow nothing but jumps and no-operations from an address to goal; false if there is more. */
+static bool follow_jumps(const struct detours *detours, uint64_t at, uint64_t goal,
+                         struct input_jump jumps[MOST_JUMPS], uint32_t *count)
+{
+    struct bat_instruction instruction;
+    *count = 0;
+    for (uint32_t i = 0; i < MOST_STEPS && at != goal && *count < MOST_JUMPS &&
+                         bat_original_decode(detours->original->elf, at, &instruction);
+         i++) {
+        if (instruction.kind == BAT_INSTRUCTION_NOP) {
+            at += instruction.length;
+            continue;
+        }
+        if (instruction.kind != BAT_INSTRUCTION_JUMP)
+            break;
+        jumps[(*count)++] = (struct input_jump){at, instruction.target};
+        at = instruction.target;
+    }
+    return at == goal;
+}
+
+/* True if the jump at the end of a block may lead to another: by its table, or to any label. */
+static bool may_lead(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
+{
+    bool is_known = graph->first_edge[from] != graph->end_edge[from];
+    return is_known ? bat_code_graph_has_edge(graph, from, to)
+                    : (graph->blocks.all[to].flags & BAT_BLOCK_ENTRY) != 0;
+}
+
+/* Add a trace that starts with the indirect jump of a function. */
+static enum bat_code add_table_trace(struct detours *detours, const uint64_t *trace,
+                                     const struct bat_function_symbol *function,
+                                     const struct bat_code_graph *graph)
+{
+    const struct bat_code_blocks *blocks = &graph->blocks;
+    uint32_t from = bat_code_block_at(blocks, trace[0] - function->address);
+    uint32_t to = bat_code_block_at(blocks, trace[1] - function->address);
+    bool is_jump = from != BAT_NONE && blocks->all[from].last == trace[0] - function->address;
+    if (!is_jump || to == BAT_NONE || may_lead(graph, from, to))
+        return add_detour(detours, trace, trace[1], NULL, 0);
+    for (uint32_t i = 0; i < blocks->count && detours->blocks_left != 0; i++) {
+        detours->blocks_left--;
+        struct input_jump jumps[MOST_JUMPS];
+        uint64_t start = function->address + blocks->all[i].start;
+        uint32_t count;
+        if (may_lead(graph, from, i) && follow_jumps(detours, start, trace[1], jumps, &count))
+            return add_detour(detours, trace, start, jumps, count);
+    }
+    detours->counters->limited += detours->blocks_left == 0;
+    return add_detour(detours, trace, trace[1], NULL, 0);
+}
+
+/* --- PLT entries ------------------------------------------------------------------------------ */
+
+/* True if a trace's branch leaves the binary through a PLT entry, by the jump at *leaves. */
+static bool goes_through_plt(const struct detours *detours, const uint64_t *trace,
+                             struct input_flow *flow, uint64_t *entry, uint64_t *leaves)
+{
+    struct bat_instruction instruction;
+    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] != BAT_ADDRESS_EXTERNAL ||
+        !bat_original_decode(detours->original->elf, trace[0], &instruction) ||
+        (instruction.kind != BAT_INSTRUCTION_CALL && instruction.kind != BAT_INSTRUCTION_JUMP &&
+         instruction.kind != BAT_INSTRUCTION_CONDITIONAL))
+        return false;
+    *entry = instruction.target;
+    return input_flow_is_outside(flow, *entry, leaves);
+}
+
+/* --- All traces ------------------------------------------------------------------------------- */
+
+static enum bat_code add_trace(struct detours *detours, struct input_flow *flow,
+                               const uint64_t *trace)
+{
+    struct input_jump jump = {.to = BAT_ADDRESS_EXTERNAL};
+    uint64_t entry;
+    if (goes_through_plt(detours, trace, flow, &entry, &jump.from))
+        return add_detour(detours, trace, entry, &jump, 1);
+    uint32_t function = table_function_of(detours, trace);
+    const struct bat_code_graph *graph = NULL;
+    enum bat_code code = function == BAT_NONE ? BAT_OK : graph_of(detours, function, &graph);
+    if (code != BAT_OK)
+        return code;
+    return graph ? add_table_trace(detours, trace, &detours->original->inputs[function], graph)
+                 : bat_counts_add(&detours->traces, trace, trace[3], trace[4]);
+}
+
+enum bat_code input_add_detours(struct input_move *move, struct bat_profile *result)
+{
+    struct detours detours = {.original = move->original,
+                              .counters = &move->counters,
+                              .old = &result->traces,
+                              .traces = bat_counts_new(3)};
+    detours.blocks_left = LEAST_BLOCKS + MEAN_BLOCKS * (uint64_t)result->traces.count;
+    enum bat_code code = find_functions(&detours);
+    if (code == BAT_OK && detours.function_count != 0)
+        code = open_reader(&detours);
+    for (uint32_t i = 0; i < detours.old->count && code == BAT_OK; i++)
+        code = add_trace(&detours, &move->follow.flow, bat_counts_item(detours.old, i));
+    if (code == BAT_OK) {
+        struct bat_counts old = result->traces;
+        result->traces = detours.traces;
+        detours.traces = old;
+    }
+    for (uint32_t i = 0; i < detours.function_count; i++)
+        bat_code_graph_free(&detours.functions[i].graph);
+    bat_code_close(detours.reader);
+    free(detours.functions);
+    bat_counts_free(&detours.traces);
+    return code;
+}

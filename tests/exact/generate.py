@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of all that compilers make branches of, for what csmith leaves out: each number makes one.
+
+    python3 generate.py c|c++ NUMBER
+
+Dense and sparse switches, calls by pointers and virtual ones, tail calls, recursion, computed gotos, exceptions,
+setjmp, copies of memory, identical functions, functions of one name in two files, halves that hardly ever run.
+The program takes the number of rounds as its argument and prints a sum; it has no undefined behaviour, ends, and does
+the same each time.
+"""
+
+import random
+import sys
+
+HEAD = """#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+typedef unsigned long word;
+typedef word (*function)(word, word);
+static long fuel;
+static word sink;
+static unsigned char room[4096];
+"""
+
+COMPARISONS = ["<", ">", "<=", ">=", "==", "!="]
+OPERATORS = ["+", "-", "*", "^", "&", "|"]
+
+
+class Program:
+    """What is being written."""
+
+    def __init__(self, number, is_cxx):
+        self.chance = random.Random(f"{number} {is_cxx}")
+        self.is_cxx = is_cxx
+        self.functions = []  # names, of those that are complete
+        self.labels = 0
+        self.depth = 0
+        self.loops = 0  # depth
+
+    # --- Expressions ---
+
+    def value(self):
+        """An operand."""
+        return self.chance.choice(["a", "b", "c", "a", "b", "c", f"{self.chance.randrange(100)}UL"])
+
+    def expression(self):
+        """Of two or three operands."""
+        text = f"{self.value()} {self.chance.choice(OPERATORS)} {self.value()}"
+        return text if self.chance.random() < 0.6 else f"({text}) {self.chance.choice(OPERATORS)} {self.value()}"
+
+    def condition(self):
+        """Mostly one way, or as often as not, signed or not, or two of them."""
+        mask = self.chance.choice([1, 3, 7, 15, 255, 1023])
+        limit = self.chance.randrange(mask + 1)
+        sign = self.chance.choice(["", "(long)"])
+        text = f"{sign}(({self.expression()}) >> {self.chance.randrange(3)} & {mask}) {self.chance.choice(COMPARISONS)} {limit}"
+        if self.chance.random() < 0.2:
+            text = f"{text} {self.chance.choice(['&&', '||'])} {self.condition()}"
+        return text
+
+    def label(self):
+        """A new name."""
+        self.labels += 1
+        return f"l{self.labels}"
+
+    # --- Statements ---
+
+    def block(self, count=None):
+        """Some statements."""
+        count = count or self.chance.randrange(1, 4)
+        self.depth += 1
+        text = "".join(self.statement() for _ in range(count))
+        self.depth -= 1
+        return text
+
+    def statement(self):
+        """One statement, of all kinds; only simple ones deep inside."""
+        kinds = [self.assign, self.assign, self.call, self.store]
+        if self.depth < 4:
+            kinds += [self.branch, self.branch, self.branch, self.loop, self.switch, self.sparse_switch, self.pointer_call,
+                      self.copy, self.rare, self.forward, self.computed, self.early, self.jump_out, self.guarded]
+        return self.chance.choice(kinds)()
+
+    def assign(self):
+        """To a local variable."""
+        return f"{self.chance.choice('abc')} = {self.expression()};\n"
+
+    def store(self):
+        """What the compiler must keep."""
+        return f"sink += {self.expression()}; room[{self.value()} & 4095] ^= (unsigned char){self.value()};\n"
+
+    def branch(self):
+        """With an else part or without."""
+        text = f"if ({self.condition()}) {{\n{self.block()}}}"
+        return text + (f" else {{\n{self.block()}}}\n" if self.chance.random() < 0.5 else "\n")
+
+    def loop(self):
+        """Of few rounds."""
+        if self.loops >= 2:
+            return self.branch()
+        self.loops += 1
+        name = f"i{self.loops}"
+        bound = self.chance.choice([f"{self.chance.randrange(2, 9)}", "(a & 7)", "(b & 3) + 1"])
+        leave = f"if ({self.condition()}) {self.chance.choice(['break', 'continue'])};\n" if self.chance.random() < 0.4 else ""
+        text = f"for (word {name} = 0; {name} < {bound}; {name}++) {{\n{self.block(2)}{leave}{self.block(1)}c += {name};\n}}\n"
+        self.loops -= 1
+        return text
+
+    def cases(self, values, selector):
+        """A switch."""
+        text = f"switch ({selector}) {{\n"
+        for value in values:
+            text += f"case {value}:\n{self.block(1)}" + ("break;\n" if self.chance.random() < 0.8 else "/* falls */\n")
+        return text + f"default:\n{self.block(1)}break;\n}}\n"
+
+    def switch(self):
+        """A jump table."""
+        count = self.chance.randrange(5, 12)
+        return self.cases(range(count), f"({self.expression()}) % {count + self.chance.randrange(3)}")
+
+    def sparse_switch(self):
+        """A tree of comparisons."""
+        values = sorted(self.chance.sample(range(1000), self.chance.randrange(3, 7)))
+        return self.cases(values, f"({self.expression()}) % 1000")
+
+    def call(self):
+        """Direct."""
+        if not self.functions:
+            return self.assign()
+        return f"{self.chance.choice('abc')} += {self.chance.choice(self.functions)}({self.value()}, {self.expression()});\n"
+
+    def pointer_call(self):
+        """Of one of a few functions, one of them more often."""
+        if len(self.functions) < 2:
+            return self.store()
+        names = [self.chance.choice(self.functions) for _ in range(self.chance.choice([1, 2, 4]))]
+        table = self.label()
+        return (f"{{ static const function volatile {table}[] = {{{', '.join(names)}}};\n"
+                f"c ^= {table}[({self.expression()}) % {self.chance.choice([1, 7, 7])} % {len(names)}]({self.value()}, c); }}\n")
+
+    def copy(self):
+        """Memory, of a known size or of one that is not."""
+        size = self.chance.choice(["8", "24", "100", "1000", "(a & 63)", "(b & 1023)"])
+        source = self.chance.choice(["memcpy(room + 2048, room,", "memset(room + 1024, (int)c,"])
+        return f"{source} {size});\n"
+
+    def rare(self):
+        """A half that hardly ever runs."""
+        test = self.chance.choice([f"(({self.expression()}) & 1023) == {self.chance.randrange(1024)}", "fuel == 77"])
+        return f"if (__builtin_expect({test}, 0)) {{\n{self.block(3)}}}\n"
+
+    def forward(self):
+        """A goto."""
+        label = self.label()
+        return f"if ({self.condition()}) goto {label};\n{self.block()}{label}:;\n"
+
+    def computed(self):
+        """A computed goto. clang refuses one that could lead into a try or out of it."""
+        if self.is_cxx:
+            return self.switch()
+        labels = [self.label() for _ in range(self.chance.randrange(2, 6))]
+        end, table = self.label(), self.label()
+        text = f"{{ static void *const {table}[] = {{{', '.join('&&' + l for l in labels)}}};\n"
+        text += f"goto *{table}[({self.expression()}) % {len(labels)}];\n"
+        for label in labels:
+            text += f"{label}:\n{self.block(1)}" + (f"goto {end};\n" if self.chance.random() < 0.8 else "")
+        return text + f"{end}:; }}\n"
+
+    def early(self):
+        """A return in the middle, which may be a tail call."""
+        return f"if ({self.condition()}) return {self.result()};\n"
+
+    def result(self):
+        """What a function returns."""
+        if self.functions and self.chance.random() < 0.5:
+            return f"{self.chance.choice(self.functions)}({self.value()}, {self.value()})"
+        return self.expression()
+
+    def jump_out(self):
+        """setjmp."""
+        if not self.functions or self.is_cxx or self.loops or self.chance.random() < 0.7:
+            return self.branch()
+        return (f"{{ volatile word kept = a; if (setjmp(place) == 0) {{ leave({self.expression()}); sink++; }}\n"
+                "else { sink += kept; } }\n")
+
+    def guarded(self):
+        """try and catch."""
+        if not self.is_cxx:
+            return self.branch()
+        thrown = self.chance.choice(["int", "word"])
+        return (f"try {{\n{self.block(1)}throw_some({self.expression()}, {self.chance.choice([15, 63, 255])});\n{self.block(1)}}}\n"
+                f"catch ({thrown} e) {{\nc += (word)e;\n{self.block(1)}}}\n" +
+                (f"catch (...) {{\n{self.block(1)}}}\n"))
+
+    # --- Functions ---
+
+    def body(self, name, size):
+        """The text between the braces."""
+        again = f"if (b > 3) c += {name}(a / 2, b / 2);\n" if self.chance.random() < 0.15 else ""
+        return f"word c = a ^ b;\nif (fuel-- < 0) return c;\n{self.block(size)}{again}return {self.result()};\n"
+
+    def one(self, number):
+        """A function."""
+        name = f"f{number}"
+        traits = self.chance.choice(["static ", "", "static __attribute__((noinline)) ", "__attribute__((noinline)) "])
+        if self.chance.random() < 0.1:
+            traits += "__attribute__((cold)) "
+        text = f"{traits}word {name}(word a, word b) {{\n{self.body(name, self.chance.randrange(1, 6))}}}\n"
+        self.functions.append(name)
+        return text
+
+    def twins(self, number):
+        """Functions of the same code."""
+        body = f"word c = a * {self.chance.randrange(3, 9)} + b;\nsink += c;\nif (c & 1) sink ^= a;\nreturn c;\n"
+        names = [f"twin{number}_{i}" for i in range(self.chance.randrange(2, 4))]
+        self.functions += names
+        return "".join(f"__attribute__((noinline)) word {n}(word a, word b) {{\n{body}}}\n" for n in names)
+
+    def classes(self, number):
+        """Virtual calls."""
+        names = [f"K{number}_{i}" for i in range(self.chance.randrange(2, 5))]
+        text = f"struct B{number} {{ virtual word run(word a, word b) = 0; }};\n"
+        for name in names:
+            saved, self.depth = self.depth, 2
+            text += (f"struct {name} : B{number} {{ word run(word a, word b) override {{\n"
+                     f"word c = a;\nif (fuel-- < 0) return c;\n{self.block(2)}return c + b; }} }};\n")
+            self.depth = saved
+        function = f"virtual{number}"
+        objects = "".join(f"static {n} o{n};\n" for n in names)
+        text += (f"{objects}static B{number} *volatile all{number}[] = {{{', '.join(f'&o{n}' for n in names)}}};\n"
+                 f"__attribute__((noinline)) word {function}(word a, word b) {{\n"
+                 f"return all{number}[a % {self.chance.choice([1, 9, 9])} % {len(names)}]->run(b, a); }}\n")
+        self.functions.append(function)
+        return text
+
+    def text(self):
+        """The whole program."""
+        text = HEAD
+        if self.is_cxx:
+            text += ("__attribute__((noinline)) static void throw_some(word a, word mask) {\n"
+                     "if ((a & mask) == 1) throw 3;\nif ((a & mask) == 2) throw a;\nsink += a; }\n")
+        else:
+            text += ("static jmp_buf place;\n__attribute__((noinline)) static void leave(word a) {\n"
+                     "if (a & 3) longjmp(place, 1);\nsink += a; }\n")
+        for i in range(self.chance.randrange(6, 16)):
+            kind = self.chance.random()
+            if kind < 0.12:
+                text += self.twins(i)
+            elif kind < 0.25 and self.is_cxx:
+                text += self.classes(i)
+            else:
+                text += self.one(i)
+        calls = "".join(f"s += {n}(i, s + {k});\n" for k, n in enumerate(self.functions[-3:]))
+        return (f"{text}int main(int count, char **arguments) {{\nword s = 0;\n"
+                "long n = count > 1 ? atol(arguments[1]) : 100;\n"
+                f"for (long i = 0; i < n; i++) {{\nfuel = 500;\n{calls}}}\n"
+                'printf("%lu %lu\\n", s, sink);\nreturn 0;\n}\n')
+
+
+def program(number, is_cxx):
+    """The source of program `number`."""
+    return Program(number, is_cxx).text()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in ("c", "c++"):
+        sys.exit("usage: generate.py c|c++ NUMBER")
+    print(program(int(sys.argv[2]), sys.argv[1] == "c++"), end="")
