@@ -125,6 +125,9 @@ BAT_API void bat_folded_free(struct bat_folded *folded);
 BAT_API void bat_folded_begin(struct bat_folded *folded);
 BAT_API void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length);
 
+/* The same for a terminated name that stays in place as long as folded, so that it is read once. */
+BAT_API void bat_folded_lasting_frame(struct bat_folded *folded, const char *name);
+
 /* End the stack and add count to its count. A stack without frames is ignored. */
 BAT_API void bat_folded_end(struct bat_folded *folded, uint64_t count);
 

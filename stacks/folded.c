@@ -6,6 +6,7 @@
 #include "bat_stacks.h"
 #include "spec/escape_controls.h"
 #include "spec/grow.h"
+#include "support/counts.h"
 #include "support/string_table.h"
 
 /* A stack is a string with the numbers of its frames' names, outermost first: so many bytes each,
@@ -15,6 +16,7 @@
 
 struct bat_folded {
     struct bat_strings names; /* of frames, as they are in texts */
+    struct bat_counts known;  /* key: the address of a lasting name; its number */
     struct bat_strings stacks;
     uint64_t *counts; /* of each stack, by its number */
     size_t count_capacity;
@@ -29,7 +31,10 @@ struct bat_folded {
 
 struct bat_folded *bat_folded_new(void)
 {
-    return calloc(1, sizeof(struct bat_folded));
+    struct bat_folded *folded = calloc(1, sizeof(*folded));
+    if (folded)
+        folded->known = bat_counts_new(1);
+    return folded;
 }
 
 void bat_folded_free(struct bat_folded *folded)
@@ -37,6 +42,7 @@ void bat_folded_free(struct bat_folded *folded)
     if (!folded)
         return;
     bat_strings_free(&folded->names);
+    bat_counts_free(&folded->known);
     bat_strings_free(&folded->stacks);
     free(folded->counts);
     free(folded->stack);
@@ -75,6 +81,15 @@ static bool number_of(struct bat_folded *folded, const char *name, size_t length
     return false;
 }
 
+/* Add a frame to the stack that was begun. */
+static void add_frame(struct bat_folded *folded, uint32_t number)
+{
+    if (!reserve(folded, &folded->stack, &folded->stack_capacity, folded->size, FRAME_SIZE))
+        return;
+    for (unsigned i = 0; i < FRAME_SIZE; i++, number /= DIGITS)
+        folded->stack[folded->size++] = (char)(number % DIGITS + 1);
+}
+
 void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length)
 {
     static const char unknown[] = "[unknown]";
@@ -83,11 +98,24 @@ void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length
         name = unknown;
         length = sizeof(unknown) - 1;
     }
-    if (!number_of(folded, name, length, &number) ||
-        !reserve(folded, &folded->stack, &folded->stack_capacity, folded->size, FRAME_SIZE))
-        return;
-    for (unsigned i = 0; i < FRAME_SIZE; i++, number /= DIGITS)
-        folded->stack[folded->size++] = (char)(number % DIGITS + 1);
+    if (number_of(folded, name, length, &number))
+        add_frame(folded, number);
+}
+
+void bat_folded_lasting_frame(struct bat_folded *folded, const char *name)
+{
+    const uint64_t key = (uintptr_t)name;
+    const uint64_t *known = bat_counts_find(&folded->known, &key);
+    uint32_t number;
+    if (!*name) {
+        bat_folded_frame(folded, name, 0);
+    } else if (known) {
+        add_frame(folded, (uint32_t)known[1]);
+    } else if (number_of(folded, name, strlen(name), &number)) {
+        add_frame(folded, number);
+        if (bat_counts_add(&folded->known, &key, number, 0) != BAT_OK)
+            folded->no_memory = true;
+    }
 }
 
 void bat_folded_end(struct bat_folded *folded, uint64_t count)

@@ -145,6 +145,7 @@ KINDS = [
          limit="at most 1000 profiles"),
     Kind("depth of a stack", profiles.stack_text, FOLD, 2000, "text"),
     Kind("long names in stacks", binaries.long_names_in_stacks, VIEW, 1000, "text"),
+    Kind("long name in equal stacks", binaries.long_names_in_one_stack, FOLD, 2000, "text"),
     Kind("files in one query", profiles.queried_files, QUERIES, 10, "text"),
     # Pages
     Kind("functions of a page", binaries.tables, REPORT, 1000),

@@ -147,6 +147,15 @@ def long_names_in_stacks(folder, n):
         for i in range(n)))
 
 
+def long_names_in_one_stack(folder, n):
+    """The same in equal stacks."""
+    elf = MadeElf()
+    code = elf.code(".text", TEXT, NOP * 15 + RET)
+    elf.symbols([("f" * n, TEXT, 16, code)])
+    save(folder, elf)
+    text(folder / "text", f"app 1 1.0: 1 cycles:u: \n\t{TEXT:x} [unknown] (/x/binary)\n\n" * n)
+
+
 def linkage_table(folder, n):
     """A PLT whose entries have a relocation and a symbol each."""
     table, got, relocations = TEXT + 0x1000000, TEXT + 0x8000000, TEXT + 0xA000000

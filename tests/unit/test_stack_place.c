@@ -165,6 +165,29 @@ static void test_folded_order(void **state)
     bat_folded_free(folded);
 }
 
+/* Lasting names are the names of others with the same bytes. */
+static void test_folded_lasting(void **state)
+{
+    (void)state;
+    static const char name[] = "f;1";
+    static const char empty[] = "";
+    struct bat_folded *folded = bat_folded_new();
+    assert_non_null(folded);
+    add_stack(folded, (const char *const[]){"f:1", "", NULL}, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        bat_folded_begin(folded);
+        bat_folded_lasting_frame(folded, name);
+        bat_folded_lasting_frame(folded, empty);
+        bat_folded_end(folded, 1);
+    }
+    size_t count;
+    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_int_equal(count, 1);
+    size_t i = 0;
+    expect_stack(folded, &i, "f:1;[unknown]", 3);
+    bat_folded_free(folded);
+}
+
 static void test_many_folded(void **state)
 {
     (void)state;
@@ -190,10 +213,10 @@ static void test_many_folded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_perf),        cmocka_unit_test(test_gdb),
-        cmocka_unit_test(test_sanitizer),   cmocka_unit_test(test_others),
-        cmocka_unit_test(test_folded),      cmocka_unit_test(test_folded_order),
-        cmocka_unit_test(test_many_folded),
+        cmocka_unit_test(test_perf),           cmocka_unit_test(test_gdb),
+        cmocka_unit_test(test_sanitizer),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_folded),         cmocka_unit_test(test_folded_order),
+        cmocka_unit_test(test_folded_lasting), cmocka_unit_test(test_many_folded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

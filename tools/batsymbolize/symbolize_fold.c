@@ -60,7 +60,7 @@ static void fold(struct symbolize_text *text)
             continue;
         for (size_t k = frame.count; k != 0; k--) {
             const char *name = kept_function(text, &frame.frames[k - 1]);
-            bat_folded_frame(text->folded, name ? name : "", name ? strlen(name) : 0);
+            bat_folded_lasting_frame(text->folded, name ? name : "");
         }
         char room[256];
         struct bat_slice name = name_as_read(&frame.read, room);

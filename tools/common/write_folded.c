@@ -11,8 +11,7 @@ static void fold(const struct sampled_stacks *stacks, const struct bat_counts *f
     for (uint32_t i = functions->count; i != 0; i--) {
         const uint64_t function = bat_counts_item(functions, i - 1)[1];
         const uint64_t *key = bat_counts_item(&stacks->functions, (uint32_t)function);
-        const char *name = bat_strings_get(&stacks->names, (uint32_t)key[0]);
-        bat_folded_frame(folded, name, strlen(name));
+        bat_folded_lasting_frame(folded, bat_strings_get(&stacks->names, (uint32_t)key[0]));
     }
 }
 
