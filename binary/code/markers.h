@@ -7,7 +7,7 @@
 #ifndef BAT_BINARY_CODE_MARKERS_H
 #define BAT_BINARY_CODE_MARKERS_H
 
-#include "binary/functions/symbol_table.h"
+#include "elfnote/symbol_table.h"
 #include "reader.h"
 
 /*

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elfnote/symbol_table.h"
 #include "plt_slots.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
-#include "symbol_table.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
 {

@@ -7,11 +7,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "elfnote/symbol_table.h"
 #include "name_parts.h"
 #include "spec/binary_search.h"
 #include "spec/large_memory.h"
 #include "support/hash_seed.h"
-#include "symbol_table.h"
 
 /* An offset that no FILE symbol's name has: offset 0 is the empty name. */
 #define NO_FILE 0u
@@ -155,10 +155,7 @@ static enum bat_code collect_keys(const struct symbol_table *table, struct bat_s
     for (uint32_t i = 1; i < table->count; i++) {
         const Elf64_Sym symbol = symbol_table_at(table, i);
         if (symbol.st_name >= table->strings_size)
-            return bat_fail(error, BAT_ERR_ELF,
-                            "the name of symbol %" PRIu32 " is at offset %" PRIu32
-                            ", beyond the %" PRIu64 " bytes of strings",
-                            i, symbol.st_name, table->strings_size);
+            return symbol_table_fail_name(table, i, &symbol, error);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
             file = table->strings[symbol.st_name] ? symbol.st_name : NO_FILE;
             continue;

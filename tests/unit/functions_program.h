@@ -51,6 +51,7 @@ struct program {
     size_t relocation_count;
     bool is_stripped;
     uint32_t strings_link; /* of .symtab; 0: the right one */
+    uint64_t entry_size;   /* the same */
     bool strings_open;     /* leave out .strtab's last zero byte */
 };
 
@@ -221,6 +222,8 @@ static inline void save_program(const struct program *program, const char *path)
         uint32_t symtab = (uint32_t)image.section_count;
         put_symbols(&image, &program->symbols, SHT_SYMTAB, 0, 0, program->strings_link,
                     program->strings_open);
+        if (program->entry_size)
+            image.sections[symtab].sh_entsize = program->entry_size;
         put_section(&image, ".symtab_shndx", SHT_SYMTAB_SHNDX, 0, 0, program->indices,
                     program->symbols.count * sizeof(uint32_t));
         image.sections[symtab + 2].sh_link = symtab;

@@ -662,6 +662,11 @@ static void test_symbols_with_index_table(void **state)
     image = image_with_index_table(0, false);
     assert_bad_symbols(&image, true,
                        "dynamic symbol table: symbol 1 has its section index in a missing table");
+    image = image_with_index_table(2, true);
+    image.sections[4].sh_size = 4;
+    image_finish_at_end(&image);
+    assert_bad_symbols(&image, true,
+                       "dynamic symbol table of 2 symbols has section indices in 4 bytes");
 }
 
 /* A symbol table without named symbols needs no strings. */
@@ -708,6 +713,13 @@ static void test_damaged_symbols(void **state)
     assert_bad_symbols(&image, false,
                        "symbol table of 239 bytes with entries of 24: expected entries of 24 "
                        "bytes, and a multiple of that");
+
+    image = sound_image();
+    image.sections[STRTAB].sh_size -= 1;
+    image_finish(&image, table);
+    assert_bad_symbols(&image, false,
+                       "symbol table has its names in section 7, which does not end in a zero "
+                       "byte");
 
     image = sound_image();
     image.sections[SYMTAB].sh_link = TEXT;

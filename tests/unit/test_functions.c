@@ -582,12 +582,26 @@ static void test_damaged_tables(void **state)
     add_global(program, "f", TEXT, 4);
     program->symbols.all[1].st_name = 100;
     assert_fails(program, BAT_ERR_ELF,
-                 "the name of symbol 1 is at offset 100, beyond the 3 bytes of strings");
+                 "symbol table: name of symbol 1, at 0x64, does not end inside the string table");
 
     program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 4);
     program->strings_open = true;
-    assert_fails(program, BAT_ERR_ELF, "the symbol table's strings do not end in a zero byte");
+    assert_fails(program, BAT_ERR_ELF,
+                 "symbol table has its names in section 8, which does not end in a zero byte");
+
+    program = new_program(EM_X86_64);
+    add_global(program, "f", TEXT, 4);
+    program->entry_size = 16;
+    assert_fails(program, BAT_ERR_ELF,
+                 "symbol table of 48 bytes with entries of 16: expected entries of 24 bytes, and a "
+                 "multiple of that");
+
+    program = new_program(EM_X86_64);
+    add_global(program, "f", TEXT, 4);
+    program->strings_link = 5; /* .data, zeros */
+    assert_fails(program, BAT_ERR_ELF,
+                 "symbol table has its names in section 5, which is not a string table");
 
     program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 4);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "symbol_table.h"
+
+#include <inttypes.h>
+
+#include "elf_file.h"
+#include "spec/keep_bytes.h"
+
+const struct bat_section *symbol_table_find(const struct bat_elf *elf, uint32_t type)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].type == type)
+            return &elf->sections[i];
+    return NULL;
+}
+
+/* Find the table of section indices that need more than 16 bits, if there is one. */
+static enum bat_code read_indices(struct symbol_table *table, struct bat_error *error)
+{
+    const struct bat_section *found = NULL;
+    for (size_t i = 0; i < table->section_count && !found; i++)
+        if (table->sections[i].type == SHT_SYMTAB_SHNDX &&
+            table->sections[i].link == table->in->index)
+            found = &table->sections[i];
+    if (!found)
+        return BAT_OK;
+    uint64_t size;
+    table->section_indices = bat_elf_section_bytes(table->elf, found, &size);
+    if (size / sizeof(uint32_t) >= table->count)
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, found->offset,
+                       "%s of %" PRIu32 " symbols has section indices in %" PRIu64 " bytes",
+                       symbol_table_kind(table->in), table->count, size);
+}
+
+static enum bat_code read_strings(struct symbol_table *table, struct bat_error *error)
+{
+    const struct bat_section *in = table->in;
+    if (in->link >= table->section_count || table->sections[in->link].type != SHT_STRTAB)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
+                           "%s has its names in section %" PRIu32 ", which is not a string table",
+                           symbol_table_kind(in), in->link);
+    const struct elf_strings strings = elf_strings(table->elf, &table->sections[in->link]);
+    if (strings.size != table->sections[in->link].size)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
+                           "%s has its names in section %" PRIu32
+                           ", which does not end in a zero byte",
+                           symbol_table_kind(in), in->link);
+    table->strings = strings.bytes;
+    table->strings_size = strings.size;
+    return BAT_OK;
+}
+
+static enum bat_code read_table(struct symbol_table *table, struct bat_error *error)
+{
+    const struct bat_section *in = table->in;
+    const char *what = symbol_table_kind(in);
+    const uint64_t count = in->size / sizeof(Elf64_Sym);
+    if ((in->flags & SHF_COMPRESSED) != 0)
+        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, in->offset,
+                           "%s is compressed", what);
+    if (in->entry_size != sizeof(Elf64_Sym) || in->size % sizeof(Elf64_Sym) != 0)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
+                           "%s of %" PRIu64 " bytes with entries of %" PRIu64
+                           ": expected entries of %zu bytes, and a multiple of that",
+                           what, in->size, in->entry_size, sizeof(Elf64_Sym));
+    if (count > INT32_MAX)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "%s has %" PRIu64 " symbols: at most %d can be read", what, count,
+                        INT32_MAX);
+    enum bat_code code = read_strings(table, error);
+    if (code != BAT_OK)
+        return code;
+    uint64_t size;
+    table->symbols = bat_elf_section_bytes(table->elf, in, &size);
+    table->count = (uint32_t)count;
+    return read_indices(table, error);
+}
+
+enum bat_code symbol_table_read(struct symbol_table *table, const struct bat_elf *elf,
+                                const struct bat_section *in, struct bat_error *error)
+{
+    struct symbol_table read = {.elf = elf, .in = in};
+    read.sections = bat_elf_sections(elf, &read.section_count);
+    enum bat_code code = read_table(&read, error);
+    *table = code == BAT_OK ? read : (struct symbol_table){.elf = elf};
+    return code;
+}
+
+enum bat_code symbol_table_open(struct symbol_table *table, const struct bat_elf *elf,
+                                uint32_t type, struct bat_error *error)
+{
+    const struct bat_section *in = symbol_table_find(elf, type);
+    *table = (struct symbol_table){.elf = elf};
+    enum bat_code code = in ? symbol_table_read(table, elf, in, error) : BAT_OK;
+    bat_keep_bytes(table->symbols, table->count * sizeof(Elf64_Sym));
+    if (table->section_indices)
+        bat_keep_bytes(table->section_indices, table->count * sizeof(uint32_t));
+    return code;
+}
+
+enum bat_code symbol_table_fail_name(const struct symbol_table *table, uint32_t index,
+                                     const Elf64_Sym *symbol, struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_ELF,
+                    "%s: name of symbol %" PRIu32 ", at 0x%" PRIx32
+                    ", does not end inside the string table",
+                    symbol_table_kind(table->in), index, symbol->st_name);
+}
+
+const struct bat_section *symbol_table_section(const struct symbol_table *table, uint32_t index,
+                                               const Elf64_Sym *symbol)
+{
+    uint32_t section = symbol->st_shndx;
+    if (section == SHN_XINDEX)
+        section = symbol_table_extended_index(table, index);
+    else if (section >= SHN_LORESERVE)
+        return NULL;
+    return section != SHN_UNDEF && section < table->section_count ? &table->sections[section]
+                                                                  : NULL;
+}
