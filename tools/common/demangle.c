@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
-#include "demangle_short.h"
 #include "tool.h"
 
 #include <stdbool.h>
@@ -38,35 +37,15 @@ static void close_brackets(char *name)
         *to = '\0';
 }
 
-/* Rust's older names end in a part "17h" and 16 digits. Other names of C++'s form are C++'s. */
-static bool can_be_rust(const char *name)
-{
-    return name[1] != 'Z' || strstr(name, "17h");
-}
-
-/* The same for a name without a suffix. */
-static bool ends_as_rust(const char *name)
-{
-    static const char last[] = "17h0123456789abcdefE";
-    const size_t length = strlen(name);
-    return length >= sizeof(last) - 1 && memcmp(name + length - (sizeof(last) - 1), last, 3) == 0;
-}
-
-char *demangle_whole(const char *name)
-{
-    char *plain = demangle_by_libiberty(name, can_be_rust(name));
-    if (plain)
-        close_brackets(plain);
-    return plain;
-}
-
 char *demangle(const char *name)
 {
     /* Without these prefixes libiberty would take names of C for mangled ones. */
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "___Z", 4) != 0)
         return NULL;
-    char *plain = ends_as_rust(name) ? NULL : demangle_short(name);
-    return plain ? plain : demangle_whole(name);
+    char *plain = demangle_by_libiberty(name);
+    if (plain)
+        close_brackets(plain);
+    return plain;
 }
 
 /* --- What is kept --------------------------------------------------------------------------- */

@@ -12,11 +12,8 @@
  */
 char *demangle(const char *name);
 
-/* The same without demangle_short(), which takes longer. */
-char *demangle_whole(const char *name);
-
-/* The text as libiberty prints it. */
-char *demangle_by_libiberty(const char *name, bool can_be_rust);
+/* The same as libiberty prints it: "a<b<int> >", not "a<b<int>>". */
+char *demangle_by_libiberty(const char *name);
 
 /*
  * Demangled names that somebody keeps. A grown one is more than 16 times as long as the mangled

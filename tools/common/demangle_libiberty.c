@@ -202,11 +202,17 @@ static bool is_soon_read(const char *name)
     return count <= CONVERSIONS_MOST;
 }
 
-char *demangle_by_libiberty(const char *name, bool can_be_rust)
+/* Rust's older names end in a part "17h" and 16 digits. Other names of C++'s form are C++'s. */
+static bool can_be_rust(const char *name)
+{
+    return name[1] != 'Z' || strstr(name, "17h");
+}
+
+char *demangle_by_libiberty(const char *name)
 {
     const size_t length = strlen(name);
     struct plain_text plain = {.most = limit_of(length)};
-    if ((can_be_rust && print_rust(&plain, name)) ||
+    if ((can_be_rust(name) && print_rust(&plain, name)) ||
         (length <= LENGTH_MAX && is_soon_read(name) && is_soon_searched(name, length, &plain) &&
          print_cplus(&plain, name)))
         return plain.text;
