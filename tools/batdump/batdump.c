@@ -294,10 +294,8 @@ static enum tool_exit run(const struct options *options)
         return TOOL_BAD;
     enum bat_code code = bat_binary_open(stored_or(&stored, options->path), &binary, &error);
     stored_close(&stored);
-    if (code != BAT_OK) {
-        tool_report(options->path, &error);
-        return TOOL_BAD;
-    }
+    if (code != BAT_OK)
+        return tool_report(options->path, &error);
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {

@@ -51,10 +51,9 @@ static enum tool_exit read_profiles(struct report *report)
             return TOOL_BAD;
     struct bat_profile_counters read = bat_profile_counters(report->profile);
     if (bat_profile_distinct(report->profile) == 0 && read.fdata_records == 0 &&
-        read.perf_samples == 0) {
-        tool_message(request->profiles[0], "expected a profile with records, found none in it");
-        return TOOL_BAD;
-    }
+        read.perf_samples == 0)
+        return tool_message(request->profiles[0],
+                            "expected a profile with records, found none in it");
     if (read.fdata_records != 0)
         tool_message(NULL,
                      "warning: %" PRIu64 " fdata records have no addresses of the BOLTed binary: "

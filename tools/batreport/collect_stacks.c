@@ -25,8 +25,7 @@ static enum tool_exit bad_line(const char *path, uint64_t number, const char *fo
     struct bat_error error;
     bat_fail_text(&error, BAT_ERR_SYNTAX, number, 1,
                   "expected \"frame;frame COUNT\", found \"%.200s\"", found);
-    tool_report(path, &error);
-    return TOOL_BAD;
+    return tool_report(path, &error);
 }
 
 static enum tool_exit deep_line(const char *path, uint64_t number)
@@ -34,8 +33,7 @@ static enum tool_exit deep_line(const char *path, uint64_t number)
     struct bat_error error;
     bat_fail_text(&error, BAT_ERR_RANGE, number, 1,
                   "expected stacks of at most %u frames, found a deeper one", DEPTH_MAX);
-    tool_report(path, &error);
-    return TOOL_BAD;
+    return tool_report(path, &error);
 }
 
 /* Add the frames of a line, which end at semicolons. False if there are too many, or no memory. */
@@ -87,10 +85,8 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
 static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
 {
     FILE *file = text_file_open(path);
-    if (!file) {
-        tool_message(path, "cannot open it: %s", strerror(errno));
-        return TOOL_BAD;
-    }
+    if (!file)
+        return tool_message(path, "cannot open it: %s", strerror(errno));
     char *line = NULL;
     size_t capacity = 0;
     ssize_t length;

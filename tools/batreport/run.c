@@ -9,8 +9,7 @@
 
 enum tool_exit report_fail(const struct report *report, const char *file)
 {
-    tool_report(file, &report->error);
-    return TOOL_BAD;
+    return tool_report(file, &report->error);
 }
 
 void report_free(struct report *report)

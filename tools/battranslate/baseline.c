@@ -53,10 +53,8 @@ static enum tool_exit compare(struct bat_overlaps *comparison, const char *path,
         return status;
     if (add_records(comparison, records, &error) != BAT_OK ||
         bat_overlaps_finish(comparison, &error) != BAT_OK ||
-        bat_overlaps_pair(comparison, 0, 1, &agreement, &error) != BAT_OK) {
-        tool_report(path, &error);
-        return TOOL_BAD;
-    }
+        bat_overlaps_pair(comparison, 0, 1, &agreement, &error) != BAT_OK)
+        return tool_report(path, &error);
     *baseline = (struct check_baseline){.own = bat_overlaps_size(comparison, 1).samples,
                                         .former = bat_overlaps_size(comparison, 0).samples,
                                         .functions = agreement.functions};
@@ -69,10 +67,8 @@ enum tool_exit baseline_compare(const char *path, const struct bat_records *reco
 {
     struct bat_overlaps *comparison;
     struct bat_error error;
-    if (bat_overlaps_new(&comparison, &error) != BAT_OK) {
-        tool_report(path, &error);
-        return TOOL_BAD;
-    }
+    if (bat_overlaps_new(&comparison, &error) != BAT_OK)
+        return tool_report(path, &error);
     bat_overlaps_use_plain_names(comparison);
     enum tool_exit status = compare(comparison, path, records, baseline);
     bat_overlaps_free(comparison);

@@ -10,12 +10,6 @@
 #include "first_file.h"
 #include "whole_file.h"
 
-static enum tool_exit fail(const char *path, const struct bat_error *error)
-{
-    tool_report(path, error);
-    return TOOL_BAD;
-}
-
 static enum bat_code read_one(const char *path, struct bat_profile **profile,
                               struct bat_error *error)
 {
@@ -33,7 +27,7 @@ static enum tool_exit find_common(const struct translate_request *request, const
     struct bat_error error;
     const char *path = request->binaries[0];
     if (read_one(first, common, &error) != BAT_OK)
-        return fail(path, &error);
+        return tool_report(path, &error);
     for (size_t i = 1; i < request->binary_count; i++) {
         struct bat_profile *profile = NULL;
         path = request->binaries[i];
@@ -42,7 +36,7 @@ static enum tool_exit find_common(const struct translate_request *request, const
             code = bat_profile_keep_common(*common, profile, &error);
         bat_profile_free(profile);
         if (code != BAT_OK)
-            return fail(path, &error);
+            return tool_report(path, &error);
     }
     return TOOL_FINE;
 }
@@ -64,7 +58,7 @@ static enum tool_exit write_common(const struct translate_request *request,
     enum bat_code code = is_fdata ? bat_profile_write_fdata(common, output, &error)
                                   : bat_profile_write_preagg(common, output, &error);
     if (code != BAT_OK)
-        return fail(request->output, &error);
+        return tool_report(request->output, &error);
     return report(request, bat_profile_distinct(common));
 }
 
@@ -107,7 +101,7 @@ static enum tool_exit find_common_yaml(const struct translate_request *request, 
     struct bat_error error;
     enum bat_code code = read_yaml(first, common, &error);
     if (code != BAT_OK)
-        return fail(request->binaries[0], &error);
+        return tool_report(request->binaries[0], &error);
     for (size_t i = 1; i < request->binary_count; i++) {
         struct yaml_profile profile = {0};
         code = read_yaml(request->binaries[i], &profile, &error);
@@ -115,7 +109,7 @@ static enum tool_exit find_common_yaml(const struct translate_request *request, 
             code = common_yaml_keep(common, &profile, &error);
         yaml_profile_free(&profile);
         if (code != BAT_OK)
-            return fail(request->binaries[i], &error);
+            return tool_report(request->binaries[i], &error);
     }
     return TOOL_FINE;
 }
@@ -128,7 +122,7 @@ static enum tool_exit run_yaml(const struct translate_request *request, const ch
     enum tool_exit status = find_common_yaml(request, first, &common);
     uint64_t records = status == TOOL_FINE ? common_yaml_finish(&common) : 0;
     if (status == TOOL_FINE && yaml_profile_write(&common, output, &error) != BAT_OK)
-        status = fail(request->output, &error);
+        status = tool_report(request->output, &error);
     yaml_profile_free(&common);
     return status == TOOL_FINE ? report(request, records) : status;
 }
@@ -140,13 +134,13 @@ enum tool_exit common_run(const struct translate_request *request)
     struct bat_error error;
     struct bat_output *output;
     if (bat_output_begin(request->output, &output, &error) != BAT_OK)
-        return fail(NULL, &error);
+        return tool_report(NULL, &error);
     struct first_file first = {.copy = -1};
     enum tool_exit status;
     if (bat_outputs_check(&output, 1, request->binaries, request->binary_count, &error) != BAT_OK)
-        status = fail(NULL, &error);
+        status = tool_report(NULL, &error);
     else if (first_file_open(request->binaries[0], &first, &error) != BAT_OK)
-        status = fail(request->binaries[0], &error);
+        status = tool_report(request->binaries[0], &error);
     else
         status = first.is_yaml ? run_yaml(request, first.path, output)
                                : run_records(request, first.path, output);

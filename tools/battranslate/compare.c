@@ -26,12 +26,6 @@ struct comparing {
     struct bat_error error;
 };
 
-static enum tool_exit fail(const struct comparing *comparing, const char *path)
-{
-    tool_report(path, &comparing->error);
-    return TOOL_BAD;
-}
-
 /* --- Reading --------------------------------------------------------------------------------- */
 
 static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
@@ -42,20 +36,16 @@ static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
         const char *path = comparing->paths[i];
         if (compare_read(comparing->comparison, &comparing->places, path, elf, &form,
                          &comparing->error) != BAT_OK)
-            return fail(comparing, path);
-        if (bat_overlaps_size(comparing->comparison, i).records == 0) {
-            tool_message(path, "expected a profile with records, found none in it");
-            return TOOL_BAD;
-        }
+            return tool_report(path, &comparing->error);
+        if (bat_overlaps_size(comparing->comparison, i).records == 0)
+            return tool_message(path, "expected a profile with records, found none in it");
         first = i == 0 ? form : first;
-        if (form != first) {
-            tool_message(path, "expected %s, as %s is, found %s", compared_form_name(first),
-                         comparing->paths[0], compared_form_name(form));
-            return TOOL_BAD;
-        }
+        if (form != first)
+            return tool_message(path, "expected %s, as %s is, found %s", compared_form_name(first),
+                                comparing->paths[0], compared_form_name(form));
     }
     if (bat_overlaps_finish(comparing->comparison, &comparing->error) != BAT_OK)
-        return fail(comparing, NULL);
+        return tool_report(NULL, &comparing->error);
     return TOOL_FINE;
 }
 
@@ -66,7 +56,7 @@ static enum tool_exit choose_names(struct comparing *comparing)
     for (uint32_t i = 0; i < comparing->count; i++) {
         enum fdata_origin origin;
         if (compare_fdata_origin(comparing->paths[i], &origin, &comparing->error) != BAT_OK)
-            return fail(comparing, comparing->paths[i]);
+            return tool_report(comparing->paths[i], &comparing->error);
         seen[origin] = true;
     }
     if (!seen[FDATA_BOLTED] || !seen[FDATA_UNBOLTED])
@@ -84,7 +74,7 @@ static enum tool_exit read_profiles(struct comparing *comparing)
     const char *path = comparing->request->symbols;
     struct bat_elf *elf = NULL;
     if (path && bat_elf_open(path, &elf, &comparing->error) != BAT_OK)
-        return fail(comparing, path);
+        return tool_report(path, &comparing->error);
     enum tool_exit status = read_all(comparing, elf);
     bat_elf_close(elf);
     return status;
@@ -178,7 +168,7 @@ static enum tool_exit compare_two(struct comparing *comparing)
 {
     struct bat_agreement agreement;
     if (bat_overlaps_pair(comparing->comparison, 0, 1, &agreement, &comparing->error) != BAT_OK)
-        return fail(comparing, NULL);
+        return tool_report(NULL, &comparing->error);
     comparing->is_low = agreement.overlap < comparing->request->min_overlap;
     if (comparing->request->quiet)
         return TOOL_FINE;
@@ -188,7 +178,7 @@ static enum tool_exit compare_two(struct comparing *comparing)
         print_text(comparing, &agreement);
     if (bat_overlaps_functions(comparing->comparison, 0, 1, print_function, comparing,
                                &comparing->error) != BAT_OK)
-        return fail(comparing, NULL);
+        return tool_report(NULL, &comparing->error);
     if (comparing->request->json_report)
         output_text(comparing->output, "]}\n");
     else if (comparing->printed > FUNCTIONS_PRINTED)
@@ -300,7 +290,7 @@ static enum tool_exit fill_matrix(struct comparing *comparing, double *matrix)
             struct bat_agreement agreement;
             if (bat_overlaps_pair(comparing->comparison, i, j, &agreement, &comparing->error) !=
                 BAT_OK)
-                return fail(comparing, NULL);
+                return tool_report(NULL, &comparing->error);
             matrix[(size_t)i * count + j] = matrix[(size_t)j * count + i] = agreement.overlap;
         }
     }
@@ -338,7 +328,7 @@ enum tool_exit compare_run(const struct translate_request *request)
                                   .paths = (const char *const *)request->binaries,
                                   .count = (uint32_t)request->binary_count};
     if (bat_overlaps_new(&comparing.comparison, &comparing.error) != BAT_OK)
-        return fail(&comparing, NULL);
+        return tool_report(NULL, &comparing.error);
     enum tool_exit status = read_profiles(&comparing);
     comparing.output = status == TOOL_FINE ? output_begin(STDOUT_FILENO) : NULL;
     if (comparing.output) {

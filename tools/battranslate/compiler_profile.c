@@ -71,8 +71,7 @@ static void print_report(const struct compiler_profile *wanted,
 static enum tool_exit fail(const struct compiler_profile *wanted, const struct bat_error *error)
 {
     bool is_output = error->code == BAT_ERR_IO;
-    tool_report(is_output ? NULL : bat_elf_path(wanted->elf), error);
-    return TOOL_BAD;
+    return tool_report(is_output ? NULL : bat_elf_path(wanted->elf), error);
 }
 
 static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
@@ -81,10 +80,8 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
     const char *path = bat_elf_path(wanted->elf);
     struct bat_debuginfo *debuginfo;
     struct bat_error error;
-    if (bat_debuginfo_open(wanted->whole, wanted->debug_file, &debuginfo, &error) != BAT_OK) {
-        tool_report(wanted->debug_file ? wanted->debug_file : path, &error);
-        return TOOL_BAD;
-    }
+    if (bat_debuginfo_open(wanted->whole, wanted->debug_file, &debuginfo, &error) != BAT_OK)
+        return tool_report(wanted->debug_file ? wanted->debug_file : path, &error);
     bat_debuginfo_set_threads(debuginfo, wanted->threads);
     enum bat_code code = bat_autofdo_write(wanted->profile, wanted->elf, debuginfo, wanted->kind,
                                            wanted->output, done, &error);

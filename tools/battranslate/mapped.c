@@ -205,26 +205,23 @@ enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request
     *mapped = (struct mapped){.stores = &request->stores};
     for (size_t i = 0; i < request->profile_count; i++) {
         struct bat_error error;
-        if (strcmp(request->profiles[i], "-") == 0) {
-            tool_message(NULL, "expected files for --all, which reads them twice, found standard "
-                               "input");
-            return TOOL_BAD;
-        }
+        if (strcmp(request->profiles[i], "-") == 0)
+            return tool_message(NULL,
+                                "expected files for --all, which reads them twice, found standard "
+                                "input");
         if (bat_mapped_files(request->profiles[i], add_file, mapped, &error) != BAT_OK) {
             if (mapped->has_stopped)
                 return TOOL_BAD;
             /* What is wrong with it is said when it is read. */
             if (request->keep_going && error.code != BAT_ERR_MEMORY)
                 continue;
-            tool_report(request->profiles[i], &error);
-            return TOOL_BAD;
+            return tool_report(request->profiles[i], &error);
         }
     }
     if (mapped->has_failed)
         return TOOL_BAD;
     if (mapped->count != 0)
         return TOOL_FINE;
-    tool_message(NULL, "expected mapped files with symbols on this machine%s, found none",
-                 request->stores.count != 0 ? " or in a store" : "");
-    return TOOL_BAD;
+    return tool_message(NULL, "expected mapped files with symbols on this machine%s, found none",
+                        request->stores.count != 0 ? " or in a store" : "");
 }

@@ -94,12 +94,6 @@ static enum tool_exit list_files(struct request *request)
 
 /* --- Merging -------------------------------------------------------------------------------- */
 
-static enum tool_exit fail(const char *path, const struct bat_error *error)
-{
-    tool_report(error->code == BAT_ERR_IO && !path ? NULL : path, error);
-    return TOOL_BAD;
-}
-
 static enum tool_exit merge_lines(const struct request *request, const struct first_file *first,
                                   struct bat_output *output)
 {
@@ -108,9 +102,9 @@ static enum tool_exit merge_lines(const struct request *request, const struct fi
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
         if (merged_lines_add(&merged, i == 0 ? first->path : request->files[i], &error) != BAT_OK)
-            status = fail(request->files[i], &error);
+            status = tool_report(request->files[i], &error);
     if (status == TOOL_FINE && merged_lines_write(&merged, output, &error) != BAT_OK)
-        status = fail(NULL, &error);
+        status = tool_report(NULL, &error);
     if (status == TOOL_FINE)
         fprintf(stderr, "Profile from %zu files merged.\n", request->file_count);
     merged_lines_free(&merged);
@@ -128,9 +122,9 @@ static enum tool_exit merge_yaml(const struct request *request, const struct fir
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
         if (merged_yaml_add(merged, request->files[i], i == 0 ? first->path : request->files[i],
                             &error) != BAT_OK)
-            status = fail(request->files[i], &error);
+            status = tool_report(request->files[i], &error);
     if (status == TOOL_FINE && output && merged_yaml_write(merged, output, &error) != BAT_OK)
-        status = fail(NULL, &error);
+        status = tool_report(NULL, &error);
     if (status == TOOL_FINE)
         merged_yaml_print(merged, stderr, request->print);
     merged_yaml_free(merged);
@@ -144,11 +138,11 @@ static enum tool_exit merge(const struct request *request, const struct first_fi
     /* merge-fdata's -q is for YAML alone. */
     if ((!request->quiet || !first->is_yaml) &&
         bat_output_begin(request->output ? request->output : "-", &output, &error) != BAT_OK)
-        return fail(NULL, &error);
+        return tool_report(NULL, &error);
     if (output && bat_outputs_check(&output, 1, (const char *const *)request->files,
                                     request->file_count, &error) != BAT_OK) {
         bat_output_abandon(output);
-        return fail(NULL, &error);
+        return tool_report(NULL, &error);
     }
     enum tool_exit status =
         first->is_yaml ? merge_yaml(request, first, output) : merge_lines(request, first, output);
@@ -163,7 +157,7 @@ static enum tool_exit run(const struct request *request)
     struct bat_error error;
     struct first_file first;
     if (first_file_open(request->files[0], &first, &error) != BAT_OK)
-        return fail(request->files[0], &error);
+        return tool_report(request->files[0], &error);
     enum tool_exit status = merge(request, &first);
     first_file_close(&first);
     return status;

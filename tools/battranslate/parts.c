@@ -204,9 +204,8 @@ static enum tool_exit read_all(struct parts *parts, const size_t *order, struct 
     }
     if (done != 0)
         return TOOL_FINE;
-    tool_message(NULL, "expected at least one profile that can be read, found none of %zu",
-                 parts->count);
-    return TOOL_BAD;
+    return tool_message(NULL, "expected at least one profile that can be read, found none of %zu",
+                        parts->count);
 }
 
 /* Set up the items. Returns their numbers in the order of reading, to be freed. */

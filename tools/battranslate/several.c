@@ -36,12 +36,6 @@ bool several_is(const struct translate_request *request)
            (request->binary && strchr(request->binary, '=') && access(request->binary, F_OK) != 0);
 }
 
-static enum tool_exit fail(struct several *several, const char *file)
-{
-    tool_report(file, &several->error);
-    return TOOL_BAD;
-}
-
 /* --- Outputs -------------------------------------------------------------------------------- */
 
 /* All outputs in one array, to be freed; NULL if there is no memory. */
@@ -79,7 +73,7 @@ static enum tool_exit check_outputs(struct several *several)
     }
     if (status == TOOL_FINE &&
         bat_outputs_check(outputs, output_count, inputs, input_count, &several->error) != BAT_OK)
-        status = fail(several, NULL);
+        status = tool_report(NULL, &several->error);
     free(inputs);
     free(outputs);
     return status;
@@ -90,7 +84,7 @@ static enum tool_exit begin_outputs(struct several *several)
     const char *path = several->request->output;
     enum tool_exit status = TOOL_FINE;
     if (path && bat_output_begin(path, &several->output, &several->error) != BAT_OK)
-        status = fail(several, NULL);
+        status = tool_report(NULL, &several->error);
     for (size_t i = 0; i < several->targets.count && status == TOOL_FINE; i++)
         status = work_begin_outputs(&several->targets.items[i].work);
     return status == TOOL_FINE ? check_outputs(several) : status;
@@ -120,10 +114,8 @@ static enum tool_exit find_original(const struct several *several, struct target
     struct bat_error error;
     if (work_find_stored(&target->work) != TOOL_FINE)
         return TOOL_BAD;
-    if (bat_elf_open(stored_or(&target->work.stored, target->binary), &elf, &error) != BAT_OK) {
-        tool_report(target->binary, &error);
-        return TOOL_BAD;
-    }
+    if (bat_elf_open(stored_or(&target->work.stored, target->binary), &elf, &error) != BAT_OK)
+        return tool_report(target->binary, &error);
     enum tool_exit status = TOOL_FINE;
     const char *found = originals_find(several->originals, elf);
     bool is_bolted = bat_elf_section(elf, BAT_SECTION_NAME) != NULL;
@@ -265,10 +257,9 @@ static enum tool_exit check_found(const struct several *several)
         struct bat_profile_counters read = bat_profile_counters(target->work.profile);
         if (several->request->all || read.perf_samples == 0 || read.perf_processes != 0)
             continue;
-        tool_message(target->binary,
-                     "expected a process that has it, with its build-id, found none in the "
-                     "profiles");
-        return TOOL_BAD;
+        return tool_message(target->binary,
+                            "expected a process that has it, with its build-id, found none in the "
+                            "profiles");
     }
     return TOOL_FINE;
 }
@@ -319,8 +310,9 @@ static enum tool_exit write_preagg(struct several *several)
         code =
             bat_profiles_write_preagg(profiles, targets->count, several->output, &several->error);
     free(profiles);
-    return code == BAT_OK ? TOOL_FINE
-                          : fail(several, code == BAT_ERR_IO ? NULL : several->request->output);
+    return code == BAT_OK
+               ? TOOL_FINE
+               : tool_report(code == BAT_ERR_IO ? NULL : several->request->output, &several->error);
 }
 
 /* --- The report ----------------------------------------------------------------------------- */

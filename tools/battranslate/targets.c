@@ -221,17 +221,14 @@ static enum tool_exit make_folder(struct targets *targets, const char *folder)
 {
     if (!folder || access(folder, F_OK) == 0)
         return TOOL_FINE;
-    if (mkdir(folder, 0777) != 0) {
-        tool_message(folder, "cannot make the folder: %s", strerror(errno));
-        return TOOL_BAD;
-    }
+    if (mkdir(folder, 0777) != 0)
+        return tool_message(folder, "cannot make the folder: %s", strerror(errno));
     targets->made_folder = strdup(folder);
     if (!targets->made_folder)
         return tool_no_memory(NULL);
     if (bat_write_folder_of(folder) == 0)
         return TOOL_FINE;
-    tool_message(folder, "cannot make the folder: %s", strerror(errno));
-    return TOOL_BAD;
+    return tool_message(folder, "cannot make the folder: %s", strerror(errno));
 }
 
 /* --- All targets ---------------------------------------------------------------------------- */
@@ -325,10 +322,9 @@ static enum tool_exit check_different(struct identity *all, size_t count, compar
     for (size_t i = 1; i < count; i++) {
         if (compare(&all[i - 1], &all[i]) != 0)
             continue;
-        tool_message(all[i].target->binary,
-                     "expected binaries whose samples can be told apart, found %s %s", what,
-                     all[i - 1].target->binary);
-        return TOOL_BAD;
+        return tool_message(all[i].target->binary,
+                            "expected binaries whose samples can be told apart, found %s %s", what,
+                            all[i - 1].target->binary);
     }
     return TOOL_FINE;
 }

@@ -15,12 +15,6 @@
 #include "translate_work.h"
 #include "viewer_profile.h"
 
-static enum tool_exit fail(struct work *work, const char *file)
-{
-    tool_report(file, &work->error);
-    return TOOL_BAD;
-}
-
 static enum viewer_format viewer_of(enum translate_format format)
 {
     return format == FORMAT_FOLDED       ? VIEWER_FOLDED
@@ -52,7 +46,7 @@ static enum tool_exit open_elf(struct work *work, struct bat_elf **elf)
     enum bat_code code = bat_elf_open(stored_or(&work->stored, path), elf, &work->error);
     if (code == BAT_OK && work->stored.file >= 0)
         code = bat_elf_rename(*elf, path, &work->error);
-    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+    return code == BAT_OK ? TOOL_FINE : tool_report(path, &work->error);
 }
 
 /* Open the binary, and the note in a separate file. */
@@ -69,7 +63,7 @@ static enum tool_exit open_with_note(struct work *work)
                         "expected a BAT note alone (see batinject --extract), found an ELF file");
     bat_elf_close(work->binary.elf);
     work->binary.elf = elf;
-    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+    return code == BAT_OK ? TOOL_FINE : tool_report(path, &work->error);
 }
 
 static enum tool_exit open_binary(struct work *work)
@@ -85,7 +79,7 @@ static enum tool_exit open_binary(struct work *work)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
     if (code != BAT_OK)
-        return fail(work, path);
+        return tool_report(path, &work->error);
     if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several &&
         viewer_of(work->arguments->format) == VIEWER_NONE)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
@@ -102,11 +96,11 @@ static enum tool_exit open_symbols(struct work *work)
     if (!path && work->arguments->is_one_of_several && !has_symbols(work->binary.elf) &&
         separate_symbols_open(work->arguments->binary, NULL, &work->symbols, &work->error) !=
             BAT_OK)
-        return fail(work, work->arguments->binary);
+        return tool_report(work->arguments->binary, &work->error);
     if (!path)
         return TOOL_FINE;
     if (bat_elf_open(path, &work->symbols, &work->error) != BAT_OK)
-        return fail(work, path);
+        return tool_report(path, &work->error);
     size_t own_size;
     size_t size;
     const uint8_t *own = bat_elf_build_id(work->binary.elf, &own_size);
@@ -118,9 +112,9 @@ static enum tool_exit open_symbols(struct work *work)
     char text[64];
     report_build_id(work->binary.elf, own_text, sizeof(own_text));
     report_build_id(work->symbols, text, sizeof(text));
-    tool_message(path, "expected the build-id of %s, %s, found %s (--ignore-build-id accepts it)",
-                 work->arguments->binary, own_text, text);
-    return TOOL_BAD;
+    return tool_message(path,
+                        "expected the build-id of %s, %s, found %s (--ignore-build-id accepts it)",
+                        work->arguments->binary, own_text, text);
 }
 
 /* Open the input binary, if it is given: its functions are paired with the BOLTed binary's. */
@@ -131,7 +125,7 @@ static enum tool_exit open_original(struct work *work)
         return TOOL_FINE;
     if (separate_symbols_open(arguments->original, arguments->debug_file, &work->original_symbols,
                               &work->error) != BAT_OK)
-        return fail(work, arguments->original);
+        return tool_report(arguments->original, &work->error);
     const struct bat_original_options original_options = {.size = sizeof(original_options),
                                                           .output_symbols = work->symbols,
                                                           .input_symbols = work->original_symbols,
@@ -140,8 +134,9 @@ static enum tool_exit open_original(struct work *work)
                                                           .threads = arguments->threads};
     if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
                           &work->error) != BAT_OK)
-        return fail(work, work->error.place == BAT_PLACE_SECTION ? path_of_note(arguments)
-                                                                 : arguments->original);
+        return tool_report(work->error.place == BAT_PLACE_SECTION ? path_of_note(arguments)
+                                                                  : arguments->original,
+                           &work->error);
     return TOOL_FINE;
 }
 
@@ -151,9 +146,9 @@ static enum tool_exit check_symbols(struct work *work)
     const char *path = work->symbols ? work->arguments->symbols : work->arguments->binary;
     if (has_symbols(elf))
         return TOOL_FINE;
-    tool_message(path, "expected a symbol table, found a stripped file: give an unstripped copy "
-                       "with --symbols=FILE");
-    return TOOL_BAD;
+    return tool_message(path,
+                        "expected a symbol table, found a stripped file: give an unstripped copy "
+                        "with --symbols=FILE");
 }
 
 /* What profiles are read for. */
@@ -178,7 +173,7 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
     const struct translate_request *arguments = work->arguments;
     const struct bat_profile_target target = target_of(work);
     if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
-        return fail(work, NULL);
+        return tool_report(NULL, &work->error);
     prepares = prepares && arguments->threads != 1;
     if (prepares && arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
         work->preparation = bat_preparation_begin(&work->binary, work->symbols);
@@ -298,16 +293,17 @@ static enum tool_exit translate(struct work *work)
     const struct bat_translate_options options = translate_options(work);
     if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
                               &work->error) != BAT_OK)
-        return fail(work, work->error.place == BAT_PLACE_SECTION ? path_of_note(work->arguments)
-                                                                 : work->arguments->binary);
+        return tool_report(work->error.place == BAT_PLACE_SECTION ? path_of_note(work->arguments)
+                                                                  : work->arguments->binary,
+                           &work->error);
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
                         work->arguments->check.is_wanted);
 }
 
 /* Print an error of an output. If it cannot be written, the message has the path already. */
-static void report_output(const char *path, const struct bat_error *error)
+static enum tool_exit report_output(const char *path, const struct bat_error *error)
 {
-    tool_report(error->code == BAT_ERR_IO ? NULL : path, error);
+    return tool_report(error->code == BAT_ERR_IO ? NULL : path, error);
 }
 
 static enum tool_exit write_outputs(struct work *work)
@@ -366,7 +362,7 @@ enum tool_exit work_begin_outputs(struct work *work)
         if (!paths[i])
             continue;
         if (bat_output_begin(paths[i], &work->outputs[work->output_count], &work->error) != BAT_OK)
-            return fail(work, NULL);
+            return tool_report(NULL, &work->error);
         work->output_count++;
     }
     if (!work->arguments->heatmap.path)
@@ -375,7 +371,7 @@ enum tool_exit work_begin_outputs(struct work *work)
         heatmap_begin(&work->arguments->heatmap, work->outputs + work->output_count,
                       &work->heatmap_count, &work->error);
     work->output_count += work->heatmap_count;
-    return code == BAT_OK ? TOOL_FINE : fail(work, NULL);
+    return code == BAT_OK ? TOOL_FINE : tool_report(NULL, &work->error);
 }
 
 static enum tool_exit check_outputs(struct work *work)
@@ -387,7 +383,7 @@ static enum tool_exit check_outputs(struct work *work)
     enum bat_code code =
         bat_outputs_check(work->outputs, work->output_count, inputs, count, &work->error);
     free(inputs);
-    return code == BAT_OK ? TOOL_FINE : fail(work, NULL);
+    return code == BAT_OK ? TOOL_FINE : tool_report(NULL, &work->error);
 }
 
 static enum tool_exit commit_outputs(struct work *work)
@@ -410,8 +406,7 @@ static FILE *report_file(const struct work *work)
 
 static enum tool_exit fail_output(struct work *work)
 {
-    report_output(work->arguments->output, &work->error);
-    return TOOL_BAD;
+    return report_output(work->arguments->output, &work->error);
 }
 
 /* Determine what llvm-bolt will refuse of the outputs. */
@@ -493,7 +488,7 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
         return TOOL_BAD;
     struct bat_records *all_records = NULL;
     if (is_wanted && !to_input && !translate_for_density(work, &all_records))
-        return fail(work, arguments->binary);
+        return tool_report(arguments->binary, &work->error);
     const struct check_subject subject = {
         .profile = work->profile,
         .moved = moved,
@@ -617,7 +612,7 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     const struct translate_request *arguments = work->arguments;
     if (bat_profile_to_input(work->profile, &work->binary, work->original, input, counters,
                              &work->error) != BAT_OK)
-        return fail(work, arguments->binary);
+        return tool_report(arguments->binary, &work->error);
     /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
     bool may_be_empty = arguments->format <= FORMAT_YAML;
     if (may_be_empty && arguments->check.is_wanted && bat_profile_distinct(work->profile) == 0)
@@ -660,10 +655,10 @@ static enum tool_exit open_unbolted(struct work *work)
     size_t size;
     if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
         return TOOL_FINE;
-    tool_message(arguments->binary,
-                 "expected a binary that BOLT has not written, or --original=FILE with the one "
-                 "that it read, found one with a BAT note");
-    return TOOL_BAD;
+    return tool_message(
+        arguments->binary,
+        "expected a binary that BOLT has not written, or --original=FILE with the one "
+        "that it read, found one with a BAT note");
 }
 
 /* A profile, and the program that it is of: the input binary, if that is given. */
@@ -733,7 +728,8 @@ static enum tool_exit open_viewed(struct work *work)
     if (status != TOOL_FINE || !work->binary.note ||
         bat_binary_decode(&work->binary, &work->error) == BAT_OK)
         return status;
-    return fail(work, work->arguments->note ? work->arguments->note : work->arguments->binary);
+    return tool_report(work->arguments->note ? work->arguments->note : work->arguments->binary,
+                       &work->error);
 }
 
 /* Write a profile for viewers, of the input binary if it is given. */
@@ -774,7 +770,7 @@ static enum tool_exit finish_records_original(struct work *work)
     if (status == TOOL_FINE &&
         bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
                                     &work->error) != BAT_OK)
-        status = fail(work, arguments->original);
+        status = tool_report(arguments->original, &work->error);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = write_and_judge(work, &judgements);
@@ -797,7 +793,7 @@ static enum tool_exit run_perf_text(struct work *work)
                                              .arm_spe = arguments->arm_spe};
     if (bat_perf_script_write(arguments->profiles[0], &options, work->outputs[0], &work->error) !=
         BAT_OK)
-        return fail(work, arguments->profiles[0]);
+        return tool_report(arguments->profiles[0], &work->error);
     return TOOL_FINE;
 }
 
@@ -821,7 +817,7 @@ static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
         status = read_profiles(work, parts);
     if (status == TOOL_FINE && work->arguments->impute_runs &&
         bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
-        return fail(work, NULL);
+        return tool_report(NULL, &work->error);
     return status;
 }
 
@@ -831,13 +827,13 @@ static enum tool_exit print_density(struct work *work)
     double density;
     struct bat_records *all_records;
     if (!translate_for_density(work, &all_records))
-        return fail(work, arguments->binary);
+        return tool_report(arguments->binary, &work->error);
     enum bat_code code =
         bat_records_density(all_records ? all_records : work->records, work->profile,
                             arguments->density_cutoff, &density, &work->error);
     bat_records_free(all_records);
     if (code != BAT_OK)
-        return fail(work, arguments->binary);
+        return tool_report(arguments->binary, &work->error);
     report_density(report_file(work), arguments->density_cutoff, density,
                    arguments->density_threshold);
     return TOOL_FINE;
@@ -883,7 +879,7 @@ enum tool_exit work_finish(struct work *work)
     if (arguments->drop_memory)
         bat_profile_drop_memory(work->profile);
     if (arguments->impute_runs && bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
-        return fail(work, NULL);
+        return tool_report(NULL, &work->error);
     if (arguments->format == FORMAT_PREAGG)
         return arguments->original ? finish_preagg_original(work) : finish_preagg(work);
     if (arguments->format == FORMAT_AUTOFDO || arguments->format == FORMAT_PROFGEN)

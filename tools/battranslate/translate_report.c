@@ -176,14 +176,11 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
         uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
         if (text + read.perf_samples == 0 && has_check)
             return TOOL_FINE;
-        if (text + read.perf_samples == 0) {
-            tool_message(path, "expected a profile with records, found none in it");
-            return TOOL_BAD;
-        }
-        if (text != 0 && counters.samples == 0) {
-            tool_message(path, "expected basic samples (S records), found none in the profile");
-            return TOOL_BAD;
-        }
+        if (text + read.perf_samples == 0)
+            return tool_message(path, "expected a profile with records, found none in it");
+        if (text != 0 && counters.samples == 0)
+            return tool_message(path,
+                                "expected basic samples (S records), found none in the profile");
         return warn_empty(path, elf, profile,
                           counters.samples ? counters.samples : read.perf_samples);
     }
@@ -206,10 +203,8 @@ enum tool_exit report_check_samples(const char *path, const struct bat_profile *
 {
     uint64_t memory_samples = bat_profile_memory_samples(profile);
     struct bat_profile_counters read = bat_profile_counters(profile);
-    if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty) {
-        tool_message(path, "expected a profile with records, found none in it");
-        return TOOL_BAD;
-    }
+    if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty)
+        return tool_message(path, "expected a profile with records, found none in it");
     if (memory_samples != 0)
         tool_message(path,
                      "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
@@ -229,9 +224,9 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
             return warn_empty(path, elf, profile, counters->samples);
-        tool_message(path, "expected samples in functions of the binary, found none of %" PRIu64,
-                     counters->samples);
-        return TOOL_BAD;
+        return tool_message(path,
+                            "expected samples in functions of the binary, found none of %" PRIu64,
+                            counters->samples);
     }
     if (percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
         tool_message(path,
@@ -249,10 +244,8 @@ static enum tool_exit judge(const char *path, struct bat_records *records, bool 
     struct bat_error error;
     enum bat_code code = bat_records_judge(records, is_yaml, judgement, &error);
     *is_known = code == BAT_OK;
-    if (code == BAT_ERR_MEMORY) {
-        tool_report(path, &error);
-        return TOOL_BAD;
-    }
+    if (code == BAT_ERR_MEMORY)
+        return tool_report(path, &error);
     if (code != BAT_OK) {
         char text[BAT_MESSAGE_SIZE + 64];
         bat_error_text(&error, text, sizeof(text));

@@ -29,8 +29,7 @@ struct viewing {
 static enum tool_exit fail(const struct viewing *viewing)
 {
     bool is_output = viewing->error.code == BAT_ERR_IO;
-    tool_report(is_output ? NULL : bat_elf_path(viewing->wanted->elf), &viewing->error);
-    return TOOL_BAD;
+    return tool_report(is_output ? NULL : bat_elf_path(viewing->wanted->elf), &viewing->error);
 }
 
 /* --- Counting ------------------------------------------------------------------------------- */
@@ -91,8 +90,7 @@ static enum tool_exit open_names(struct viewing *viewing)
     /* Without debug information there are names of functions; it must not be what failed. */
     if (!no_debug || no_debug->code == BAT_ERR_NO_DEBUG)
         return TOOL_FINE;
-    tool_report(wanted->debug_file ? wanted->debug_file : path, no_debug);
-    return TOOL_BAD;
+    return tool_report(wanted->debug_file ? wanted->debug_file : path, no_debug);
 }
 
 /* Name an address by the note: the input's function alone. False if it is in none. */
@@ -194,20 +192,16 @@ static enum tool_exit view(struct viewing *viewing)
     if (status != TOOL_FINE)
         return status;
     name_all(viewing);
-    if (viewing->symbolizer && bat_symbolizer_lacks_memory(viewing->symbolizer)) {
-        tool_message(path, "not enough memory to read debug information");
-        return TOOL_BAD;
-    }
+    if (viewing->symbolizer && bat_symbolizer_lacks_memory(viewing->symbolizer))
+        return tool_message(path, "not enough memory to read debug information");
     if (viewing->symbolizer) {
         uint64_t read = 0;
         uint64_t missing = bat_symbolizer_units_missing(viewing->symbolizer, &read);
         split_units_warn(path, missing, read);
     }
-    if (viewing->counted == viewing->outside) {
-        tool_message(path, "expected samples in the program's code, found none in %" PRIu64,
-                     viewing->counted);
-        return TOOL_BAD;
-    }
+    if (viewing->counted == viewing->outside)
+        return tool_message(path, "expected samples in the program's code, found none in %" PRIu64,
+                            viewing->counted);
     return write_stacks(viewing);
 }
 

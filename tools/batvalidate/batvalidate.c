@@ -323,10 +323,8 @@ static enum tool_exit run(const struct options *options)
 {
     struct bat_elf *original = NULL;
     struct bat_error error;
-    if (options->original && bat_elf_open(options->original, &original, &error) != BAT_OK) {
-        tool_report(options->original, &error);
-        return TOOL_BAD;
-    }
+    if (options->original && bat_elf_open(options->original, &original, &error) != BAT_OK)
+        return tool_report(options->original, &error);
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {

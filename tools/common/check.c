@@ -29,12 +29,6 @@ void check_free(struct check *check)
     *check = (struct check){0};
 }
 
-static enum tool_exit fail(const struct check *check, const struct bat_error *error)
-{
-    tool_report(check->binary, error);
-    return TOOL_BAD;
-}
-
 /* --- Results --------------------------------------------------------------------------------- */
 
 static void set(struct check *check, enum check_number number, double value)
@@ -192,7 +186,7 @@ static enum tool_exit measure(struct check *check, const struct check_subject *s
     struct bat_error error;
     if (bat_profile_measure(subject->profile, subject->binary, subject->symbols, subject->records,
                             &fitness, &error) != BAT_OK)
-        return fail(check, &error);
+        return tool_report(check->binary, &error);
     bool is_done = true;
     for (size_t i = 0; i < BAT_FITNESS_MEASURES && is_done; i++)
         is_done = sum_measure(check, fitness, (enum bat_fitness_measure)i);
@@ -270,7 +264,7 @@ static enum tool_exit judge_density(struct check *check, const struct check_subj
     if (bat_records_density(records, subject->moved, subject->density_cutoff, &density, &error) !=
             BAT_OK ||
         bat_records_densities(records, subject->moved, add_density, check, &error) != BAT_OK)
-        return fail(check, &error);
+        return tool_report(check->binary, &error);
     if (check->density_count != 0)
         set(check, CHECK_DENSITY, density);
     return TOOL_FINE;

@@ -110,8 +110,7 @@ void check_print_list(void)
 static enum tool_exit fail_line(const char *path, size_t line, const char *expected,
                                 const char *found)
 {
-    tool_message(path, "line %zu: expected %s, found \"%s\"", line, expected, found);
-    return TOOL_BAD;
+    return tool_message(path, "line %zu: expected %s, found \"%s\"", line, expected, found);
 }
 
 /* The text without blanks at both ends, which are overwritten. */
@@ -193,11 +192,9 @@ static enum tool_exit list_patterns(struct check_suppressions *suppressions, con
         else if (suppression->pattern)
             suppressions->plain[suppressions->plain_count++] = suppression;
     }
-    if (suppressions->wild_count > WILD_MAX) {
-        tool_message(path, "expected at most %u patterns with *, ? or [, found %zu", WILD_MAX,
-                     suppressions->wild_count);
-        return TOOL_BAD;
-    }
+    if (suppressions->wild_count > WILD_MAX)
+        return tool_message(path, "expected at most %u patterns with *, ? or [, found %zu",
+                            WILD_MAX, suppressions->wild_count);
     qsort(suppressions->plain, suppressions->plain_count, sizeof(*suppressions->plain),
           by_check_and_pattern);
     return TOOL_FINE;
@@ -207,10 +204,8 @@ enum tool_exit check_suppressions_read(const char *path, struct check_suppressio
 {
     *suppressions = (struct check_suppressions){0};
     FILE *file = text_file_open(path);
-    if (!file) {
-        tool_message(path, "%s", strerror(errno));
-        return TOOL_BAD;
-    }
+    if (!file)
+        return tool_message(path, "%s", strerror(errno));
     enum tool_exit status = TOOL_FINE;
     char *line = NULL;
     size_t capacity = 0;

@@ -272,10 +272,8 @@ static enum tool_exit copy(int memory, FILE *file)
     while ((size = pread(memory, buffer, sizeof(buffer), at)) != 0) {
         if (size < 0 && errno == EINTR)
             continue;
-        if (size < 0) {
-            tool_message(NULL, "%s", strerror(errno));
-            return TOOL_BAD;
-        }
+        if (size < 0)
+            return tool_message(NULL, "%s", strerror(errno));
         fwrite(buffer, 1, (size_t)size, file);
         at += size;
     }

@@ -119,7 +119,7 @@ static void put_escaped(FILE *stream, const char *text)
     fwrite(escaped, 1, (size_t)(bat_put_escaped(escaped, text, strlen(text)) - escaped), stream);
 }
 
-void tool_message(const char *file, const char *format, ...)
+enum tool_exit tool_message(const char *file, const char *format, ...)
 {
     fflush(stdout);
     char line[LINE_SIZE];
@@ -131,12 +131,12 @@ void tool_message(const char *file, const char *format, ...)
     va_end(arguments);
     put_escaped(stderr, line);
     fputc('\n', stderr);
+    return TOOL_BAD;
 }
 
 enum tool_exit tool_no_memory(const char *file)
 {
-    tool_message(file, "not enough memory");
-    return TOOL_BAD;
+    return tool_message(file, "not enough memory");
 }
 
 void tool_warn_limited(const char *file, const char *work, uint64_t limited)
@@ -159,15 +159,14 @@ void tool_print(const char *format, ...)
     fputc('\n', stdout);
 }
 
-void tool_report(const char *file, const struct bat_error *error)
+enum tool_exit tool_report(const char *file, const struct bat_error *error)
 {
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
     /* Line and column directly follow the file, where editors look for them. */
     if (file && error->place == BAT_PLACE_TEXT)
-        tool_message(NULL, "%s:%s", file, text);
-    else
-        tool_message(file, "%s", text);
+        return tool_message(NULL, "%s:%s", file, text);
+    return tool_message(file, "%s", text);
 }
 
 enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count)
@@ -180,8 +179,7 @@ enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t
     }
     if (bat_outputs_commit(outputs, count, &error) == BAT_OK)
         return TOOL_FINE;
-    tool_report(file, &error);
-    return TOOL_BAD;
+    return tool_report(file, &error);
 }
 
 bool tool_parse_address(const char *text, uint64_t *address)

@@ -36,13 +36,12 @@ struct argp_state;
 /* Calls argp_parse(), which exits on wrong usage. False, with a message, if it has no memory. */
 bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
-/* Prints "<tool>: <file>: <place>: <message>" to standard error. file may be NULL. */
-void tool_report(const char *file, const struct bat_error *error);
-
-/* Prints "<tool>: <file>: <text>" to standard error. file may be NULL. */
-void tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
-
-/* Prints "<tool>: <file>: not enough memory". Returns TOOL_BAD. */
+/*
+ * Print "<tool>: <file>: " and a text to standard error: that of an error with its place, a given
+ * one, "not enough memory". file may be NULL. Return TOOL_BAD.
+ */
+enum tool_exit tool_report(const char *file, const struct bat_error *error);
+enum tool_exit tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 enum tool_exit tool_no_memory(const char *file);
 
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
