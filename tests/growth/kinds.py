@@ -9,8 +9,8 @@ import made_profiles as profiles
 
 # make(folder, n) writes the input; command(folder) is the tool's; count: n for the first size. stdin: the
 # file that is its standard input. limit: what a tool says that ends with 1 or 2 at the sizes that are too
-# large for it; it must be small work to find that out.
-Kind = collections.namedtuple("Kind", "name make command count stdin limit", defaults=(None, None))
+# large for it; it must be small work to find that out. status: what the tool ends with if it does its work.
+Kind = collections.namedtuple("Kind", "name make command count stdin limit status", defaults=(None, None, 0))
 
 
 def tool(*words):
@@ -190,7 +190,7 @@ MORE_KINDS = [
     Kind("names at one address", binaries.names_at_one_address, TO_FDATA, 4000),
     Kind("tables, dumped", binaries.tables, DUMP, 2000),
     Kind("tables as JSON", binaries.tables, DUMP_JSON, 1000),
-    Kind("tables of two builds", binaries.two_builds, COMPARE_NOTES, 1000),
+    Kind("tables of two builds", binaries.two_builds, COMPARE_NOTES, 1000, status=1),
     Kind("functions of a page of two builds", binaries.two_builds, REPORT_BOTH, 1000),
     Kind("blocks of a page of two builds", binaries.two_builds_of_one, REPORT_BOTH, 1000),
     Kind("functions of a heat map", binaries.tables, HEAT_MAP, 2000),
@@ -242,6 +242,3 @@ MORE_KINDS = [
     Kind("depth of a page's stack", profiles.folded_deep_stack, STACKS_REPORT, 1000,
          limit="at most 4096 frames"),
 ]
-
-# Kinds that still take more than they may, which are measured but not tested.
-UNFINISHED = []
