@@ -26,6 +26,24 @@ uint32_t bat_map_rank(const struct bat_map *map, uint32_t table);
 /* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
 uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_table *table);
 
+/* The number of block entries of a hot function and its fragments. */
+static inline uint32_t bat_map_count_blocks(const struct bat_map *map, uint32_t hot)
+{
+    uint32_t count = map->tables[hot].block_count;
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        count += map->tables[map->fragments[i]].block_count;
+    return count;
+}
+
+/* The number of all their entries. */
+static inline size_t bat_map_count_entries(const struct bat_map *map, uint32_t hot)
+{
+    size_t count = map->tables[hot].entry_count;
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        count += map->tables[map->fragments[i]].entry_count;
+    return count;
+}
+
 /*
  * True if a block entry is of a block of the input function: the others have hash and index 0
  * (BAT.md 6.3). So may the first block, at input offset 0.

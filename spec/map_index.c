@@ -5,6 +5,7 @@
 
 #include "array.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 
 /* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u
@@ -65,13 +66,6 @@ static void find_nearest_blocks(const struct bat_map *map, const struct bat_tabl
     }
 }
 
-static int compare_keys(const void *left_pointer, const void *right_pointer)
-{
-    uint64_t left = *(const uint64_t *)left_pointer;
-    uint64_t right = *(const uint64_t *)right_pointer;
-    return left < right ? -1 : left > right;
-}
-
 static void sort_secondaries(const struct bat_map *map, const struct bat_table *table,
                              uint64_t *keys)
 {
@@ -82,7 +76,7 @@ static void sort_secondaries(const struct bat_map *map, const struct bat_table *
         is_sorted &= i == 0 || keys[i - 1] < keys[i];
     }
     if (!is_sorted)
-        qsort(keys, table->secondary_count, sizeof(*keys), compare_keys);
+        qsort(keys, table->secondary_count, sizeof(*keys), bat_compare_u64);
 }
 
 static enum bat_code fill_index(const struct bat_map *map, struct bat_map_index *index)

@@ -150,6 +150,15 @@ static inline const uint64_t *bat_counts_item(const struct bat_counts *counts, u
     return counts->items + (size_t)i * (counts->words + 2);
 }
 
+/* The sum of all items' first counters. */
+static inline uint64_t bat_counts_sum(const struct bat_counts *counts)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < counts->count; i++)
+        sum += bat_counts_item(counts, i)[counts->words];
+    return sum;
+}
+
 /*
  * Move all items of counts to shared; counts keeps its memory. Fails like bat_counts_add(). Any
  * thread may call this.

@@ -6,6 +6,7 @@
 #include "counts.h"
 #include "key_sort.h"
 #include "parallel.h"
+#include "spec/compare_numbers.h"
 #include "spec/large_memory.h"
 
 /* A table that is sorted. */
@@ -41,15 +42,6 @@ static void *find_order(void *context)
     return NULL;
 }
 
-/* Like memcmp(), for the words of two keys. */
-static inline int compare_words(const uint64_t *left, const uint64_t *right, uint32_t words)
-{
-    for (uint32_t i = 0; i < words; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
-
 /* The first item that is left of a run; NULL if there is none. */
 static const uint64_t *head(const struct run *run)
 {
@@ -68,7 +60,7 @@ static const uint64_t *take_smallest(struct run *runs, unsigned count, uint32_t 
     const uint64_t *item = NULL;
     for (unsigned i = 0; i < count; i++) {
         const uint64_t *other = head(&runs[i]);
-        if (!other || (item && compare_words(item, other, words) <= 0))
+        if (!other || (item && bat_compare_words(item, other, words) <= 0))
             continue;
         smallest = &runs[i];
         item = other;
@@ -91,7 +83,7 @@ static enum bat_code merge_runs(struct run *runs, unsigned count, uint64_t *sort
     *used = 0;
     const uint64_t *item;
     while ((item = take_smallest(runs, count, words)) != NULL) {
-        if (!last || compare_words(last, item, words) != 0) {
+        if (!last || bat_compare_words(last, item, words) != 0) {
             last = sorted + (size_t)(*used)++ * size;
             memcpy(last, item, size * sizeof(*last));
             continue;
@@ -157,7 +149,7 @@ enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_cou
 
 static int compare_keys(const void *left, const void *right, void *words)
 {
-    return compare_words(left, right, *(const uint32_t *)words);
+    return bat_compare_words(left, right, *(const uint32_t *)words);
 }
 
 void bat_counts_sort(struct bat_counts *counts)

@@ -340,21 +340,12 @@ static void check_function_blocks(struct bat_checking *checking, uint32_t hot,
 
 /* --- All functions -------------------------------------------------------------------------- */
 
-/* The number of block entries of a hot function and its fragments. */
-static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
-{
-    uint32_t count = map->tables[hot].block_count;
-    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->tables[map->fragments[i]].block_count;
-    return count;
-}
-
 /* The greatest number of block entries of a function; at least 1. */
 static uint32_t most_blocks(const struct bat_map *map)
 {
     uint32_t most = 1;
     for (uint32_t hot = 0; hot < map->hot_count; hot++) {
-        uint32_t count = count_blocks(map, hot);
+        uint32_t count = bat_map_count_blocks(map, hot);
         if (count > most)
             most = count;
     }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "spec/compare_numbers.h"
 #include "spec/little_endian.h"
 #include "support/parallel.h"
 
@@ -265,18 +266,11 @@ static bool is_of_data(const struct bat_section *section, const struct bat_secti
 
 /* --- The whole file ----------------------------------------------------------------------- */
 
-static int by_value(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 void code_addresses_sort(struct code_addresses *addresses)
 {
     uint32_t kept = 0;
     if (addresses->count > 1)
-        qsort(addresses->all, addresses->count, sizeof(*addresses->all), by_value);
+        qsort(addresses->all, addresses->count, sizeof(*addresses->all), bat_compare_u64);
     for (uint32_t i = 0; i < addresses->count; i++)
         if (i == 0 || addresses->all[i] != addresses->all[i - 1])
             addresses->all[kept++] = addresses->all[i];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "instructions_x86.h"
+#include "spec/compare_numbers.h"
 #include "sweep.h"
 
 struct graph_builder {
@@ -43,13 +44,6 @@ static enum bat_code reserve_edges(struct graph_builder *builder, uint32_t count
     return BAT_OK;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Add edges to the targets of a table, ascending, each once. Tables at one address share them. */
 static enum bat_code add_table(struct graph_builder *builder, uint32_t table)
 {
@@ -69,7 +63,7 @@ static enum bat_code add_table(struct graph_builder *builder, uint32_t table)
     for (uint32_t i = 0; i < count; i++)
         edges[i] = bat_code_block_at(&builder->graph->blocks, edges[i]);
     if (count > 1)
-        qsort(edges, count, sizeof(*edges), by_value);
+        qsort(edges, count, sizeof(*edges), bat_compare_u32);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || edges[i] != edges[i - 1])

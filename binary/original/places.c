@@ -5,6 +5,7 @@
 
 #include "original.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
@@ -284,18 +285,11 @@ static enum bat_code search_tables(const struct bat_original *original, uint32_t
     return code;
 }
 
-static int compare_addresses(const void *left_pointer, const void *right_pointer)
-{
-    uint64_t left = *(const uint64_t *)left_pointer;
-    uint64_t right = *(const uint64_t *)right_pointer;
-    return left < right ? -1 : left > right;
-}
-
 static void sort_found(struct found *found)
 {
     if (found->count == 0)
         return;
-    qsort(found->all, found->count, sizeof(*found->all), compare_addresses);
+    qsort(found->all, found->count, sizeof(*found->all), bat_compare_u64);
     size_t kept = 1;
     for (size_t i = 1; i < found->count; i++)
         if (found->all[i] != found->all[kept - 1])

@@ -5,6 +5,7 @@
 #include "bat_encoder.h"
 #include "spec/array.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/map.h"
 
 /* What all blocks of a function are found by. */
@@ -22,22 +23,6 @@ struct block_starts {
     uint32_t count;
     bool is_of_note; /* those that the note knows, not those of the code */
 };
-
-static int compare_offsets(const void *left_pointer, const void *right_pointer)
-{
-    uint32_t left = *(const uint32_t *)left_pointer;
-    uint32_t right = *(const uint32_t *)right_pointer;
-    return left < right ? -1 : left > right;
-}
-
-/* Block entries of a function, those of its fragments too. */
-static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
-{
-    uint32_t count = map->tables[hot].block_count;
-    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->tables[map->fragments[i]].block_count;
-    return count;
-}
 
 static uint32_t *append_blocks(const struct bat_map *map, uint32_t table, uint32_t *at)
 {
@@ -58,7 +43,7 @@ static struct block_starts starts_of_note(const struct upgrading *upgrading, uin
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         at = append_blocks(map, map->fragments[i], at);
     size_t count = (size_t)(at - upgrading->offsets);
-    qsort(upgrading->offsets, count, sizeof(*upgrading->offsets), compare_offsets);
+    qsort(upgrading->offsets, count, sizeof(*upgrading->offsets), bat_compare_u32);
     uint32_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || upgrading->offsets[kept - 1] != upgrading->offsets[i])
@@ -123,7 +108,7 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
     const struct bat_map *map = upgrading->map;
     uint32_t most = 0;
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        uint32_t count = count_blocks(map, i);
+        uint32_t count = bat_map_count_blocks(map, i);
         most = count > most ? count : most;
     }
     upgrading->offsets = bat_array_new(most, sizeof(*upgrading->offsets));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "overlaps.h"
+#include "spec/compare_numbers.h"
 
 /* A function of both profiles, or of one. */
 struct paired {
@@ -17,14 +18,6 @@ struct walk {
     const struct bat_counts *tables[2];
     uint32_t at[2];
 };
-
-static int compare_keys(const uint64_t *left, const uint64_t *right, uint32_t words)
-{
-    for (uint32_t i = 0; i < words; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
 
 /*
  * Take the items with the smallest key: *key, and the count in each table, 0 if it does not have
@@ -40,7 +33,7 @@ static bool next_item(struct walk *walk, const uint64_t **key, uint64_t counts[2
                        : NULL;
     if (!items[0] && !items[1])
         return false;
-    int order = !items[0] ? 1 : !items[1] ? -1 : compare_keys(items[0], items[1], words);
+    int order = !items[0] ? 1 : !items[1] ? -1 : bat_compare_words(items[0], items[1], words);
     *key = order <= 0 ? items[0] : items[1];
     counts[0] = order <= 0 ? items[0][words] : 0;
     counts[1] = order >= 0 ? items[1][words] : 0;

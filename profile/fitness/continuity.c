@@ -13,6 +13,7 @@
 #include "binary/original/original.h"
 #include "measuring.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 
 /* All runs that begin at one address. */
 struct run {
@@ -46,14 +47,6 @@ struct search {
 };
 
 /* --- Lists ----------------------------------------------------------------------------------- */
-
-/* Both structures begin with the address that they are sorted by. */
-static int by_address(const void *left_pointer, const void *right_pointer)
-{
-    const uint64_t *left = left_pointer;
-    const uint64_t *right = right_pointer;
-    return (*left > *right) - (*left < *right);
-}
 
 /* True if control comes to the start of the trace's run from outside of its function. */
 static bool is_entered(const struct measuring *measuring, const struct bat_trace *trace)
@@ -171,8 +164,9 @@ static enum bat_code list(const struct measuring *measuring, struct search *sear
         add_run(measuring, search, &trace);
         add_ways(measuring, search, &trace);
     }
-    qsort(search->runs, search->run_count, sizeof(*search->runs), by_address);
-    qsort(search->ways, search->way_count, sizeof(*search->ways), by_address);
+    /* Both structures begin with the address that they are sorted by. */
+    qsort(search->runs, search->run_count, sizeof(*search->runs), bat_compare_u64);
+    qsort(search->ways, search->way_count, sizeof(*search->ways), bat_compare_u64);
     join_runs(search);
     uint64_t end = 0;
     for (uint32_t i = 0; i < search->run_count; i++)

@@ -5,14 +5,6 @@
 #include "perf_data.h"
 #include "profile/profile.h"
 
-static uint64_t sum_of(const struct bat_counts *counts)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < counts->count; i++)
-        sum += bat_counts_item(counts, i)[counts->words];
-    return sum;
-}
-
 /* Fail if the whole is not its parts. */
 static enum bat_code check(const char *what, uint64_t whole, uint64_t parts,
                            struct bat_error *error)
@@ -41,10 +33,10 @@ enum bat_code perf_check_sums(struct bat_profile *const *parts, uint32_t count,
                          all->perf_kernel_branches + all->perf_dropped + all->perf_used_branches,
                          error);
         if (code == BAT_OK)
-            code = check("entries that are used", all->perf_used_branches, sum_of(&part->traces),
-                         error);
+            code = check("entries that are used", all->perf_used_branches,
+                         bat_counts_sum(&part->traces), error);
         if (code == BAT_OK)
-            code = check("addresses", all->sample_records, sum_of(&part->samples), error);
+            code = check("addresses", all->sample_records, bat_counts_sum(&part->samples), error);
     }
     return code;
 }

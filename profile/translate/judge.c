@@ -42,11 +42,6 @@ static enum bat_code fail_memory(struct bat_error *error)
     return bat_fail_memory(error, "to judge the profile");
 }
 
-static bool is_function(const struct bat_records *records, uint64_t word)
-{
-    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
-}
-
 struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
 {
     const struct bat_records *records = judged->records;
@@ -123,7 +118,7 @@ static void name_functions(struct judging *judging)
         if (!judged_is_branch(item))
             continue;
         for (uint32_t end = 0; end < 4; end += 2)
-            if (is_function(records, item[end]) &&
+            if (bat_records_is_function(records, item[end]) &&
                 !(records->symbols[(uint32_t)item[end]].flags & BAT_FUNCTION_PLT))
                 judging->is_named[(uint32_t)item[end]] = 1;
     }

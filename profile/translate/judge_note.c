@@ -12,6 +12,8 @@
 #include "binary/original/original.h"
 #include "judge.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
+#include "spec/map.h"
 #include "support/key_sort.h"
 
 struct note_judging {
@@ -32,13 +34,6 @@ struct note_judging {
     bool is_given_up;
     struct bat_error *error;
 };
-
-static int by_offset(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
 
 /* --- Edges and calls -------------------------------------------------------------------------- */
 
@@ -181,15 +176,6 @@ static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
     return code;
 }
 
-/* The number of entries in all tables of a function. */
-static size_t count_entries(const struct bat_map *map, uint32_t hot)
-{
-    size_t count = map->tables[hot].entry_count;
-    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->tables[map->fragments[i]].entry_count;
-    return count;
-}
-
 static uint32_t hot_table(const struct note_judging *judging)
 {
     const struct bat_records *records = judging->judged->records;
@@ -237,7 +223,7 @@ static void sort_edges(struct note_judging *judging)
     for (uint32_t i = 0; i < blocks; i++) {
         uint32_t count = end[i + 1] - end[i];
         if (count > FEW_EDGES)
-            qsort(judging->targets + end[i], count, sizeof(*judging->targets), by_offset);
+            qsort(judging->targets + end[i], count, sizeof(*judging->targets), bat_compare_u32);
     }
 }
 
@@ -245,7 +231,7 @@ static void sort_edges(struct note_judging *judging)
 static bool allocate(struct note_judging *judging, struct judge_scratch *scratch)
 {
     const struct bat_output_flow *flow = judging->flow;
-    size_t entries = count_entries(judging->judged->records->map, hot_table(judging));
+    size_t entries = bat_map_count_entries(judging->judged->records->map, hot_table(judging));
     size_t edges = 2 * (size_t)flow->count + 7 * (size_t)flow->pair_count + entries;
     size_t blocks = (size_t)flow->block_count + 1;
     size_t cleared = (2 * blocks + flow->count) * sizeof(uint32_t);

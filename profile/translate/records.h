@@ -85,6 +85,12 @@ struct bat_records {
     uint32_t stale_as_count[2];
 };
 
+/* True for the word of one of the binary's functions. */
+static inline bool bat_records_is_function(const struct bat_records *records, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
+}
+
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */
 const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
 

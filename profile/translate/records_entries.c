@@ -9,16 +9,11 @@
 #include "records.h"
 #include "tableless.h"
 
-static bool is_function(const struct bat_records *records, uint64_t word)
-{
-    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
-}
-
 /* True for a branch from a function with a table to one without, but not to its start. */
 static bool may_enter(const struct bat_records *records, const uint64_t *item)
 {
-    return is_function(records, item[0]) && is_function(records, item[2]) && item[3] != 0 &&
-           records->tables[(uint32_t)item[0]] != BAT_NONE &&
+    return bat_records_is_function(records, item[0]) && bat_records_is_function(records, item[2]) &&
+           item[3] != 0 && records->tables[(uint32_t)item[0]] != BAT_NONE &&
            records->tables[(uint32_t)item[2]] == BAT_NONE &&
            !(records->symbols[(uint32_t)item[2]].flags & BAT_FUNCTION_PLT);
 }

@@ -10,6 +10,8 @@
 #include "binary/original/original.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/compare_numbers.h"
+#include "spec/map.h"
 
 /* The calls of one function that have an entry in the note; kept for its further records. */
 struct own_calls {
@@ -17,21 +19,6 @@ struct own_calls {
     uint32_t *offsets; /* in the input, ascending */
     size_t count;
 };
-
-static int by_offset(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-static size_t count_entries(const struct bat_map *map, uint32_t hot)
-{
-    size_t count = map->tables[hot].entry_count;
-    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->tables[map->fragments[i]].entry_count;
-    return count;
-}
 
 /* Add the input offsets of a table's entries where the output has calls. */
 static void add_calls(const struct bat_records *records, uint32_t table, struct own_calls *calls)
@@ -57,13 +44,13 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
     free(calls->offsets);
     calls->function = function;
     calls->count = 0;
-    calls->offsets = malloc((count_entries(map, hot) + 1) * sizeof(*calls->offsets));
+    calls->offsets = malloc((bat_map_count_entries(map, hot) + 1) * sizeof(*calls->offsets));
     if (!calls->offsets)
         return bat_fail_memory(error, "for the places of records in YAML");
     add_calls(records, hot, calls);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_calls(records, map->fragments[i], calls);
-    qsort(calls->offsets, calls->count, sizeof(*calls->offsets), by_offset);
+    qsort(calls->offsets, calls->count, sizeof(*calls->offsets), bat_compare_u32);
     return BAT_OK;
 }
 
@@ -82,7 +69,7 @@ static enum bat_code is_no_call(const struct bat_records *records, const uint64_
         return code;
     uint32_t offset = (uint32_t)item[1];
     *is_jump = !calls->offsets ||
-               !bsearch(&offset, calls->offsets, calls->count, sizeof(offset), by_offset);
+               !bsearch(&offset, calls->offsets, calls->count, sizeof(offset), bat_compare_u32);
     return BAT_OK;
 }
 
@@ -167,11 +154,6 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
 
 /* --- All records ------------------------------------------------------------------------------ */
 
-static bool is_function(const struct bat_records *records, uint64_t word)
-{
-    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
-}
-
 /* The place of a record by its ends alone: one to its own function's start counts as a call. */
 static enum bat_yaml_place place_of(const uint64_t *item)
 {
@@ -186,7 +168,7 @@ static enum bat_code find_jumps(struct bat_records *records, struct bat_error *e
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(&records->branches, i);
-        if (item[0] == item[2] && item[3] == 0 && is_function(records, item[0]))
+        if (item[0] == item[2] && item[3] == 0 && bat_records_is_function(records, item[0]))
             code = find_jump(records, item, &calls, &records->yaml_places[i], error);
     }
     free(calls.offsets);
@@ -202,7 +184,7 @@ static enum bat_code find_unknown_blocks(struct bat_records *records, struct bat
         for (end = i + 1; end < branches->count && bat_counts_item(branches, end)[0] == word; end++)
             continue;
         uint32_t function = (uint32_t)word;
-        if (is_function(records, word) && records->tables[function] != BAT_NONE &&
+        if (bat_records_is_function(records, word) && records->tables[function] != BAT_NONE &&
             bat_tableless_has(&records->tableless, function))
             code = check_blocks(records, function, i, end, error);
     }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "spec/compare_numbers.h"
 #include "support/parallel.h"
 
 enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,
@@ -39,20 +40,13 @@ void bat_tableless_close(struct bat_tableless *tableless)
     *tableless = (struct bat_tableless){0};
 }
 
-static int compare_numbers(const void *left_pointer, const void *right_pointer)
-{
-    uint32_t left = *(const uint32_t *)left_pointer;
-    uint32_t right = *(const uint32_t *)right_pointer;
-    return left < right ? -1 : left > right;
-}
-
 /* The index of a function in the list; BAT_NONE if it is not there. */
 static uint32_t find(const struct bat_tableless *tableless, uint32_t function)
 {
     const uint32_t *found = tableless->count == 0
                                 ? NULL
                                 : bsearch(&function, tableless->functions, tableless->count,
-                                          sizeof(function), compare_numbers);
+                                          sizeof(function), bat_compare_u32);
     return found ? (uint32_t)(found - tableless->functions) : BAT_NONE;
 }
 

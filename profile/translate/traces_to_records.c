@@ -631,14 +631,6 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     return code;
 }
 
-static uint64_t sum_of(const struct bat_counts *counts)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < counts->count; i++)
-        sum += bat_counts_item(counts, i)[counts->words];
-    return sum;
-}
-
 /* Sum up what is in the profile and in the records. One kind of samples makes all records. */
 static void weigh_records(struct translation *translation)
 {
@@ -660,8 +652,9 @@ static void weigh_records(struct translation *translation)
         balances->loads.left_out = sums.loads.in;
     }
     records->counters.records.made +=
-        fdata->seen ? sum_of(&fdata->branches) + sum_of(&fdata->samples) : 0;
-    records->counters.records.out = sum_of(&records->branches) + sum_of(&records->samples);
+        fdata->seen ? bat_counts_sum(&fdata->branches) + bat_counts_sum(&fdata->samples) : 0;
+    records->counters.records.out =
+        bat_counts_sum(&records->branches) + bat_counts_sum(&records->samples);
 }
 
 /* Sort the records; add up those of all threads. */

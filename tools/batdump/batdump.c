@@ -213,10 +213,8 @@ static bool print_json(struct output *output, const struct options *options,
 {
     struct bat_error error;
     const char **names = NULL;
-    if (bat_binary_table_names(binary, &names, &error) != BAT_OK) {
-        tool_report(options->path, &error);
-        return false;
-    }
+    if (bat_binary_table_names(binary, &names, &error) != BAT_OK)
+        return tool_complain(options->path, &error);
     dump_json(output, binary, selection, names);
     free(names);
     return true;
@@ -244,10 +242,8 @@ static bool print_requested(struct output *output, const struct options *options
     struct bat_names names = {0};
     struct bat_error error;
     if ((options->function_count != 0 || options->address_count != 0) &&
-        bat_names_collect(binary, &names, &error) != BAT_OK) {
-        tool_report(options->path, &error);
-        return false;
-    }
+        bat_names_collect(binary, &names, &error) != BAT_OK)
+        return tool_complain(options->path, &error);
     struct selection selection = selection_all(binary->map);
     bool fine =
         options->function_count == 0 || selection_find(&selection, options->path, binary, &names,
@@ -268,10 +264,9 @@ static bool print_original(struct output *output, const struct options *options,
     struct bat_original *original;
     struct bat_names names = {0};
     struct bat_error error;
-    if (bat_original_open(options->original, binary, NULL, &original, &error) != BAT_OK) {
-        tool_report(error.code == BAT_ERR_ARGUMENT ? options->path : options->original, &error);
-        return false;
-    }
+    if (bat_original_open(options->original, binary, NULL, &original, &error) != BAT_OK)
+        return tool_complain(error.code == BAT_ERR_ARGUMENT ? options->path : options->original,
+                             &error);
     bool fine = bat_names_collect(binary, &names, &error) == BAT_OK;
     if (!fine)
         tool_report(options->path, &error);

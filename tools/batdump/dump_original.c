@@ -108,10 +108,8 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
     struct bat_error error;
     uint64_t *addresses = NULL;
     size_t count = 0;
-    if (bat_original_outputs_of(original, place->address, &addresses, &count, &error) != BAT_OK) {
-        tool_report(NULL, &error);
-        return false;
-    }
+    if (bat_original_outputs_of(original, place->address, &addresses, &count, &error) != BAT_OK)
+        return tool_complain(NULL, &error);
     for (size_t i = 0; i < count || i == 0; i++) {
         put_place(output, place);
         output_text(output, " -> ");

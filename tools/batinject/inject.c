@@ -37,13 +37,6 @@ static const char *target(const struct inject_request *request)
     return request->output ? request->output : request->file;
 }
 
-/* Print an error of a file. Returns false, so that a failing function can return the call. */
-static bool report(const char *file, const struct bat_error *error)
-{
-    tool_report(file, error);
-    return false;
-}
-
 static bool is_dash(const char *path)
 {
     return strcmp(path, "-") == 0;
@@ -57,7 +50,7 @@ static bool find_source(struct injection *injection)
     struct bat_error error;
     const char *path = injection->request->argument;
     if (bat_binary_find_note(path, &injection->source, &error) != BAT_OK)
-        return report(is_dash(path) ? "standard input" : path, &error);
+        return tool_complain(is_dash(path) ? "standard input" : path, &error);
     injection->note = injection->source.note;
     injection->note_size = injection->source.note_size;
     return true;
@@ -124,7 +117,7 @@ static bool encode(struct injection *injection, struct bat_map *map, const char 
     injection->tables = bat_map_tables(map);
     injection->note = injection->encoded;
     bat_map_free(map);
-    return code == BAT_OK || report(file, &error);
+    return code == BAT_OK || tool_complain(file, &error);
 }
 
 static bool note_from_json(struct injection *injection)
@@ -141,7 +134,7 @@ static bool note_from_json(struct injection *injection)
     enum bat_code code = json_note_read(file, &map, &error);
     if (file != STDIN_FILENO)
         close(file);
-    return code == BAT_OK ? encode(injection, map, name) : report(name, &error);
+    return code == BAT_OK ? encode(injection, map, name) : tool_complain(name, &error);
 }
 
 /* The file's own note as injection->source. */
@@ -152,7 +145,7 @@ static bool decode_own(struct injection *injection)
     source->elf = injection->elf;
     return (bat_elf_note(source->elf, &source->note, &source->note_size, NULL, &error) == BAT_OK &&
             bat_binary_decode(source, &error) == BAT_OK) ||
-           report(injection->request->file, &error);
+           tool_complain(injection->request->file, &error);
 }
 
 /* Encode the map of the file's own note. done is set to NULL if the note was this before. */
@@ -185,7 +178,7 @@ static bool note_upgraded(struct injection *injection)
     if (!inject_upgrade(request->file, &injection->source, request->original))
         return false;
     if (bat_map_drop_unemitted(injection->source.map, &dropped, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     return encode_own(injection);
 }
 
@@ -207,7 +200,7 @@ static bool note_repaired(struct injection *injection)
     bat_map_canonicalize(source->map);
     bool dropped = false;
     if (bat_map_drop_unemitted(source->map, &dropped, &error) != BAT_OK)
-        return report(path, &error);
+        return tool_complain(path, &error);
     return encode_own(injection);
 }
 
@@ -247,7 +240,7 @@ static bool check(struct injection *injection)
     enum bat_code code = bat_validate(&binary, NULL, show_finding, &findings, &verdict, &error);
     bat_map_free(binary.map);
     if (code != BAT_OK)
-        return report(file, &error);
+        return tool_complain(file, &error);
     injection->tables = verdict.tables;
     if (findings.shown > FINDINGS_SHOWN)
         tool_message(file, "and %" PRIu64 " more findings", findings.shown - FINDINGS_SHOWN);
@@ -313,7 +306,7 @@ static bool begin_output(struct injection *injection)
     if (bat_elf_begin_output(injection->elf, target(request), &injection->output, &error) !=
             BAT_OK ||
         bat_outputs_check(&injection->output, 1, &input, inputs, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     return true;
 }
 
@@ -342,12 +335,12 @@ static bool write_note(struct injection *injection)
     if (!is_sound)
         return false;
     if (copying.code != BAT_OK)
-        return report(injection->request->file, &copying.error);
+        return tool_complain(injection->request->file, &copying.error);
     /* The note was read twice, once to check it and once to write it. */
     if (bat_binary_check_unchanged(&injection->source, &error) != BAT_OK)
-        return report(injection->request->argument ? injection->request->argument
-                                                   : injection->request->file,
-                      &error);
+        return tool_complain(injection->request->argument ? injection->request->argument
+                                                          : injection->request->file,
+                             &error);
     return commit(injection);
 }
 
@@ -403,7 +396,7 @@ static bool inject(struct injection *injection)
     const struct inject_request *request = injection->request;
     struct bat_error error;
     if (bat_elf_open(request->file, &injection->elf, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     injection->done = describe(injection);
     if (!begin_output(injection) || !get_note(injection))
         return false;
@@ -432,13 +425,13 @@ static bool remove_note(struct injection *injection)
     const uint8_t *note = NULL;
     struct bat_error error;
     if (bat_elf_open(file, &injection->elf, &error) != BAT_OK)
-        return report(file, &error);
+        return tool_complain(file, &error);
     /* A note that cannot be read, a compressed one say, can still be removed. */
     bat_elf_note(injection->elf, &note, &injection->note_size, NULL, NULL);
     if (!begin_output(injection))
         return false;
     if (bat_elf_leave_note(injection->elf, injection->output, &error) != BAT_OK)
-        return report(file, &error);
+        return tool_complain(file, &error);
     return commit(injection);
 }
 
@@ -460,11 +453,11 @@ static bool extract_note(const struct inject_request *request, const struct bat_
     size_t size = 0;
     if (bat_outputs_check(&output, 1, &request->file, 1, &error) != BAT_OK ||
         bat_elf_note(elf, &note, &size, NULL, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     if (bat_output_write(output, note, size, &error) != BAT_OK)
-        return report(is_dash(request->argument) ? NULL : request->file, &error);
+        return tool_complain(is_dash(request->argument) ? NULL : request->file, &error);
     if (bat_elf_check_unchanged(elf, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     if (!request->quiet && !is_dash(request->argument))
         tool_print("%s: note extracted: %zu bytes", request->argument, size);
     return true;
@@ -485,7 +478,7 @@ static bool run_extract(const struct inject_request *request)
     if (bat_elf_open(request->file, &elf, &error) != BAT_OK ||
         begin_extract(request, &output, &error) != BAT_OK) {
         bat_elf_close(elf);
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     }
     bool fine = extract_note(request, elf, output);
     if (fine)

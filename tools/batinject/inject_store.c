@@ -10,12 +10,6 @@
 #include "elfnote/shipped.h"
 #include "tools/common/store.h"
 
-static bool report(const char *file, const struct bat_error *error)
-{
-    tool_report(file, error);
-    return false;
-}
-
 /* True if the store has the file that this one was shipped from, undamaged. */
 static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uint8_t *id,
                         size_t size)
@@ -72,7 +66,7 @@ static bool write_shipped(const struct inject_request *request, const struct bat
     struct bat_error error;
     if (bat_elf_write_shipped(elf, output, &error) != BAT_OK) {
         bat_output_abandon(output);
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     }
     return tool_commit(request->file, &output, 1) == TOOL_FINE;
 }
@@ -91,7 +85,7 @@ static bool store_and_ship(const struct inject_request *request, const struct ba
     }
     const char *target = request->output ? request->output : request->file;
     if (bat_elf_begin_output(elf, target, &output, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     enum store_result result = STORE_WAS_THERE;
     if (!is_done)
         result = store_put(request->argument, elf, request->force);
@@ -114,7 +108,7 @@ bool inject_store(const struct inject_request *request)
         return false;
     }
     if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
-        return report(request->file, &error);
+        return tool_complain(request->file, &error);
     bool fine = store_and_ship(request, elf);
     bat_elf_close(elf);
     return fine;

@@ -15,12 +15,6 @@ struct input_code {
     uint32_t *offsets; /* starts of the blocks of the function that was asked for last */
 };
 
-static bool complain(const char *file, const struct bat_error *error)
-{
-    tool_report(file, error);
-    return false;
-}
-
 /* Mark the input functions of all hot tables. */
 static void mark_functions(const struct bat_original *original, uint8_t *is_wanted)
 {
@@ -85,7 +79,8 @@ bool inject_upgrade(const char *file, struct bat_binary *binary, const char *pat
 {
     struct bat_error error;
     if (!path)
-        return bat_map_upgrade(binary->map, NULL, NULL, &error) == BAT_OK || complain(file, &error);
+        return bat_map_upgrade(binary->map, NULL, NULL, &error) == BAT_OK ||
+               tool_complain(file, &error);
     struct input_code code = {0};
     enum bat_code result = bat_original_open(path, binary, NULL, &code.original, &error);
     if (result == BAT_OK)
@@ -95,5 +90,5 @@ bool inject_upgrade(const char *file, struct bat_binary *binary, const char *pat
     bat_code_close(code.reader);
     bat_original_close(code.original);
     free(code.offsets);
-    return result == BAT_OK || complain(path, &error);
+    return result == BAT_OK || tool_complain(path, &error);
 }

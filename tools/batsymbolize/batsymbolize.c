@@ -205,15 +205,6 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     }
 }
 
-static unsigned parse_threads(const char *value, struct argp_state *state)
-{
-    char *end;
-    unsigned long threads = strtoul(value, &end, 10);
-    if (value[0] < '0' || value[0] > '9' || *end || threads > 64)
-        argp_error(state, "--threads: expected a number from 0 to 64, found \"%s\"", value);
-    return (unsigned)threads;
-}
-
 static error_t parse_input_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -244,7 +235,7 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
         arguments->lenient = true;
         return 0;
     case KEY_THREADS:
-        arguments->threads = parse_threads(value, state);
+        arguments->threads = tool_parse_threads(value, state);
         arguments->files.binary.threads = arguments->threads;
         return 0;
     case KEY_IGNORED:
@@ -338,10 +329,8 @@ static bool print_folded(struct symbolize_text *text)
 {
     size_t count;
     struct bat_error error;
-    if (bat_folded_sort(text->folded, &count, &error) != BAT_OK) {
-        tool_report(NULL, &error);
-        return false;
-    }
+    if (bat_folded_sort(text->folded, &count, &error) != BAT_OK)
+        return tool_complain(NULL, &error);
     for (size_t i = 0; i < count; i++) {
         uint64_t times;
         const char *stack = bat_folded_stack(text->folded, i, &times);

@@ -99,15 +99,6 @@ static void add_binary(struct translate_request *arguments, struct argp_state *s
     arguments->binary = arguments->binaries[0];
 }
 
-static unsigned parse_threads(const char *text, struct argp_state *state)
-{
-    char *end;
-    unsigned long threads = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || threads > 64)
-        argp_error(state, "--threads: expected a number from 0 to 64, found \"%s\"", text);
-    return (unsigned)threads;
-}
-
 /* "fdata,yaml" is both, for several binaries. */
 static enum translate_format parse_format(struct translate_request *arguments, const char *text,
                                           struct argp_state *state)
@@ -390,7 +381,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->json_report = argument[0] == 'j';
         return 0;
     case KEY_THREADS:
-        arguments->threads = parse_threads(argument, state);
+        arguments->threads = tool_parse_threads(argument, state);
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = arguments;

@@ -93,10 +93,8 @@ static bool add_file(struct originals *originals, const char *path)
 {
     struct bat_elf *elf;
     struct bat_error error;
-    if (optional_elf_open(path, &elf, &error) != BAT_OK) {
-        tool_report(path, &error);
-        return false;
-    }
+    if (optional_elf_open(path, &elf, &error) != BAT_OK)
+        return tool_complain(path, &error);
     bool is_added = !elf || add_elf(originals, path, elf);
     bat_elf_close(elf);
     return is_added;

@@ -47,10 +47,8 @@ static void measure_function(struct compared_side *side, struct compared_functio
 static bool open_side(struct compared_side *side)
 {
     struct bat_error error;
-    if (bat_names_collect(side->binary, &side->names, &error) != BAT_OK) {
-        tool_report(side->path, &error);
-        return false;
-    }
+    if (bat_names_collect(side->binary, &side->names, &error) != BAT_OK)
+        return tool_complain(side->path, &error);
     if (!side->binary->elf || side->names.count == 0) {
         tool_message(side->path,
                      "expected an ELF file with symbols, by which functions are compared, "

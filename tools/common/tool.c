@@ -169,6 +169,12 @@ enum tool_exit tool_report(const char *file, const struct bat_error *error)
     return tool_message(file, "%s", text);
 }
 
+bool tool_complain(const char *file, const struct bat_error *error)
+{
+    tool_report(file, error);
+    return false;
+}
+
 enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count)
 {
     struct bat_error error;
@@ -192,6 +198,15 @@ bool tool_parse_address(const char *text, uint64_t *address)
         return false;
     *address = strtoull(digits, NULL, 16);
     return true;
+}
+
+unsigned tool_parse_threads(const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long threads = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || threads > 64)
+        argp_error(state, "--threads: expected a number from 0 to 64, found \"%s\"", text);
+    return (unsigned)threads;
 }
 
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state)

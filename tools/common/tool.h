@@ -44,6 +44,9 @@ enum tool_exit tool_report(const char *file, const struct bat_error *error);
 enum tool_exit tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 enum tool_exit tool_no_memory(const char *file);
 
+/* tool_report() for functions that return false after a failure. */
+bool tool_complain(const char *file, const struct bat_error *error);
+
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
 void tool_warn_limited(const char *file, const char *work, uint64_t limited);
 
@@ -58,6 +61,9 @@ enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t
 
 /* Parse "0x..." or plain hexadecimal digits as an address. False if text is anything else. */
 bool tool_parse_address(const char *text, uint64_t *address);
+
+/* The value of --threads, 0 to 64. Exits for another text. */
+unsigned tool_parse_threads(const char *text, struct argp_state *state);
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
