@@ -14,7 +14,6 @@
 #include "to_input.h"
 
 #define MOST_JUMPS 16u /* of one detour */
-#define MOST_STEPS 32u /* ... no-operations included */
 
 /* The blocks that are looked at: so many for each trace on average, and so many in any case. */
 #define MEAN_BLOCKS 64u
@@ -29,6 +28,7 @@ struct table_function {
 
 struct detours {
     const struct bat_original *original;
+    struct input_flow *flow;
     struct bat_to_input_counters *counters;
     const struct bat_counts *old;
     struct bat_counts traces;         /* the new ones */
@@ -37,6 +37,7 @@ struct detours {
     size_t function_capacity;
     struct bat_code_reader *reader;
     uint64_t blocks_left;
+    bool has_plt; /* a trace goes through a PLT entry */
 };
 
 /* --- Adding --------------------------------------------------------------------------------- */
@@ -64,6 +65,25 @@ static enum bat_code add_detour(struct detours *detours, const uint64_t *trace, 
     return code == BAT_OK ? add(detours, branch, start, trace[2], trace) : code;
 }
 
+/* --- PLT entries ------------------------------------------------------------------------------ */
+
+/*
+ * True if a trace's branch leaves the binary, but names a PLT entry: jump->to is the entry,
+ * jump->from its jump.
+ */
+static bool goes_through_plt(const struct detours *detours, const uint64_t *trace,
+                             struct input_jump *jump)
+{
+    struct bat_instruction instruction;
+    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] != BAT_ADDRESS_EXTERNAL ||
+        trace[0] == BAT_ADDRESS_EXTERNAL ||
+        !input_flow_decode(detours->flow, trace[0], &instruction) ||
+        (instruction.kind != BAT_INSTRUCTION_CALL && !input_kind_is_direct(instruction.kind)))
+        return false;
+    jump->to = instruction.target;
+    return input_flow_is_outside(detours->flow, jump->to, &jump->from);
+}
+
 /* --- Jump tables ------------------------------------------------------------------------------ */
 
 static const struct bat_function_symbol *function_at(const struct detours *detours,
@@ -81,65 +101,103 @@ static uint32_t table_function_of(const struct detours *detours, const uint64_t 
     uint32_t here;
     uint32_t there;
     if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] >= BAT_TRACE_EXTERNAL_RETURN ||
-        !function_at(detours, trace[1], &there) || !function_at(detours, trace[0], &here) ||
-        here != there || !bat_original_decode(detours->original->elf, trace[0], &instruction) ||
-        instruction.kind != BAT_INSTRUCTION_INDIRECT_JUMP)
+        trace[0] == BAT_ADDRESS_EXTERNAL || trace[1] == BAT_ADDRESS_EXTERNAL ||
+        !input_flow_decode(detours->flow, trace[0], &instruction) ||
+        instruction.kind != BAT_INSTRUCTION_INDIRECT_JUMP ||
+        !function_at(detours, trace[1], &there) || !function_at(detours, trace[0], &here))
         return BAT_NONE;
-    return here;
+    return here == there ? here : BAT_NONE;
 }
+
+/* Where an indirect jump of a function goes by a trace. */
+struct goal {
+    uint32_t function;
+    uint64_t address;
+};
 
 static int by_function(const void *left_pointer, const void *right_pointer)
 {
-    const struct table_function *left = left_pointer;
-    const struct table_function *right = right_pointer;
-    return left->function < right->function ? -1 : left->function > right->function;
+    const struct goal *left = left_pointer;
+    const struct goal *right = right_pointer;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    return left->address < right->address ? -1 : left->address > right->address;
 }
 
-/*
- * True if code behind the end of a row of instructions only jumps on, or does nothing: without such
- * code there are no detours.
- */
-static bool has_jumps(const struct detours *detours, uint32_t number)
+/* True if jumps from an address on, and nothing else, lead to one of the goals of a function. */
+static bool leads_to_goal(const struct detours *detours, uint64_t address, const struct goal *goals,
+                          uint32_t count)
 {
-    const struct bat_function_symbol *function = &detours->original->inputs[number];
-    struct bat_instruction last = {.kind = BAT_INSTRUCTION_OTHER};
+    struct bat_instruction instruction;
+    for (uint32_t i = 0; i < MOST_JUMPS; i++) {
+        if (!bat_original_decode(detours->original->elf, address, &instruction) ||
+            instruction.kind != BAT_INSTRUCTION_JUMP)
+            return false;
+        address = instruction.target;
+        uint32_t found = BAT_COUNT_BELOW(goals, count, address, address);
+        if (found < count && goals[found].address == address)
+            return true;
+    }
+    return false;
+}
+
+/* True if a block of a function that only jumps may be on the way to one of its goals. */
+static bool has_detour(const struct detours *detours, const struct goal *goals, uint32_t count)
+{
+    const struct bat_function_symbol *function = &detours->original->inputs[goals[0].function];
+    bool is_reached = false; /* by the instruction before */
     struct bat_instruction instruction;
     for (uint64_t at = function->address; at - function->address < function->size;
          at += instruction.length) {
         if (!bat_original_decode(detours->original->elf, at, &instruction))
             return true; /* data between code */
-        if (!input_kind_goes_on(last.kind) &&
-            (instruction.kind == BAT_INSTRUCTION_JUMP || instruction.kind == BAT_INSTRUCTION_NOP))
+        if (instruction.kind == BAT_INSTRUCTION_JUMP && !is_reached &&
+            leads_to_goal(detours, at, goals, count))
             return true;
-        last = instruction;
+        is_reached = instruction.kind == BAT_INSTRUCTION_NOP ? is_reached
+                                                             : input_kind_goes_on(instruction.kind);
     }
     return false;
+}
+
+static enum bat_code add_function(struct detours *detours, uint32_t function)
+{
+    if (!bat_grow(&detours->functions, &detours->function_capacity, detours->function_count,
+                  sizeof(*detours->functions)))
+        return BAT_ERR_MEMORY;
+    detours->functions[detours->function_count++] = (struct table_function){.function = function};
+    return BAT_OK;
 }
 
 /* Find the functions of all traces with indirect jumps, those without detours left out. */
 static enum bat_code find_functions(struct detours *detours)
 {
+    struct goal *goals = NULL;
+    size_t capacity = 0;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < detours->old->count; i++) {
-        uint32_t function = table_function_of(detours, bat_counts_item(detours->old, i));
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < detours->old->count && code == BAT_OK; i++) {
+        const uint64_t *trace = bat_counts_item(detours->old, i);
+        struct input_jump ignored;
+        detours->has_plt |= goes_through_plt(detours, trace, &ignored);
+        uint32_t function = table_function_of(detours, trace);
         if (function == BAT_NONE)
             continue;
-        if (!bat_grow(&detours->functions, &detours->function_capacity, detours->function_count,
-                      sizeof(*detours->functions)))
-            return BAT_ERR_MEMORY;
-        detours->functions[detours->function_count++] =
-            (struct table_function){.function = function};
+        if (bat_grow(&goals, &capacity, count, sizeof(*goals)))
+            goals[count++] = (struct goal){function, trace[1]};
+        else
+            code = BAT_ERR_MEMORY;
     }
-    if (detours->function_count > 1)
-        qsort(detours->functions, detours->function_count, sizeof(*detours->functions),
-              by_function);
-    for (uint32_t i = 0; i < detours->function_count; i++)
-        if ((count == 0 ||
-             detours->functions[count - 1].function != detours->functions[i].function) &&
-            has_jumps(detours, detours->functions[i].function))
-            detours->functions[count++] = detours->functions[i];
-    detours->function_count = count;
-    return BAT_OK;
+    if (count > 1)
+        qsort(goals, count, sizeof(*goals), by_function);
+    for (uint32_t i = 0, end = 0; i < count && code == BAT_OK; i = end) {
+        while (end < count && goals[end].function == goals[i].function)
+            end++;
+        if (has_detour(detours, goals + i, end - i))
+            code = add_function(detours, goals[i].function);
+    }
+    free(goals);
+    return code;
 }
 
 static enum bat_code open_reader(struct detours *detours)
@@ -179,21 +237,15 @@ static enum bat_code graph_of(struct detours *detours, uint32_t function,
     return code;
 }
 
-/* Follow nothing but jumps and no-operations from an address to goal; false if there is more. */
+/* Follow nothing but jumps from an address to goal; false if there is more, or no jump. */
 static bool follow_jumps(const struct detours *detours, uint64_t at, uint64_t goal,
                          struct input_jump jumps[MOST_JUMPS], uint32_t *count)
 {
     struct bat_instruction instruction;
     *count = 0;
-    for (uint32_t i = 0; i < MOST_STEPS && at != goal && *count < MOST_JUMPS &&
-                         bat_original_decode(detours->original->elf, at, &instruction);
-         i++) {
-        if (instruction.kind == BAT_INSTRUCTION_NOP) {
-            at += instruction.length;
-            continue;
-        }
-        if (instruction.kind != BAT_INSTRUCTION_JUMP)
-            break;
+    while (at != goal && *count < MOST_JUMPS &&
+           bat_original_decode(detours->original->elf, at, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_JUMP) {
         jumps[(*count)++] = (struct input_jump){at, instruction.target};
         at = instruction.target;
     }
@@ -231,31 +283,16 @@ static enum bat_code add_table_trace(struct detours *detours, const uint64_t *tr
     return add_detour(detours, trace, trace[1], NULL, 0);
 }
 
-/* --- PLT entries ------------------------------------------------------------------------------ */
-
-/* True if a trace's branch leaves the binary through a PLT entry, by the jump at *leaves. */
-static bool goes_through_plt(const struct detours *detours, const uint64_t *trace,
-                             struct input_flow *flow, uint64_t *entry, uint64_t *leaves)
-{
-    struct bat_instruction instruction;
-    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] != BAT_ADDRESS_EXTERNAL ||
-        !bat_original_decode(detours->original->elf, trace[0], &instruction) ||
-        (instruction.kind != BAT_INSTRUCTION_CALL && instruction.kind != BAT_INSTRUCTION_JUMP &&
-         instruction.kind != BAT_INSTRUCTION_CONDITIONAL))
-        return false;
-    *entry = instruction.target;
-    return input_flow_is_outside(flow, *entry, leaves);
-}
-
 /* --- All traces ------------------------------------------------------------------------------- */
 
-static enum bat_code add_trace(struct detours *detours, struct input_flow *flow,
-                               const uint64_t *trace)
+static enum bat_code add_trace(struct detours *detours, const uint64_t *trace)
 {
-    struct input_jump jump = {.to = BAT_ADDRESS_EXTERNAL};
-    uint64_t entry;
-    if (goes_through_plt(detours, trace, flow, &entry, &jump.from))
+    struct input_jump jump;
+    if (goes_through_plt(detours, trace, &jump)) {
+        uint64_t entry = jump.to;
+        jump.to = BAT_ADDRESS_EXTERNAL;
         return add_detour(detours, trace, entry, &jump, 1);
+    }
     uint32_t function = table_function_of(detours, trace);
     const struct bat_code_graph *graph = NULL;
     enum bat_code code = function == BAT_NONE ? BAT_OK : graph_of(detours, function, &graph);
@@ -265,23 +302,30 @@ static enum bat_code add_trace(struct detours *detours, struct input_flow *flow,
                  : bat_counts_add(&detours->traces, trace, trace[3], trace[4]);
 }
 
+static enum bat_code add_traces(struct detours *detours, struct bat_profile *result)
+{
+    enum bat_code code = detours->function_count != 0 ? open_reader(detours) : BAT_OK;
+    for (uint32_t i = 0; i < detours->old->count && code == BAT_OK; i++)
+        code = add_trace(detours, bat_counts_item(detours->old, i));
+    if (code == BAT_OK) {
+        struct bat_counts old = result->traces;
+        result->traces = detours->traces;
+        detours->traces = old;
+    }
+    return code;
+}
+
 enum bat_code input_add_detours(struct input_move *move, struct bat_profile *result)
 {
     struct detours detours = {.original = move->original,
+                              .flow = &move->follow.flow,
                               .counters = &move->counters,
                               .old = &result->traces,
                               .traces = bat_counts_new(3)};
     detours.blocks_left = LEAST_BLOCKS + MEAN_BLOCKS * (uint64_t)result->traces.count;
     enum bat_code code = find_functions(&detours);
-    if (code == BAT_OK && detours.function_count != 0)
-        code = open_reader(&detours);
-    for (uint32_t i = 0; i < detours.old->count && code == BAT_OK; i++)
-        code = add_trace(&detours, &move->follow.flow, bat_counts_item(detours.old, i));
-    if (code == BAT_OK) {
-        struct bat_counts old = result->traces;
-        result->traces = detours.traces;
-        detours.traces = old;
-    }
+    if (code == BAT_OK && (detours.function_count != 0 || detours.has_plt))
+        code = add_traces(&detours, result);
     for (uint32_t i = 0; i < detours.function_count; i++)
         bat_code_graph_free(&detours.functions[i].graph);
     bat_code_close(detours.reader);
