@@ -73,7 +73,7 @@ static uint32_t flags_of(const struct code_sweep *sweep, uint32_t first, uint32_
     if (marks & CODE_MARK_LANDING_PAD)
         flags |= BAT_BLOCK_LANDING_PAD;
     const struct code_instruction *end = &sweep->all[last];
-    if (code_is_call(end) || code_is_tail_call(end, BAT_INSTRUCTION_CONDITIONAL))
+    if (bat_kind_is_call(end->kind) || code_is_tail_call(end, BAT_INSTRUCTION_CONDITIONAL))
         flags |= BAT_BLOCK_ENDS_IN_CALL;
     if (last + 1 < sweep->count && reaches(sweep, first, last, sweep->all[last + 1].offset))
         flags |= BAT_BLOCK_REACHES_NEXT;

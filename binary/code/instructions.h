@@ -28,6 +28,17 @@ enum bat_instruction_kind {
     BAT_INSTRUCTION_TRAP,   /* control does not go on: UD1, UD2, HLT; UDF, BRK; EBREAK */
 };
 
+/* True for branches whose target the instruction names. */
+static inline bool bat_kind_is_branch(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
+}
+
+static inline bool bat_kind_is_call(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
+}
+
 /* What an x86-64 indirect jump takes its target from. */
 enum bat_indirect_jump {
     BAT_JUMP_UNKNOWN,  /* other memory; always so for AArch64 and RISC-V */

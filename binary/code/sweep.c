@@ -219,7 +219,7 @@ static uint32_t *count_calls(const struct code_sweep *sweep)
     calls[0] = 0;
     for (uint32_t i = 0; i < sweep->count; i++) {
         const struct code_instruction *instruction = &sweep->all[i];
-        calls[i + 1] = calls[i] + (code_is_call(instruction) ||
+        calls[i + 1] = calls[i] + (bat_kind_is_call(instruction->kind) ||
                                    code_is_tail_call(instruction, BAT_INSTRUCTION_JUMP));
     }
     return calls;

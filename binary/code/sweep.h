@@ -123,12 +123,6 @@ bool code_can_be_simple(const struct code_sweep *sweep, const struct bat_code_bl
 /* True if control does not reach the next instruction. */
 bool code_ends_flow(const struct code_instruction *instruction);
 
-static inline bool code_is_call(const struct code_instruction *instruction)
-{
-    return instruction->kind == BAT_INSTRUCTION_CALL ||
-           instruction->kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
 /* A branch that leaves the function. */
 static inline bool code_is_tail_call(const struct code_instruction *instruction, uint8_t kind)
 {

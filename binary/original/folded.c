@@ -185,11 +185,6 @@ const struct folded_place *folded_place_at(const struct folded *folded, uint32_t
 
 /* --- Members' code ---------------------------------------------------------------------------- */
 
-static bool is_branch(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
-}
-
 /*
  * Find the member's instruction for each place of the body, no-operations aside; false if the code
  * differs. Fills offsets, one for each place.
@@ -217,7 +212,7 @@ static bool align(const struct folded *folded, const struct folded_member *membe
             continue;
         }
         if (!is_code || own.kind != place->kind ||
-            (own.length != place->length && !is_nop && !is_branch(own.kind)))
+            (own.length != place->length && !is_nop && !bat_kind_is_branch(own.kind)))
             return false;
         offsets[i] = (uint32_t)at;
         *is_shifted |= offsets[i] != place->offset || own.length != place->length;
@@ -236,7 +231,7 @@ static bool branches_agree(const struct folded *folded, const struct folded_memb
     for (uint32_t i = 0; i < body->place_count; i++) {
         struct bat_instruction own;
         const struct folded_place *place = &body->places[i];
-        if (!is_branch(place->kind) || place->target - start >= size)
+        if (!bat_kind_is_branch(place->kind) || place->target - start >= size)
             continue;
         const struct folded_place *target = folded_place_at(folded, member->body, place->target);
         uint32_t goes_to = target ? offsets[target - body->places] : BAT_NONE;
@@ -285,7 +280,7 @@ enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, 
     uint64_t moved;
     *member = BAT_NONE;
     if (!bat_original_decode(folded->original->elf, branch, &instruction) ||
-        (!is_branch(instruction.kind) && instruction.kind != BAT_INSTRUCTION_CALL))
+        (!bat_kind_is_branch(instruction.kind) && instruction.kind != BAT_INSTRUCTION_CALL))
         return BAT_OK;
     uint32_t named = member_at(folded, instruction.target);
     if (named == BAT_NONE || folded->members[named].body != folded_body_at(folded, to))

@@ -83,7 +83,7 @@ static void add_ways(const struct measuring *measuring, struct search *search,
     if (measuring_function(measuring, trace->from) == function)
         search->ways[search->way_count++] = (struct way){trace->branch, trace->from};
     if (bat_original_decode(measuring->elf, trace->branch, &instruction) &&
-        measuring_is_call(&instruction))
+        bat_kind_is_call(instruction.kind))
         search->ways[search->way_count++] =
             (struct way){trace->branch, trace->branch + instruction.length};
 }

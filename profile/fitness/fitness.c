@@ -147,7 +147,7 @@ unsigned measuring_next_call(const struct measuring *measuring, uint64_t address
     for (size = size < CALL_MIN ? CALL_MIN : size + 1; size <= CALL_MAX && size < address; size++) {
         *call = address - size;
         if (bat_original_decode(measuring->elf, *call, &instruction) &&
-            instruction.length == size && measuring_is_call(&instruction))
+            instruction.length == size && bat_kind_is_call(instruction.kind))
             return size;
     }
     return 0;

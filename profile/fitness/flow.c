@@ -48,7 +48,7 @@ static void compare_calls(const struct measuring *measuring, const struct flows 
 {
     struct bat_instruction instruction;
     if (!bat_original_decode(measuring->elf, call, &instruction) ||
-        !measuring_is_call(&instruction))
+        !bat_kind_is_call(instruction.kind))
         return;
     uint64_t behind = call + instruction.length;
     const uint64_t *returns = bat_counts_find(&flows->returns, &behind);

@@ -37,13 +37,6 @@ static inline bool measuring_starts(const struct measuring *measuring, uint64_t 
     return symbol != BAT_NONE && measuring->symbols[symbol].address == address;
 }
 
-/* True for calls. */
-static inline bool measuring_is_call(const struct bat_instruction *instruction)
-{
-    return instruction->kind == BAT_INSTRUCTION_CALL ||
-           instruction->kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
 /*
  * By how much two counts of samples that should be equal differ. They do by chance: only what is
  * beyond three standard deviations is a gap, else 0.

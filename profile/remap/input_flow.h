@@ -136,16 +136,6 @@ bool input_flow_calls_same(const struct input_flow *flow, uint64_t output_target
 
 /* --- Kinds of instructions -------------------------------------------------------------------- */
 
-static inline bool input_kind_is_direct(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
-}
-
-static inline bool input_kind_is_call(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
 /* True if the next instruction to run may be another than the one behind it. */
 static inline bool input_kind_changes_flow(uint8_t kind)
 {

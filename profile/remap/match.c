@@ -96,11 +96,11 @@ static enum bat_code match(const struct input_followed *function, struct input_n
     node->is_promotion =
         node->kind == BAT_INSTRUCTION_CONDITIONAL &&
         (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP);
-    if (input_kind_is_call(node->kind) && input_kind_is_call(kind)) {
+    if (bat_kind_is_call(node->kind) && bat_kind_is_call(kind)) {
         node->source = here.at;
         node->fall = next;
     } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
-               (input_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
+               (bat_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
                 here.frame != INPUT_ROOT_FRAME)) {
         /* A tail call in inlined code: its callee returns to where the inlined code would. */
         const struct input_frame *frame = &function->flow->frames[here.frame];

@@ -81,7 +81,7 @@ static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
     enum bat_code code = add_key(reader, address, BRANCH + reader->branch_count);
     reader->branches[reader->branch_count++] =
         (struct branch){instruction->target, instruction->kind, instruction->length};
-    if (code == BAT_OK && input_kind_is_direct(instruction->kind))
+    if (code == BAT_OK && bat_kind_is_branch(instruction->kind))
         code = add_key(reader, instruction->target, LEADER);
     return code;
 }
@@ -205,7 +205,7 @@ static void find_targets(struct input_nodes *nodes)
     for (uint32_t i = 0; i < nodes->count; i++) {
         struct input_node *node = &nodes->all[i];
         const struct input_node *target =
-            input_kind_is_direct(node->kind) ? input_nodes_at(nodes, node->target) : NULL;
+            bat_kind_is_branch(node->kind) ? input_nodes_at(nodes, node->target) : NULL;
         if (target)
             node->target_node = (uint32_t)(target - nodes->all);
     }

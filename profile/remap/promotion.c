@@ -29,7 +29,7 @@ bool input_calls_next(const struct input_followed *function, const struct input_
                       uint64_t callee)
 {
     node = input_nodes_next_branch(function->nodes, node);
-    return node && (input_kind_is_call(node->kind) || node->kind == BAT_INSTRUCTION_JUMP) &&
+    return node && (bat_kind_is_call(node->kind) || node->kind == BAT_INSTRUCTION_JUMP) &&
            input_flow_calls_same(function->flow, node->target, callee);
 }
 

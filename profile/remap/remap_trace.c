@@ -59,11 +59,6 @@ static enum bat_code find_spot(struct input_move *move, uint64_t address, struct
     return input_follow_ways(&move->follow, spot->table, spot->node);
 }
 
-static bool is_call(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
 static bool same_function(const struct input_move *move, const struct spot *left,
                           const struct spot *right)
 {
@@ -88,8 +83,10 @@ static const struct input_node *call_before(const struct spot *spot)
         return NULL;
     const struct input_node *call = node - 1;
     bool is_first = spot->address == 0 || node->is_first;
-    return !is_first && is_call(call->kind) && call->address + call->length == spot->address ? call
-                                                                                             : NULL;
+    return !is_first && bat_kind_is_call(call->kind) &&
+                   call->address + call->length == spot->address
+               ? call
+               : NULL;
 }
 
 /* --- Sights ----------------------------------------------------------------------------------- */
@@ -347,7 +344,7 @@ static bool names_place(const struct input_move *move, const struct spot *source
 {
     struct bat_instruction instruction;
     return bat_original_decode(move->original->elf, source_of(source), &instruction) &&
-           (input_kind_is_direct(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL) &&
+           (bat_kind_is_branch(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL) &&
            instruction.target == from->input;
 }
 
@@ -358,7 +355,7 @@ static enum input_way way_to(const struct input_move *move, const struct input_p
     bool is_start = from->table < map_of(move)->hot_count && from->node &&
                     from->address == move->original->outputs[from->output].address;
     bool is_inner = has_source && same_function(move, source, from) && source->node &&
-                    !is_call(source->node->kind);
+                    !bat_kind_is_call(source->node->kind);
     if (may_return(move, trace->branch) && call_before(from))
         return INPUT_WAY_RETURNS;
     if (is_start && !is_inner && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&

@@ -42,11 +42,6 @@ static uint8_t kind_at(const struct translation *translation, uint64_t address)
     return instruction.kind;
 }
 
-static bool is_call(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
 /* The output offset of the table's last entry at or below an address, or BAT_NONE. */
 static uint32_t entry_below(const struct translation *translation, uint32_t function,
                             uint64_t address)
@@ -387,7 +382,7 @@ static uint64_t branch_offset(const struct translation *translation, uint32_t fu
      * The record of a jump to the function's start must not start at a call: it would count as one.
      */
     bool is_as_call = to.offset == 0 && is_input && start + entry != branch &&
-                      is_call(kind_at(translation, start + entry));
+                      bat_kind_is_call(kind_at(translation, start + entry));
     return is_input && !is_as_call ? from.offset : at->flow->blocks[at->owner].input_offset;
 }
 
@@ -395,7 +390,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
                                       struct place from, struct place to)
 {
     uint8_t kind = kind_at(translation, trace->branch);
-    if (from.function != to.function || is_call(kind))
+    if (from.function != to.function || bat_kind_is_call(kind))
         return add_transfer(translation, trace, from, to);
 
     uint32_t function = trace->in.branch;
