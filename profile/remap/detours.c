@@ -78,7 +78,7 @@ static bool goes_through_plt(const struct detours *detours, const uint64_t *trac
     if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] != BAT_ADDRESS_EXTERNAL ||
         trace[0] == BAT_ADDRESS_EXTERNAL ||
         !input_flow_decode(detours->flow, trace[0], &instruction) ||
-        (instruction.kind != BAT_INSTRUCTION_CALL && !input_kind_is_direct(instruction.kind)))
+        (instruction.kind != BAT_INSTRUCTION_CALL && !bat_kind_is_branch(instruction.kind)))
         return false;
     jump->to = instruction.target;
     return input_flow_is_outside(detours->flow, jump->to, &jump->from);
