@@ -144,18 +144,26 @@ static bool leads_to_goal(const struct detours *detours, uint64_t address, const
 /* True if a block of a function that only jumps may be on the way to one of its goals. */
 static bool has_detour(const struct detours *detours, const struct goal *goals, uint32_t count)
 {
+    const struct bat_elf *elf = detours->original->elf;
     const struct bat_function_symbol *function = &detours->original->inputs[goals[0].function];
+    const uint16_t machine = bat_elf_machine(elf);
+    uint64_t size = 0;
+    const uint8_t *bytes = bat_elf_at_address(elf, function->address, &size);
+    size = bytes && size > function->size ? function->size : size;
     bool is_reached = false; /* by the instruction before */
     struct bat_instruction instruction;
-    for (uint64_t at = function->address; at - function->address < function->size;
-         at += instruction.length) {
-        if (!bat_original_decode(detours->original->elf, at, &instruction))
+    for (uint64_t at = 0; bytes && at < size; at += instruction.length) {
+        at += is_reached ? bat_instructions_skip(machine, bytes + at, (size_t)(size - at)) : 0;
+        if (at == size)
+            return false;
+        if (!bat_instruction_decode(machine, bytes + at, (size_t)(size - at),
+                                    function->address + at, &instruction))
             return true; /* data between code */
         if (instruction.kind == BAT_INSTRUCTION_JUMP && !is_reached &&
-            leads_to_goal(detours, at, goals, count))
+            leads_to_goal(detours, function->address + at, goals, count))
             return true;
-        is_reached = instruction.kind == BAT_INSTRUCTION_NOP ? is_reached
-                                                             : input_kind_goes_on(instruction.kind);
+        if (instruction.kind != BAT_INSTRUCTION_NOP)
+            is_reached = input_kind_goes_on(instruction.kind);
     }
     return false;
 }
