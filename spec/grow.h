@@ -27,6 +27,9 @@ static inline bool bat_grow(void *array, size_t *capacity, size_t count, size_t 
 static inline bool bat_reserve(void *array, size_t *capacity, size_t count, size_t more,
                                size_t size)
 {
+#ifdef __clang_analyzer__
+    count = *capacity;
+#endif
     return more <= *capacity - count || bat_reserve_now(array, capacity, count + more, size);
 }
 

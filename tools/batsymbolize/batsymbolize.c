@@ -517,7 +517,7 @@ int main(int argc, char **argv)
     struct symbolize_argv normal;
     enum tool_exit status = TOOL_BAD;
     if (!symbolize_argv_make(&normal, argc, argv))
-        return tool_no_memory(NULL);
+        return (int)tool_no_memory(NULL);
     struct arguments arguments = {
         .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
         .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,

@@ -594,7 +594,7 @@ int main(int argc, char **argv)
                                           .check = check_options_new()};
     char **split = split_arguments(&argc, argv);
     if (!split)
-        return tool_no_memory(NULL);
+        return (int)tool_no_memory(NULL);
     const char *unknown = find_unknown_option(argc, split);
     if (unknown) {
         tool_message(NULL,

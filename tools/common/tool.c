@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tool.h"
+#undef tool_report
+#undef tool_message
+#undef tool_no_memory
+#undef tool_complain
 
 #include <argp.h>
 #include <errno.h>

@@ -47,6 +47,14 @@ enum tool_exit tool_no_memory(const char *file);
 /* tool_report() for functions that return false after a failure. */
 bool tool_complain(const char *file, const struct bat_error *error);
 
+/* Static analysis does not see what these functions return. */
+#ifdef __clang_analyzer__
+#define tool_report(...) (tool_report(__VA_ARGS__), TOOL_BAD)
+#define tool_message(...) (tool_message(__VA_ARGS__), TOOL_BAD)
+#define tool_no_memory(file) (tool_no_memory(file), TOOL_BAD)
+#define tool_complain(...) (tool_complain(__VA_ARGS__), false)
+#endif
+
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
 void tool_warn_limited(const char *file, const char *work, uint64_t limited);
 
