@@ -178,7 +178,7 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         const char *name = records->symbols[i].name;
         size_t length = strlen(name);
-        if (!bat_reserve(&buffer, &capacity, 0, BAT_NAME_ESCAPED_BYTE * length + 1, 1)) {
+        if (!bat_reserve(&buffer, &capacity, 0, BAT_NAME_ESCAPED_BYTE * length + 1, 1) || !buffer) {
             code = BAT_ERR_MEMORY;
             break;
         }
