@@ -24,6 +24,11 @@ size_t bat_instructions_skip(uint16_t machine, const uint8_t *bytes, size_t size
     return machine == EM_X86_64 ? instructions_skip_x86(bytes, size) : 0;
 }
 
+size_t bat_instructions_skip_plain(uint16_t machine, const uint8_t *bytes, size_t size)
+{
+    return machine == EM_X86_64 ? instructions_skip_plain_x86(bytes, size) : 0;
+}
+
 /* --- Returns ------------------------------------------------------------------------------ */
 
 #define X86_LENGTH_MAX 15u

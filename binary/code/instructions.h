@@ -76,6 +76,9 @@ bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size,
  */
 size_t bat_instructions_skip(uint16_t machine, const uint8_t *bytes, size_t size);
 
+/* The same, up to the first call. */
+size_t bat_instructions_skip_plain(uint16_t machine, const uint8_t *bytes, size_t size);
+
 /*
  * True if the instruction at bytes is a return: RET (with prefixes, near or far, with or without
  * an operand), IRET; AArch64's RET, RETAA, RETAB, ERET, ERETAA, ERETAB, DRPS; RISC-V's JALR and
@@ -87,6 +90,7 @@ bool bat_is_return(uint16_t machine, const uint8_t *bytes, size_t size);
 bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
 size_t instructions_skip_x86(const uint8_t *bytes, size_t size);
+size_t instructions_skip_plain_x86(const uint8_t *bytes, size_t size);
 bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
                                 struct bat_instruction *instruction);
 bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t address,

@@ -371,26 +371,38 @@ static inline bool decode_common(const uint8_t *bytes, uint64_t address,
 }
 
 /* True for instructions after which control goes on. */
-static inline bool passes(const struct shape *shape)
+static inline bool passes(const struct shape *shape, bool passes_calls)
 {
     switch (shape->kind) {
     case BAT_INSTRUCTION_OTHER:
     case BAT_INSTRUCTION_NOP:
+        return true;
     case BAT_INSTRUCTION_CALL:
     case BAT_INSTRUCTION_INDIRECT_CALL:
-        return true;
+        return passes_calls;
     default:
         return false;
     }
 }
 
-size_t instructions_skip_x86(const uint8_t *bytes, size_t size)
+static inline size_t skip(const uint8_t *bytes, size_t size, bool passes_calls)
 {
     size_t at = 0;
     struct layout layout;
-    while (size - at >= LENGTH_MAX && lay_out_common(bytes + at, &layout) && passes(layout.shape))
+    while (size - at >= LENGTH_MAX && lay_out_common(bytes + at, &layout) &&
+           passes(layout.shape, passes_calls))
         at += layout.length;
     return at;
+}
+
+size_t instructions_skip_x86(const uint8_t *bytes, size_t size)
+{
+    return skip(bytes, size, true);
+}
+
+size_t instructions_skip_plain_x86(const uint8_t *bytes, size_t size)
+{
+    return skip(bytes, size, false);
 }
 
 bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,

@@ -97,6 +97,9 @@ static enum bat_code read_instructions(struct node_reader *reader, uint64_t star
     struct bat_instruction instruction;
     size = size < available ? size : available;
     for (uint64_t at = 0; at < size && code == BAT_OK; at += instruction.length) {
+        at += bat_instructions_skip_plain(machine, bytes + at, (size_t)(size - at));
+        if (at == size)
+            break;
         if (!bat_instruction_decode(machine, bytes + at, available - at, start + at,
                                     &instruction)) {
             /* AArch64 has constants between its code. */

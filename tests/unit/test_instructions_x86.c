@@ -378,6 +378,10 @@ static void a_run_is_skipped_up_to_a_branch(void **state)
     assert_int_equal(bat_instructions_skip(EM_X86_64, run, LENGTH_MAX - 1), 0);
     assert_int_equal(bat_instructions_skip(EM_X86_64, run + 17, sizeof(run) - 18), 0);
     assert_int_equal(bat_instructions_skip(EM_AARCH64, run, sizeof(run) - 1), 0);
+    /* The plain ones: up to the call, and from there on none. */
+    assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run, sizeof(run) - 1), 8);
+    assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run + 8, sizeof(run) - 9), 0);
+    assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run + 13, sizeof(run) - 14), 4);
 }
 
 int main(void)
