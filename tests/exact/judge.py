@@ -150,9 +150,10 @@ def differences(own, ours):
 
 class Unknowable:
     """What the BOLTed program cannot tell, because BOLT has made one of two: functions that it has folded (-icf), and
-    blocks that only jump on or do nothing, if a jump table leads both to them and to where they lead."""
+    blocks that only jump on, if an indirect jump of the input's own run leads both to them and to where they lead."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, own):
+        self.own = {key[1:3] + key[4:6] for key in own}
         self.folded = self.read_folded(folder)
         self.jumps, self.indirect = self.read_jumps(folder)
 
@@ -217,6 +218,8 @@ class Unknowable:
             for _ in range(8):
                 if not (here, int(source[1], 16)) in self.indirect or place not in self.jumps:
                     break
+                if source + (target[0], f"{self.jumps[place][1]:x}") not in self.own:
+                    break
                 add((self.name(target[0]), f"{place[1]:x}", self.name(target[0]), f"{self.jumps[place][1]:x}"), -counts[-1])
                 place = self.jumps[place]
                 target = (target[0], f"{place[1]:x}")
@@ -248,7 +251,7 @@ def judge(case, folder):
     own = bolt_profiles.read_fdata(folder / "input.fdata")[1]
     ours = translate(folder, "--original=input")
     rows = differences(own, ours)
-    unknowable = Unknowable(folder) if rows else None
+    unknowable = Unknowable(folder, own) if rows else None
     is_divided = bool(rows) and unknowable.plain(own) == unknowable.plain(ours)
     return rows, share(own, rows), len(own), is_divided
 

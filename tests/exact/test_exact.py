@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs nobody chose: what judge.py compares for the first numbers."""
+"""Programs nobody chose: what judge.py compares for the first numbers, and for some later ones."""
 
 import collections
 import os
@@ -9,6 +9,8 @@ import unittest
 
 import judge
 
+# Cases that once differed: jump tables to blocks that only jump, -plt, copied tails.
+DIFFERED = [85, 86, 108, 138, 139]
 COUNT = 60 if os.environ.get("BATKIT_ALL") == "1" else 16
 PARTS = 4
 
@@ -19,7 +21,7 @@ class Exact(unittest.TestCase):
     def check(self, part):
         """The cases of one part."""
         results = collections.Counter()
-        for number in range(1 + part, COUNT + 1, PARTS):
+        for number in ([*range(1, COUNT + 1), *DIFFERED])[part::PARTS]:
             case, result = judge.judge_number(number, None, None, None)
             with self.subTest(str(case)):
                 if isinstance(result, str):
