@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bolt_judge
 import bolt_profiles
 import fixtures
 
@@ -16,6 +17,51 @@ BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 SMALL = DATA / "options" / "small-22.yaml"
 FIXTURE = "sqlite-fixed-profile2-22"
+
+
+def unbroken(text):
+    """YAML with each list in brackets on one line."""
+    return re.sub(r"\n {20,}", " ", text)
+
+
+def edge_list(line, key):
+    """The members of a line with a list in braces, each as its keys and values; None for another line."""
+    found = re.fullmatch(rf" +{key}: +\[(.*)\]", line)
+    return found and [dict(re.findall(r"(\w+): (\w+)", edge)) for edge in re.findall("{.*?}", found[1])]
+
+
+def summed(members):
+    """Edges by place, which are to differ, with their other values: what a list says in any order."""
+    edges_of = {tuple(sorted((k, v) for k, v in edge.items() if k not in ("cnt", "mis"))):
+                (edge["cnt"], edge.get("mis")) for edge in members}
+    assert len(edges_of) == len(members), members
+    return sorted(edges_of.items())
+
+
+def yaml_records(text):
+    """The header's lines; the functions as sorted lists of their lines and blocks."""
+    head, *functions = unbroken(text.removesuffix("...\n")).split("\n  - name:")
+    def parts(function):
+        first, *blocks = function.removesuffix("\n").split("\n      - bid:")
+        return first, sorted([str(summed(edge_list(line, "calls") or edge_list(line, "succ"))) if "[" in line
+                              else line for line in block.split("\n")] for block in blocks)
+    return head.removesuffix("\n").split("\n"), sorted(map(parts, functions))
+
+
+def records(text):
+    """What a profile says, whatever the order: its header in its order, and the sorted records."""
+    if text.startswith("---\n"):
+        return yaml_records(text)
+    lines = text.split("\n")
+    heads = next((i for i, line in enumerate(lines) if line[:1].isdigit()), len(lines))
+    return lines[:heads], sorted(lines[heads:])
+
+
+def places(text):
+    """For the order of fdata: whether a record is a load, and its line without its counts."""
+    lines = [line for line in text.split("\n") if line[:1].isdigit()]
+    words = 1 if text.startswith("no_lbr") else 2
+    return [(line[0] in "345", line.rsplit(" ", 1 if line[0] in "345" else words)[0]) for line in lines]
 
 
 class Links(unittest.TestCase):
@@ -46,13 +92,41 @@ class Links(unittest.TestCase):
                               cwd=self.folder, capture_output=True, text=True, check=False)
 
     def same(self, *arguments):
-        """Both print the same text and, but for a name, the same messages. Returns the text."""
+        """Both print the same records and, but for a name, the same messages. Returns our text, which is sorted."""
         ours = self.merge(*arguments)
         theirs = self.merge(*arguments, program="merge-fdata-22")
         self.assertEqual((theirs.returncode, ours.returncode), (0, 0), ours.stderr)
-        self.assertEqual(theirs.stdout.split("\n"), ours.stdout.split("\n"))
+        self.assertEqual(records(theirs.stdout), records(ours.stdout))
+        self.check_sorted(ours.stdout)
         self.assertEqual(theirs.stderr.replace("Using legacy profile format.\n", ""), ours.stderr)
         return ours.stdout
+
+
+    def check_sorted(self, text):
+        """Records are in our order. YAML is spelled as merge-fdata does: it keeps the text of one file."""
+        if not text.startswith("---\n"):
+            self.assertEqual(places(text), sorted(places(text)))
+            return
+        for function in [text, *unbroken(text).split("\n  - name:")[1:]]:
+            numbers = [int(n) for n in re.findall(
+                r"(?m)^    fid: +(\d+)" if function is text else r"(?m)^      - bid: +(\d+)", function)]
+            self.assertEqual(numbers, sorted(numbers))
+        for line in unbroken(text).split("\n"):
+            for key, parts in (("calls", ("off", "fid", "disc")), ("succ", ("bid",))):
+                order = [[int(edge.get(part, "0"), 0) for part in parts] for edge in edge_list(line, key) or []]
+                self.assertEqual(order, sorted(order))
+        again = self.merge(self.write("again.yaml", text), program="merge-fdata-22")
+        self.assertEqual(again.stdout.split("\n"), text.split("\n"))
+
+
+    def taken_alike(self, *arguments):
+        """llvm-bolt takes our sum, and finds in it what it finds in merge-fdata's."""
+        ours, theirs = (bolt_judge.attach(self.fixture.input, self.write(
+            name, self.merge(*arguments, program=program).stdout)) for name, program in (
+                ("ours", None), ("theirs", "merge-fdata-22")))
+        self.assertGreater(ours.functions, 100)
+        self.assertEqual((theirs.functions, theirs.functions_refused, theirs.stale_samples, theirs.dyno),
+                         (ours.functions, ours.functions_refused, ours.stale_samples, ours.dyno))
 
 
 class Fdata(Links):
@@ -70,6 +144,7 @@ class Fdata(Links):
         lines, files = self.parts()
         text = self.same(*files)
         self.assertEqual(len(text.splitlines()), len(lines) + 1)
+        self.taken_alike(*files)
         self.same(f"{files[0]},{files[1]}")
         bare = [self.write(f"bare{i}", file.read_text("utf-8").partition("\n")[2])
                 for i, file in enumerate(files)]
@@ -116,7 +191,7 @@ class Fdata(Links):
 
     def test_spelling_of_options(self):
         """One dash or two, values behind = or as the next argument, true and false."""
-        file = self.write("a.yaml", SMALL.read_bytes())
+        file = self.write("a.yaml", self.same(self.write("small.yaml", SMALL.read_bytes())))
         text = self.same(file)
         out = self.folder / "out"
         for options in (["--o", out], [f"--o={out}"], [f"-o={out}"], ["-o", out]):
@@ -192,7 +267,7 @@ class Fdata(Links):
 
 def edges(text):
     """The sums of the calls' and of the successors' counts of YAML."""
-    whole = re.sub(r"\n {20,}", " ", text)
+    whole = unbroken(text)
     return tuple(sum(map(int, re.findall(r"cnt: (\d+)", " ".join(
         re.findall(rf"{key}: +\[(.*?)\]", whole))))) for key in ("calls", "succ"))
 
@@ -236,6 +311,7 @@ class Yaml(Links):
         odd = re.sub(r"cnt: (\d)", r"cnt: 1\1", whole)
         files = [self.write(f"{i}.yaml", text) for i, text in enumerate((some, less, odd))]
         merged = self.same(*files)
+        self.taken_alike(*files)
         self.assertEqual(edges(merged), tuple(map(sum, zip(*map(edges, (some, less, odd))))))
 
     def test_headers(self):
@@ -248,8 +324,9 @@ class Yaml(Links):
             other = self.write("o.yaml", re.sub(rf"({key}:).*", rf"\1 {value}", text))
             ours = self.merge(small, other)
             self.assertRegex(ours.stderr, message)
-            self.assertEqual(ours.stdout, self.merge(small, other,
-                                                     program="merge-fdata-22").stdout, key)
+            theirs = self.merge(small, other, program="merge-fdata-22")
+            self.assertEqual(records(ours.stdout), records(theirs.stdout), key)
+            self.check_sorted(ours.stdout)
 
     def test_no_count_is_lost(self):
         """merge-fdata adds one call of each offset and one of equal successors, and drops others."""

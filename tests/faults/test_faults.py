@@ -401,7 +401,7 @@ def make_scenarios(folder):
     translate = ["app", "-p", "profile", "--threads=2"]
     merge = folder / "merge-fdata"
     merge.symlink_to(toolbox.BIN / "battranslate")
-    # So many records that the order of merge-fdata is found in several steps.
+    # So many records that sorting them needs more than insertion.
     records = "".join(f"1 f {i:x} 1 g 4 1 2\n" for i in range(40))
     for name, text in (("one", f"boltedcollection\n{records}"),
                        ("two", "boltedcollection\n1 f 0 1 g 4 1 3\n4 f 1 4 d 0 7\n")):

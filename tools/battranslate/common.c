@@ -8,7 +8,6 @@
 #include "bat_compare.h"
 #include "common_yaml.h"
 #include "first_file.h"
-#include "whole_file.h"
 
 static enum bat_code read_one(const char *path, struct bat_profile **profile,
                               struct bat_error *error)
@@ -75,23 +74,11 @@ static enum tool_exit run_records(const struct translate_request *request, const
 
 /* --- YAML ------------------------------------------------------------------------------------ */
 
-static bool is_yaml(const char *text, size_t size)
-{
-    return size >= 4 && memcmp(text, "---\n", 4) == 0;
-}
-
 /* Read a profile, sorted. *profile is to be freed in any case. */
 static enum bat_code read_yaml(const char *path, struct yaml_profile *profile,
                                struct bat_error *error)
 {
-    char *text;
-    size_t size;
-    enum bat_code code = whole_file_read(path, &text, &size, error);
-    if (code == BAT_OK && !is_yaml(text, size))
-        code = bat_fail(error, BAT_ERR_MISMATCH, "expected YAML, as before, found another form");
-    if (code == BAT_OK)
-        code = yaml_profile_read(text, size, profile, error);
-    free(text);
+    enum bat_code code = yaml_profile_read_file(path, profile, error);
     return code == BAT_OK ? common_yaml_sort(profile, error) : code;
 }
 

@@ -5,100 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "yaml_profile_sort.h"
+
 static uint64_t smaller(uint64_t left, uint64_t right)
 {
     return left < right ? left : right;
 }
 
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
-}
-
-/* qsort(), also for no elements. */
-static void sort(void *all, uint32_t count, size_t size, int (*compare)(const void *, const void *))
-{
-    if (count > 1)
-        qsort(all, count, size, compare);
-}
-
 /* --- Sorting -------------------------------------------------------------------------------- */
-
-static int by_place(const void *left_pointer, const void *right_pointer)
-{
-    const struct yaml_edge *left = left_pointer;
-    const struct yaml_edge *right = right_pointer;
-    int order = compare_numbers(left->at, right->at);
-    order = order ? order : compare_numbers(left->function, right->function);
-    return order ? order : compare_numbers(left->entry, right->entry);
-}
-
-static int by_index(const void *left, const void *right)
-{
-    return compare_numbers(((const struct yaml_profile_block *)left)->index,
-                           ((const struct yaml_profile_block *)right)->index);
-}
-
-static int by_name(const void *left, const void *right)
-{
-    return strcmp(((const struct yaml_profile_function *)left)->name,
-                  ((const struct yaml_profile_function *)right)->name);
-}
-
-/* Functions of one number are not expected; their names make the order the same always. */
-static int by_number(const void *left, const void *right)
-{
-    int order = compare_numbers(((const struct yaml_profile_function *)left)->number,
-                                ((const struct yaml_profile_function *)right)->number);
-    return order ? order : by_name(left, right);
-}
-
-static bool add(uint64_t *sum, uint64_t value)
-{
-    return !__builtin_add_overflow(*sum, value, sum);
-}
-
-static enum bat_code sort_edges(struct yaml_edges *edges, struct bat_error *error)
-{
-    uint32_t kept = 0;
-    sort(edges->all, edges->count, sizeof(*edges->all), by_place);
-    for (uint32_t i = 0; i < edges->count; i++) {
-        struct yaml_edge *last = kept ? &edges->all[kept - 1] : NULL;
-        const struct yaml_edge edge = edges->all[i];
-        if (!last || by_place(last, &edge) != 0)
-            edges->all[kept++] = edge;
-        else if (!add(&last->count, edge.count) || !add(&last->mispredictions, edge.mispredictions))
-            return bat_fail(error, BAT_ERR_RANGE,
-                            "expected counts that add up to less than 2^64, found more");
-    }
-    edges->count = kept;
-    return BAT_OK;
-}
 
 static enum bat_code sort_function(struct yaml_profile_function *function, struct bat_error *error)
 {
-    enum bat_code code = BAT_OK;
-    sort(function->blocks, function->count, sizeof(*function->blocks), by_index);
-    for (uint32_t i = 0; i < function->count && code == BAT_OK; i++) {
-        struct yaml_profile_block *block = &function->blocks[i];
-        if (i > 0 && block[-1].index == block->index)
+    struct yaml_profile_block *blocks = function->blocks;
+    yaml_profile_sort(blocks, function->count, sizeof(*blocks), yaml_by_index);
+    for (uint32_t i = 1; i < function->count; i++)
+        if (blocks[i - 1].index == blocks[i].index)
             return bat_fail(error, BAT_ERR_SYNTAX,
                             "expected each block of %.200s once, found two of %" PRIu32,
-                            function->name, block->index);
-        code = sort_edges(&block->calls, error);
-        if (code == BAT_OK)
-            code = sort_edges(&block->successors, error);
-    }
-    return code;
+                            function->name, blocks[i].index);
+    return yaml_profile_sort_function(function, error);
 }
 
 enum bat_code common_yaml_sort(struct yaml_profile *profile, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
-    sort(profile->functions, profile->count, sizeof(*profile->functions), by_name);
+    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
+                      yaml_by_name);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
         struct yaml_profile_function *function = &profile->functions[i];
-        if (i > 0 && strcmp(function[-1].name, function->name) == 0)
+        if (i > 0 && yaml_by_name(&function[-1], function) == 0)
             return bat_fail(error, BAT_ERR_SYNTAX,
                             "expected each function once, found two of %.200s", function->name);
         code = sort_function(function, error);
@@ -114,9 +49,9 @@ static void keep_edges(struct yaml_edges *edges, const struct yaml_edges *from)
     uint32_t next = 0;
     for (uint32_t i = 0; i < edges->count; i++) {
         struct yaml_edge edge = edges->all[i];
-        while (next < from->count && by_place(&from->all[next], &edge) < 0)
+        while (next < from->count && yaml_by_place(&from->all[next], &edge) < 0)
             next++;
-        if (next == from->count || by_place(&from->all[next], &edge) != 0)
+        if (next == from->count || yaml_by_place(&from->all[next], &edge) != 0)
             continue;
         edge.count = smaller(edge.count, from->all[next].count);
         edge.mispredictions = smaller(edge.mispredictions, from->all[next].mispredictions);
@@ -125,24 +60,13 @@ static void keep_edges(struct yaml_edges *edges, const struct yaml_edges *from)
     edges->count = kept;
 }
 
-static void free_block(struct yaml_profile_block *block)
-{
-    free(block->calls.all);
-    free(block->successors.all);
-}
-
 static enum bat_code keep_block(struct yaml_profile_block *block,
                                 const struct yaml_profile_block *from, const char *function,
                                 struct bat_error *error)
 {
-    const char *what = block->hash != from->hash                   ? "hash"
-                       : block->instructions != from->instructions ? "number of instructions"
-                                                                   : NULL;
-    if (what)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected block %" PRIu32 " of %.200s to have the %s of the profiles "
-                        "before, found another",
-                        block->index, function, what);
+    enum bat_code code = yaml_profile_check_block(block, from, function, error);
+    if (code != BAT_OK)
+        return code;
     block->executions = smaller(block->executions, from->executions);
     block->events = smaller(block->events, from->events);
     keep_edges(&block->calls, &from->calls);
@@ -154,22 +78,16 @@ static enum bat_code keep_function(struct yaml_profile_function *function,
                                    const struct yaml_profile_function *from,
                                    struct bat_error *error)
 {
-    const char *what = function->block_count != from->block_count ? "number of blocks"
-                       : function->number != from->number         ? "number (fid)"
-                       : function->hash != from->hash             ? "hash"
-                                                                  : NULL;
-    if (what)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected %.200s to have the %s of the profiles before, found another",
-                        function->name, what);
+    enum bat_code code = yaml_profile_check_function(function, from, error);
+    if (code != BAT_OK)
+        return code;
     function->executions = smaller(function->executions, from->executions);
     function->from_outside = smaller(function->from_outside, from->from_outside);
     uint32_t kept = 0;
     uint32_t next = 0;
-    enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < function->count; i++) {
         struct yaml_profile_block *block = &function->blocks[i];
-        while (next < from->count && by_index(&from->blocks[next], block) < 0)
+        while (next < from->count && yaml_by_index(&from->blocks[next], block) < 0)
             next++;
         bool is_common = next < from->count && from->blocks[next].index == block->index;
         if (is_common && code == BAT_OK)
@@ -177,7 +95,7 @@ static enum bat_code keep_function(struct yaml_profile_function *function,
         if (is_common)
             function->blocks[kept++] = *block;
         else
-            free_block(block);
+            yaml_profile_free_block(block);
     }
     function->count = kept;
     return code;
@@ -223,9 +141,9 @@ enum bat_code common_yaml_keep(struct yaml_profile *profile, const struct yaml_p
     uint32_t next = 0;
     for (uint32_t i = 0; i < profile->count; i++) {
         struct yaml_profile_function *function = &profile->functions[i];
-        while (next < from->count && by_name(&from->functions[next], function) < 0)
+        while (next < from->count && yaml_by_name(&from->functions[next], function) < 0)
             next++;
-        bool is_common = next < from->count && by_name(&from->functions[next], function) == 0;
+        bool is_common = next < from->count && yaml_by_name(&from->functions[next], function) == 0;
         if (is_common && code == BAT_OK)
             code = keep_function(function, &from->functions[next], error);
         if (is_common)
@@ -266,7 +184,8 @@ static void drop_unknown_calls(const struct yaml_profile *profile, struct yaml_e
 uint64_t common_yaml_finish(struct yaml_profile *profile)
 {
     uint64_t records = 0;
-    sort(profile->functions, profile->count, sizeof(*profile->functions), by_number);
+    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
+                      yaml_by_number);
     for (uint32_t i = 0; i < profile->count; i++) {
         struct yaml_profile_function *function = &profile->functions[i];
         uint32_t kept = 0;
@@ -276,7 +195,7 @@ uint64_t common_yaml_finish(struct yaml_profile *profile)
             uint64_t edges = (uint64_t)block->calls.count + block->successors.count;
             records += edges + (block->events != 0);
             if (edges == 0 && block->executions == 0 && block->events == 0)
-                free_block(block);
+                yaml_profile_free_block(block);
             else
                 function->blocks[kept++] = *block;
         }

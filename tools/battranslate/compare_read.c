@@ -215,7 +215,7 @@ enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places
                         "expected fdata, YAML, a pre-aggregated profile or a sample profile, "
                         "found %s",
                         binary);
-    } else if (size >= 4 && memcmp(text, "---\n", 4) == 0) {
+    } else if (yaml_profile_is(text, size)) {
         *form = COMPARED_YAML;
         code = read_yaml(comparison, text, size, error);
     } else if (is_autofdo(text)) {

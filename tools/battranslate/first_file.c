@@ -8,21 +8,20 @@
 #include <unistd.h>
 
 #include "support/temporary.h"
+#include "yaml_profile.h"
 
 /* True if the file goes on like YAML. Its offset stays. */
 static bool begins_as_yaml(int file)
 {
-    static const char expected[] = "---\n";
-    const size_t size = sizeof(expected) - 1;
-    char head[sizeof(expected)];
+    char head[4];
     size_t has = 0;
     const off_t start = lseek(file, 0, SEEK_CUR);
-    for (ssize_t got = 1; has < size && got != 0; has += got > 0 ? (size_t)got : 0) {
-        got = pread(file, head + has, size - has, start + (off_t)has);
+    for (ssize_t got = 1; has < sizeof(head) && got != 0; has += got > 0 ? (size_t)got : 0) {
+        got = pread(file, head + has, sizeof(head) - has, start + (off_t)has);
         if (got < 0 && errno != EINTR)
             return false; /* whoever reads it finds the error, too */
     }
-    return has == size && memcmp(head, expected, size) == 0;
+    return yaml_profile_is(head, has);
 }
 
 static enum bat_code copy_pipe(int pipe, struct first_file *first, struct bat_error *error)

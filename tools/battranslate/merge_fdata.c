@@ -231,8 +231,8 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
         options,
         parse_option,
         "PROFILE...",
-        "Add up profiles for llvm-bolt: fdata or YAML, as merge-fdata does. A PROFILE may be a "
-        "folder.\vExit status: 0 fine, 1 bad input, 2 wrong usage.",
+        "Add up profiles for llvm-bolt: fdata or YAML, as merge-fdata does. The sum is sorted. A "
+        "PROFILE may be a folder.\vExit status: 0 fine, 1 bad input, 2 wrong usage.",
         NULL,
         NULL,
         NULL};

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "profile/line_blocks.h"
-#include "string_map_order.h"
+#include "support/key_sort.h"
 #include "support/text_writer.h"
 
 /* A file that is being read. */
@@ -200,42 +200,78 @@ static void write_record(struct bat_text_writer *text, const struct merged_recor
     bat_text_end(text, at);
 }
 
+/* The first eight bytes of a string as a number that sorts as they do, with zeros behind its end.
+ */
+static uint64_t first_bytes(const char *string)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        number = number << 8 | (uint8_t)*string;
+        string += *string != '\0';
+    }
+    return number;
+}
+
+/* Sort strings (the values of keys) that are the same up to depth. Linear in their bytes. */
+static void sort_from(const struct bat_strings *strings, struct bat_sort_key *keys,
+                      struct bat_sort_key *spare, size_t count, size_t depth)
+{
+    for (bool are_same = true; are_same; depth += 8) {
+        for (size_t i = 0; i < count; i++)
+            keys[i].key = first_bytes(bat_strings_get(strings, (uint32_t)keys[i].value) + depth);
+        struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
+        if (sorted != keys)
+            memcpy(keys, sorted, count * sizeof(*keys));
+        are_same = count > 1 && keys[0].key == keys[count - 1].key;
+    }
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && keys[end].key == keys[i].key;)
+            end++;
+        if (end - i > 1)
+            sort_from(strings, keys + i, spare, end - i, depth);
+    }
+}
+
+/* The numbers of all strings by their text, in values to be freed; NULL if there is no memory. */
+static struct bat_sort_key *sort_strings(const struct bat_strings *strings)
+{
+    struct bat_sort_key *keys = malloc(((size_t)strings->count + 1) * sizeof(*keys));
+    struct bat_sort_key *spare = malloc(((size_t)strings->count + 1) * sizeof(*spare));
+    for (uint32_t i = 0; keys && i < strings->count; i++)
+        keys[i].value = i;
+    if (keys && spare) {
+        sort_from(strings, keys, spare, strings->count, 0);
+    } else {
+        free(keys);
+        keys = NULL;
+    }
+    free(spare);
+    return keys;
+}
+
 static enum bat_code write_records(struct bat_text_writer *text,
                                    const struct merged_records *records, bool has_mispredictions)
 {
-    /* merge-fdata moves all records from one map into another. */
-    uint32_t *first = string_map_order(&records->keys, NULL);
-    uint32_t *order = first ? string_map_order(&records->keys, first) : NULL;
-    free(first);
+    struct bat_sort_key *order = sort_strings(&records->keys);
     if (!order)
         return bat_fail_memory(text->error, "to write the merged profile");
     for (uint32_t i = 0; i < records->keys.count; i++)
-        write_record(text, records, order[i], has_mispredictions);
+        write_record(text, records, (uint32_t)order[i].value, has_mispredictions);
     free(order);
     return BAT_OK;
 }
 
-static int by_text(const void *left_pointer, const void *right_pointer, void *strings)
-{
-    return strcmp(bat_strings_get(strings, *(const uint32_t *)left_pointer),
-                  bat_strings_get(strings, *(const uint32_t *)right_pointer));
-}
-
 static enum bat_code write_head(struct bat_text_writer *text, const struct merged_lines *merged)
 {
-    struct bat_strings events = merged->events;
-    uint32_t *order = malloc(((size_t)events.count + 1) * sizeof(*order));
+    const struct bat_strings *events = &merged->events;
+    struct bat_sort_key *order = sort_strings(events);
     if (!order)
         return bat_fail_memory(text->error, "to write the merged profile");
-    for (uint32_t i = 0; i < events.count; i++)
-        order[i] = i;
-    if (events.count > 1)
-        qsort_r(order, events.count, sizeof(*order), by_text, &events);
     /* llvm-bolt reads the two lines in this order only. */
     bat_text_string(text, merged->has_no_lbr ? "no_lbr" : "");
-    for (uint32_t i = 0; i < events.count; i++) {
+    for (uint32_t i = 0; i < events->count; i++) {
         bat_text_string(text, " ");
-        bat_text_string(text, bat_strings_get(&events, order[i]));
+        bat_text_string(text, bat_strings_get(events, (uint32_t)order[i].value));
     }
     bat_text_string(text, merged->has_no_lbr ? "\n" : "");
     bat_text_string(text, merged->is_bolted ? "boltedcollection\n" : "");

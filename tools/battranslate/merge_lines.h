@@ -32,8 +32,7 @@ void merged_lines_free(struct merged_lines *merged);
 enum bat_code merged_lines_add(struct merged_lines *merged, const char *path,
                                struct bat_error *error);
 
-/* Write the lines in the order of merge-fdata, and the events sorted, as it does since version 23.
- */
+/* Write the lines, sorted by their text: samples, loads. The events are sorted, too. */
 enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_output *output,
                                  struct bat_error *error);
 

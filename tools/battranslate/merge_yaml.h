@@ -24,7 +24,7 @@ void merged_yaml_free(struct merged_yaml *merged);
 enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *name, const char *path,
                               struct bat_error *error);
 
-/* Write the merged profile, its functions by their numbers. */
+/* Write the merged profile, sorted: functions by their numbers. Nothing can be added after that. */
 enum bat_code merged_yaml_write(struct merged_yaml *merged, struct bat_output *output,
                                 struct bat_error *error);
 

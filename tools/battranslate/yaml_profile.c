@@ -6,12 +6,16 @@
 #include "profile/translate/yaml_string.h"
 #include "spec/grow.h"
 
+void yaml_profile_free_block(struct yaml_profile_block *block)
+{
+    free(block->calls.all);
+    free(block->successors.all);
+}
+
 void yaml_profile_free_function(struct yaml_profile_function *function)
 {
-    for (uint32_t i = 0; i < function->count; i++) {
-        free(function->blocks[i].calls.all);
-        free(function->blocks[i].successors.all);
-    }
+    for (uint32_t i = 0; i < function->count; i++)
+        yaml_profile_free_block(&function->blocks[i]);
     free(function->blocks);
     free(function->name);
 }

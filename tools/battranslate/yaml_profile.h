@@ -59,9 +59,10 @@ struct yaml_profile {
     uint32_t capacity;
 };
 
-/* Free what a profile, or a function, holds. */
+/* Free what a profile, a function or a block holds. */
 void yaml_profile_free(struct yaml_profile *profile);
 void yaml_profile_free_function(struct yaml_profile_function *function);
+void yaml_profile_free_block(struct yaml_profile_block *block);
 
 /* As bat_grow(), but the least that it allocates is little: most lists are short. */
 bool yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t size);
@@ -73,6 +74,13 @@ bool yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t si
  */
 enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profile *profile,
                                 struct bat_error *error);
+
+/* True for text that begins as YAML does. */
+bool yaml_profile_is(const char *text, size_t size);
+
+/* Read the file at path, or standard input ("-"). Also BAT_ERR_MISMATCH for another form. */
+enum bat_code yaml_profile_read_file(const char *path, struct yaml_profile *profile,
+                                     struct bat_error *error);
 
 /* Write a profile as LLVM's YAML writer does, with lists broken behind column 70. */
 enum bat_code yaml_profile_write(const struct yaml_profile *profile, struct bat_output *output,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "whole_file.h"
 #include "yaml_profile.h"
 
 /* The keys that a mapping has had. */
@@ -676,4 +677,23 @@ enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profi
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected the header's profile-version to be 1, found another or none");
     return code == BAT_OK ? complete(&reader) : code;
+}
+
+bool yaml_profile_is(const char *text, size_t size)
+{
+    return size >= 4 && memcmp(text, "---\n", 4) == 0;
+}
+
+enum bat_code yaml_profile_read_file(const char *path, struct yaml_profile *profile,
+                                     struct bat_error *error)
+{
+    char *text;
+    size_t size;
+    enum bat_code code = whole_file_read(path, &text, &size, error);
+    if (code == BAT_OK && !yaml_profile_is(text, size))
+        code = bat_fail(error, BAT_ERR_MISMATCH, "expected YAML, as before, found another form");
+    if (code == BAT_OK)
+        code = yaml_profile_read(text, size, profile, error);
+    free(text);
+    return code;
 }

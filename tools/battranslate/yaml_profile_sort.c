@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "yaml_profile_sort.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/grow.h"
+
+/* --- Order ---------------------------------------------------------------------------------- */
+
+static int compare_numbers(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+int yaml_by_place(const void *left_pointer, const void *right_pointer)
+{
+    const struct yaml_edge *left = left_pointer;
+    const struct yaml_edge *right = right_pointer;
+    int order = compare_numbers(left->at, right->at);
+    order = order ? order : compare_numbers(left->function, right->function);
+    return order ? order : compare_numbers(left->entry, right->entry);
+}
+
+int yaml_by_index(const void *left, const void *right)
+{
+    return compare_numbers(((const struct yaml_profile_block *)left)->index,
+                           ((const struct yaml_profile_block *)right)->index);
+}
+
+int yaml_by_name(const void *left, const void *right)
+{
+    return strcmp(((const struct yaml_profile_function *)left)->name,
+                  ((const struct yaml_profile_function *)right)->name);
+}
+
+/* Functions of one number are not expected; their names make the order the same always. */
+int yaml_by_number(const void *left, const void *right)
+{
+    int order = compare_numbers(((const struct yaml_profile_function *)left)->number,
+                                ((const struct yaml_profile_function *)right)->number);
+    return order ? order : yaml_by_name(left, right);
+}
+
+void yaml_profile_sort(void *all, uint32_t count, size_t size,
+                       int (*compare)(const void *, const void *))
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const char *item = (const char *)all + i * size;
+        if (compare(item - size, item) > 0) {
+            qsort(all, count, size, compare);
+            break;
+        }
+    }
+}
+
+/* --- Sums ----------------------------------------------------------------------------------- */
+
+static enum bat_code add(uint64_t *sum, uint64_t value, struct bat_error *error)
+{
+    if (__builtin_add_overflow(*sum, value, sum))
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected counts that add up to less than 2^64, found more");
+    return BAT_OK;
+}
+
+/* Append `more` elements of size bytes to a list. */
+static enum bat_code append(void *list, uint32_t *count, uint32_t *capacity, const void *more,
+                            uint32_t more_count, size_t size, struct bat_error *error)
+{
+    size_t larger = *capacity;
+    if (more_count == 0)
+        return BAT_OK;
+    if (more_count > UINT32_MAX / 2 - *count ||
+        !bat_reserve(list, &larger, *count, more_count, size))
+        return bat_fail_memory(error, "to merge profiles");
+    memcpy(*(char **)list + *count * size, more, more_count * size);
+    *capacity = (uint32_t)larger;
+    *count += more_count;
+    return BAT_OK;
+}
+
+static enum bat_code append_edges(struct yaml_edges *edges, const struct yaml_edges *more,
+                                  struct bat_error *error)
+{
+    return append(&edges->all, &edges->count, &edges->capacity, more->all, more->count,
+                  sizeof(*more->all), error);
+}
+
+static enum bat_code sort_edges(struct yaml_edges *edges, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    uint32_t kept = 0;
+    yaml_profile_sort(edges->all, edges->count, sizeof(*edges->all), yaml_by_place);
+    for (uint32_t i = 0; i < edges->count && code == BAT_OK; i++) {
+        struct yaml_edge *last = kept ? &edges->all[kept - 1] : NULL;
+        const struct yaml_edge edge = edges->all[i];
+        if (!last || yaml_by_place(last, &edge) != 0) {
+            edges->all[kept++] = edge;
+            continue;
+        }
+        code = add(&last->count, edge.count, error);
+        if (code == BAT_OK)
+            code = add(&last->mispredictions, edge.mispredictions, error);
+    }
+    edges->count = kept;
+    return code;
+}
+
+/* The edges of the sum are yet to be sorted. */
+static enum bat_code add_block(struct yaml_profile_block *block,
+                               const struct yaml_profile_block *more, const char *function,
+                               struct bat_error *error)
+{
+    enum bat_code code = yaml_profile_check_block(more, block, function, error);
+    if (code == BAT_OK)
+        code = add(&block->executions, more->executions, error);
+    if (code == BAT_OK)
+        code = add(&block->events, more->events, error);
+    if (code == BAT_OK)
+        code = append_edges(&block->calls, &more->calls, error);
+    return code == BAT_OK ? append_edges(&block->successors, &more->successors, error) : code;
+}
+
+enum bat_code yaml_profile_sort_function(struct yaml_profile_function *function,
+                                         struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    uint32_t kept = 0;
+    yaml_profile_sort(function->blocks, function->count, sizeof(*function->blocks), yaml_by_index);
+    for (uint32_t i = 0; i < function->count; i++) {
+        struct yaml_profile_block *block = &function->blocks[i];
+        struct yaml_profile_block *last = kept ? &function->blocks[kept - 1] : NULL;
+        if (!last || last->index != block->index) {
+            function->blocks[kept++] = *block;
+            continue;
+        }
+        if (code == BAT_OK)
+            code = add_block(last, block, function->name, error);
+        yaml_profile_free_block(block);
+    }
+    function->count = kept;
+    for (uint32_t i = 0; i < kept && code == BAT_OK; i++) {
+        code = sort_edges(&function->blocks[i].calls, error);
+        if (code == BAT_OK)
+            code = sort_edges(&function->blocks[i].successors, error);
+    }
+    return code;
+}
+
+enum bat_code yaml_profile_add_function(struct yaml_profile_function *function,
+                                        struct yaml_profile_function *more, struct bat_error *error)
+{
+    enum bat_code code = yaml_profile_check_function(more, function, error);
+    for (uint32_t i = 0; i < more->count && code == BAT_OK; i++)
+        if (more->blocks[i].index >= more->block_count)
+            code = bat_fail(error, BAT_ERR_SYNTAX,
+                            "expected blocks below %" PRIu32 " in %.200s, found %" PRIu32,
+                            more->block_count, more->name, more->blocks[i].index);
+    if (code == BAT_OK)
+        code = add(&function->executions, more->executions, error);
+    if (code == BAT_OK)
+        code = add(&function->from_outside, more->from_outside, error);
+    if (code == BAT_OK)
+        code = append(&function->blocks, &function->count, &function->capacity, more->blocks,
+                      more->count, sizeof(*more->blocks), error);
+    if (code != BAT_OK)
+        return code;
+    more->count = 0;
+    return yaml_profile_sort_function(function, error);
+}
+
+/* --- Differences ---------------------------------------------------------------------------- */
+
+enum bat_code yaml_profile_check_function(const struct yaml_profile_function *function,
+                                          const struct yaml_profile_function *other,
+                                          struct bat_error *error)
+{
+    const char *what = function->block_count != other->block_count ? "number of blocks"
+                       : function->number != other->number         ? "number (fid)"
+                       : function->hash != other->hash             ? "hash"
+                                                                   : NULL;
+    return what ? bat_fail(error, BAT_ERR_MISMATCH,
+                           "expected %.200s to have the %s of the profiles before, found another",
+                           function->name, what)
+                : BAT_OK;
+}
+
+enum bat_code yaml_profile_check_block(const struct yaml_profile_block *block,
+                                       const struct yaml_profile_block *other, const char *function,
+                                       struct bat_error *error)
+{
+    const char *what = block->hash != other->hash                   ? "hash"
+                       : block->instructions != other->instructions ? "number of instructions"
+                                                                    : NULL;
+    return what ? bat_fail(error, BAT_ERR_MISMATCH,
+                           "expected block %" PRIu32 " of %.200s to have the %s of the profiles "
+                           "before, found another",
+                           block->index, function, what)
+                : BAT_OK;
+}
