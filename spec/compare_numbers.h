@@ -5,19 +5,20 @@
 
 #include <stdint.h>
 
+static inline int bat_compare_numbers(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
 /* For qsort() and bsearch(). */
 static inline int bat_compare_u32(const void *left, const void *right)
 {
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
+    return bat_compare_numbers(*(const uint32_t *)left, *(const uint32_t *)right);
 }
 
 static inline int bat_compare_u64(const void *left, const void *right)
 {
-    const uint64_t a = *(const uint64_t *)left;
-    const uint64_t b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
+    return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
 /* Like memcmp(), for the words of two keys. */

@@ -6,6 +6,7 @@
 
 #include "original.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
@@ -79,21 +80,16 @@ struct walk {
     size_t capacity;
 };
 
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-    return left < right ? -1 : left > right;
-}
-
 static int compare_walks(const void *left, const void *right)
 {
     const struct bat_original_run *a = &((const struct walk *)left)->run;
     const struct bat_original_run *b = &((const struct walk *)right)->run;
-    int order = compare_numbers(a->output, b->output);
+    int order = bat_compare_numbers(a->output, b->output);
     if (order == 0)
-        order = compare_numbers(a->input, b->input);
+        order = bat_compare_numbers(a->input, b->input);
     if (order == 0)
-        order = compare_numbers(a->output_end, b->output_end);
-    return order ? order : compare_numbers(a->input_end, b->input_end);
+        order = bat_compare_numbers(a->output_end, b->output_end);
+    return order ? order : bat_compare_numbers(a->input_end, b->input_end);
 }
 
 static void free_walk(void *pointer)

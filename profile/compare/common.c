@@ -5,6 +5,7 @@
 
 #include "bat_compare.h"
 #include "profile/profile.h"
+#include "spec/compare_numbers.h"
 #include "support/text_writer.h"
 
 static uint64_t smaller(uint64_t left, uint64_t right)
@@ -132,11 +133,6 @@ enum bat_code bat_profile_keep_common(struct bat_profile *profile, const struct 
 
 /* --- Writing fdata --------------------------------------------------------------------------- */
 
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 struct sorting {
     const struct bat_counts *counts;
     const struct bat_strings *names;
@@ -152,8 +148,8 @@ static int by_text(const void *left_pointer, const void *right_pointer, void *co
     for (uint32_t i = 0; i < sorting->counts->words && order == 0; i += 2) {
         order = strcmp(bat_strings_get(sorting->names, (uint32_t)left[i]),
                        bat_strings_get(sorting->names, (uint32_t)right[i]));
-        order = order ? order : compare_numbers(left[i + 1], right[i + 1]);
-        order = order ? order : compare_numbers(left[i] >> 32, right[i] >> 32);
+        order = order ? order : bat_compare_numbers(left[i + 1], right[i + 1]);
+        order = order ? order : bat_compare_numbers(left[i] >> 32, right[i] >> 32);
     }
     return order;
 }

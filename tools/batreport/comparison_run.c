@@ -89,7 +89,7 @@ enum tool_exit comparison_run(const struct report_request *request)
     if (status == TOOL_FINE)
         status = collect(&comparison);
     if (status == TOOL_FINE && comparison_write(&comparison, output, &report->error) != BAT_OK)
-        status = report_fail(report, report->error.code == BAT_ERR_IO ? NULL : request->output);
+        status = tool_report_output(request->output, &report->error);
     for (unsigned side = 0; side < 2 && status == TOOL_FINE; side++)
         status = check_unchanged(&comparison.sides[side]);
     if (status == TOOL_FINE)

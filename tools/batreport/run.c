@@ -111,7 +111,7 @@ enum tool_exit report_run(const struct report_request *request)
     if (status == TOOL_FINE)
         status = collect(&report);
     if (status == TOOL_FINE && report_write(&report, output, &report.error) != BAT_OK)
-        status = report_fail(&report, report.error.code == BAT_ERR_IO ? NULL : request->output);
+        status = tool_report_output(request->output, &report.error);
     if (status == TOOL_FINE && bat_binary_check_unchanged(&report.binary, &report.error) != BAT_OK)
         status = report_fail(&report, request->binary);
     if (status == TOOL_FINE)

@@ -157,26 +157,11 @@ enum bat_code common_yaml_keep(struct yaml_profile *profile, const struct yaml_p
 
 /* --- The end -------------------------------------------------------------------------------- */
 
-/* True for the number of one of the functions, which are sorted by number. */
-static bool is_kept(const struct yaml_profile *profile, uint32_t number)
-{
-    uint32_t low = 0;
-    uint32_t high = profile->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (profile->functions[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->count && profile->functions[low].number == number;
-}
-
 static void drop_unknown_calls(const struct yaml_profile *profile, struct yaml_edges *calls)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < calls->count; i++)
-        if (calls->all[i].function == 0 || is_kept(profile, calls->all[i].function))
+        if (calls->all[i].function == 0 || yaml_profile_find(profile, calls->all[i].function))
             calls->all[kept++] = calls->all[i];
     calls->count = kept;
 }

@@ -11,7 +11,7 @@
 
 #include "elfnote/regular_file.h"
 #include "whole_file.h"
-#include "yaml_profile.h"
+#include "yaml_profile_sort.h"
 
 const char *compared_form_name(enum compared_form form)
 {
@@ -28,32 +28,17 @@ const char *compared_form_name(enum compared_form form)
 
 /* --- YAML ------------------------------------------------------------------------------------ */
 
-/* Names of functions by their numbers (fid). */
-struct numbered {
-    uint32_t number;
-    const char *name;
-};
-
-static int by_number(const void *left_pointer, const void *right_pointer)
+static const char *name_of(const struct yaml_profile *profile, uint32_t number)
 {
-    const struct numbered *left = left_pointer;
-    const struct numbered *right = right_pointer;
-    return (left->number > right->number) - (left->number < right->number);
-}
-
-static const char *name_of(const struct numbered *all, uint32_t count, uint32_t number)
-{
-    const struct numbered wanted = {.number = number};
-    const struct numbered *found =
-        count ? bsearch(&wanted, all, count, sizeof(*all), by_number) : NULL;
-    return found ? found->name : "[unknown]";
+    const struct yaml_profile_function *function = yaml_profile_find(profile, number);
+    return function ? function->name : "[unknown]";
 }
 
 /* Add a block's successors, calls and samples. */
 static enum bat_code add_block(struct bat_overlaps *comparison,
                                const struct yaml_profile_function *function,
-                               const struct yaml_profile_block *block, const struct numbered *names,
-                               uint32_t count, struct bat_error *error)
+                               const struct yaml_profile_block *block,
+                               const struct yaml_profile *profile, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     char *text = NULL;
@@ -66,7 +51,7 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     for (uint32_t i = 0; i < block->calls.count && code == BAT_OK; i++) {
         const struct yaml_edge *edge = &block->calls.all[i];
         if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
-                     name_of(names, count, edge->function), edge->entry) < 0)
+                     name_of(profile, edge->function), edge->entry) < 0)
             return bat_fail_memory(error, "for a record");
         code = bat_overlaps_record(comparison, function->name, text, edge->count, error);
         free(text);
@@ -79,24 +64,17 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     return code;
 }
 
-static enum bat_code add_yaml(struct bat_overlaps *comparison, const struct yaml_profile *profile,
+static enum bat_code add_yaml(struct bat_overlaps *comparison, struct yaml_profile *profile,
                               struct bat_error *error)
 {
-    struct numbered *names = malloc(((size_t)profile->count + 1) * sizeof(*names));
-    if (!names)
-        return bat_fail_memory(error, "for names");
-    for (uint32_t i = 0; i < profile->count; i++)
-        names[i] = (struct numbered){profile->functions[i].number, profile->functions[i].name};
-    if (profile->count > 1)
-        qsort(names, profile->count, sizeof(*names), by_number);
+    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
+                      yaml_by_number);
     enum bat_code code = bat_overlaps_begin(comparison, error);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
         const struct yaml_profile_function *function = &profile->functions[i];
         for (uint32_t j = 0; j < function->count && code == BAT_OK; j++)
-            code =
-                add_block(comparison, function, &function->blocks[j], names, profile->count, error);
+            code = add_block(comparison, function, &function->blocks[j], profile, error);
     }
-    free(names);
     return code;
 }
 

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compiler_profile.h"
 
-#include <inttypes.h>
-
 #include "bat_autofdo.h"
+#include "figures.h"
 #include "tools/common/split_units.h"
 #include "tools/common/tool.h"
-
-/* A line of the report. */
-struct figure {
-    const char *key;   /* in JSON */
-    const char *label; /* for people */
-    uint64_t value;
-    uint64_t whole; /* value is a part of it; 0 for none */
-};
 
 #define FIGURES_MAX 12u
 
@@ -51,27 +42,7 @@ static void print_report(const struct compiler_profile *wanted,
 {
     struct figure figures[FIGURES_MAX];
     size_t count = gather(wanted, done, figures);
-    for (size_t i = 0; i < count; i++) {
-        const struct figure *figure = &figures[i];
-        if (wanted->json_report) {
-            fprintf(wanted->report, "%s\"%s\":%" PRIu64, i ? "," : "{", figure->key, figure->value);
-            continue;
-        }
-        int indent = figure->whole ? 2 : 0;
-        fprintf(wanted->report, "%*s%-*s %14" PRIu64, indent, "", 40 - indent, figure->label,
-                figure->value);
-        if (figure->whole)
-            fprintf(wanted->report, "  %5.1f%%",
-                    100.0 * (double)figure->value / (double)figure->whole);
-        fputc('\n', wanted->report);
-    }
-}
-
-/* Print an error. That of an output has its path already. */
-static enum tool_exit fail(const struct compiler_profile *wanted, const struct bat_error *error)
-{
-    bool is_output = error->code == BAT_ERR_IO;
-    return tool_report(is_output ? NULL : bat_elf_path(wanted->elf), error);
+    figures_print(wanted->report, wanted->json_report, 40, figures, count);
 }
 
 static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
@@ -85,7 +56,7 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
     bat_debuginfo_set_threads(debuginfo, wanted->threads);
     enum bat_code code = bat_autofdo_write(wanted->profile, wanted->elf, debuginfo, wanted->kind,
                                            wanted->output, done, &error);
-    enum tool_exit status = code == BAT_OK ? TOOL_FINE : fail(wanted, &error);
+    enum tool_exit status = code == BAT_OK ? TOOL_FINE : tool_report_output(path, &error);
     if (bat_elf_section(wanted->elf, ".pseudo_probe") && status == TOOL_FINE)
         tool_message(path, "warning: was compiled with -fpseudo-probe-for-profiling: the profile "
                            "written is by lines, and a compiler with that option accepts only one "
@@ -104,7 +75,7 @@ enum tool_exit compiler_profile_write(const struct compiler_profile *wanted)
         status = write_symbolized(wanted, &done);
     else if (bat_profgen_write(wanted->profile, wanted->elf, wanted->output, &done, &error) !=
              BAT_OK)
-        status = fail(wanted, &error);
+        status = tool_report_output(bat_elf_path(wanted->elf), &error);
     if (status == TOOL_FINE && wanted->report)
         print_report(wanted, &done);
     return status;

@@ -310,9 +310,8 @@ static enum tool_exit write_preagg(struct several *several)
         code =
             bat_profiles_write_preagg(profiles, targets->count, several->output, &several->error);
     free(profiles);
-    return code == BAT_OK
-               ? TOOL_FINE
-               : tool_report(code == BAT_ERR_IO ? NULL : several->request->output, &several->error);
+    return code == BAT_OK ? TOOL_FINE
+                          : tool_report_output(several->request->output, &several->error);
 }
 
 /* --- The report ----------------------------------------------------------------------------- */

@@ -300,12 +300,6 @@ static enum tool_exit translate(struct work *work)
                         work->arguments->check.is_wanted);
 }
 
-/* Print an error of an output. If it cannot be written, the message has the path already. */
-static enum tool_exit report_output(const char *path, const struct bat_error *error)
-{
-    return tool_report(error->code == BAT_ERR_IO ? NULL : path, error);
-}
-
 static enum tool_exit write_outputs(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -326,7 +320,7 @@ static enum tool_exit write_outputs(struct work *work)
         return TOOL_FINE;
     for (size_t i = 0; i < count; i++)
         if (files[i].code != BAT_OK)
-            report_output(paths[i], &files[i].error);
+            tool_report_output(paths[i], &files[i].error);
     return TOOL_BAD;
 }
 
@@ -406,7 +400,7 @@ static FILE *report_file(const struct work *work)
 
 static enum tool_exit fail_output(struct work *work)
 {
-    return report_output(work->arguments->output, &work->error);
+    return tool_report_output(work->arguments->output, &work->error);
 }
 
 /* Determine what llvm-bolt will refuse of the outputs. */

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "figures.h"
+
 /* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0
 
@@ -24,11 +26,6 @@ void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
 bool report_is_relocatable(const struct bat_elf *elf)
 {
     return bat_elf_type(elf) == ET_DYN;
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
 /* The binary's build-id, and the one that the profile names most often. */
@@ -187,14 +184,14 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     /* perf recorded all code of the processes, also that of libraries, which text has as 0. */
     uint64_t strange = read.perf_samples ? 0 : counters.out_of_range - counters.elsewhere;
     uint64_t misfits = counters.invalid - counters.unread + strange;
-    if (percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
+    if (figures_percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
         return TOOL_FINE;
     char ids[512];
     describe_ids(elf, profile, ids, sizeof(ids));
     tool_message(path,
                  "warning: %.1f%% of the traces do not fit the binary's code; the profile may be "
                  "of another build: %s",
-                 percent(misfits, counters.fallthroughs), ids);
+                 figures_percent(misfits, counters.fallthroughs), ids);
     return TOOL_FINE;
 }
 
@@ -228,11 +225,11 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                             "expected samples in functions of the binary, found none of %" PRIu64,
                             counters->samples);
     }
-    if (percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
+    if (figures_percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
         tool_message(path,
                      "warning: %.1f%% of the traces do not fit the input binary's code; the "
                      "profile may be of another build",
-                     percent(counters->misfits, counters->samples));
+                     figures_percent(counters->misfits, counters->samples));
     return TOOL_FINE;
 }
 
@@ -267,13 +264,6 @@ enum tool_exit report_judge(const char *path, struct bat_records *records, bool 
 }
 
 /* --- At the end --------------------------------------------------------------------------- */
-
-struct figure {
-    const char *key;   /* in JSON */
-    const char *label; /* for people */
-    uint64_t value;
-    uint64_t whole; /* of which value is a part; 0 for none */
-};
 
 #define FIGURES_MAX 37u
 
@@ -395,23 +385,8 @@ static size_t gather_judgements(const struct report_judgements *judgements, stru
     return count;
 }
 
-static void print_figures(FILE *file, enum report_form form, const struct figure *figures,
-                          size_t count)
-{
-    if (form != REPORT_TEXT) {
-        for (size_t i = 0; i < count; i++)
-            fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figures[i].key, figures[i].value);
-        return;
-    }
-    for (size_t i = 0; i < count; i++) {
-        const struct figure *figure = &figures[i];
-        int indent = figure->whole ? 2 : 0;
-        fprintf(file, "%*s%-*s %14" PRIu64, indent, "", 36 - indent, figure->label, figure->value);
-        if (figure->whole)
-            fprintf(file, "  %5.1f%%", percent(figure->value, figure->whole));
-        fputc('\n', file);
-    }
-}
+/* The columns of labels. */
+#define LABEL_COLUMNS 36
 
 #define FIGURES_MOVED 14u
 
@@ -447,7 +422,7 @@ void report_print(FILE *file, enum report_form form, const struct bat_profile *p
     size_t count = gather(profile, records, figures);
     if (judgements)
         count += gather_judgements(judgements, figures + count);
-    print_figures(file, form, figures, count);
+    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
     if (!records)
         return;
     const struct bat_translate_counters done = bat_records_counters(records);
@@ -481,7 +456,7 @@ void report_print_moved(FILE *file, enum report_form form, const struct bat_prof
     count += sizeof(translated) / sizeof(translated[0]);
     count += gather_memory(&done, figures + count);
     count += gather_judgements(judgements, figures + count);
-    print_figures(file, form, figures, count);
+    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
     print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
     print_balances(file, form, "balance", TRANSLATED, &done.balances, &done.records);
 }
@@ -491,6 +466,6 @@ void report_moved(FILE *file, enum report_form form, const struct bat_original *
 {
     struct figure figures[FIGURES_MOVED];
     size_t count = gather_moved(original, counters, figures);
-    print_figures(file, form, figures, count);
+    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
     print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
 }

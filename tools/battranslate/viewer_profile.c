@@ -28,8 +28,7 @@ struct viewing {
 
 static enum tool_exit fail(const struct viewing *viewing)
 {
-    bool is_output = viewing->error.code == BAT_ERR_IO;
-    return tool_report(is_output ? NULL : bat_elf_path(viewing->wanted->elf), &viewing->error);
+    return tool_report_output(bat_elf_path(viewing->wanted->elf), &viewing->error);
 }
 
 /* --- Counting ------------------------------------------------------------------------------- */

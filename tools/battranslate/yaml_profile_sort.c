@@ -5,28 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 
 /* --- Order ---------------------------------------------------------------------------------- */
-
-static int compare_numbers(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
-}
 
 int yaml_by_place(const void *left_pointer, const void *right_pointer)
 {
     const struct yaml_edge *left = left_pointer;
     const struct yaml_edge *right = right_pointer;
-    int order = compare_numbers(left->at, right->at);
-    order = order ? order : compare_numbers(left->function, right->function);
-    return order ? order : compare_numbers(left->entry, right->entry);
+    int order = bat_compare_numbers(left->at, right->at);
+    order = order ? order : bat_compare_numbers(left->function, right->function);
+    return order ? order : bat_compare_numbers(left->entry, right->entry);
 }
 
 int yaml_by_index(const void *left, const void *right)
 {
-    return compare_numbers(((const struct yaml_profile_block *)left)->index,
-                           ((const struct yaml_profile_block *)right)->index);
+    return bat_compare_numbers(((const struct yaml_profile_block *)left)->index,
+                               ((const struct yaml_profile_block *)right)->index);
 }
 
 int yaml_by_name(const void *left, const void *right)
@@ -38,8 +35,8 @@ int yaml_by_name(const void *left, const void *right)
 /* Functions of one number are not expected; their names make the order the same always. */
 int yaml_by_number(const void *left, const void *right)
 {
-    int order = compare_numbers(((const struct yaml_profile_function *)left)->number,
-                                ((const struct yaml_profile_function *)right)->number);
+    int order = bat_compare_numbers(((const struct yaml_profile_function *)left)->number,
+                                    ((const struct yaml_profile_function *)right)->number);
     return order ? order : yaml_by_name(left, right);
 }
 
@@ -53,6 +50,14 @@ void yaml_profile_sort(void *all, uint32_t count, size_t size,
             break;
         }
     }
+}
+
+const struct yaml_profile_function *yaml_profile_find(const struct yaml_profile *profile,
+                                                      uint32_t number)
+{
+    uint32_t i = BAT_COUNT_BELOW(profile->functions, profile->count, number, number);
+    bool is_found = i < profile->count && profile->functions[i].number == number;
+    return is_found ? &profile->functions[i] : NULL;
 }
 
 /* --- Sums ----------------------------------------------------------------------------------- */

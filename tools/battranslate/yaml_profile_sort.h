@@ -15,6 +15,10 @@ int yaml_by_number(const void *left, const void *right); /* then by name */
 void yaml_profile_sort(void *all, uint32_t count, size_t size,
                        int (*compare)(const void *, const void *));
 
+/* Find a function by its number. They must be sorted by it. NULL if there is none. */
+const struct yaml_profile_function *yaml_profile_find(const struct yaml_profile *profile,
+                                                      uint32_t number);
+
 /* BAT_ERR_MISMATCH if a function, or a block of it, is not that of the profiles before. */
 enum bat_code yaml_profile_check_function(const struct yaml_profile_function *function,
                                           const struct yaml_profile_function *other,

@@ -6,6 +6,7 @@
 
 #include "binary/names.h"
 #include "binary/original/original.h"
+#include "spec/compare_numbers.h"
 #include "tool.h"
 
 static bool no_memory(void)
@@ -77,15 +78,10 @@ static bool open_side(struct compared_side *side)
 
 /* --- Pairs ---------------------------------------------------------------------------------- */
 
-static int by_number(uint64_t left, uint64_t right)
-{
-    return (left > right) - (left < right);
-}
-
 static int by_name_and_hash(const struct compared_function *a, const struct compared_function *b)
 {
     int order = strcmp(a->name, b->name);
-    return order ? order : by_number(a->hash, b->hash);
+    return order ? order : bat_compare_numbers(a->hash, b->hash);
 }
 
 static int by_name_hash_address(const void *left, const void *right)
@@ -93,7 +89,7 @@ static int by_name_hash_address(const void *left, const void *right)
     const struct compared_function *a = left;
     const struct compared_function *b = right;
     int order = by_name_and_hash(a, b);
-    return order ? order : by_number(a->address, b->address);
+    return order ? order : bat_compare_numbers(a->address, b->address);
 }
 
 static int by_name_address(const void *left, const void *right)
@@ -101,7 +97,7 @@ static int by_name_address(const void *left, const void *right)
     const struct compared_function *a = *(struct compared_function *const *)left;
     const struct compared_function *b = *(struct compared_function *const *)right;
     int order = strcmp(a->name, b->name);
-    return order ? order : by_number(a->address, b->address);
+    return order ? order : bat_compare_numbers(a->address, b->address);
 }
 
 static void join(struct compared_function *old, struct compared_function *new)
@@ -239,7 +235,8 @@ static int by_section_change(const void *left, const void *right)
         const uint64_t *sizes = i == 0 ? a->sizes : b->sizes;
         changes[i] = sizes[0] > sizes[1] ? sizes[0] - sizes[1] : sizes[1] - sizes[0];
     }
-    return changes[0] != changes[1] ? by_number(changes[1], changes[0]) : strcmp(a->name, b->name);
+    return changes[0] != changes[1] ? bat_compare_numbers(changes[1], changes[0])
+                                    : strcmp(a->name, b->name);
 }
 
 /* Add up the sections of one name, and keep those that differ. */

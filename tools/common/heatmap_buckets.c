@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "heatmap_buckets.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 
 #include <stdlib.h>
@@ -29,9 +30,8 @@ bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last,
 
 static int by_number(const void *left, const void *right)
 {
-    const struct heatmap_bucket *a = left;
-    const struct heatmap_bucket *b = right;
-    return (a->number > b->number) - (a->number < b->number);
+    return bat_compare_numbers(((const struct heatmap_bucket *)left)->number,
+                               ((const struct heatmap_bucket *)right)->number);
 }
 
 bool heatmap_sum(struct heatmap_buckets *buckets)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tool.h"
 #undef tool_report
+#undef tool_report_output
 #undef tool_message
 #undef tool_no_memory
 #undef tool_complain
@@ -171,6 +172,11 @@ enum tool_exit tool_report(const char *file, const struct bat_error *error)
     if (file && error->place == BAT_PLACE_TEXT)
         return tool_message(NULL, "%s:%s", file, text);
     return tool_message(file, "%s", text);
+}
+
+enum tool_exit tool_report_output(const char *file, const struct bat_error *error)
+{
+    return tool_report(error->code == BAT_ERR_IO ? NULL : file, error);
 }
 
 bool tool_complain(const char *file, const struct bat_error *error)

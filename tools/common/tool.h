@@ -44,12 +44,16 @@ enum tool_exit tool_report(const char *file, const struct bat_error *error);
 enum tool_exit tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 enum tool_exit tool_no_memory(const char *file);
 
+/* The same of an output. If it cannot be written, the message has the path already. */
+enum tool_exit tool_report_output(const char *file, const struct bat_error *error);
+
 /* tool_report() for functions that return false after a failure. */
 bool tool_complain(const char *file, const struct bat_error *error);
 
 /* Static analysis does not see what these functions return. */
 #ifdef __clang_analyzer__
 #define tool_report(...) (tool_report(__VA_ARGS__), TOOL_BAD)
+#define tool_report_output(...) (tool_report_output(__VA_ARGS__), TOOL_BAD)
 #define tool_message(...) (tool_message(__VA_ARGS__), TOOL_BAD)
 #define tool_no_memory(file) (tool_no_memory(file), TOOL_BAD)
 #define tool_complain(...) (tool_complain(__VA_ARGS__), false)
