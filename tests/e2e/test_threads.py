@@ -152,8 +152,8 @@ class AutoFdo(unittest.TestCase):
         self.assertEqual(count_clones("battranslate", *self.arguments(1)), 0)
 
 
-# Enough for two batches, the second of which three threads share.
-ADDRESSES = 60000
+# Before and behind a line in their middle enough for two batches, the second of which three threads share.
+ADDRESSES = 160000
 
 STYLES = {"llvm": [], "gnu": ["--output-style=GNU", "-p", "-a"], "json": ["--output-style=JSON"],
           "short": ["--functions=short", "--no-inlines", "--relativenames"]}

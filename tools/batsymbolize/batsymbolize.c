@@ -473,8 +473,6 @@ static enum tool_exit run(const struct arguments *arguments)
     };
     enum tool_exit status = TOOL_BAD;
     printer.names = demangled_names_new();
-    printer.functions = printed_texts_new(printer.options.demangle);
-    printer.files = printed_texts_new(false);
     bool is_folded = arguments->format == VIEWER_FOLDED;
     bool is_sampled = arguments->format != VIEWER_NONE && !is_folded;
     text.folded = is_folded ? bat_folded_new() : NULL;
@@ -482,8 +480,8 @@ static enum tool_exit run(const struct arguments *arguments)
     text.batches = batches_new(arguments->threads);
     tool_allow_files();
     text.files = symbolize_files_open(&arguments->files);
-    if (!printer.names || !text.batches || !printer.functions || !printer.files ||
-        (is_folded && !text.folded) || (is_sampled && !text.sampled))
+    if (!printer.names || !text.batches || (is_folded && !text.folded) ||
+        (is_sampled && !text.sampled))
         tool_no_memory(NULL);
     else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
         status = output_end(printer.output, symbolize(arguments, &text));
@@ -491,8 +489,6 @@ static enum tool_exit run(const struct arguments *arguments)
     symbolize_files_close(text.files);
     bat_folded_free(text.folded);
     sampled_stacks_free(text.sampled);
-    printed_texts_free(printer.functions);
-    printed_texts_free(printer.files);
     demangled_names_free(printer.names);
     return status;
 }

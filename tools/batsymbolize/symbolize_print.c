@@ -52,7 +52,7 @@ static void print_header(struct symbolize_printer *printer, uint64_t address)
     output_commit(printer->output, at);
 }
 
-void print_end(struct symbolize_printer *printer)
+static void print_end(struct symbolize_printer *printer)
 {
     if (printer->options.style == STYLE_LLVM)
         output_bytes(printer->output, "\n", 1);
@@ -86,7 +86,7 @@ static void print_verbose(struct symbolize_printer *printer, const struct bat_so
 static void print_location(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     const char *file = printed_file(printer, frame, frame->file);
-    output_printed(printer->output, printer->files, file ? file : UNKNOWN);
+    output_escaped(printer->output, file ? file : UNKNOWN);
     char *at = output_reserve(printer->output, LINE_SIZE_MAX);
     at = put_text(at, ":");
     at = put_decimal(at, frame->line);
@@ -102,19 +102,16 @@ static void print_location(struct symbolize_printer *printer, const struct bat_s
     output_commit(printer->output, at);
 }
 
-void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
-                 bool is_caller)
+static void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
+                        bool is_caller)
 {
     struct output *output = printer->output;
     bool pretty = printer->options.pretty;
     if (printer->options.functions != FUNCTIONS_NONE) {
         if (pretty && is_caller)
             output_text(output, " (inlined by) ");
-        const char *function = frame->function ? frame->function : UNKNOWN;
-        if (printer->is_once)
-            output_printed_once(output, printer->functions, function);
-        else
-            output_printed(output, printer->functions, function);
+        const char *function = printed_function(printer, frame);
+        output_escaped(output, function ? function : UNKNOWN);
         output_text(output, pretty ? " at " : "\n");
     }
     if (printer->options.verbose)

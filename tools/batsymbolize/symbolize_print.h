@@ -4,7 +4,6 @@
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_PRINT_H
 
 #include "bat_symbolizer.h"
-#include "printed_texts.h"
 #include "tools/common/demangle.h"
 #include "tools/common/output.h"
 
@@ -40,10 +39,7 @@ struct symbolize_options {
 struct symbolize_printer {
     struct output *output;
     struct demangled_names *names;
-    struct printed_texts *functions; /* names of functions: demangled if the options say so */
-    struct printed_texts *files;
     struct symbolize_options options;
-    bool is_once;   /* names of functions are not kept for another time */
     bool in_list;   /* JSON: objects are elements of an array */
     bool has_first; /* ... whose first was printed */
 };
@@ -58,14 +54,6 @@ struct symbolize_request {
 /* Print the answer: at least one frame, innermost first. */
 void print_frames(struct symbolize_printer *printer, const struct symbolize_request *request,
                   const struct bat_source_frame *frames, size_t count);
-
-/*
- * The parts of an answer that does not have its address (except JSON's): each frame, innermost
- * first, and the end. is_caller: the frame is not the first.
- */
-void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
-                 bool is_caller);
-void print_end(struct symbolize_printer *printer);
 
 /* Print the answer for an address of data. symbol is NULL if it is not known. */
 void print_data(struct symbolize_printer *printer, const struct symbolize_request *request,

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "spec/grow.h"
-#include "stacks/text_scan.h"
 
 /* A stack with more lines is split. */
 #define STACK_MAX ((size_t)1 << 14)
@@ -68,12 +67,6 @@ enum bat_symbolizer_found text_find(const struct symbolize_text *text,
     if (!options->inlines)
         *count = 1;
     return found;
-}
-
-uint64_t text_inside(const struct symbolize_text *text, uint64_t address)
-{
-    const uint64_t moved = address - text->adjust;
-    return text->return_addresses && moved != 0 ? moved - 1 : moved;
 }
 
 void text_note_found(struct symbolize_text *text, uint64_t address, enum bat_symbolizer_found found)
@@ -258,39 +251,8 @@ static void process_other_line(struct symbolize_text *text, const struct bat_sta
 
 /* --- Lines ---------------------------------------------------------------------------------- */
 
-/* True for "0x" and up to 16 digits alone: what bat_stack_line_read() returns for it is known. */
-static bool read_plain_address(const char *line, size_t length, uint64_t *address)
-{
-    if (length < 3 || length > 18 || line[0] != '0' || line[1] != 'x')
-        return false;
-    uint64_t number = 0;
-    for (size_t i = 2; i < length; i++) {
-        const unsigned digit = scan_hex_digit(line[i]);
-        if (digit > 15)
-            return false;
-        number = number << 4 | digit;
-    }
-    *address = number;
-    return true;
-}
-
-/* The same as below for a line that only has an address, as a program that asks for many writes
- * them. False if it is another line, or cannot be put off. */
-static bool put_off_plain(struct symbolize_text *text, const char *line, size_t length)
-{
-    static const struct bat_stack_line query = {.kind = BAT_LINE_QUERY, .form = BAT_FORM_QUERY};
-    uint64_t address;
-    if (text->stack.count != 0 || text_is_counted(text) || text->printer->in_list ||
-        !symbolize_files_given(text->files) || !read_plain_address(line, length, &address))
-        return false;
-    bat_stack_place_next(&text->place, &query);
-    return batches_add(text, address);
-}
-
 void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length)
 {
-    if (put_off_plain(text, line, length))
-        return;
     struct bat_stack_line read;
     bat_stack_line_read(line, length, &read);
     bool of_stack = is_of_stack(text, &read, line, length);

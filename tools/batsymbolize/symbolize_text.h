@@ -31,7 +31,7 @@ struct text_outside {
     uint64_t first;
 };
 
-/* Questions that are answered together (symbolize_batch.h). */
+/* Questions that are answered together (symbolize_batch.c). */
 struct text_batches;
 
 /* At most so many threads answer; 0: one for each processor. NULL if there is no memory. */
@@ -92,9 +92,6 @@ struct symbolize_request text_request(const struct symbolize_text *text, uint64_
 enum bat_symbolizer_found text_find(const struct symbolize_text *text,
                                     struct bat_symbolizer *symbolizer, uint64_t address,
                                     const struct bat_source_frame **frames, size_t *count);
-
-/* The address that text_find() looks up: of a return address the last byte of the call. */
-uint64_t text_inside(const struct symbolize_text *text, uint64_t address);
 
 /* Note where an address was found. */
 void text_note_found(struct symbolize_text *text, uint64_t address,

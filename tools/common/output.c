@@ -19,6 +19,7 @@ static struct output *begin(int file)
     output->memory = NULL;
     output->memory_size = 0;
     output->memory_capacity = 0;
+    output->memory_max = SIZE_MAX;
     output->used = 0;
     return output;
 }
@@ -45,19 +46,24 @@ void output_free(struct output *output)
     free(output);
 }
 
+/* Make room for size bytes. False without memory, or beyond memory_max. */
+static bool grow(struct output *output, size_t size)
+{
+    const size_t usual = 2 * size < output->memory_max ? 2 * size : output->memory_max;
+    char *grown = size <= usual ? bat_large_grow(output->memory, output->memory_size, usual) : NULL;
+    if (!grown)
+        return false;
+    output->memory = grown;
+    output->memory_capacity = usual;
+    return true;
+}
+
 /* Move the buffer to the memory. */
 static void move(struct output *output)
 {
     size_t size = output->memory_size + output->used;
-    if (size > output->memory_capacity && output->error == 0) {
-        char *grown = bat_large_grow(output->memory, output->memory_size, 2 * size);
-        if (grown) {
-            output->memory = grown;
-            output->memory_capacity = 2 * size;
-        } else {
-            output->error = ENOMEM;
-        }
-    }
+    if (output->error == 0 && size > output->memory_capacity && !grow(output, size))
+        output->error = ENOMEM;
     if (output->error == 0 && output->used != 0) {
         memcpy(output->memory + output->memory_size, output->buffer, output->used);
         output->memory_size = size;
@@ -72,37 +78,6 @@ const char *output_memory(struct output *output)
     output->memory_size = 0;
     output->error = 0;
     return text;
-}
-
-/* Returns how many bytes were appended, at least 1: those that are in one piece and fit. */
-static size_t repeat_some(struct output *output, size_t start, size_t size)
-{
-    const bool is_moved = start < output->memory_size;
-    size_t available = output->memory_size - start;
-    const char *bytes = output->memory + start;
-    if (!is_moved) {
-        bytes = output->buffer + (start - output->memory_size);
-        available = size;
-    }
-    size_t room = OUTPUT_BUFFER_SIZE - output->used;
-    size_t some = size < available ? size : available;
-    some = some < room ? some : room;
-    memcpy(output->buffer + output->used, bytes, some);
-    output->used += some;
-    return some;
-}
-
-void output_repeat(struct output *output, size_t start, size_t size)
-{
-    while (size != 0 && output->error == 0) {
-        if (output->used == OUTPUT_BUFFER_SIZE)
-            move(output);
-        if (output->error != 0)
-            return;
-        size_t some = repeat_some(output, start, size);
-        start += some;
-        size -= some;
-    }
 }
 
 /* --- Files ---------------------------------------------------------------------------------- */

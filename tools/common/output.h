@@ -36,6 +36,7 @@ struct output {
     char *memory;
     size_t memory_size;
     size_t memory_capacity;
+    size_t memory_max; /* SIZE_MAX, or what the owner sets */
     size_t used;
     char buffer[OUTPUT_BUFFER_SIZE + OUTPUT_SLACK];
 };
@@ -51,7 +52,8 @@ enum tool_exit output_end(struct output *output, enum tool_exit status);
 
 /*
  * Begin to collect text in memory. NULL, without a message, if there is no memory. Without memory
- * for more text, error becomes ENOMEM. Free it with output_free(); NULL is allowed.
+ * for more text, or beyond memory_max, error becomes ENOMEM. Free it with output_free(); NULL is
+ * allowed.
  */
 struct output *output_begin_memory(void);
 void output_free(struct output *output);
@@ -67,9 +69,6 @@ static inline size_t output_position(const struct output *output)
 {
     return output->memory_size + output->used;
 }
-
-/* Append once more what is in memory from position start on: size bytes. */
-void output_repeat(struct output *output, size_t start, size_t size);
 
 /* Write out the buffer. */
 void output_flush(struct output *output);
