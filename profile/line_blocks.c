@@ -99,7 +99,8 @@ static void skip_first_line(struct bat_input *input)
 }
 
 /* Find the size of the whole lines at the buffer's start; reads on until there is a line. */
-static enum bat_code find_lines(struct bat_input *input, size_t *size, struct bat_error *error)
+static enum bat_code find_lines(struct bat_input *input, uint64_t line, size_t *size,
+                                struct bat_error *error)
 {
     for (;;) {
         size_t available = input->end - input->start;
@@ -112,9 +113,9 @@ static enum bat_code find_lines(struct bat_input *input, size_t *size, struct ba
             return BAT_OK;
         }
         if (available > BAT_LINE_MAX)
-            return bat_fail(error, BAT_ERR_SYNTAX,
-                            "expected a line of at most %zu bytes, found a longer one",
-                            BAT_LINE_MAX);
+            return bat_fail_text(error, BAT_ERR_SYNTAX, line, 1,
+                                 "expected a line of at most %zu bytes, found a longer one",
+                                 BAT_LINE_MAX);
         enum bat_code code = fill(input, error);
         if (code != BAT_OK)
             return code;
@@ -124,11 +125,11 @@ static enum bat_code find_lines(struct bat_input *input, size_t *size, struct ba
     }
 }
 
-enum bat_code bat_input_next(struct bat_input *input, const uint8_t **text, size_t *size,
-                             struct bat_error *error)
+enum bat_code bat_input_next(struct bat_input *input, uint64_t line, const uint8_t **text,
+                             size_t *size, struct bat_error *error)
 {
     *size = 0;
-    enum bat_code code = find_lines(input, size, error);
+    enum bat_code code = find_lines(input, line, size, error);
     if (code != BAT_OK || *size == 0)
         return code;
     *text = input->buffer + input->start;

@@ -39,10 +39,10 @@ void bat_input_close(struct bat_input *input);
  * Returns the next whole lines in [*text, *text + *size), at least one; *size is 0 at the end of
  * the stretch. The last byte is a newline: one is added if the file ends without. The lines are
  * valid until the next call. A stretch whose offset is not 0 begins behind the first newline at or
- * behind offset - 1. Fails with BAT_ERR_IO; for a line longer than BAT_LINE_MAX with
- * BAT_ERR_SYNTAX and no place.
+ * behind offset - 1. line is the number of the first of them, for errors. Fails with BAT_ERR_IO;
+ * for a line longer than BAT_LINE_MAX with BAT_ERR_SYNTAX.
  */
-enum bat_code bat_input_next(struct bat_input *input, const uint8_t **text, size_t *size,
-                             struct bat_error *error);
+enum bat_code bat_input_next(struct bat_input *input, uint64_t line, const uint8_t **text,
+                             size_t *size, struct bat_error *error);
 
 #endif

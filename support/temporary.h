@@ -8,7 +8,10 @@
 /* Open a temporary file in the folder TMPDIR, or else /tmp. The caller closes it with close(). */
 enum bat_code bat_temporary_open(int *file, struct bat_error *error);
 
-/* The same, with the bytes that were already read from a stream and then the rest of the stream. */
+/*
+ * The same, with the bytes that were already read from a stream and then the rest of the stream, to
+ * be read from its start.
+ */
 enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
                                  struct bat_error *error);
 

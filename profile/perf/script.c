@@ -42,11 +42,7 @@ struct block {
 static enum bat_code next_block(struct bat_input *input, struct block *block, uint64_t line,
                                 struct bat_error *error)
 {
-    enum bat_code code = bat_input_next(input, &block->text, &block->size, error);
-    if (code == BAT_ERR_SYNTAX)
-        return bat_fail_text(error, code, line, 1,
-                             "expected a line of at most %zu bytes, found a longer one",
-                             BAT_LINE_MAX);
+    enum bat_code code = bat_input_next(input, line, &block->text, &block->size, error);
     size_t supplied = input->supplied_newline && block->size != 0;
     block->offset = input->offset - (input->end - input->start) - (block->size - supplied);
     return code;

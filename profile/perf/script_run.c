@@ -72,7 +72,7 @@ static enum bat_code read_output(struct run *run, const struct perf_child *proce
     size_t size = 1;
     while (code == BAT_OK && size != 0) {
         const uint8_t *text;
-        code = bat_input_next(&input, &text, &size, run->error);
+        code = bat_input_next(&input, line, &text, &size, run->error);
         if (code != BAT_OK || size == 0)
             break;
         struct bat_lines lines = {

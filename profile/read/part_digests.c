@@ -83,15 +83,15 @@ static enum bat_code hash_folder(XXH3_state_t *state, int folder, struct bat_err
 }
 
 /* Add the digest of all bytes. */
-static enum bat_code add_whole(int file, bool is_folder, struct bat_counts *digests,
+static enum bat_code add_whole(const struct profile_file *from, struct bat_counts *digests,
                                struct bat_error *error)
 {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         return bat_fail_memory(error, "to read the profile");
     XXH3_128bits_reset(state);
-    enum bat_code code =
-        is_folder ? hash_folder(state, file, error) : hash_file(state, file, error);
+    enum bat_code code = from->is_folder ? hash_folder(state, from->file, error)
+                                         : hash_file(state, from->file, error);
     XXH128_hash_t digest = XXH3_128bits_digest(state);
     XXH3_freeState(state);
     const uint64_t key[BAT_DIGEST_WORDS] = {digest.high64, digest.low64};
@@ -129,10 +129,7 @@ static enum bat_code add_records(int file, struct bat_counts *digests, struct ba
     size_t size = 1;
     while (code == BAT_OK && size != 0) {
         const uint8_t *text;
-        code = bat_input_next(&input, &text, &size, error);
-        if (code == BAT_ERR_SYNTAX)
-            bat_fail_text(error, code, lines.line, 1,
-                          "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
+        code = bat_input_next(&input, lines.line, &text, &size, error);
         const uint8_t *end = code == BAT_OK ? text + size : text;
         for (const uint8_t *start = text; start < end && code == BAT_OK; lines.line++) {
             code = add_line(digests, &lines, start);
@@ -145,19 +142,13 @@ static enum bat_code add_records(int file, struct bat_counts *digests, struct ba
 
 enum bat_code bat_part_digests(int file, struct bat_counts *digests, struct bat_error *error)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return add_whole(file, true, digests, error);
-    uint8_t head[PERF_DATA_MAGIC_SIZE];
-    size_t head_size;
-    enum bat_code code = bat_form_read_head(file, false, head, &head_size, error);
+    struct profile_file from;
+    enum bat_code code = bat_form_find(&from, "-", file, NULL, error);
     reader_fn *reader = NULL;
     bool is_script = false;
-    if (code == BAT_OK && !perf_data_is(head, head_size))
+    if (code == BAT_OK && from.reader == READ_TEXT)
         code = bat_form_probe(file, &reader, &is_script, error);
     if (code == BAT_OK && reader == bat_preagg_read)
         code = add_records(file, digests, error);
-    return code == BAT_OK && digests->count == 0 ? add_whole(file, false, digests, error) : code;
+    return code == BAT_OK && digests->count == 0 ? add_whole(&from, digests, error) : code;
 }

@@ -15,8 +15,8 @@
 /*
  * Add the digests of the parts that a file holds to digests, an empty table for keys of
  * BAT_DIGEST_WORDS: those that the D records of a pre-aggregated profile name; for any other
- * profile one digest, that of all its bytes. file is a regular file, read from its beginning
- * whatever its position, or a folder that perf record --threads made, whose files all belong to the
+ * profile one digest, that of all its bytes. file is a regular file at its beginning, or a
+ * folder that perf record --threads made, whose files all belong to the
  * part. Fails with BAT_ERR_IO and BAT_ERR_MEMORY; with BAT_ERR_SYNTAX for text without a form or
  * for a damaged D record; with BAT_ERR_MISMATCH if the file names a part twice. Linear in the file.
  */

@@ -188,10 +188,7 @@ static enum bat_code read_stretch(struct stretch *stretch)
     size_t size = 1;
     while (code == BAT_OK && size != 0) {
         const uint8_t *text;
-        code = bat_input_next(&input, &text, &size, &stretch->error);
-        if (code == BAT_ERR_SYNTAX)
-            bat_fail_text(&stretch->error, code, line, 1,
-                          "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
+        code = bat_input_next(&input, line, &text, &size, &stretch->error);
         stretch->lacks_newline = input.supplied_newline;
         if (code == BAT_OK && size != 0)
             code = read_block(stretch, text, size, &line);
@@ -290,13 +287,10 @@ enum bat_code bat_form_probe(int file, reader_fn **reader, bool *is_script, stru
 {
     struct bat_input input;
     enum bat_code code = bat_input_open(&input, file, false, 0, UINT64_MAX, error);
-    const uint8_t *text;
+    const uint8_t *text = NULL;
     size_t size = 0;
     if (code == BAT_OK)
-        code = bat_input_next(&input, &text, &size, error);
-    if (code == BAT_ERR_SYNTAX)
-        bat_fail_text(error, code, 1, 1, "expected a line of at most %zu bytes, found a longer one",
-                      BAT_LINE_MAX);
+        code = bat_input_next(&input, 1, &text, &size, error);
     *is_script = code == BAT_OK && is_perf_script(text, size);
     if (code == BAT_OK && !*is_script && !are_blank(text, size)) {
         *reader = choose_reader(text, size, 1, error);
@@ -306,52 +300,79 @@ enum bat_code bat_form_probe(int file, reader_fn **reader, bool *is_script, stru
     return code;
 }
 
-enum bat_code bat_form_read_head(int file, bool is_stream, uint8_t *head, size_t *size,
-                                 struct bat_error *error)
+static enum bat_code read_head(struct profile_file *found, struct bat_error *error)
 {
-    *size = 0;
-    while (*size < PERF_DATA_MAGIC_SIZE) {
-        size_t wanted = PERF_DATA_MAGIC_SIZE - *size;
-        ssize_t got = is_stream ? read(file, head + *size, wanted)
-                                : pread(file, head + *size, wanted, (off_t)*size);
+    while (found->head_size < PERF_DATA_MAGIC_SIZE) {
+        uint8_t *to = found->head + found->head_size;
+        size_t wanted = PERF_DATA_MAGIC_SIZE - found->head_size;
+        ssize_t got = found->is_stream ? read(found->file, to, wanted)
+                                       : pread(found->file, to, wanted, (off_t)found->head_size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
         if (got == 0)
             break;
-        *size += (size_t)got;
+        found->head_size += (size_t)got;
     }
     return BAT_OK;
 }
 
-/* Read text: a file of size bytes, or a stream whose first head_size bytes are in head already. */
-static enum bat_code read_text(struct bat_profile *profile, int file, bool is_stream, uint64_t size,
-                               const uint8_t *head, size_t head_size,
-                               const struct bat_read_options *options, struct bat_error *error)
+enum bat_code bat_form_find(struct profile_file *found, const char *path, int file,
+                            const struct bat_read_options *options, struct bat_error *error)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    bool runs_perf = options && (options->by_perf_script || options->itrace || options->arm_spe);
+    *found =
+        (struct profile_file){.path = path, .file = file, .is_folder = S_ISDIR(status.st_mode)};
+    if (found->is_folder) {
+        found->reader = runs_perf && strcmp(path, "-") != 0 ? RUN_PERF : READ_PERF_DATA;
+        return BAT_OK;
+    }
+    found->is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
+    found->size = found->is_stream ? 0 : (uint64_t)status.st_size;
+    enum bat_code code = read_head(found, error);
+    if (perf_data_is(found->head, found->head_size))
+        found->reader = runs_perf ? RUN_PERF : READ_PERF_DATA;
+    return code;
+}
+
+void bat_form_open_path(char path[BAT_OPEN_PATH_SIZE], int file)
+{
+    snprintf(path, BAT_OPEN_PATH_SIZE, "/proc/%ld/fd/%d", (long)getpid(), file);
+}
+
+enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *from,
+                                 const struct bat_read_options *options, struct bat_error *error)
 {
     reader_fn *reader = NULL;
     bool is_script = false;
-    enum bat_code code = is_stream ? BAT_OK : bat_form_probe(file, &reader, &is_script, error);
+    if (!from->is_stream && from->size == 0)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
+    enum bat_code code =
+        from->is_stream ? BAT_OK : bat_form_probe(from->file, &reader, &is_script, error);
     if (code != BAT_OK)
         return code;
     if (is_script)
-        return perf_script_read(profile, NULL, file, size, options, error);
+        return perf_script_read(profile, NULL, from->file, from->size, options, error);
 
     /* The header of fdata holds for all its records, so fdata is read in one piece. */
-    unsigned count = reader == bat_preagg_read ? bat_parts_count(options->threads, size) : 1;
+    unsigned count = reader == bat_preagg_read ? bat_parts_count(options->threads, from->size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
     struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
     if (!stretches || (count > 1 && !shared))
         code = bat_fail_memory(error, "to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        stretches[i] = (struct stretch){.file = file,
-                                        .is_stream = is_stream,
-                                        .offset = size / count * i,
-                                        .stop = i + 1 < count ? size / count * (i + 1) : UINT64_MAX,
+        uint64_t part = from->size / count;
+        stretches[i] = (struct stretch){.file = from->file,
+                                        .is_stream = from->is_stream,
+                                        .offset = part * i,
+                                        .stop = i + 1 < count ? part * (i + 1) : UINT64_MAX,
                                         .reader = reader,
-                                        .head = head,
-                                        .head_size = is_stream ? head_size : 0,
+                                        .head = from->head,
+                                        .head_size = from->is_stream ? from->head_size : 0,
                                         .profile = bat_profile_new_part(profile),
                                         .options = options};
         if (!stretches[i].profile)
@@ -365,7 +386,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     }
     if (code == BAT_OK)
         code = gather_stretches(stretches, count, shared, error);
-    if (code == BAT_OK && is_stream && stretches[0].profile->counters.bytes == 0)
+    if (code == BAT_OK && from->is_stream && stretches[0].profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
     if (code == BAT_OK)
         code = bat_profile_take(profile, stretches[0].profile, error);
@@ -376,61 +397,40 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     return code;
 }
 
-enum bat_code bat_form_read_text(struct bat_profile *profile, int file, uint64_t size,
-                                 const struct bat_read_options *options, struct bat_error *error)
-{
-    return read_text(profile, file, false, size, NULL, 0, options, error);
-}
-
-/* Read the output of perf, which opens the file again. head is as for read_text(). */
-static enum bat_code run_perf(struct bat_profile *profile, const char *path, int file,
-                              bool is_stream, const uint8_t *head, size_t head_size,
+/* Read the output of perf, which opens the file again. */
+static enum bat_code run_perf(struct bat_profile *profile, const struct profile_file *from,
                               const struct bat_read_options *options, struct bat_error *error)
 {
-    if (!is_stream && strcmp(path, "-") != 0)
-        return perf_script_read(profile, path, -1, 0, options, error);
-    int copy = -1;
-    enum bat_code code =
-        is_stream ? bat_temporary_copy(file, head, head_size, &copy, error) : BAT_OK;
+    if (!from->is_stream && strcmp(from->path, "-") != 0)
+        return perf_script_read(profile, from->path, -1, 0, options, error);
+    int file = from->file;
+    enum bat_code code = from->is_stream
+                             ? bat_temporary_copy(file, from->head, from->head_size, &file, error)
+                             : BAT_OK;
     if (code != BAT_OK)
         return code;
-    char proc_path[64];
-    snprintf(proc_path, sizeof(proc_path), "/proc/%ld/fd/%d", (long)getpid(),
-             is_stream ? copy : file);
-    code = perf_script_read(profile, proc_path, -1, 0, options, error);
-    if (is_stream)
-        close(copy);
+    char path[BAT_OPEN_PATH_SIZE];
+    bat_form_open_path(path, file);
+    code = perf_script_read(profile, path, -1, 0, options, error);
+    if (from->is_stream)
+        close(file);
     return code;
 }
 
 static enum bat_code read_file(struct bat_profile *profile, const char *path, int file,
                                const struct bat_read_options *options, struct bat_error *error)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    bool runs_perf = options->by_perf_script || options->itrace || options->arm_spe;
-    if (S_ISDIR(status.st_mode))
-        return runs_perf && strcmp(path, "-") != 0
-                   ? perf_script_read(profile, path, -1, 0, options, error)
-                   : perf_data_read(profile, file, options, error);
-    /* A file that was already read in part is read from there on, like a pipe. */
-    bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
-    if (!is_stream && status.st_size == 0)
-        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
-    uint8_t head[PERF_DATA_MAGIC_SIZE];
-    size_t head_size;
-    enum bat_code code = bat_form_read_head(file, is_stream, head, &head_size, error);
+    struct profile_file from;
+    enum bat_code code = bat_form_find(&from, path, file, options, error);
     if (code != BAT_OK)
         return code;
-    if (!perf_data_is(head, head_size))
-        return read_text(profile, file, is_stream, is_stream ? 0 : (uint64_t)status.st_size, head,
-                         head_size, options, error);
-    if (runs_perf)
-        return run_perf(profile, path, file, is_stream, head, head_size, options, error);
-    if (is_stream)
-        return perf_data_read_stream(profile, file, head, head_size, options, error);
-    return perf_data_read(profile, file, options, error);
+    if (from.reader == READ_TEXT)
+        return bat_form_read_text(profile, &from, options, error);
+    if (from.reader == RUN_PERF)
+        return run_perf(profile, &from, options, error);
+    return from.is_stream
+               ? perf_data_read_stream(profile, file, from.head, from.head_size, options, error)
+               : perf_data_read(profile, file, options, error);
 }
 
 enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,

@@ -14,15 +14,31 @@ typedef enum bat_code reader_fn(struct bat_profile *profile, struct bat_lines *l
 enum bat_code bat_form_probe(int file, reader_fn **reader, bool *is_script,
                              struct bat_error *error);
 
-/*
- * Read the first bytes of a file, by which perf.data is recognised. *size is less than
- * PERF_DATA_MAGIC_SIZE only for a shorter file.
- */
-enum bat_code bat_form_read_head(int file, bool is_stream, uint8_t *head, size_t *size,
-                                 struct bat_error *error);
+/* Who reads a file. */
+enum profile_reader { READ_TEXT, READ_PERF_DATA, RUN_PERF };
 
-/* Read all of a regular file of text. */
-enum bat_code bat_form_read_text(struct bat_profile *profile, int file, uint64_t size,
+/* A file, or a folder of perf's, of which the first bytes are known. */
+struct profile_file {
+    const char *path; /* for perf, which opens it again; "-": it is not known */
+    int file;
+    bool is_folder;
+    bool is_stream; /* no regular file, or already read in part: head was read from it */
+    uint64_t size;  /* of a regular file */
+    uint8_t head[PERF_DATA_MAGIC_SIZE];
+    size_t head_size; /* less than that only for a shorter file */
+    enum profile_reader reader;
+};
+
+/* Look at a file. options: whether perf is run; NULL if it is not. Fails with BAT_ERR_IO. */
+enum bat_code bat_form_find(struct profile_file *found, const char *path, int file,
+                            const struct bat_read_options *options, struct bat_error *error);
+
+/* A path by which perf, too, can open a file of this process. */
+#define BAT_OPEN_PATH_SIZE 64u
+void bat_form_open_path(char path[BAT_OPEN_PATH_SIZE], int file);
+
+/* Read all of a text. One without any bytes is an error: BAT_ERR_SYNTAX. */
+enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *file,
                                  const struct bat_read_options *options, struct bat_error *error);
 
 #endif

@@ -16,9 +16,7 @@
 
 /* A file, and what it is read into. */
 struct reading {
-    const char *path; /* for perf, which opens it again */
-    int file;
-    uint64_t size;
+    struct profile_file from;
     struct bat_profile **parts;
     size_t count;
     const struct bat_read_options *options;
@@ -37,24 +35,23 @@ static void set_counters(const struct reading *reading, const struct perf_shares
         reading->counters->inside[i] = shares->inside[i];
 }
 
-/* Who reads what perf recorded. */
-enum perf_reader { READ_PERF_DATA, READ_SCRIPT, RUN_PERF };
-
-static enum bat_code read_perf(const struct reading *reading, enum perf_reader reader)
+/* Read what perf recorded; READ_TEXT: what perf script printed. */
+static enum bat_code read_perf(const struct reading *reading)
 {
     const uint32_t count = (uint32_t)reading->count;
     struct perf_shares shares = {.inside = calloc(reading->count, sizeof(*shares.inside))};
     if (!shares.inside)
         return bat_fail_memory(reading->error, "to read the profile");
     enum bat_code code;
-    if (reader == RUN_PERF)
-        code = perf_script_run_several(reading->parts, count, reading->path, reading->options,
+    if (reading->from.reader == RUN_PERF)
+        code = perf_script_run_several(reading->parts, count, reading->from.path, reading->options,
                                        &shares, reading->error);
-    else if (reader == READ_SCRIPT)
-        code = perf_script_read_several(reading->parts, count, reading->file, reading->size,
-                                        reading->options, &shares, reading->error);
+    else if (reading->from.reader == READ_TEXT)
+        code =
+            perf_script_read_several(reading->parts, count, reading->from.file, reading->from.size,
+                                     reading->options, &shares, reading->error);
     else
-        code = perf_data_read_several(reading->parts, count, reading->file, reading->options,
+        code = perf_data_read_several(reading->parts, count, reading->from.file, reading->options,
                                       &shares, reading->error);
     set_counters(reading, &shares);
     free(shares.inside);
@@ -69,8 +66,7 @@ static enum bat_code read_preaggregated(const struct reading *reading)
                                : bat_fail_memory(reading->error, "to read the profile");
     if (code == BAT_OK) {
         whole->joint = joint;
-        code = bat_form_read_text(whole, reading->file, reading->size, reading->options,
-                                  reading->error);
+        code = bat_form_read_text(whole, &reading->from, reading->options, reading->error);
     }
     if (code == BAT_OK)
         code = bat_counts_fail(reading->error,
@@ -99,8 +95,7 @@ static void count_table(const struct bat_counts *counts, struct bat_profiles_cou
 static enum bat_code read_single(const struct reading *reading)
 {
     struct bat_profile *part = reading->parts[0];
-    enum bat_code code =
-        bat_form_read_text(part, reading->file, reading->size, reading->options, reading->error);
+    enum bat_code code = bat_form_read_text(part, &reading->from, reading->options, reading->error);
     count_table(&part->traces, reading->counters);
     count_table(&part->samples, reading->counters);
     return code;
@@ -110,11 +105,11 @@ static enum bat_code read_text(const struct reading *reading)
 {
     reader_fn *reader = NULL;
     bool is_script = false;
-    enum bat_code code = bat_form_probe(reading->file, &reader, &is_script, reading->error);
+    enum bat_code code = bat_form_probe(reading->from.file, &reader, &is_script, reading->error);
     if (code != BAT_OK)
         return code;
     if (is_script)
-        return read_perf(reading, READ_SCRIPT);
+        return read_perf(reading);
     if (reading->count == 1)
         return read_single(reading);
     if (reader == bat_fdata_read)
@@ -126,71 +121,42 @@ static enum bat_code read_text(const struct reading *reading)
 
 /* --- A file --------------------------------------------------------------------------------- */
 
-static bool runs_perf(const struct bat_read_options *options)
+static enum bat_code read_found(const struct reading *reading)
 {
-    return options->by_perf_script || options->itrace || options->arm_spe;
-}
-
-/* Read a regular file at its beginning. */
-static enum bat_code read_regular(const struct reading *reading)
-{
-    const struct bat_read_options *options = reading->options;
-    if (reading->size == 0)
-        return bat_fail(reading->error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
-    uint8_t head[PERF_DATA_MAGIC_SIZE];
-    size_t head_size;
-    enum bat_code code = bat_form_read_head(reading->file, false, head, &head_size, reading->error);
-    if (code != BAT_OK)
-        return code;
-    if (!perf_data_is(head, head_size))
-        return read_text(reading);
-    if (runs_perf(options))
-        return read_perf(reading, RUN_PERF);
-    return read_perf(reading, READ_PERF_DATA);
+    return reading->from.reader == READ_TEXT ? read_text(reading) : read_perf(reading);
 }
 
 /* Keep what is no regular file, or already read in part, in a temporary file: it is read twice. */
-static enum bat_code read_descriptor(struct reading *reading)
+static enum bat_code read_descriptor(struct reading *reading, const char *path, int file)
 {
-    struct stat status;
-    if (fstat(reading->file, &status) != 0)
-        return bat_fail(reading->error, BAT_ERR_IO, "%s", strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return runs_perf(reading->options) && strcmp(reading->path, "-") != 0
-                   ? read_perf(reading, RUN_PERF)
-                   : read_perf(reading, READ_PERF_DATA);
-    reading->size = (uint64_t)status.st_size;
-    if (S_ISREG(status.st_mode) && lseek(reading->file, 0, SEEK_CUR) == 0)
-        return read_regular(reading);
+    struct profile_file *from = &reading->from;
+    enum bat_code code = bat_form_find(from, path, file, reading->options, reading->error);
+    if (code != BAT_OK || !from->is_stream)
+        return code == BAT_OK ? read_found(reading) : code;
     int copy;
-    enum bat_code code = bat_temporary_copy(reading->file, NULL, 0, &copy, reading->error);
+    code = bat_temporary_copy(file, from->head, from->head_size, &copy, reading->error);
     if (code != BAT_OK)
         return code;
-    struct reading again = *reading;
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), copy);
-    again.path = path;
-    again.file = copy;
-    if (fstat(copy, &status) == 0) {
-        again.size = (uint64_t)status.st_size;
-        code = read_regular(&again);
-    } else {
-        code = bat_fail(reading->error, BAT_ERR_IO, "%s", strerror(errno));
-    }
+    char copy_path[BAT_OPEN_PATH_SIZE];
+    bat_form_open_path(copy_path, copy);
+    code = bat_form_find(from, copy_path, copy, reading->options, reading->error);
+    if (code == BAT_OK)
+        code = read_found(reading);
     close(copy);
     return code;
 }
 
 /* --- All profiles --------------------------------------------------------------------------- */
 
-static enum bat_code read_parts(struct reading *reading, struct bat_profile *const *profiles)
+static enum bat_code read_parts(struct reading *reading, struct bat_profile *const *profiles,
+                                const char *path, int file)
 {
     for (size_t i = 0; i < reading->count; i++) {
         reading->parts[i] = bat_profile_new_part(profiles[i]);
         if (!reading->parts[i])
             return bat_fail_memory(reading->error, "to read the profile");
     }
-    enum bat_code code = read_descriptor(reading);
+    enum bat_code code = read_descriptor(reading, path, file);
     return code == BAT_OK
                ? bat_profiles_take(profiles, reading->parts, reading->count, reading->error)
                : code;
@@ -210,15 +176,13 @@ static enum bat_code read_file(struct bat_profile *const *profiles, size_t count
                                struct bat_profiles_counters *counters, struct bat_error *error)
 {
     struct bat_profiles_counters read = {.inside = calloc(count, sizeof(*read.inside))};
-    struct reading reading = {.path = path,
-                              .file = file,
-                              .parts = calloc(count, sizeof(struct bat_profile *)),
+    struct reading reading = {.parts = calloc(count, sizeof(struct bat_profile *)),
                               .count = count,
                               .options = options,
                               .counters = &read,
                               .error = error};
     enum bat_code code = read.inside && reading.parts
-                             ? read_parts(&reading, profiles)
+                             ? read_parts(&reading, profiles, path, file)
                              : bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK && counters)
         add_counters(counters, &read, count);

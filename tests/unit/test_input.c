@@ -40,7 +40,7 @@ static void gather(struct gathered *gathered, int file, uint64_t offset, uint64_
     for (;;) {
         const uint8_t *text = NULL;
         size_t size = 99;
-        assert_int_equal(bat_input_next(&input, &text, &size, NULL), BAT_OK);
+        assert_int_equal(bat_input_next(&input, 1, &text, &size, NULL), BAT_OK);
         if (size == 0)
             break;
         assert_int_equal(text[size - 1], '\n');
@@ -52,7 +52,7 @@ static void gather(struct gathered *gathered, int file, uint64_t offset, uint64_
     /* It stays at the end. */
     const uint8_t *text;
     size_t size;
-    assert_int_equal(bat_input_next(&input, &text, &size, NULL), BAT_OK);
+    assert_int_equal(bat_input_next(&input, 1, &text, &size, NULL), BAT_OK);
     assert_int_equal(size, 0);
     bat_input_close(&input);
 }

@@ -31,8 +31,6 @@ static enum bat_code copy_pipe(int pipe, struct first_file *first, struct bat_er
         first->copy = -1;
         return code;
     }
-    if (lseek(first->copy, 0, SEEK_SET) != 0)
-        return bat_fail(error, BAT_ERR_IO, "reading a temporary file: %s", strerror(errno));
     snprintf(first->copy_path, sizeof(first->copy_path), "/proc/self/fd/%d", first->copy);
     first->path = first->copy_path;
     return BAT_OK;

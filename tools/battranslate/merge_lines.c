@@ -151,9 +151,7 @@ static enum bat_code read_lines(struct reading *reading, int file)
     size_t size = 1;
     while (code == BAT_OK && size != 0) {
         const uint8_t *text;
-        code = bat_input_next(&input, &text, &size, reading->error);
-        if (code == BAT_ERR_SYNTAX)
-            code = fail(reading, 0, "a line of at most a megabyte");
+        code = bat_input_next(&input, reading->line, &text, &size, reading->error);
         for (const uint8_t *at = text; code == BAT_OK && size != 0 && at < text + size;) {
             const uint8_t *newline = rawmemchr(at, '\n');
             code = read_line(reading, (const char *)at, (size_t)(newline - at));
