@@ -6,8 +6,8 @@
 
 /* --- Edges -------------------------------------------------------------------------------- */
 
-/* True if block `to` is a successor. Successors ascend if there are more than two. */
-static bool is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
+/* Successors ascend if there are more than two. */
+bool bat_code_graph_is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
     const uint32_t first = graph->first_edge[from];
     const uint32_t end = graph->end_edge[from];
@@ -25,7 +25,7 @@ static bool is_successor(const struct bat_code_graph *graph, uint32_t from, uint
 
 bool bat_code_graph_has_edge(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
-    if (is_successor(graph, from, to))
+    if (bat_code_graph_is_successor(graph, from, to))
         return true;
     if (graph->end_edge[from] - graph->first_edge[from] != 2)
         return false;

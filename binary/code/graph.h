@@ -50,6 +50,9 @@ enum bat_code bat_code_graph(const struct bat_code_reader *reader, uint32_t func
 /* Free what bat_code_graph() allocated; *graph may be all zero. */
 void bat_code_graph_free(struct bat_code_graph *graph);
 
+/* True if block `to` is a successor of block `from`. Logarithmic. */
+bool bat_code_graph_is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to);
+
 /*
  * True if `to` is a successor of block `from`, or the only successor of the block that `from` falls
  * through to. Logarithmic.

@@ -264,7 +264,7 @@ static bool follow_jumps(const struct detours *detours, uint64_t at, uint64_t go
 static bool may_lead(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
     bool is_known = graph->first_edge[from] != graph->end_edge[from];
-    return is_known ? bat_code_graph_has_edge(graph, from, to)
+    return is_known ? bat_code_graph_is_successor(graph, from, to)
                     : (graph->blocks.all[to].flags & BAT_BLOCK_ENTRY) != 0;
 }
 

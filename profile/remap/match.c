@@ -57,7 +57,10 @@ static enum bat_code match_condition(const struct input_followed *function, stru
 {
     const struct bat_original *original = function->flow->original;
     struct input_state here = walk->state;
-    struct input_state goes = {walk->instruction.target, here.frame};
+    const uint64_t target = walk->instruction.target;
+    struct input_state goes = {target, input_flow_frame_behind(function->flow, here.frame, here.at,
+                                                               target, function->input_start,
+                                                               function->input_end)};
     struct input_state falls = {here.at + walk->instruction.length, here.frame};
     uint32_t output = condition_at(original->binary->elf, node->address);
     uint32_t input = condition_at(original->elf, here.at);
@@ -130,12 +133,18 @@ static bool is_conditional_tail_call(const struct input_followed *function,
            instruction.kind == BAT_INSTRUCTION_JUMP;
 }
 
+/* True if the function's own code goes on in another function. */
+static bool leaves_function(const struct input_followed *function, struct input_state state)
+{
+    return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
+}
+
 /* Find that jump where the note's entry is the conditional branch itself. */
 static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
 {
     const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
     if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
-        node->target_node != BAT_NONE)
+        node->target_node != BAT_NONE || leaves_function(function, node->taken))
         return BAT_OK;
     struct input_walk walk;
     input_walk_begin(&walk, function, &jump, node->taken);
