@@ -7,6 +7,7 @@
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 /* A cached instruction: searches go through the same code again and again. */
@@ -154,6 +155,21 @@ bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint
             instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
             return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP;
     return false;
+}
+
+bool input_flow_may_replace(const struct input_flow *flow, uint64_t output_call,
+                            uint64_t input_target)
+{
+    const struct bat_original *original = flow->original;
+    struct bat_instruction call;
+    struct bat_instruction leaving;
+    uint64_t leaves;
+    if (bat_elf_machine(original->elf) != EM_X86_64)
+        return true;
+    return bat_original_decode(original->binary->elf, output_call, &call) && call.has_reference &&
+           input_flow_is_outside(flow, input_target, &leaves) &&
+           bat_original_decode(original->elf, leaves, &leaving) && leaving.has_reference &&
+           leaving.reference == call.reference;
 }
 
 bool input_flow_has_code(const struct input_flow *flow, uint64_t address)

@@ -127,6 +127,13 @@ static inline uint32_t input_flow_frame_behind(const struct input_flow *flow, ui
 /* True if address is in a PLT entry, whose indirect jump, at *leaves, leaves the binary. */
 bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves);
 
+/*
+ * True if the output's indirect call may be the input's call of a PLT entry (-plt): on x86-64 it reads
+ * the same slot.
+ */
+bool input_flow_may_replace(const struct input_flow *flow, uint64_t output_call,
+                            uint64_t input_target);
+
 /* True if a function's own code starts at an input address; false for PLT entries. */
 bool input_flow_has_code(const struct input_flow *flow, uint64_t address);
 

@@ -10,10 +10,19 @@
 #include "support/key_sort.h"
 #include "walk.h"
 
+/* A state that leads to a node whose code does not begin as the input's code there does. */
+struct doubted_state {
+    uint32_t node;
+    bool is_late;
+    struct input_state state;
+};
+
 struct following {
     const struct input_followed *function;
     uint32_t *pending; /* nodes whose state is set but not yet spread */
     uint32_t pending_count;
+    struct doubted_state *doubted; /* at most two for each node: from the one before, and a branch */
+    uint32_t doubted_count;
     struct bat_sort_key *entries; /* the note's entries of blocks: input address, node */
     uint32_t entry_count;
 };
@@ -249,21 +258,36 @@ static struct input_state skip_silent(const struct input_followed *function,
     return state;
 }
 
+/* Set the state of a node that has none; of a late node to its next decision. */
+static void take_state(struct following *following, struct input_node *node,
+                       struct input_state state, bool is_late, bool is_decision)
+{
+    node->is_late = is_late;
+    if (is_late && !is_decision)
+        state = next_decision(following->function, node, state);
+    set_state(following, node, state);
+}
+
 /*
  * Set the state of a node unless it has one. is_exact: it is the state at the node, not before.
- * is_decision: it is the next decision, behind the node, as found for the node before.
+ * is_decision: it is the next decision, behind the node, as found for the node before. A state that
+ * the node's code speaks against waits until no other leads here.
  */
 static void reach(struct following *following, struct input_node *node, struct input_state state,
                   bool is_exact, bool is_decision)
 {
     if (node->is_fixed || node->state.at != 0 || state.at == 0)
         return;
-    node->is_late = !is_exact && (node->is_leader || is_decision);
-    node->is_early = !is_exact && !node->is_late;
+    const bool is_late = !is_exact && (node->is_leader || is_decision);
     state = skip_silent(following->function, state);
-    if (node->is_late && !is_decision)
-        state = next_decision(following->function, node, state);
-    set_state(following, node, state);
+    if (node->is_leader && !is_decision && state.at != 0 &&
+        !begins_alike(following->function->flow->original, node, state.at)) {
+        following->doubted[following->doubted_count++] = (struct doubted_state){
+            (uint32_t)(node - following->function->nodes->all), is_late, state};
+        return;
+    }
+    node->is_early = !is_exact && !is_late;
+    take_state(following, node, state, is_late, is_decision);
 }
 
 /* Spread the state of a node to the next node and to its target. */
@@ -299,18 +323,34 @@ static void fix_states(struct following *following, bool is_trusted)
     }
 }
 
-/* Spread all pending states. */
-static enum bat_code spread_all(struct following *following, uint32_t *done)
+/* How many of the pending and of the doubted states are done. */
+struct spread_progress {
+    uint32_t pending;
+    uint32_t doubted;
+};
+
+/* Spread all pending states; once there are none, take doubted ones, those found first first. */
+static enum bat_code spread_all(struct following *following, struct spread_progress *done)
 {
+    struct input_node *all = following->function->nodes->all;
     enum bat_code code = BAT_OK;
-    for (; *done < following->pending_count && code == BAT_OK; (*done)++)
-        code = spread(following, &following->function->nodes->all[following->pending[*done]]);
+    while (code == BAT_OK) {
+        if (done->pending < following->pending_count) {
+            code = spread(following, &all[following->pending[done->pending++]]);
+        } else if (done->doubted < following->doubted_count) {
+            const struct doubted_state *doubted = &following->doubted[done->doubted++];
+            if (all[doubted->node].state.at == 0)
+                take_state(following, &all[doubted->node], doubted->state, doubted->is_late, false);
+        } else {
+            break;
+        }
+    }
     return code;
 }
 
 static enum bat_code find_states(struct following *following)
 {
-    uint32_t done = 0;
+    struct spread_progress done = {0};
     doubt_entries(following);
     doubt_exchanged_branches(following);
     fix_states(following, true);
@@ -326,8 +366,9 @@ enum bat_code input_states_find(const struct input_followed *function)
     struct following following = {.function = function};
     size_t count = (size_t)function->nodes->count + 1;
     following.pending = malloc(count * sizeof(*following.pending));
+    following.doubted = malloc(2 * count * sizeof(*following.doubted));
     struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys));
-    enum bat_code code = following.pending && keys ? BAT_OK : BAT_ERR_MEMORY;
+    enum bat_code code = following.pending && following.doubted && keys ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK) {
         following.entries = keys;
         add_all_entries(&following);
@@ -335,6 +376,7 @@ enum bat_code input_states_find(const struct input_followed *function)
         code = find_states(&following);
     }
     free(following.pending);
+    free(following.doubted);
     free(keys);
     return code;
 }

@@ -35,7 +35,9 @@ static bool stops_at_call(struct input_walk *walk)
     struct input_flow *flow = walk->function->flow;
     uint64_t next = walk->state.at + walk->instruction.length;
     bool has_code = input_flow_has_code(flow, walk->instruction.target);
-    if (walk->is_probe || (node->kind == BAT_INSTRUCTION_INDIRECT_CALL && !has_code) ||
+    if (walk->is_probe ||
+        (node->kind == BAT_INSTRUCTION_INDIRECT_CALL && !has_code &&
+         input_flow_may_replace(flow, node->address, walk->instruction.target)) ||
         (node->kind == BAT_INSTRUCTION_CALL &&
          input_flow_calls_same(flow, node->target, walk->instruction.target)))
         return true;
