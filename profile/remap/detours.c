@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Blocks of the input that only jump on, which BOLT removes. Where a jump table of the input leads
- * to such a block, the output's table leads to where it jumps; here the branch gets its detour
- * back. Likewise a direct call of a PLT entry that the output makes without it (-plt): it gets the
- * entry back. A branch that the input's code explains as it is stays.
+ * Blocks of the input that do nothing but lead on, which BOLT removes. Where a jump table or an
+ * exception of the input leads to such a block, that of the output leads to where it goes on; here
+ * the branch gets its detour back. Likewise a direct call of a PLT entry that the output makes
+ * without it (-plt): it gets the entry back. A branch that the input's code explains as it is
+ * stays.
  */
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 #include "spec/grow.h"
 #include "to_input.h"
 
-#define MOST_JUMPS 16u /* of one detour */
+#define MOST_IDLE 16u /* jumps and no-operations of one detour */
 
 /* The blocks that are looked at: so many for each trace on average, and so many in any case. */
 #define MEAN_BLOCKS 64u
@@ -94,14 +95,20 @@ static const struct bat_function_symbol *function_at(const struct detours *detou
     return *function == BAT_NONE ? NULL : &original->inputs[*function];
 }
 
-/* The function of a trace that starts with an indirect jump inside it; BAT_NONE for others. */
+/*
+ * The function of a trace that starts with an indirect jump inside it, or that comes from outside
+ * the binary, as to a landing pad; BAT_NONE for others.
+ */
 static uint32_t table_function_of(const struct detours *detours, const uint64_t *trace)
 {
     struct bat_instruction instruction;
     uint32_t here;
     uint32_t there;
-    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] >= BAT_TRACE_EXTERNAL_RETURN ||
-        trace[0] == BAT_ADDRESS_EXTERNAL || trace[1] == BAT_ADDRESS_EXTERNAL ||
+    if (trace[1] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] == BAT_ADDRESS_EXTERNAL)
+        return BAT_NONE;
+    if (trace[0] == BAT_ADDRESS_EXTERNAL)
+        return function_at(detours, trace[1], &there) ? there : BAT_NONE;
+    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN ||
         !input_flow_decode(detours->flow, trace[0], &instruction) ||
         instruction.kind != BAT_INSTRUCTION_INDIRECT_JUMP ||
         !function_at(detours, trace[1], &there) || !function_at(detours, trace[0], &here))
@@ -124,16 +131,29 @@ static int by_function(const void *left_pointer, const void *right_pointer)
     return left->address < right->address ? -1 : left->address > right->address;
 }
 
-/* True if jumps from an address on, and nothing else, lead to one of the goals of a function. */
+/*
+ * Pass an instruction that does nothing but lead on: a jump, into *jump, or a no-operation, for
+ * which jump->to is 0. False for others.
+ */
+static bool pass_idle(const struct detours *detours, uint64_t *at, struct input_jump *jump)
+{
+    struct bat_instruction instruction;
+    *jump = (struct input_jump){*at, 0};
+    if (!bat_original_decode(detours->original->elf, *at, &instruction) ||
+        (instruction.kind != BAT_INSTRUCTION_JUMP && instruction.kind != BAT_INSTRUCTION_NOP))
+        return false;
+    if (instruction.kind == BAT_INSTRUCTION_JUMP)
+        jump->to = instruction.target;
+    *at = jump->to ? jump->to : *at + instruction.length;
+    return true;
+}
+
+/* True if such instructions from an address on lead to one of the goals of a function. */
 static bool leads_to_goal(const struct detours *detours, uint64_t address, const struct goal *goals,
                           uint32_t count)
 {
-    struct bat_instruction instruction;
-    for (uint32_t i = 0; i < MOST_JUMPS; i++) {
-        if (!bat_original_decode(detours->original->elf, address, &instruction) ||
-            instruction.kind != BAT_INSTRUCTION_JUMP)
-            return false;
-        address = instruction.target;
+    struct input_jump ignored;
+    for (uint32_t i = 0; i < MOST_IDLE && pass_idle(detours, &address, &ignored); i++) {
         uint32_t found = BAT_COUNT_BELOW(goals, count, address, address);
         if (found < count && goals[found].address == address)
             return true;
@@ -141,7 +161,7 @@ static bool leads_to_goal(const struct detours *detours, uint64_t address, const
     return false;
 }
 
-/* True if a block of a function that only jumps may be on the way to one of its goals. */
+/* True if a block of a function that does nothing may be on the way to one of its goals. */
 static bool has_detour(const struct detours *detours, const struct goal *goals, uint32_t count)
 {
     const struct bat_elf *elf = detours->original->elf;
@@ -159,8 +179,9 @@ static bool has_detour(const struct detours *detours, const struct goal *goals, 
         if (!bat_instruction_decode(machine, bytes + at, (size_t)(size - at),
                                     function->address + at, &instruction))
             return true; /* data between code */
-        if (instruction.kind == BAT_INSTRUCTION_JUMP && !is_reached &&
-            leads_to_goal(detours, function->address + at, goals, count))
+        const bool is_idle =
+            instruction.kind == BAT_INSTRUCTION_JUMP || instruction.kind == BAT_INSTRUCTION_NOP;
+        if (is_idle && !is_reached && leads_to_goal(detours, function->address + at, goals, count))
             return true;
         if (instruction.kind != BAT_INSTRUCTION_NOP)
             is_reached = input_kind_goes_on(instruction.kind);
@@ -245,46 +266,68 @@ static enum bat_code graph_of(struct detours *detours, uint32_t function,
     return code;
 }
 
-/* Follow nothing but jumps from an address to goal; false if there is more, or no jump. */
-static bool follow_jumps(const struct detours *detours, uint64_t at, uint64_t goal,
-                         struct input_jump jumps[MOST_JUMPS], uint32_t *count)
+/* Follow idle code from an address to goal by its jumps; false if there is other code, or none. */
+static bool follow_idle(const struct detours *detours, uint64_t at, uint64_t goal,
+                        struct input_jump jumps[MOST_IDLE], uint32_t *count)
 {
-    struct bat_instruction instruction;
     *count = 0;
-    while (at != goal && *count < MOST_JUMPS &&
-           bat_original_decode(detours->original->elf, at, &instruction) &&
-           instruction.kind == BAT_INSTRUCTION_JUMP) {
-        jumps[(*count)++] = (struct input_jump){at, instruction.target};
-        at = instruction.target;
-    }
+    if (at == goal)
+        return false;
+    for (uint32_t i = 0; i < MOST_IDLE && at != goal && pass_idle(detours, &at, &jumps[*count]);
+         i++)
+        *count += jumps[*count].to != 0;
     return at == goal;
 }
 
-/* True if the jump at the end of a block may lead to another: by its table, or to any label. */
+/*
+ * True if the jump at the end of a block may lead to another: by its table, or to any label. From
+ * outside the binary, an exception leads to a landing pad.
+ */
 static bool may_lead(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
+    if (from == BAT_NONE)
+        return graph->blocks.all[to].flags & BAT_BLOCK_LANDING_PAD;
     bool is_known = graph->first_edge[from] != graph->end_edge[from];
     return is_known ? bat_code_graph_is_successor(graph, from, to)
                     : (graph->blocks.all[to].flags & BAT_BLOCK_ENTRY) != 0;
 }
 
-/* Add a trace that starts with the indirect jump of a function. */
+/*
+ * True if a trace from outside the binary may be no exception: it enters, or returns to the call
+ * before. The calls of the binary's own code do not return from outside.
+ */
+static bool may_return(const struct detours *detours, const struct bat_function_symbol *function,
+                       const struct bat_code_graph *graph, uint32_t to)
+{
+    const struct bat_code_block *block = &graph->blocks.all[to];
+    struct bat_instruction call;
+    if (to == 0 || block->flags & BAT_BLOCK_ENTRY)
+        return true;
+    return block[-1].flags & BAT_BLOCK_ENDS_IN_CALL && block[-1].flags & BAT_BLOCK_REACHES_NEXT &&
+           !(input_flow_decode(detours->flow, function->address + block[-1].last, &call) &&
+             call.kind == BAT_INSTRUCTION_CALL && input_flow_has_code(detours->flow, call.target));
+}
+
+/* Add a trace that starts with the indirect jump of a function, or comes from outside. */
 static enum bat_code add_table_trace(struct detours *detours, const uint64_t *trace,
                                      const struct bat_function_symbol *function,
                                      const struct bat_code_graph *graph)
 {
     const struct bat_code_blocks *blocks = &graph->blocks;
-    uint32_t from = bat_code_block_at(blocks, trace[0] - function->address);
+    const uint64_t jump = trace[0] - function->address;
+    const bool is_outside = trace[0] == BAT_ADDRESS_EXTERNAL;
+    uint32_t from = is_outside ? BAT_NONE : bat_code_block_at(blocks, jump);
     uint32_t to = bat_code_block_at(blocks, trace[1] - function->address);
-    bool is_jump = from != BAT_NONE && blocks->all[from].last == trace[0] - function->address;
-    if (!is_jump || to == BAT_NONE || may_lead(graph, from, to))
+    bool is_jump = is_outside || (from != BAT_NONE && blocks->all[from].last == jump);
+    if (!is_jump || to == BAT_NONE || blocks->all[to].start != trace[1] - function->address ||
+        may_lead(graph, from, to) || (is_outside && may_return(detours, function, graph, to)))
         return add_detour(detours, trace, trace[1], NULL, 0);
     for (uint32_t i = 0; i < blocks->count && detours->blocks_left != 0; i++) {
         detours->blocks_left--;
-        struct input_jump jumps[MOST_JUMPS];
+        struct input_jump jumps[MOST_IDLE];
         uint64_t start = function->address + blocks->all[i].start;
         uint32_t count;
-        if (may_lead(graph, from, i) && follow_jumps(detours, start, trace[1], jumps, &count))
+        if (may_lead(graph, from, i) && follow_idle(detours, start, trace[1], jumps, &count))
             return add_detour(detours, trace, start, jumps, count);
     }
     detours->counters->limited += detours->blocks_left == 0;

@@ -128,8 +128,8 @@ static inline uint32_t input_flow_frame_behind(const struct input_flow *flow, ui
 bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves);
 
 /*
- * True if the output's indirect call may be the input's call of a PLT entry (-plt): on x86-64 it reads
- * the same slot.
+ * True if the output's indirect call may be the input's call of a PLT entry (-plt): on x86-64 it
+ * reads the same slot.
  */
 bool input_flow_may_replace(const struct input_flow *flow, uint64_t output_call,
                             uint64_t input_target);

@@ -58,9 +58,9 @@ static enum bat_code match_condition(const struct input_followed *function, stru
     const struct bat_original *original = function->flow->original;
     struct input_state here = walk->state;
     const uint64_t target = walk->instruction.target;
-    struct input_state goes = {target, input_flow_frame_behind(function->flow, here.frame, here.at,
-                                                               target, function->input_start,
-                                                               function->input_end)};
+    struct input_state goes = {target,
+                               input_flow_frame_behind(function->flow, here.frame, here.at, target,
+                                                       function->input_start, function->input_end)};
     struct input_state falls = {here.at + walk->instruction.length, here.frame};
     uint32_t output = condition_at(original->binary->elf, node->address);
     uint32_t input = condition_at(original->elf, here.at);

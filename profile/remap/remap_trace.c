@@ -396,6 +396,15 @@ static enum bat_code enter_named(struct input_move *move, struct input_piece *pi
     return code;
 }
 
+/* True if an indirect jump leads to a block that BOLT made on its way: the input is still at it. */
+static bool is_silent(const struct spot *source, const struct spot *from)
+{
+    return source->node && source->node->address == source->address &&
+           source->node->kind == BAT_INSTRUCTION_INDIRECT_JUMP && from->node &&
+           from->node->address == from->address && from->node->is_late &&
+           from->node->state.at == source->node->source;
+}
+
 /* Fill branch and from of the first piece, and *from, the spot where the walk starts. */
 static enum bat_code begin(struct input_move *move, const struct input_piece *trace,
                            struct input_piece *piece, struct spot *from, bool *has_from,
@@ -422,6 +431,12 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     const struct input_path *path = has_source ? way_of(&source) : NULL;
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
+    if (*has_from && is_silent(&source, from)) {
+        drop_branch(piece, &move->counters.balances.branches.joined,
+                    &move->counters.balances.mispredictions.left_out);
+        piece->from = BAT_ADDRESS_EXTERNAL; /* The run before it has the jump already. */
+        return BAT_OK;
+    }
     if (has_source && !can_go(move, &source, piece->from)) {
         lose_branch(move, piece);
         return BAT_OK;

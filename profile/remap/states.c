@@ -21,7 +21,8 @@ struct following {
     const struct input_followed *function;
     uint32_t *pending; /* nodes whose state is set but not yet spread */
     uint32_t pending_count;
-    struct doubted_state *doubted; /* at most two for each node: from the one before, and a branch */
+    struct doubted_state
+        *doubted; /* at most two for each node: from the one before, and a branch */
     uint32_t doubted_count;
     struct bat_sort_key *entries; /* the note's entries of blocks: input address, node */
     uint32_t entry_count;
@@ -309,7 +310,10 @@ static enum bat_code spread(struct following *following, struct input_node *node
 
 /* --- The function ----------------------------------------------------------------------------- */
 
-/* Set the states that entries give: first of those that are trusted, later of the others. */
+/*
+ * Set the states that entries give: first of those that are trusted, later of the others, which are
+ * of blocks that BOLT made: they have the entry of the block before, and run at its end.
+ */
 static void fix_states(struct following *following, bool is_trusted)
 {
     struct input_nodes *nodes = following->function->nodes;
@@ -319,7 +323,8 @@ static void fix_states(struct following *following, bool is_trusted)
         if (node->is_fixed != is_trusted || node->state.at != 0)
             continue;
         node->is_fixed = true;
-        set_state(following, node, (struct input_state){entry->key, INPUT_ROOT_FRAME});
+        take_state(following, node, (struct input_state){entry->key, INPUT_ROOT_FRAME}, !is_trusted,
+                   false);
     }
 }
 
