@@ -96,7 +96,9 @@ bool code_knows_jump(const struct code_sweep *sweep, uint32_t first, uint32_t la
 static enum bat_code find_table(struct code_sweep *sweep, bool *is_found, struct bat_error *error)
 {
     enum bat_code code = code_find_register_tables(sweep, error);
-    *is_found = sweep->table_count != 0;
+    *is_found = false;
+    for (uint32_t i = 0; i < sweep->table_count; i++)
+        *is_found |= sweep->tables[i].jump != CODE_NO_JUMP;
     return code;
 }
 

@@ -168,10 +168,11 @@ void code_table_targets(const struct code_sweep *sweep, const struct code_table 
             targets[*count] = (uint32_t)offset;
 }
 
-/* Link the jumps of tables first to end - 1, which are at one address, to their table. */
+/* Link the jumps of tables first to end - 1, which are at one address, to their table; those
+ * without a jump come last. */
 static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
 {
-    for (uint32_t i = first; i < end; i++) {
+    for (uint32_t i = first; i < end && sweep->tables[i].jump != CODE_NO_JUMP; i++) {
         uint32_t next = sweep->tables[i].jump + 1;
         sweep->all[next - 1].table = i + 1;
         if (next < sweep->count && (sweep->marks[sweep->all[next].offset] & CODE_MARK_TABLE))

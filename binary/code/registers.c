@@ -214,6 +214,17 @@ static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t
     return true;
 }
 
+/* BOLT takes data for a table whose address an instruction takes, also if no jump uses it. */
+static enum bat_code note_address(struct code_sweep *sweep, const struct content *content,
+                                  uint32_t index, struct bat_error *error)
+{
+    const struct code_table table = {
+        .address = content->table, .first = index, .jump = CODE_NO_JUMP, .is_relative = true};
+    return content->meaning == MEANING_ADDRESS && content->written == index
+               ? code_add_table(sweep, &table, error)
+               : BAT_OK;
+}
+
 /* Process an instruction that may be part of a form; false if it cannot be decoded. */
 static bool pass_instruction(struct code_sweep *sweep, struct tracker *tracker, uint32_t index,
                              enum bat_code *code, struct bat_error *error)
@@ -232,6 +243,9 @@ static bool pass_instruction(struct code_sweep *sweep, struct tracker *tracker, 
     }
     write_registers(tracker, &decoded, operands, sweep->function->address + offset + decoded.length,
                     index);
+    if (decoded.mnemonic == ZYDIS_MNEMONIC_LEA && number_of(operands[0].reg.value) != NO_REGISTER)
+        *code = note_address(sweep, &tracker->registers[number_of(operands[0].reg.value)], index,
+                             error);
     return true;
 }
 

@@ -31,12 +31,14 @@ enum code_mark {
     CODE_MARK_REFERENCE = 32, /* data refers to it, other than tables that were read */
 };
 
+#define CODE_NO_JUMP UINT32_MAX
+
 /* A jump table of x86-64, or a candidate for one. */
 struct code_table {
     uint64_t address;
     uint64_t limit;   /* where the next table starts */
     uint32_t first;   /* index of the first instruction that the table's address is taken from */
-    uint32_t jump;    /* index of the indirect jump that uses it */
+    uint32_t jump;    /* index of the indirect jump that uses it, or CODE_NO_JUMP */
     bool is_relative; /* four-byte distances from the table's start; else eight-byte addresses */
 };
 
