@@ -147,7 +147,7 @@ bool code_can_be_simple(const struct code_sweep *sweep, const struct bat_code_bl
 {
     if (sweep->has_own_reference || (sweep->has_fixed_jump && blocks->count > 1))
         return false;
-    if (bat_elf_section(sweep->reader->elf, ".rela.text"))
+    if (sweep->reader->has_relocations)
         return true;
     for (uint32_t i = 1; i < blocks->count; i++)
         if (blocks->all[i].flags & BAT_BLOCK_ENTRY)

@@ -20,6 +20,7 @@ static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_er
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(reader->elf, &count);
+    reader->has_relocations = bat_elf_section(reader->elf, ".rela.text") != NULL;
     reader->is_static = true;
     for (size_t i = 0; i < count; i++)
         if (sections[i].type == SHT_DYNAMIC)

@@ -55,8 +55,9 @@ struct bat_code_reader {
     const struct bat_function_symbol *all; /* of functions */
     uint32_t function_count;
     uint16_t machine;
-    bool is_static;   /* without .dynamic */
-    unsigned threads; /* that may search the code; 0: one for each processor */
+    bool is_static;       /* without .dynamic */
+    bool has_relocations; /* of its code, which BOLT needs to move functions */
+    unsigned threads;     /* that may search the code; 0: one for each processor */
 
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;

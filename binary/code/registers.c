@@ -214,13 +214,15 @@ static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t
     return true;
 }
 
-/* BOLT takes data for a table whose address an instruction takes, also if no jump uses it. */
+/* With relocations, BOLT takes data for a table whose address an instruction takes, also if it
+ * finds no jump that uses it. */
 static enum bat_code note_address(struct code_sweep *sweep, const struct content *content,
                                   uint32_t index, struct bat_error *error)
 {
     const struct code_table table = {
         .address = content->table, .first = index, .jump = CODE_NO_JUMP, .is_relative = true};
-    return content->meaning == MEANING_ADDRESS && content->written == index
+    return sweep->reader && sweep->reader->has_relocations && content->meaning == MEANING_ADDRESS &&
+                   content->written == index
                ? code_add_table(sweep, &table, error)
                : BAT_OK;
 }

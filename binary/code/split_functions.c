@@ -287,7 +287,7 @@ enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbo
             code = read_candidates(&split, table, error);
     }
     /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
-    bool has_relocations = bat_elf_section(reader->elf, ".rela.text");
+    const bool has_relocations = reader->has_relocations;
     for (uint32_t i = 0; i < split.fragment_count && !code && !has_relocations; i++) {
         mark_split(reader, split.fragments[i].address);
         mark_split(reader, find_parent(&split, &split.fragments[i]));
