@@ -42,6 +42,18 @@ struct shipping {
     struct extents names;   /* of the kept sections */
 };
 
+/* The section of the BAT note; BAT_NONE if there is none, or if it holds the build-id as well. */
+static uint32_t note_to_drop(const struct bat_elf *elf)
+{
+    struct elf_note_place note = elf_find_note(elf);
+    size_t id_size;
+    const uint8_t *id = bat_elf_build_id(elf, &id_size);
+    uint64_t size = 0;
+    const uint8_t *bytes = note.section ? bat_elf_section_bytes(elf, note.section, &size) : NULL;
+    bool holds_id = id && bytes && id >= bytes && id < bytes + size;
+    return note.section && !holds_id ? note.section->index : BAT_NONE;
+}
+
 /* --- Extents -------------------------------------------------------------------------------- */
 
 /* Add bytes of the file, cut at its end. There is room for all extents. */
@@ -350,8 +362,7 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
                                 .text = elf_strings(elf, &elf->sections[elf->names_index]).bytes,
                                 .output = output,
                                 .error = error};
-    struct elf_note_place note = elf_find_note(elf);
-    shipping.dropped_note = note.section ? note.section->index : BAT_NONE;
+    shipping.dropped_note = note_to_drop(elf);
     enum bat_code code = collect(&shipping);
     if (code == BAT_OK)
         code = make_headers(&shipping);
