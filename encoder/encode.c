@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Version 3 notes, tables and headers: BAT.md 4, 5 and 7. decoder/decode.c has the same steps in
- * the same order.
+ * Notes of versions 2 and 3, tables and headers: BAT.md 4, 5, 7 and 9. decoder/decode.c has the
+ * same steps in the same order.
  */
 #include "bat_encoder.h"
 
@@ -29,6 +29,7 @@ static void encode_secondary_entries(struct bat_encoding *encoding, const struct
 
 static void encode_address(struct bat_encoding *encoding, const struct bat_table *table)
 {
+    bat_encoding_report(encoding, table);
     encoding->at = bat_write_uleb(encoding->at, table->address - encoding->address);
     encoding->address = table->address;
 }
@@ -36,28 +37,40 @@ static void encode_address(struct bat_encoding *encoding, const struct bat_table
 /* BAT.md 5: the fields that only a hot function's header has. */
 static void encode_hot_header(struct bat_encoding *encoding, const struct bat_table *table)
 {
+    if (!bat_map_has_hashes(encoding->map))
+        return;
     encoding->at = bat_write_u64(encoding->at, table->hash);
     encoding->at = bat_write_uleb(encoding->at, table->input_block_count);
     encoding->at = bat_write_uleb(encoding->at, table->secondary_count);
 }
 
-/* BAT.md 7: the fields that only a cold fragment's header has. */
+/* BAT.md 7 and 9.2: the fields that only a cold fragment's header has. */
 static void encode_cold_header(struct bat_encoding *encoding, const struct bat_table *table,
                                uint64_t *hot_index)
 {
+    const struct bat_map *map = encoding->map;
     uint64_t index = table->parent;
-    if (encoding->map->hot_index == BAT_HOT_INDEX_MERGED)
-        index = bat_map_rank(encoding->map, table->parent);
+    if (map->hot_index == BAT_HOT_INDEX_MERGED)
+        index = bat_map_rank(map, table->parent);
+    else if (map->hot_index == BAT_HOT_INDEX_FRAGMENT)
+        index = (uint64_t)(table - map->tables) - map->hot_count;
     encoding->at = bat_write_uleb(encoding->at, index - *hot_index);
     *hot_index = index;
-    encoding->at = bat_write_uleb(encoding->at, table->skew);
+    if (bat_map_has_hashes(map))
+        encoding->at = bat_write_uleb(encoding->at, table->skew);
 }
 
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
-static enum bat_code encode_table_body(struct bat_encoding *encoding, const struct bat_table *table)
+static enum bat_code encode_table_body(struct bat_encoding *encoding, const struct bat_table *table,
+                                       bool has_prefix)
 {
+    const bool is_old = !bat_map_has_hashes(encoding->map);
+    enum bat_code code = is_old ? bat_legacy_check_entries(encoding, table) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
     encoding->at = bat_write_uleb(encoding->at, table->entry_count);
-    encoding->at = bat_write_uleb(encoding->at, table->equal_count);
+    if (!is_old || has_prefix)
+        encoding->at = bat_write_uleb(encoding->at, table->equal_count);
     return bat_encode_entries(encoding, table);
 }
 
@@ -69,7 +82,7 @@ static enum bat_code encode_hot_tables(struct bat_encoding *encoding)
         const struct bat_table *table = &map->tables[i];
         encode_address(encoding, table);
         encode_hot_header(encoding, table);
-        enum bat_code code = encode_table_body(encoding, table);
+        enum bat_code code = encode_table_body(encoding, table, map->has_prefixes);
         if (code != BAT_OK)
             return code;
         encode_secondary_entries(encoding, table);
@@ -86,7 +99,7 @@ static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
         const struct bat_table *table = &map->tables[map->hot_count + i];
         encode_address(encoding, table);
         encode_cold_header(encoding, table, &hot_index);
-        enum bat_code code = encode_table_body(encoding, table);
+        enum bat_code code = encode_table_body(encoding, table, false);
         if (code != BAT_OK)
             return code;
     }
@@ -130,26 +143,16 @@ enum bat_code bat_encode_container(uint8_t *section, uint8_t *end, size_t *size,
     return BAT_OK;
 }
 
-static enum bat_code encode_version_3(struct bat_encoding *encoding)
+static enum bat_code encode_description(struct bat_encoding *encoding)
 {
+    if (encoding->map->version == BAT_VERSION_1)
+        return bat_encode_version_1(encoding);
     enum bat_code code = encode_hot_tables(encoding);
     return code == BAT_OK ? encode_cold_tables(encoding) : code;
 }
 
-static enum bat_code encode_description(struct bat_encoding *encoding)
-{
-    switch (encoding->map->version) {
-    case BAT_VERSION_1:
-        return bat_encode_version_1(encoding);
-    case BAT_VERSION_2:
-        return bat_encode_version_2(encoding);
-    default:
-        return encode_version_3(encoding);
-    }
-}
-
-enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *size,
-                         struct bat_error *error)
+enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uint8_t **section,
+                                size_t *size, struct bat_error *error)
 {
     *section = NULL;
     enum bat_code code = bat_map_check(map, error);
@@ -160,7 +163,11 @@ enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *s
     if (!bytes)
         return bat_fail_memory(error, "for a note of up to %" PRIu64 " bytes", bound);
 
-    struct bat_encoding encoding = {.map = map, .error = error, .at = bytes + BAT_NOTE_HEADER_SIZE};
+    struct bat_encoding encoding = {.map = map,
+                                    .error = error,
+                                    .start = bytes,
+                                    .at = bytes + BAT_NOTE_HEADER_SIZE,
+                                    .places = places};
     code = encode_description(&encoding);
     if (code == BAT_OK)
         code = bat_encode_container(bytes, encoding.at, size, error);
@@ -170,6 +177,12 @@ enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *s
     }
     *section = bat_array_shrink(bytes, *size, 1);
     return BAT_OK;
+}
+
+enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *size,
+                         struct bat_error *error)
+{
+    return bat_encode_places(map, NULL, section, size, error);
 }
 
 void bat_map_canonicalize(struct bat_map *map)

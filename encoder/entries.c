@@ -83,7 +83,8 @@ enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat
     const struct bat_map *map = encoding->map;
     const uint32_t *outputs = from_element(map->output_offsets, table->first_entry);
     const uint32_t *inputs = from_element(map->input_offsets, table->first_entry);
-    bool has_blocks = table->block_count != 0;
+    const bool has_hashes = bat_map_has_hashes(map);
+    const bool has_blocks = has_hashes && table->block_count != 0;
     struct entry_cursor now = {
         .at = write_branch_bits(encoding->at, inputs, table->equal_count),
         .hash = has_blocks ? map->block_hashes + table->first_block : &no_hash,
@@ -103,10 +104,10 @@ enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat
                         "equal offsets all through the equal prefix", i);
         now.output = output;
         now.input = input;
-        if (!write_block(&now, ~input & BAT_BRANCH_ENTRY))
+        if (has_hashes && !write_block(&now, ~input & BAT_BRANCH_ENTRY))
             return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks", i);
     }
-    if (now.blocks_left != 0)
+    if (has_hashes && now.blocks_left != 0)
         return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks",
                     table->entry_count);
     encoding->at = now.at;

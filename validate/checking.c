@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "encoder/encoding.h"
+#include "spec/array.h"
 #include "spec/escape_controls.h"
 
 static void deliver(struct bat_checking *checking, const struct bat_finding *finding)
@@ -27,6 +29,27 @@ static void deliver(struct bat_checking *checking, const struct bat_finding *fin
         checking->receive(finding, checking->context);
 }
 
+/*
+ * Fill checking->table_offsets. The decoder does not keep them, and only findings need them, so the
+ * encoder reports them when there is a finding: it makes the bytes that were decoded. They stay
+ * NULL without a note or memory.
+ */
+static void locate(struct bat_checking *checking)
+{
+    if (checking->is_located)
+        return;
+    checking->is_located = true;
+    const size_t tables = bat_map_tables(checking->map);
+    uint64_t *offsets = checking->binary->note ? bat_array_new(tables, sizeof(*offsets)) : NULL;
+    uint8_t *encoded = NULL;
+    size_t size;
+    if (offsets && bat_encode_places(checking->map, offsets, &encoded, &size, NULL) == BAT_OK)
+        checking->table_offsets = offsets;
+    else
+        free(offsets);
+    free(encoded);
+}
+
 static struct bat_finding new_finding(struct bat_checking *checking, enum bat_check_id check,
                                       uint32_t table, uint32_t entry)
 {
@@ -39,7 +62,7 @@ static struct bat_finding new_finding(struct bat_checking *checking, enum bat_ch
         .offset = BAT_NO_OFFSET,
     };
     if (table != BAT_NONE) {
-        bat_checking_locate(checking);
+        locate(checking);
         if (checking->table_offsets)
             finding.offset = checking->table_offsets[table];
     }

@@ -57,7 +57,7 @@ struct bat_checking {
     struct bat_error *error;
     struct bat_names names;  /* of the binary's functions; empty for a raw note */
     uint64_t *table_offsets; /* each table's offset in the section; NULL until needed */
-    bool is_located;         /* bat_checking_locate() was called */
+    bool is_located;         /* it was tried to fill table_offsets */
 };
 
 /* Report a finding. table and entry may be BAT_NONE. */
@@ -90,9 +90,6 @@ void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, cons
 /* Report the faults, if there are any; thing is a noun for them in the plural. */
 void bat_fault_report(struct bat_checking *checking, const struct bat_fault *fault,
                       const char *thing);
-
-/* Fill checking->table_offsets from the note's bytes. It stays NULL without bytes or memory. */
-void bat_checking_locate(struct bat_checking *checking);
 
 /* --- The checks, each group in a file of its name ------------------------------------------- */
 

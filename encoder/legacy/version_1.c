@@ -12,6 +12,7 @@ static enum bat_code encode_table(struct bat_encoding *encoding, const struct ba
     enum bat_code code = bat_legacy_check_entries(encoding, table);
     if (code != BAT_OK)
         return code;
+    bat_encoding_report(encoding, table);
     uint8_t *at = bat_write_u64(encoding->at, table->address);
     at = bat_write_u32(at, table->entry_count);
     for (uint32_t i = 0; i < table->entry_count; i++) {
