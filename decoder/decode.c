@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Version 3 notes, tables and headers: BAT.md 4, 5 and 7. encoder/encode.c has the same steps in
- * the same order.
+ * Notes of versions 2 and 3, tables and headers: BAT.md 4, 5, 7 and 9. encoder/encode.c has the
+ * same steps in the same order.
  */
 #include "bat_decoder.h"
 
@@ -21,6 +21,7 @@
 /* The fewest bytes that a table can take. */
 #define HOT_TABLE_MIN 13u
 #define COLD_TABLE_MIN 5u
+#define OLD_TABLE_MIN 2u
 
 /*
  * Bytes of note assumed for each entry and each block when the arrays are allocated. BOLT's notes
@@ -116,18 +117,38 @@ static void free_entries(struct bat_map *map)
     map->block_hashes = NULL;
 }
 
-static void shrink_arrays(struct bat_map *map)
+enum bat_code bat_decode_finish(struct bat_decoding *decoding)
 {
+    const struct bat_reader *reader = &decoding->reader;
+    struct bat_map *map = decoding->map;
+    if (bat_reader_left(reader) != 0)
+        return bat_reader_fail(reader, BAT_ERR_TRAILING, reader->cursor,
+                               "expected the description to end with the last table, found %zu "
+                               "more bytes",
+                               bat_reader_left(reader));
+    if (decoding->is_sparse) {
+        free_entries(map);
+        return BAT_OK;
+    }
     map->output_offsets =
         bat_array_shrink(map->output_offsets, map->entry_count, sizeof(*map->output_offsets));
     map->input_offsets =
         bat_array_shrink(map->input_offsets, map->entry_count, sizeof(*map->input_offsets));
-    map->block_hashes =
-        bat_array_shrink(map->block_hashes, map->block_count, sizeof(*map->block_hashes));
-    map->block_indices =
-        bat_array_shrink(map->block_indices, map->block_count, sizeof(*map->block_indices));
     map->secondary_entries = bat_array_shrink(map->secondary_entries, map->secondary_count,
                                               sizeof(*map->secondary_entries));
+    if (bat_map_has_hashes(map)) {
+        map->block_hashes =
+            bat_array_shrink(map->block_hashes, map->block_count, sizeof(*map->block_hashes));
+        map->block_indices =
+            bat_array_shrink(map->block_indices, map->block_count, sizeof(*map->block_indices));
+        return BAT_OK;
+    }
+    /* Room for what older notes do not have. */
+    free(map->block_hashes);
+    free(map->block_indices);
+    map->block_hashes = NULL;
+    map->block_indices = NULL;
+    return BAT_OK;
 }
 
 /* Secondary entry points are few, so their array starts empty. */
@@ -184,6 +205,8 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_ta
 static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
+    if (!bat_map_has_hashes(decoding->map))
+        return BAT_OK;
     enum bat_code code = bat_reader_u64(reader, "function hash", &table->hash);
     if (code == BAT_OK)
         code = bat_reader_uleb32(reader, "number of blocks", &table->input_block_count);
@@ -193,8 +216,12 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
     return code;
 }
 
-enum bat_code bat_decode_hot_index(struct bat_decoding *decoding, uint32_t fragment,
-                                   uint64_t *hot_index)
+/*
+ * The hot index of a cold fragment (BAT.md 7). What it counts in is seen when all are there.
+ * *hot_index is that of the fragment before.
+ */
+static enum bat_code decode_hot_index(struct bat_decoding *decoding, uint32_t fragment,
+                                      uint64_t *hot_index)
 {
     struct bat_reader *reader = &decoding->reader;
     const uint8_t *at = reader->cursor;
@@ -219,8 +246,10 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
                                         uint64_t *hot_index)
 {
     uint32_t fragment = (uint32_t)(table - decoding->map->tables) - decoding->map->hot_count;
-    enum bat_code code = bat_decode_hot_index(decoding, fragment, hot_index);
-    return code == BAT_OK ? bat_reader_uleb32(&decoding->reader, "skew", &table->skew) : code;
+    enum bat_code code = decode_hot_index(decoding, fragment, hot_index);
+    if (code == BAT_OK && bat_map_has_hashes(decoding->map))
+        code = bat_reader_uleb32(&decoding->reader, "skew", &table->skew);
+    return code;
 }
 
 /* The largest input offset of all entries in the map's arrays; 0 if there are none. */
@@ -233,14 +262,16 @@ static uint32_t largest_input(const struct bat_map *map)
 }
 
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
-static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table)
+static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table,
+                                       bool has_prefix)
 {
     struct bat_reader *reader = &decoding->reader;
     enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
     if (code != BAT_OK)
         return code;
     const uint8_t *at = reader->cursor;
-    code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
+    if (has_prefix || bat_map_has_hashes(decoding->map))
+        code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
     if (code != BAT_OK)
         return code;
     if (table->equal_count > table->entry_count)
@@ -300,8 +331,9 @@ static enum bat_code reserve_bodies(struct bat_decoding *decoding)
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
-    enum bat_code code = bat_reader_count(&decoding->reader, "number of hot functions",
-                                          HOT_TABLE_MIN, &map->hot_count);
+    enum bat_code code =
+        bat_reader_count(&decoding->reader, "number of hot functions",
+                         bat_map_has_hashes(map) ? HOT_TABLE_MIN : OLD_TABLE_MIN, &map->hot_count);
     if (code != BAT_OK)
         return code;
     decoding->table_capacity = (size_t)map->hot_count + map->hot_count / COLD_USUAL;
@@ -318,7 +350,7 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
         if (code == BAT_OK)
             code = decode_hot_header(decoding, table);
         if (code == BAT_OK)
-            code = decode_table_body(decoding, table);
+            code = decode_table_body(decoding, table, map->has_prefixes);
         if (code == BAT_OK)
             code = decode_secondary_entries(decoding, table);
         decoding->reader.table = NULL;
@@ -349,7 +381,8 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
     enum bat_code code = bat_reader_count(&decoding->reader, "number of cold fragments",
-                                          COLD_TABLE_MIN, &map->cold_count);
+                                          bat_map_has_hashes(map) ? COLD_TABLE_MIN : OLD_TABLE_MIN,
+                                          &map->cold_count);
     if (code == BAT_OK)
         code = allocate_cold_tables(decoding);
     uint64_t hot_index = 0;
@@ -360,7 +393,7 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
         if (code == BAT_OK)
             code = decode_cold_header(decoding, table, &hot_index);
         if (code == BAT_OK)
-            code = decode_table_body(decoding, table);
+            code = decode_table_body(decoding, table, false);
         decoding->reader.table = NULL;
     }
     return code;
@@ -392,6 +425,8 @@ static enum bat_code link_tables(struct bat_decoding *decoding)
 static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot_index wanted)
 {
     const struct bat_map *map = decoding->map;
+    if (!bat_map_has_hashes(map))
+        return bat_decode_parents_2(decoding);
     struct bat_error *error = decoding->reader.error;
     uint32_t misfit = 0;
     enum bat_code code =
@@ -415,17 +450,9 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
         code = decode_cold_tables(decoding);
     if (code != BAT_OK)
         return code;
-    struct bat_reader *reader = &decoding->reader;
-    if (bat_reader_left(reader) != 0)
-        return bat_reader_fail(reader, BAT_ERR_TRAILING, reader->cursor,
-                               "expected the description to end with the last table, found %zu "
-                               "more bytes",
-                               bat_reader_left(reader));
-    if (decoding->is_sparse)
-        free_entries(decoding->map);
-    else
-        shrink_arrays(decoding->map);
-    code = sort_tables(decoding);
+    code = bat_decode_finish(decoding);
+    if (code == BAT_OK)
+        code = sort_tables(decoding);
     if (code == BAT_OK && decoding->is_sparse)
         decoding->needs_entries = bat_hot_index_is_open(decoding->map, decoding->hot_indices);
     if (code == BAT_OK && !decoding->needs_entries)
@@ -445,31 +472,28 @@ static enum bat_code decode_version_3(struct bat_decoding *decoding, enum bat_ho
     return decode_description(decoding, wanted);
 }
 
-/* Of older notes the parents are known, and only their order is missing. */
-static enum bat_code finish_older(struct bat_decoding *decoding, enum bat_code code)
-{
-    if (code == BAT_OK)
-        code = sort_tables(decoding);
-    return code == BAT_OK ? link_tables(decoding) : code;
-}
-
-static enum bat_code decode_version_1(struct bat_decoding *decoding, enum bat_hot_index wanted)
-{
-    (void)wanted;
-    return finish_older(decoding, bat_decode_version_1(decoding));
-}
-
 static enum bat_code decode_version_2(struct bat_decoding *decoding, enum bat_hot_index wanted)
 {
-    (void)wanted;
-    return finish_older(decoding, bat_decode_version_2(decoding, false));
+    decoding->map->version = BAT_VERSION_2;
+    return decode_description(decoding, wanted);
 }
 
+/* How LLVM's main branch wrote notes between BOLT 18 and 19. */
 static enum bat_code decode_version_2_with_prefixes(struct bat_decoding *decoding,
                                                     enum bat_hot_index wanted)
 {
+    decoding->map->has_prefixes = true;
+    return decode_version_2(decoding, wanted);
+}
+
+/* The parents are known, and only the order of the tables is missing. */
+static enum bat_code decode_version_1(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
     (void)wanted;
-    return finish_older(decoding, bat_decode_version_2(decoding, true));
+    enum bat_code code = bat_decode_version_1(decoding);
+    if (code == BAT_OK)
+        code = sort_tables(decoding);
+    return code == BAT_OK ? link_tables(decoding) : code;
 }
 
 /* Read the note as one version; decoding has no map afterwards if it is not of that version. */

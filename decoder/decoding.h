@@ -47,12 +47,8 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
 /* Fails with BAT_ERR_IO: the bytes of a note that is mapped are not what they were before. */
 enum bat_code bat_decode_fail_changed(struct bat_error *error);
 
-/*
- * Decode the hot index of a cold fragment (BAT.md 7). What it counts in is seen when all are there.
- * *hot_index is that of the fragment before.
- */
-enum bat_code bat_decode_hot_index(struct bat_decoding *decoding, uint32_t fragment,
-                                   uint64_t *hot_index);
+/* Fails with BAT_ERR_TRAILING if bytes are left; else gives back the room that no entry took. */
+enum bat_code bat_decode_finish(struct bat_decoding *decoding);
 
 /* Decode the entries of one table, whose header has been read (BAT.md 6). */
 enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table *table);

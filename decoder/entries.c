@@ -5,7 +5,8 @@
  * Entries take up nearly all of a note, so there are two readers for them. A fast loop reads sound
  * entries while at least ENTRY_MAX bytes are left, so that no field needs a bounds check. Where it
  * stops, the careful reader reads one entry with all checks: near the note's end the entry may be
- * sound, elsewhere the careful reader reports what is wrong.
+ * sound, elsewhere the careful reader reports what is wrong. It reads all entries of version 2,
+ * where blocks have neither hash nor index, and output offsets never repeat (BAT.md 9).
  */
 #include <inttypes.h>
 
@@ -25,6 +26,7 @@ struct entry_cursor {
     uint64_t output; /* output offset of the previous entry, 0 for the first */
     uint64_t input;  /* its input side: offset << 1 | branch bit */
     uint64_t index;  /* index of the previous block */
+    bool is_old;     /* of version 2 */
 };
 
 /* The equal prefix of a table. */
@@ -163,6 +165,11 @@ static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_
 static enum bat_code careful_block(struct bat_reader *reader, struct entry_cursor *cursor,
                                    uint32_t entry)
 {
+    if (cursor->is_old) {
+        cursor->hashes++;
+        cursor->indices++;
+        return BAT_OK;
+    }
     uint64_t hash;
     uint64_t delta;
     enum bat_code code = bat_reader_u64(reader, "block hash", &hash);
@@ -216,6 +223,11 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
                                "expected the output offset of entry %" PRIu32
                                " to fit 32 bits, found 0x%" PRIx64 " plus a delta of 0x%" PRIx64,
                                entry, cursor->output, delta);
+    if (cursor->is_old && delta == 0 && entry != 0)
+        return bat_reader_fail(reader, BAT_ERR_ORDER, cursor->at,
+                               "expected the output offset of entry %" PRIu32 " above 0x%" PRIx64
+                               ", found the same",
+                               entry, cursor->output);
     uint64_t output = cursor->output + delta;
 
     /* An entry of the prefix has no input field, so errors point at its output offset. */
@@ -256,9 +268,9 @@ static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *
         size_t left = (size_t)(end - cursor->outputs);
         size_t safe = (size_t)(reader->end - cursor->at) / ENTRY_MAX;
         const uint32_t *until = safe < left ? cursor->outputs + safe : end;
-        if (prefix)
+        if (prefix && !cursor->is_old)
             fast_prefix(cursor, until, prefix);
-        else
+        else if (!cursor->is_old)
             fast_entries(cursor, until);
         if (cursor->outputs == end)
             break;
@@ -328,7 +340,7 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table
     enum bat_code code = BAT_OK;
     if (table->equal_count != 0)
         code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
-    struct entry_cursor cursor = {.at = reader->cursor};
+    struct entry_cursor cursor = {.at = reader->cursor, .is_old = !bat_map_has_hashes(map)};
     if (code == BAT_OK)
         code = decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)

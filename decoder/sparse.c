@@ -110,7 +110,8 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
     struct bat_sparse_entries *entries =
         malloc(sizeof(*entries) + 2 * count * sizeof(entries->offsets[0]));
     /* There is room for the whole table. */
-    struct bat_map map = {.block_hashes = bat_array_new(count, sizeof(*map.block_hashes)),
+    struct bat_map map = {.version = sparse->map->version,
+                          .block_hashes = bat_array_new(count, sizeof(*map.block_hashes)),
                           .block_indices = bat_array_new(count, sizeof(*map.block_indices))};
     struct bat_decoding decoding = {
         .map = &map,

@@ -48,6 +48,17 @@ static enum bat_code read_count(struct bat_reader *reader, const char *what, siz
                            what, bat_reader_left(reader) / unit_size, *value);
 }
 
+/* Append an entry to the last table, whose first_entry is set. There must be room. */
+static void append(struct bat_map *map, struct bat_table *table, uint32_t output, uint32_t input)
+{
+    bool is_block = !(input & BAT_BRANCH_ENTRY);
+    map->output_offsets[map->entry_count] = output;
+    map->input_offsets[map->entry_count] = input;
+    map->entry_count++;
+    map->block_count += is_block;
+    table->block_count += is_block;
+}
+
 static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -67,7 +78,7 @@ static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_ta
                                    " above 0x%" PRIx32 ", found 0x%" PRIx32,
                                    i, before, output);
         before = output;
-        bat_legacy_append(decoding->map, table, output, input << 1 | (input & BRANCH_BIT) >> 31);
+        append(decoding->map, table, output, input << 1 | (input & BRANCH_BIT) >> 31);
     }
     return BAT_OK;
 }
@@ -189,7 +200,7 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     if (code == BAT_OK)
         code = decode_parents(&decoding->reader, tables);
     if (code == BAT_OK)
-        code = bat_legacy_finish(decoding);
+        code = bat_decode_finish(decoding);
     if (code != BAT_OK)
         return code;
     struct bat_map *map = decoding->map;
@@ -197,6 +208,18 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     map->hot_count = tables->count - tables->cold_count;
     part_tables(map, tables);
     return set_parents(decoding, tables);
+}
+
+/* Room in the map's arrays for so many entries; blocks have neither hash nor index. */
+static enum bat_code allocate(struct bat_decoding *decoding, size_t entries)
+{
+    struct bat_map *map = decoding->map;
+    map->output_offsets = bat_array_new(entries, sizeof(*map->output_offsets));
+    map->input_offsets = bat_array_new(entries, sizeof(*map->input_offsets));
+    map->secondary_entries = bat_array_new(0, sizeof(*map->secondary_entries));
+    if (!map->output_offsets || !map->input_offsets || !map->secondary_entries)
+        return bat_fail_memory(decoding->reader.error, "to decode the note");
+    return BAT_OK;
 }
 
 enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
@@ -208,7 +231,7 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     map->hot_index = BAT_HOT_INDEX_TABLE;
     enum bat_code code = read_count(reader, "number of tables", TABLE_SIZE, &tables.count);
     if (code == BAT_OK)
-        code = bat_legacy_allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
+        code = allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
     if (code != BAT_OK)
         return code;
     tables.all = bat_array_new(tables.count, sizeof(*tables.all));
