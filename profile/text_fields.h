@@ -33,15 +33,17 @@ static inline const uint8_t *bat_skip_blanks(const uint8_t *at)
 /* The value of a hexadecimal digit, above 15 for any other byte. */
 static inline uint8_t bat_hex_value(uint8_t byte)
 {
-    static const uint8_t values[256] = {
-        ['0'] = 0x10, ['1'] = 0x11, ['2'] = 0x12, ['3'] = 0x13, ['4'] = 0x14, ['5'] = 0x15,
-        ['6'] = 0x16, ['7'] = 0x17, ['8'] = 0x18, ['9'] = 0x19, ['a'] = 0x1a, ['b'] = 0x1b,
-        ['c'] = 0x1c, ['d'] = 0x1d, ['e'] = 0x1e, ['f'] = 0x1f, ['A'] = 0x1a, ['B'] = 0x1b,
-        ['C'] = 0x1c, ['D'] = 0x1d, ['E'] = 0x1e, ['F'] = 0x1f,
+    static const uint8_t more_by_1[256] = {
+        ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+        ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+        ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+        ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
     };
-    /* Bytes that are no digits have 0 in the table, so their value is 0x10. */
-    return values[byte] ^ 0x10;
+    return (uint8_t)(more_by_1[byte] - 1);
 }
+
+/* The digits of 64 bits. */
+#define BAT_HEX_DIGITS 16
 
 /* Skip the 0x with which simpleperf begins build-ids. */
 static inline void bat_skip_hex_prefix(const uint8_t **at, size_t *size)
@@ -60,10 +62,12 @@ static inline bool bat_read_hex(const uint8_t **at, uint64_t *value)
     uint64_t lost = 0;
     uint8_t digit;
     while ((digit = bat_hex_value(*now)) < 16) {
-        lost |= result >> 60;
         result = result << 4 | digit;
         now++;
     }
+    /* Only a longer number can have lost digits, unless they are zeros. */
+    for (const uint8_t *first = *at; now - first > BAT_HEX_DIGITS; first++)
+        lost |= bat_hex_value(*first);
     bool is_number = now != *at && lost == 0;
     *at = now;
     *value = result;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "sample.h"
+#include "script.h"
 #include "session.h"
 #include "spec/binary_search.h"
 
@@ -33,11 +34,12 @@ static struct perf_moment latest(const struct perf_session *session)
     return result;
 }
 
-/* A sample with a full stack counts for all binaries that its process, or the kernel's, has. */
-static void use_sample(struct perf_session *session, const struct perf_sample *sample,
+/* A sample with a full stack counts for all binaries that the process has. */
+static bool use_sample(struct perf_session *session, const struct perf_sample *sample,
                        uint32_t process, struct perf_moment moment)
 {
     size_t count;
+    bool is_used = false;
     const struct perf_span *spans = perf_processes_spans(&session->processes, process, &count);
     for (size_t first = 0, end; spans && first < count; first = end) {
         uint32_t number = spans[first].binary;
@@ -45,9 +47,21 @@ static void use_sample(struct perf_session *session, const struct perf_sample *s
         end = first + BAT_COUNT_UP_TO(spans + first, count - first, binary, number);
         if (binary->doubles_entry && perf_moment_before(moment, session->doubling_since[number]) &&
             has_doubling_size(sample, perf_session_keeps_kernel(session, binary)) &&
-            perf_spans_at(spans + first, end - first, moment, NULL))
+            perf_spans_at(spans + first, end - first, moment, NULL)) {
             session->doubling_since[number] = moment;
+            is_used = true;
+        }
     }
+    return is_used;
+}
+
+bool perf_session_note_doubling(struct perf_session *session, const struct perf_sample *sample,
+                                struct perf_moment moment)
+{
+    if (!sample->has_process || sample->branch_count < PERF_DOUBLING_ENTRIES)
+        return false;
+    bool is_used = use_sample(session, sample, sample->process, moment);
+    return use_sample(session, sample, PERF_KERNEL_PROCESS, moment) || is_used;
 }
 
 /* Look for such samples before doubling_since among the records in [start, end) of the file. */
@@ -69,14 +83,40 @@ static enum bat_code search(struct perf_session *session, uint64_t start, uint64
         if (code != BAT_OK)
             break;
         struct perf_moment moment = perf_session_moment(session, &record, sample.time);
-        if (!sample.has_process || sample.branch_count < PERF_DOUBLING_ENTRIES ||
-            !perf_moment_before(moment, limit))
-            continue;
-        use_sample(session, &sample, sample.process, moment);
-        use_sample(session, &sample, PERF_KERNEL_PROCESS, moment);
-        limit = latest(session);
+        if (perf_moment_before(moment, limit) &&
+            perf_session_note_doubling(session, &sample, moment))
+            limit = latest(session);
     }
     perf_stream_close(&stream);
+    return code;
+}
+
+/*
+ * The same for lines of text in [start, end), of which the first has that number. Without times,
+ * those behind the limit need not be read.
+ */
+static enum bat_code search_text(struct perf_session *session, uint64_t start, uint64_t end,
+                                 uint64_t line, struct bat_error *error)
+{
+    struct perf_script_reader reader;
+    enum bat_code code =
+        perf_script_open(&reader, session->text, session->file, start, end, line, error);
+    struct perf_moment limit = latest(session);
+    struct perf_sample sample;
+    struct perf_moment moment;
+    bool is_sample = true;
+    while (code == BAT_OK && is_sample) {
+        code = perf_script_next(&reader, &sample, &moment, &is_sample);
+        if (code != BAT_OK || !is_sample || !sample.uses_stack)
+            continue;
+        if (perf_moment_before(moment, limit))
+            code = perf_script_read_stack(&reader, &sample);
+        else if (session->text->order != PERF_SCRIPT_BY_TIME)
+            break;
+        if (code == BAT_OK && perf_session_note_doubling(session, &sample, moment))
+            limit = latest(session);
+    }
+    perf_script_close(&reader);
     return code;
 }
 
@@ -95,26 +135,25 @@ static struct perf_chunk *next_chunk(struct perf_session *session)
     return best;
 }
 
-/* Set the doublings. */
-static enum bat_code sort_doublings(struct perf_session *session, struct bat_error *error)
+void perf_session_sort_doublings(struct perf_session *session)
 {
-    session->doublings = calloc((size_t)session->binary_count + 1, sizeof(*session->doublings));
-    if (!session->doublings)
-        return bat_fail_memory(error, "to read the profile");
+    session->doubling_count = 0;
     for (uint32_t i = 0; i < session->binary_count; i++)
-        if (session->doubling_since[i].time != UINT64_MAX)
+        if (session->doubling_since[i].position != UINT64_MAX)
             session->doublings[session->doubling_count++] =
                 (struct perf_change){.binary = i, .since = session->doubling_since[i]};
     qsort(session->doublings, session->doubling_count, sizeof(*session->doublings),
           perf_compare_changes);
-    return BAT_OK;
 }
 
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error)
 {
     for (uint32_t i = 0; i < session->binary_count; i++)
         session->doubling_since[i] = (struct perf_moment){UINT64_MAX, UINT64_MAX};
-    if (!session->doubles_entry || session->options->basic_samples)
+    session->doublings = calloc((size_t)session->binary_count + 1, sizeof(*session->doublings));
+    if (!session->doublings)
+        return bat_fail_memory(error, "to read the profile");
+    if (!session->doubles_entry || (session->options->basic_samples && !session->text))
         return BAT_OK;
     struct perf_chunk *chunk = next_chunk(session);
     /* Compressed records cannot be read without those before them. */
@@ -124,12 +163,13 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
         chunk = NULL;
     }
     for (; chunk && code == BAT_OK; chunk = next_chunk(session)) {
-        uint32_t next = (uint32_t)(chunk - session->chunks) + 1;
-        code =
-            search(session, chunk->position,
-                   next < session->chunk_count ? session->chunks[next].position : session->data_end,
-                   error);
+        const struct perf_chunk *next = chunk + 1;
+        const uint64_t end =
+            next < session->chunks + session->chunk_count ? next->position : session->data_end;
+        code = session->text ? search_text(session, chunk->position, end, chunk->line, error)
+                             : search(session, chunk->position, end, error);
         chunk->has_full_stack = false;
     }
-    return code == BAT_OK ? sort_doublings(session, error) : code;
+    perf_session_sort_doublings(session);
+    return code;
 }

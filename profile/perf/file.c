@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "session.h"
+#include "script.h"
 #include "support/arriving.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
@@ -21,7 +21,70 @@ bool perf_data_is(const uint8_t *bytes, size_t size)
             memcmp(bytes, PERF_MAGIC_SWAPPED, PERF_DATA_MAGIC_SIZE - 1) == 0);
 }
 
-/* --- A file ------------------------------------------------------------------------------- */
+/* --- Sessions ----------------------------------------------------------------------------- */
+
+enum bat_code perf_session_new(struct perf_session **result, uint32_t count,
+                               const struct bat_read_options *options, struct bat_error *error)
+{
+    static const struct bat_read_options defaults = {.size = sizeof(defaults)};
+    struct perf_session *session = *result = calloc(1, sizeof(*session));
+    if (!session)
+        return bat_fail_memory(error, "to read the profile");
+    session->options = options ? options : &defaults;
+    session->attributes.ids = bat_counts_new(1);
+    session->chunk_size = (uint64_t)1 << 20;
+    session->binaries = calloc((size_t)count + 1, sizeof(*session->binaries));
+    session->doubling_since = calloc((size_t)count + 1, sizeof(*session->doubling_since));
+    session->binary_count = count;
+    perf_processes_init(&session->processes, session->binaries, count);
+    return session->binaries && session->doubling_since
+               ? BAT_OK
+               : bat_fail_memory(error, "to read the profile");
+}
+
+enum bat_code perf_session_set_binaries(struct perf_session *session,
+                                        struct bat_profile *const *parts, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
+        code = perf_binary_init(&session->binaries[i], parts[i], error);
+        session->doubles_entry |= session->binaries[i].doubles_entry;
+    }
+    return code;
+}
+
+void perf_session_free(struct perf_session *session)
+{
+    if (!session)
+        return;
+    perf_folder_close(&session->pieces);
+    perf_attributes_free(&session->attributes);
+    perf_processes_free(&session->processes);
+    free(session->binaries);
+    free(session->doubling_since);
+    free(session->doublings);
+    free(session);
+}
+
+/* The error for samples of a binary without what is wanted. */
+static enum bat_code fail_plain(const struct perf_session *session, uint64_t samples,
+                                const char *name, struct bat_error *error)
+{
+    const char *wanted = "branch stacks";
+    const char *advice = ": record them with perf record -e cycles:u -j any,u, or take the samples "
+                         "alone with -ba";
+    if (session->text) {
+        wanted = "branch stacks (perf script -F pid,brstack)";
+        advice = "";
+        if (session->options->arm_spe)
+            wanted = "branch stacks, made of the trace of SPE by perf 6.15 or later";
+        else if (session->options->basic_samples)
+            wanted = "addresses (perf script -F pid,event,ip)";
+    }
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected %s, found none in %" PRIu64 " samples of %.64s%s", wanted, samples,
+                    name, advice);
+}
 
 /* Fail for trace data without samples, and for samples without the branch stacks wanted. */
 static enum bat_code check_result(const struct perf_session *session,
@@ -32,8 +95,8 @@ static enum bat_code check_result(const struct perf_session *session,
     for (uint32_t i = 0; i < session->binary_count; i++) {
         const struct bat_profile_counters *counters = &parts[i]->counters;
         uint64_t samples = counters->perf_plain_samples + counters->perf_used_samples;
-        if (samples != 0 && (session->options->basic_samples || parts[i]->mem_samples.count != 0 ||
-                             counters->perf_used_samples != 0))
+        if (counters->perf_used_samples != 0 || parts[i]->mem_samples.count != 0 ||
+            (session->text ? counters->perf_branches : samples && session->options->basic_samples))
             return BAT_OK;
         if (samples > own)
             name = session->binaries[i].name;
@@ -43,13 +106,10 @@ static enum bat_code check_result(const struct perf_session *session,
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected samples, found trace data of the processor: let perf decode it "
                         "with --itrace=OPTIONS or --spe");
-    if (own == 0)
-        return BAT_OK;
-    return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected branch stacks, found none in %" PRIu64 " samples of %.64s: record "
-                    "them with perf record -e cycles:u -j any,u, or take the samples alone with "
-                    "-ba",
-                    own, name);
+    /* An older perf prints nothing of SPE's trace. */
+    if (session->text && session->options->arm_spe && session->counters.perf_samples == 0)
+        name = session->binaries[0].name;
+    return name ? fail_plain(session, own, name, error) : BAT_OK;
 }
 
 /* Bytes of all files. */
@@ -61,28 +121,11 @@ static uint64_t session_bytes(const struct perf_session *session)
     return bytes;
 }
 
-/* Read the head and survey the records. */
-static enum bat_code survey(struct perf_session *session, struct bat_profile *const *parts,
-                            struct bat_error *error)
+enum bat_code perf_session_finish(struct perf_session *session, struct bat_profile *const *parts,
+                                  struct perf_shares *shares, struct bat_error *error)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
-        code = perf_binary_init(&session->binaries[i], parts[i], error);
-        session->doubles_entry |= session->binaries[i].doubles_entry;
-    }
-    if (code == BAT_OK)
-        code = perf_session_read_head(session, error);
-    return code == BAT_OK ? perf_session_survey(session, error) : code;
-}
-
-/* Collect the samples of a complete file that was surveyed. */
-static enum bat_code collect(struct perf_session *session, struct bat_profile *const *parts,
-                             struct bat_error *error)
-{
-    enum bat_code code = perf_processes_finish(&session->processes, session->attributes.has_time,
-                                               session->options, error);
-    if (code == BAT_OK)
-        code = perf_session_find_doubling(session, error);
+    session->shares = shares;
+    enum bat_code code = perf_session_find_doubling(session, error);
     if (code == BAT_OK)
         code = perf_session_collect(session, parts, error);
     if (code != BAT_OK)
@@ -96,37 +139,27 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
         counters->perf_unknown_records += session->counters.perf_unknown_records;
         counters->perf_processes += perf_processes_count(&session->processes, i);
         counters->bytes += session_bytes(session);
+        counters->lines += session->text ? session->text->lines : 0;
     }
+    if (shares)
+        shares->samples += session->counters.perf_samples;
     code = perf_check_sums(parts, session->binary_count, error);
     return code == BAT_OK ? check_result(session, parts, error) : code;
 }
 
-static void free_session(struct perf_session *session)
+/* --- A file ------------------------------------------------------------------------------- */
+
+/* Read the head and survey the records. */
+static enum bat_code survey(struct perf_session *session, struct bat_error *error)
 {
-    perf_folder_close(&session->pieces);
-    perf_attributes_free(&session->attributes);
-    perf_processes_free(&session->processes);
-    free(session->binaries);
-    free(session->doubling_since);
-    free(session->doublings);
-    free(session);
+    enum bat_code code = perf_session_read_head(session, error);
+    return code == BAT_OK ? perf_session_survey(session, error) : code;
 }
 
-/* A session for count binaries; NULL if there is no memory. */
-static struct perf_session *new_session(uint32_t count)
+static enum bat_code choose_processes(struct perf_session *session, struct bat_error *error)
 {
-    struct perf_session *session = calloc(1, sizeof(*session));
-    if (!session)
-        return NULL;
-    session->attributes.ids = bat_counts_new(1);
-    session->binaries = calloc((size_t)count + 1, sizeof(*session->binaries));
-    session->doubling_since = calloc((size_t)count + 1, sizeof(*session->doubling_since));
-    session->binary_count = count;
-    perf_processes_init(&session->processes, session->binaries, count);
-    if (session->binaries && session->doubling_since)
-        return session;
-    free_session(session);
-    return NULL;
+    return perf_processes_finish(&session->processes, session->attributes.has_time,
+                                 session->options, error);
 }
 
 /* Begin to read a file or a folder. */
@@ -147,71 +180,64 @@ static enum bat_code open_session(struct perf_session *session, int file, struct
     return BAT_OK;
 }
 
+/* Make a session, and survey a file or folder. */
+static enum bat_code survey_file(struct perf_session **session, struct bat_profile *const *parts,
+                                 uint32_t count, int file, const struct bat_read_options *options,
+                                 struct bat_error *error)
+{
+    enum bat_code code = perf_session_new(session, count, options, error);
+    if (code == BAT_OK)
+        code = open_session(*session, file, error);
+    if (code == BAT_OK)
+        code = perf_session_set_binaries(*session, parts, error);
+    return code == BAT_OK ? survey(*session, error) : code;
+}
+
 enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t count, int file,
                                      const struct bat_read_options *options,
                                      struct perf_shares *shares, struct bat_error *error)
 {
-    struct perf_session *session = new_session(count);
-    if (!session)
-        return bat_fail_memory(error, "to read the profile");
-    session->options = options;
-    session->shares = shares;
-    enum bat_code code = open_session(session, file, error);
+    struct perf_session *session;
+    enum bat_code code = survey_file(&session, parts, count, file, options, error);
     if (code == BAT_OK)
-        code = survey(session, parts, error);
+        code = choose_processes(session, error);
     if (code == BAT_OK)
-        code = collect(session, parts, error);
-    if (code == BAT_OK && shares)
-        shares->samples += session->counters.perf_samples;
-    free_session(session);
+        code = perf_session_finish(session, parts, shares, error);
+    perf_session_free(session);
     return code;
 }
 
-/* --- Mapped files --------------------------------------------------------------------------- */
+/* --- Lists ---------------------------------------------------------------------------------- */
 
 enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *context,
                                    struct bat_error *error)
 {
-    static const struct bat_read_options options = {.size = sizeof(options)};
-    struct perf_session *session = new_session(0);
-    if (!session)
-        return bat_fail_memory(error, "to read the profile");
-    session->options = &options;
-    enum bat_code code = open_session(session, file, error);
-    if (code == BAT_OK)
-        code = perf_session_read_head(session, error);
-    if (code == BAT_OK)
-        code = perf_session_survey(session, error);
+    struct perf_session *session;
+    enum bat_code code = survey_file(&session, NULL, 0, file, NULL, error);
     if (code == BAT_OK)
         code = perf_processes_list_files(&session->processes, found, context, error);
-    free_session(session);
+    perf_session_free(session);
     return code;
 }
-
-/* --- Call chains ---------------------------------------------------------------------------- */
 
 enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
                                     const struct bat_read_options *options,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error)
 {
-    struct perf_session *session = new_session(1);
-    if (!session)
-        return bat_fail_memory(error, "to read the profile");
-    session->options = options;
-    enum bat_code code = open_session(session, file, error);
+    struct perf_session *session;
+    enum bat_code code = perf_session_new(&session, 1, options, error);
+    if (code == BAT_OK)
+        code = open_session(session, file, error);
     if (code == BAT_OK)
         code = perf_binary_init(session->binaries, profile, error);
     if (code == BAT_OK)
-        code = perf_session_read_head(session, error);
+        code = survey(session, error);
     if (code == BAT_OK)
-        code = perf_session_survey(session, error);
-    if (code == BAT_OK)
-        code = perf_processes_finish(&session->processes, session->attributes.has_time, options,
-                                     error);
+        code = choose_processes(session, error);
     if (code == BAT_OK)
         code = perf_session_list_chains(session, found, context, error);
-    free_session(session);
+    perf_session_free(session);
     return code;
 }
 
@@ -241,21 +267,25 @@ static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving
                                    const struct bat_read_options *options, bool *is_surveyed,
                                    struct bat_error *error)
 {
-    struct perf_session *session = new_session(1);
-    if (!session)
-        return bat_fail_memory(error, "to read the profile");
-    session->options = options;
-    session->file = arriving->file;
-    session->arriving = arriving;
-    struct bat_error ignored;
-    enum bat_code code = survey(session, &part, &ignored);
+    struct perf_session *session;
+    enum bat_code code = perf_session_new(&session, 1, options, error);
     if (code == BAT_OK)
-        code = perf_session_read_tail(session, &ignored);
-    *is_surveyed = code == BAT_OK;
+        code = perf_session_set_binaries(session, &part, error);
+    if (code == BAT_OK) {
+        struct bat_error ignored;
+        session->file = arriving->file;
+        session->arriving = arriving;
+        code = survey(session, &ignored);
+        if (code == BAT_OK)
+            code = perf_session_read_tail(session, &ignored);
+        *is_surveyed = code == BAT_OK;
+    }
     code = bat_arriving_finish(arriving, error);
     if (*is_surveyed && code == BAT_OK)
-        code = collect(session, &part, error);
-    free_session(session);
+        code = choose_processes(session, error);
+    if (*is_surveyed && code == BAT_OK)
+        code = perf_session_finish(session, &part, NULL, error);
+    perf_session_free(session);
     return code;
 }
 

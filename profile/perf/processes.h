@@ -142,6 +142,10 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
                                     const struct bat_read_options *options,
                                     struct bat_error *error);
 
+/* Take these spans for the result, and free them. Fails with BAT_ERR_MEMORY. */
+enum bat_code perf_processes_set_spans(struct perf_processes *processes, struct perf_span *spans,
+                                       size_t count);
+
 /* The number of samples to read; basic samples have no limit, as in perf2bolt. */
 static inline uint64_t perf_samples_max(const struct bat_read_options *options)
 {

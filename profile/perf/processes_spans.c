@@ -375,20 +375,10 @@ static bool is_first_span(const struct perf_processes *processes, size_t i)
            spans[i - 1].binary != spans[i].binary;
 }
 
-/* Sort the spans by process, and enter the spans of each process in the table. */
-static enum bat_code make_table(struct perf_processes *processes, bool has_time)
+/* Enter the sorted spans of each process in the table. */
+static enum bat_code index_spans(struct perf_processes *processes)
 {
-    size_t count = processes->span_count;
-    if (count != 0)
-        qsort(processes->spans, count, sizeof(processes->spans[0]), compare_spans);
-    for (size_t i = 0; i < count; i++) {
-        if (!is_first_span(processes, i))
-            continue;
-        processes->found[processes->spans[i].binary].processes++;
-        /* Without times, the first span begins with the process. */
-        if (!has_time)
-            processes->spans[i].since = (struct perf_moment){0, 0};
-    }
+    const size_t count = processes->span_count;
     processes->changes = malloc((count + 1) * sizeof(*processes->changes));
     enum bat_code code = processes->changes ? BAT_OK : BAT_ERR_MEMORY;
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
@@ -406,6 +396,23 @@ static enum bat_code make_table(struct perf_processes *processes, bool has_time)
     return code;
 }
 
+/* Sort the spans by process and index them. */
+static enum bat_code make_table(struct perf_processes *processes, bool has_time)
+{
+    size_t count = processes->span_count;
+    if (count != 0)
+        qsort(processes->spans, count, sizeof(processes->spans[0]), compare_spans);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_first_span(processes, i))
+            continue;
+        processes->found[processes->spans[i].binary].processes++;
+        /* Without times, the first span begins with the process. */
+        if (!has_time)
+            processes->spans[i].since = (struct perf_moment){0, 0};
+    }
+    return index_spans(processes);
+}
+
 enum bat_code perf_processes_order(struct perf_processes *processes, bool has_time)
 {
     struct replay replay = {.processes = processes,
@@ -421,6 +428,18 @@ enum bat_code perf_processes_order(struct perf_processes *processes, bool has_ti
         code = replay_events(&replay);
     replay_free(&replay);
     return code == BAT_OK ? make_table(processes, has_time) : code;
+}
+
+enum bat_code perf_processes_set_spans(struct perf_processes *processes, struct perf_span *spans,
+                                       size_t count)
+{
+    free(processes->spans);
+    free(processes->changes);
+    bat_counts_free(&processes->table);
+    processes->table = bat_counts_new(1);
+    processes->spans = spans;
+    processes->span_count = count;
+    return index_spans(processes);
 }
 
 /* --- Looking up --------------------------------------------------------------------------- */

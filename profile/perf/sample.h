@@ -6,7 +6,12 @@
 #include "attributes.h"
 
 struct perf_sample {
-    const struct perf_attribute *attribute;
+    const struct perf_attribute *attribute; /* NULL: of text */
+    uint32_t event;                         /* the number of the event, and ... */
+    const char *event_name;                 /* of text, if it uses ip; or NULL */
+    bool uses_stack;                        /* the branch stack counts */
+    bool uses_ip;                           /* ... or the address */
+    bool is_load; /* of memory. Text has such a sample a second time for this alone. */
     bool has_process;
     uint32_t process;
     uint64_t ip;
@@ -17,6 +22,12 @@ struct perf_sample {
     const uint8_t *branches; /* PERF_BRANCH_SIZE bytes each, the newest first */
     uint64_t branch_count;
 };
+
+/* False if text has it another time, too, where it counts. */
+static inline bool perf_sample_counts(const struct perf_sample *sample)
+{
+    return sample->uses_stack || sample->uses_ip;
+}
 
 /*
  * Find the event and the fields of a sample; fields that it does not have are 0. A time

@@ -1,50 +1,46 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The second pass over the records: samples become traces, basic and memory samples. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "batches.h"
-#include "sample.h"
+#include "script.h"
 #include "support/parallel.h"
 #include "view.h"
 
 /* Records that one thread reads, and the profiles that they are added to. */
 struct stretch {
-    struct perf_session *session; /* not changed by the stretches */
+    struct perf_session *session; /* not changed by several stretches */
     uint64_t start;
     uint64_t end;
+    uint64_t line;                 /* of text: the number of the first one */
     struct perf_batches *batches;  /* instead of records from start to end; or NULL */
     struct bat_profile **profiles; /* of each binary */
     struct perf_views *views;
     struct perf_shares shares;
     uint64_t samples;      /* that were read */
     uint64_t samples_left; /* that may be read */
+    uint64_t unread;       /* others, of text */
     enum bat_code code;
     struct bat_error error;
 };
 
 /* --- Samples ------------------------------------------------------------------------------ */
 
-static enum bat_code fail_add(enum bat_code code, const struct perf_record *record,
-                              struct bat_error *error)
-{
-    if (code == BAT_ERR_RANGE)
-        return bat_fail_at(error, code, BAT_PLACE_FILE, record->offset,
-                           "expected counts that add up to less than 2^64, found more");
-    return bat_fail(error, code, "not enough memory for the profile");
-}
-
 /* Add the name of an event to the profiles of the view's binaries that came since it was added. */
 static enum bat_code add_event(const struct stretch *stretch, struct perf_view *view,
-                               const struct perf_attribute *attribute)
+                               const struct perf_sample *sample)
 {
-    const size_t number = (size_t)(attribute - stretch->session->attributes.items);
+    const uint32_t number = sample->event;
     uint32_t ignored = 0;
     uint32_t *named = number < PERF_NAMED_EVENTS ? &view->named[number] : &ignored;
     const uint64_t bit = number < PERF_NAMED_EVENTS ? (uint64_t)1 << number : 0;
-    if (*named == view->begun_count)
-        return BAT_OK;
-    char name[256];
-    perf_attribute_name(attribute, name, sizeof(name));
+    char buffer[256];
+    const char *name = sample->event_name;
+    if (!name) {
+        perf_attribute_name(sample->attribute, buffer, sizeof(buffer));
+        name = buffer;
+    }
     enum bat_code code = BAT_OK;
     for (; *named < view->begun_count && code == BAT_OK; ++*named) {
         struct perf_member *member = &view->members[view->begun[*named]];
@@ -55,6 +51,12 @@ static enum bat_code add_event(const struct stretch *stretch, struct perf_view *
         code = bat_strings_add(&stretch->profiles[member->binary]->events, name, strlen(name), &at);
     }
     return code;
+}
+
+static inline bool lacks_event(const struct perf_view *view, const struct perf_sample *sample)
+{
+    return (sample->attribute || sample->event_name) &&
+           (sample->event >= PERF_NAMED_EVENTS || view->named[sample->event] != view->begun_count);
 }
 
 /* The sample lies in that member. */
@@ -223,15 +225,17 @@ static enum bat_code add_address(const struct stretch *stretch, struct perf_view
 static enum bat_code add_basic_sample(const struct stretch *stretch,
                                       const struct perf_sample *sample, struct perf_view *view)
 {
-    for (unsigned i = 0; i < PERF_GROUPS && sample->ip == 0; i++)
-        view->groups[i].counters.perf_plain_samples++;
-    if (sample->ip == 0)
-        return BAT_OK;
-    for (unsigned i = 0; i < PERF_GROUPS; i++) {
-        view->groups[i].counters.perf_used_samples++;
-        view->groups[i].counters.sample_records++;
-        view->groups[i].all[PERF_BASIC].count++;
+    const bool has_address = sample->ip != 0;
+    for (struct perf_group *group = view->groups; group < view->groups + PERF_GROUPS; group++) {
+        if (group->members == 0)
+            continue;
+        group->counters.perf_plain_samples += !has_address;
+        group->counters.perf_used_samples += has_address;
+        group->counters.sample_records += has_address;
+        group->all[PERF_BASIC].count += has_address;
     }
+    if (!has_address)
+        return BAT_OK;
     const struct perf_place place = perf_view_find(view, sample->ip);
     if (!place.is_special)
         return place.member == BAT_NONE
@@ -247,11 +251,13 @@ static enum bat_code add_basic_sample(const struct stretch *stretch,
 
 /* Add a load by a member. An address that it read outside the binary stays the process's. */
 static enum bat_code add_load(const struct stretch *stretch, struct perf_view *view,
-                              struct perf_member *member, uint64_t ip, uint64_t own,
-                              uint64_t address)
+                              struct perf_member *member, const struct perf_sample *sample,
+                              uint64_t ip)
 {
-    const uint64_t key[2] = {ip, own == BAT_ADDRESS_EXTERNAL ? address : own};
-    mark(stretch, view, member);
+    const uint64_t own = member_address(stretch, member, sample->address);
+    const uint64_t key[2] = {ip, own == BAT_ADDRESS_EXTERNAL ? sample->address : own};
+    if (perf_sample_counts(sample))
+        mark(stretch, view, member);
     return bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);
 }
 
@@ -262,53 +268,107 @@ static enum bat_code add_memory_load(const struct stretch *stretch,
     enum bat_code code = BAT_OK;
     if (!ip.is_special && ip.member == BAT_NONE)
         return BAT_OK;
-    if (!ip.is_special) {
-        struct perf_member *member = &view->members[ip.member];
-        return add_load(stretch, view, member, ip.own,
-                        member_address(stretch, member, sample->address), sample->address);
-    }
+    if (!ip.is_special)
+        return add_load(stretch, view, &view->members[ip.member], sample, ip.own);
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
         struct perf_member *member = &view->members[i];
         const uint64_t own =
             member->span ? member_address(stretch, member, sample->ip) : BAT_ADDRESS_EXTERNAL;
         if (is_inside(own))
-            code = add_load(stretch, view, member, own,
-                            member_address(stretch, member, sample->address), sample->address);
+            code = add_load(stretch, view, member, sample, own);
     }
     return code;
 }
 
-static enum bat_code add_sample(struct stretch *stretch, const struct perf_record *record)
+/* Add what is used of a sample to the view's profiles. */
+static enum bat_code add_parts(const struct stretch *stretch, const struct perf_sample *sample,
+                               struct perf_view *view)
+{
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; perf_sample_counts(sample) && i < PERF_GROUPS; i++)
+        view->groups[i].counters.perf_samples++;
+    if (lacks_event(view, sample))
+        code = add_event(stretch, view, sample);
+    if (code == BAT_OK && sample->uses_ip)
+        code = add_basic_sample(stretch, sample, view);
+    if (code == BAT_OK && sample->uses_stack)
+        code = add_stack(stretch, sample, view);
+    if (code == BAT_OK && sample->is_load)
+        code = add_memory_load(stretch, sample, view);
+    return code;
+}
+
+/* The view of the sample's process; NULL if that has no binary, or with *code not BAT_OK. */
+static struct perf_view *find_view(struct stretch *stretch, const struct perf_sample *sample,
+                                   struct perf_moment moment, enum bat_code *code)
+{
+    struct perf_view *view = NULL;
+    *code = BAT_OK;
+    if (sample->has_process)
+        view = perf_views_last(stretch->views, sample->process, moment);
+    if (sample->has_process && !view)
+        view = perf_views_get(stretch->views, stretch->session, sample->process, moment,
+                              stretch->profiles, &stretch->shares, code);
+    return view && view->present_count != 0 ? view : NULL;
+}
+
+/* Complete a sample of text, of which a process has some binary. */
+static enum bat_code read_stack(struct stretch *stretch, struct perf_script_reader *reader,
+                                struct perf_sample *sample, struct perf_moment moment,
+                                struct perf_view **view)
+{
+    struct perf_session *session = stretch->session;
+    enum bat_code code = perf_script_read_stack(reader, sample);
+    /* What perf prints is in order, and not known before. */
+    if (code != BAT_OK || !session->text->path || !session->doubles_entry ||
+        !perf_session_note_doubling(session, sample, moment))
+        return code;
+    perf_session_sort_doublings(session);
+    code = perf_views_flush(stretch->views, stretch->profiles, &stretch->shares);
+    perf_views_free(stretch->views);
+    *stretch->views = (struct perf_views){.uses = 0};
+    if (code == BAT_OK)
+        *view = find_view(stretch, sample, moment, &code);
+    return bat_counts_fail(&stretch->error, code, "the profile");
+}
+
+/* Add a sample; reader is NULL or has the rest of it. */
+static enum bat_code add_sample(struct stretch *stretch, struct perf_sample *sample,
+                                struct perf_moment moment, struct perf_script_reader *reader)
+{
+    enum bat_code code;
+    const bool counts = perf_sample_counts(sample);
+    stretch->samples += counts;
+    struct perf_view *view = find_view(stretch, sample, moment, &code);
+    if (code == BAT_OK && !view) {
+        stretch->shares.none += counts;
+        return BAT_OK;
+    }
+    if (code == BAT_OK && reader && sample->uses_stack) {
+        code = read_stack(stretch, reader, sample, moment, &view);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (code == BAT_OK)
+        code = add_parts(stretch, sample, view);
+    if (code == BAT_OK && counts)
+        stretch->shares.none += view->last_sample != stretch->samples; /* in none of the members */
+    return bat_counts_fail(&stretch->error, code, "the profile");
+}
+
+static enum bat_code add_record(struct stretch *stretch, const struct perf_record *record)
 {
     const struct perf_session *session = stretch->session;
     struct perf_sample sample;
     enum bat_code code = perf_sample_parse(&session->attributes, record, &sample, &stretch->error);
     if (code != BAT_OK)
         return code;
-    stretch->samples++;
-    struct perf_moment moment = perf_session_moment(session, record, sample.time);
-    struct perf_view *view = NULL;
-    if (sample.has_process && !perf_record_is_guest(record))
-        view = perf_views_get(stretch->views, session, sample.process, moment, stretch->profiles,
-                              &stretch->shares, &code);
-    if (code == BAT_OK && (!view || view->present_count == 0)) {
-        stretch->shares.none++;
-        return BAT_OK;
-    }
-    for (unsigned i = 0; view && i < PERF_GROUPS; i++)
-        view->groups[i].counters.perf_samples++;
-    if (code == BAT_OK)
-        code = add_event(stretch, view, sample.attribute);
-    if (code == BAT_OK && session->options->basic_samples)
-        code = add_basic_sample(stretch, &sample, view);
-    else if (code == BAT_OK)
-        code = add_stack(stretch, &sample, view);
-    if (code == BAT_OK && sample.attribute->is_memory_load)
-        code = add_memory_load(stretch, &sample, view);
-    if (code != BAT_OK)
-        return fail_add(code, record, &stretch->error);
-    stretch->shares.none += view->last_sample != stretch->samples; /* in none of the members */
-    return BAT_OK;
+    sample.event = (uint32_t)(sample.attribute - session->attributes.items);
+    sample.has_process &= !perf_record_is_guest(record);
+    sample.uses_ip = session->options->basic_samples;
+    sample.uses_stack = !sample.uses_ip;
+    sample.is_load = sample.attribute->is_memory_load;
+    return add_sample(stretch, &sample, perf_session_moment(session, record, sample.time), NULL);
 }
 
 /* --- Stretches ---------------------------------------------------------------------------- */
@@ -323,7 +383,7 @@ static enum bat_code read_records(struct stretch *stretch, struct perf_stream *s
             if (stretch->samples_left == 0)
                 return BAT_OK;
             stretch->samples_left--;
-            code = add_sample(stretch, &record);
+            code = add_record(stretch, &record);
         }
         if (code != BAT_OK || !record.bytes)
             return code;
@@ -359,7 +419,7 @@ static enum bat_code read_batches(struct stretch *stretch)
         struct bat_error error = stretch->error;
         struct perf_record record;
         while (code == BAT_OK && perf_batch_next(&batch, &record))
-            code = add_sample(stretch, &record);
+            code = add_record(stretch, &record);
         perf_session_progress(stretch->session, batch.bytes_read);
         if (code == BAT_OK && taken != BAT_OK) {
             stretch->error = error;
@@ -372,10 +432,56 @@ static enum bat_code read_batches(struct stretch *stretch)
     return code;
 }
 
+/* Read the samples of text, of a file or of a pipe. */
+static enum bat_code read_text(struct stretch *stretch, int file)
+{
+    struct perf_session *session = stretch->session;
+    struct perf_script_reader reader;
+    enum bat_code code = perf_script_open(&reader, session->text, file, stretch->start,
+                                          stretch->end, stretch->line, &stretch->error);
+    uint64_t reported = 0;
+    bool is_sample = true;
+    while (code == BAT_OK && is_sample) {
+        struct perf_sample sample;
+        struct perf_moment moment;
+        code = perf_script_next(&reader, &sample, &moment, &is_sample);
+        if (reader.bytes != reported)
+            perf_session_progress(session, reader.bytes - reported);
+        reported = reader.bytes;
+        if (code != BAT_OK || !is_sample)
+            break;
+        if (sample.uses_stack && stretch->samples_left == 0) {
+            stretch->unread++;
+            continue;
+        }
+        stretch->samples_left -= sample.uses_stack;
+        code = add_sample(stretch, &sample, moment, &reader);
+    }
+    if (session->text->path) {
+        session->text->lines += reader.lines.line - 1;
+        session->file_size += reader.bytes;
+    }
+    perf_script_close(&reader);
+    return code;
+}
+
+static enum bat_code read_output(int output, enum perf_script_content content, void *stretch)
+{
+    (void)content;
+    return read_text(stretch, output);
+}
+
 /* Read the stretch's own records. */
 static enum bat_code read_own(struct stretch *stretch)
 {
+    const struct perf_text *text = stretch->session->text;
     struct perf_stream stream;
+    if (text && text->path)
+        return perf_script_run_samples(text->path, stretch->session->options,
+                                       text->order == PERF_SCRIPT_BY_TIME, read_output, stretch,
+                                       &stretch->error);
+    if (text)
+        return read_text(stretch, stretch->session->file);
     enum bat_code code =
         perf_session_open(stretch->session, &stream, stretch->start, stretch->end, &stretch->error);
     if (code == BAT_OK)
@@ -411,16 +517,18 @@ static unsigned count_stretches(const struct perf_session *session)
     if (session->is_compressed && session->chunk_count != 0)
         size = session->chunks[session->chunk_count - 1].position - session->data_start;
     unsigned count = bat_parts_count(session->options->threads, size);
-    /* The first samples cannot be divided. */
-    if (perf_samples_max(session->options) != UINT64_MAX)
+    /* The first samples cannot be divided, nor a pipe. */
+    if (perf_samples_max(session->options) != UINT64_MAX || session->data_end == UINT64_MAX)
         return 1;
     uint32_t pieces = session->pieces.count;
     return session->is_compressed && pieces != 0 && count > pieces ? pieces : count;
 }
 
-/* The start of stretch i of count, which is the start of a chunk. */
-static uint64_t stretch_start(const struct perf_session *session, unsigned i, unsigned count)
+/* The start of stretch i of count, which is the start of a chunk, and of text its line. */
+static uint64_t stretch_start(const struct perf_session *session, unsigned i, unsigned count,
+                              uint64_t *line)
 {
+    *line = 1;
     if (session->is_compressed && session->pieces.count == 0)
         return session->data_start;
     if (session->is_compressed && i != 0) {
@@ -430,7 +538,10 @@ static uint64_t stretch_start(const struct perf_session *session, unsigned i, un
         return start > session->data_start ? start : session->data_start;
     }
     uint64_t chunk = (uint64_t)session->chunk_count * i / count;
-    return i == 0 || chunk == 0 ? session->data_start : session->chunks[chunk].position;
+    if (i == 0 || chunk == 0)
+        return session->data_start;
+    *line = session->chunks[chunk].line;
+    return session->chunks[chunk].position;
 }
 
 /* --- All stretches ------------------------------------------------------------------------ */
@@ -489,6 +600,8 @@ static enum bat_code gather(struct bat_profile *const *profiles, struct stretch 
             session->shares->inside[i] += stretch->shares.inside[i];
     }
     session->samples_read += stretch->samples;
+    if (session->text)
+        session->counters.perf_samples += stretch->samples + stretch->unread;
     if (session->shares)
         session->shares->none += stretch->shares.none;
     return code;
@@ -501,8 +614,10 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
     for (unsigned i = 0; i < count; i++) {
         stretches[i].session = session;
         stretches[i].samples_left = perf_samples_max(session->options);
-        stretches[i].start = stretch_start(session, i, count);
-        stretches[i].end = i + 1 < count ? stretch_start(session, i + 1, count) : session->data_end;
+        stretches[i].start = stretch_start(session, i, count, &stretches[i].line);
+        stretches[i].end = session->data_end;
+        if (i != 0)
+            stretches[i - 1].end = stretches[i].start;
         if (begin_stretch(&stretches[i], profiles, shared) != BAT_OK)
             return bat_fail_memory(error, "to read the profile");
     }

@@ -1,511 +1,308 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading a text of perf script in two passes: spec/perf-script.md. */
+/* Reading a text of perf script: its survey, and where processes have the binaries. */
 #include "script.h"
 
-#include <inttypes.h>
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/line_blocks.h"
-#include "support/parallel.h"
+#include "processes_event.h"
 
-struct script {
-    int file;
-    uint64_t size;
-    const struct bat_read_options *options;
-    struct perf_script_sections sections;
-    struct perf_binary *binaries;
-    uint32_t binary_count;
-    struct perf_processes processes;
-    uint64_t lost;
-    bool lacks_processes; /* samples have no process ids */
-    /* Of the first sample: */
-    bool has_sample;
-    bool is_behind_records;
-    bool has_time;
-    enum perf_script_order order;
-    /* ... then where all processes have each binary; without windows if none has it */
-    struct perf_span *only_spans;
-    struct perf_shares *shares;
-};
-
-/* --- Blocks of lines ----------------------------------------------------------------------- */
-
-/* Whole lines of the file, from offset on. */
-struct block {
-    const uint8_t *text;
-    size_t size;
-    uint64_t offset;
-};
-
-/* Returns the next block of the input; size 0 at its end. line is its first, for errors. */
-static enum bat_code next_block(struct bat_input *input, struct block *block, uint64_t line,
-                                struct bat_error *error)
+enum bat_code perf_script_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
+                                     uint64_t line, uint64_t *end, struct bat_error *error)
 {
-    enum bat_code code = bat_input_next(input, line, &block->text, &block->size, error);
-    size_t supplied = input->supplied_newline && block->size != 0;
-    block->offset = input->offset - (input->end - input->start) - (block->size - supplied);
+    enum bat_code code = bat_input_next(input, line, text, size, error);
+    /* A newline that the file does not have moves nothing else. */
+    *end = input->offset - (input->end - input->start) +
+           (input->supplied_newline && *size != 0 ? 1 : 0);
     return code;
 }
 
-/* The first newline at or behind `at`, but not behind the block. */
-static const uint8_t *line_end(const struct block *block, const uint8_t *at)
-{
-    return memchr(at, '\n', (size_t)(block->text + block->size - at));
-}
+/* The fewest bytes of a full stack: its entries have at least the fields 0x0/0x0/P/-/-/0. */
+#define FULL_STACK_MIN (PERF_DOUBLING_ENTRIES * 15)
 
-/* --- The first pass: records of processes --------------------------------------------------- */
+/* --- The survey ------------------------------------------------------------------------------ */
 
 struct survey {
-    struct script *script;
+    struct perf_session *session;
+    uint64_t lines;           /* before the current one */
+    struct perf_chunk *chunk; /* where the current one lies, and ... */
+    const struct perf_script_section *section;
     struct bat_error *error;
-    uint64_t lines; /* before the current block */
 };
 
-static uint64_t count_newlines(const uint8_t *from, const uint8_t *to)
+/* Look at the first sample, which has a time if others have, and for full stacks. */
+static void survey_sample(const struct survey *survey, const uint8_t *start, const uint8_t *newline)
 {
-    uint64_t count = 0;
-    for (; from < to; from++)
-        count += *from == '\n';
-    return count;
+    struct perf_chunk *chunk = survey->chunk;
+    struct perf_text *text = survey->session->text;
+    uint64_t time = UINT64_MAX;
+    if (!text->has_sample && perf_script_is_sample(start, &time)) {
+        text->has_sample = true;
+        text->has_time = time != UINT64_MAX;
+    }
+    if (!survey->session->doubles_entry || (chunk->has_full_stack && !text->has_time))
+        return;
+    if (text->has_time)
+        perf_script_is_sample(start, &time);
+    if ((chunk->has_full_stack && time >= chunk->min_time) ||
+        perf_script_count_entries(start, newline, PERF_DOUBLING_ENTRIES) < PERF_DOUBLING_ENTRIES)
+        return;
+    chunk->has_full_stack = true;
+    chunk->min_time = time;
 }
 
-static enum bat_code survey_line(struct survey *survey, const struct block *block,
-                                 const uint8_t *start, const uint8_t *newline,
-                                 const uint8_t *record)
+/* Read a line at this offset, with PERF_SCRIPT_RECORD at `record` unless that is NULL. */
+static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
+                                 const uint8_t *newline, const uint8_t *record, uint64_t offset)
 {
-    struct script *script = survey->script;
-    uint64_t offset = block->offset + (uint64_t)(start - block->text);
-    const struct perf_script_section *section = perf_script_section_at(&script->sections, offset);
-    enum perf_script_content content = section ? section->content : PERF_SCRIPT_SAMPLES;
-    struct bat_lines lines = {.at = start, .end = newline + 1, .error = survey->error};
+    struct perf_session *session = survey->session;
+    struct perf_text *text = session->text;
+    if (!survey->section || offset >= survey->section->end)
+        survey->section = perf_script_section_at(&text->sections, offset);
+    enum perf_script_content content =
+        survey->section ? survey->section->content : PERF_SCRIPT_SAMPLES;
+    struct bat_lines lines = {
+        .at = start, .end = newline + 1, .line = survey->lines + 1, .error = survey->error};
     struct perf_script_line line = {.lines = &lines, .start = start, .at = start};
-    enum bat_code code = BAT_OK;
-    if (content == PERF_SCRIPT_BUILD_IDS)
-        code = perf_script_read_build_id(&script->processes, &line);
-    else if (content != PERF_SCRIPT_SAMPLES && record)
-        code = perf_script_read_record(&script->processes, &line, record, offset, &script->lost);
-    if (code == BAT_ERR_SYNTAX && survey->error)
-        survey->error->line = survey->lines + count_newlines(block->text, start) + 1;
-    return code;
-}
-
-/* Read every line of the lists of build-ids, which are short. */
-static enum bat_code survey_build_ids(struct survey *survey, const struct block *block)
-{
-    const struct perf_script_sections *sections = &survey->script->sections;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < sections->count; i++) {
-        const uint8_t *start = block->text;
-        const uint8_t *end = block->text + block->size;
-        uint64_t first = i ? sections->all[i - 1].end : sections->start;
-        if (sections->all[i].content != PERF_SCRIPT_BUILD_IDS ||
-            first >= block->offset + block->size || sections->all[i].end <= block->offset)
-            continue;
-        if (first > block->offset)
-            start = block->text + (first - block->offset);
-        if (sections->all[i].end < block->offset + block->size)
-            end = block->text + (sections->all[i].end - block->offset);
-        while (start < end && code == BAT_OK) {
-            const uint8_t *newline = line_end(block, start);
-            code = survey_line(survey, block, start, newline, NULL);
-            start = newline + 1;
+    if (!text->path) {
+        if (!survey->chunk || offset - survey->chunk->position >= session->chunk_size) {
+            survey->chunk = perf_session_chunk(session, offset);
+            if (survey->chunk->position == offset)
+                survey->chunk->line = lines.line;
         }
+        if (record)
+            text->is_behind_records |= !text->has_sample;
+        else if (!text->has_sample || newline - start >= FULL_STACK_MIN)
+            survey_sample(survey, start, newline);
     }
-    return code;
+    if (content == PERF_SCRIPT_BUILD_IDS)
+        return perf_script_read_build_id(&session->processes, &line);
+    return content != PERF_SCRIPT_SAMPLES && record
+               ? perf_script_read_record(&session->processes, &line, record, offset,
+                                         &session->counters.perf_lost)
+               : BAT_OK;
 }
 
-static enum bat_code survey_block(struct survey *survey, const struct block *block)
+static const uint8_t *find_record(const uint8_t *at, const uint8_t *end)
 {
-    const uint8_t *at = block->text;
-    const uint8_t *end = block->text + block->size;
-    enum bat_code code = survey_build_ids(survey, block);
-    while (code == BAT_OK) {
-        const uint8_t *record =
-            memmem(at, (size_t)(end - at), PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1);
-        if (!record)
-            break;
-        const uint8_t *before = memrchr(block->text, '\n', (size_t)(record - block->text));
-        const uint8_t *newline = line_end(block, record);
-        code = survey_line(survey, block, before ? before + 1 : block->text, newline, record);
-        at = newline + 1;
-    }
-    return code;
+    return memmem(at, (size_t)(end - at), PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1);
 }
 
-/* Look for the first sample, which has times if others have, and whether records precede it. */
-static void find_sample(struct script *script, const struct block *block)
+/* Read the lines of [at, end), the end of which has this offset. */
+static enum bat_code survey_block(struct survey *survey, const uint8_t *at, const uint8_t *end,
+                                  uint64_t end_offset)
 {
-    const uint8_t *end = block->text + block->size;
-    for (const uint8_t *at = block->text, *newline; at < end && !script->has_sample;
-         at = newline + 1) {
-        newline = line_end(block, at);
-        if (memmem(at, (size_t)(newline - at), PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1))
-            script->is_behind_records = true;
-        else
-            script->has_sample = perf_script_is_sample(at, &script->has_time);
+    const uint8_t *record = find_record(at, end);
+    enum bat_code code = BAT_OK;
+    for (const uint8_t *newline; at < end && code == BAT_OK; at = newline + 1) {
+        newline = rawmemchr(at, '\n');
+        const bool is_record = record && record < newline;
+        code = survey_line(survey, at, newline, is_record ? record : NULL,
+                           end_offset - (uint64_t)(end - at));
+        if (is_record)
+            record = find_record(newline, end);
+        survey->lines += code == BAT_OK;
     }
+    return code;
 }
 
 /* True if samples have no process ids, by the first line of the first block that shows it. */
-static bool lacks_processes(const struct block *block)
+static bool lacks_processes(const uint8_t *at, const uint8_t *end)
 {
     enum perf_script_form form = PERF_SCRIPT_EITHER;
-    const uint8_t *end = block->text + block->size;
-    for (const uint8_t *at = block->text; at < end && form == PERF_SCRIPT_EITHER;
-         at = line_end(block, at) + 1)
+    for (; at < end && form == PERF_SCRIPT_EITHER; at = (const uint8_t *)rawmemchr(at, '\n') + 1)
         form = perf_script_form_of(at);
     return form == PERF_SCRIPT_WITHOUT_PROCESSES;
 }
 
-static enum bat_code survey(struct script *script, struct bat_error *error)
+/* Read all lines of a file or, if perf prints the text, of a pipe. */
+static enum bat_code survey_text(struct perf_session *session, int file, struct bat_error *error)
 {
-    struct survey survey = {.script = script, .error = error};
+    struct perf_text *text = session->text;
+    struct survey survey = {.session = session, .error = error};
     struct bat_input input;
-    struct block block = {.size = 1};
-    enum bat_code code = bat_input_open(&input, script->file, false, 0, UINT64_MAX, error);
-    while (code == BAT_OK && block.size != 0) {
-        code = next_block(&input, &block, survey.lines + 1, error);
-        if (code == BAT_OK && block.size != 0)
-            code = survey_block(&survey, &block);
-        if (code == BAT_OK && block.offset == 0 && block.size != 0)
-            script->lacks_processes = lacks_processes(&block);
-        if (code == BAT_OK && !script->has_sample)
-            find_sample(script, &block);
-        if (code == BAT_OK)
-            survey.lines += count_newlines(block.text, block.text + block.size);
+    uint64_t bytes = 0;
+    enum bat_code code = bat_input_open(&input, file, text->path != NULL, 0, UINT64_MAX, error);
+    for (size_t size = 1; code == BAT_OK && size != 0;) {
+        const uint8_t *lines;
+        uint64_t offset = 0;
+        code = perf_script_next_block(&input, &lines, &size, survey.lines + 1, &offset, error);
+        if (code != BAT_OK || size == 0)
+            break;
+        if (bytes == 0 && !text->path)
+            text->lacks_processes = lacks_processes(lines, lines + size);
+        code = survey_block(&survey, lines, lines + size, offset);
+        bytes += size - input.supplied_newline;
+        perf_session_progress(session, size - input.supplied_newline);
     }
     bat_input_close(&input);
+    text->lines += survey.lines;
+    session->file_size += bytes;
     return code;
 }
 
-/* --- The second pass: samples --------------------------------------------------------------- */
-
-/* A stretch of the file, and the profiles that it is read into, one for each binary. */
-struct stretch {
-    const struct script *script;
-    uint64_t offset;
-    uint64_t stop;
-    struct bat_profile **profiles;
-    struct perf_script_reader reader;
-    uint64_t bytes; /* read */
-    uint64_t lines;
-    enum bat_code code;
-    struct bat_error error;
+/* What survey_output() has as context. */
+struct printed {
+    struct perf_session *session;
+    struct bat_error *error;
 };
 
-/* Read the lines of a block, except those in sections without samples. */
-static enum bat_code read_block(struct stretch *stretch, const struct block *block)
+static enum bat_code survey_output(int output, enum perf_script_content content, void *context)
 {
-    struct bat_lines lines = {.at = block->text,
-                              .end = block->text + block->size,
-                              .line = stretch->lines + 1,
-                              .error = &stretch->error};
-    const struct perf_script_section *section = NULL;
-    enum bat_code code = BAT_OK;
-    while (lines.at < lines.end && code == BAT_OK) {
-        uint64_t offset = block->offset + (uint64_t)(lines.at - block->text);
-        if (!section || offset >= section->end)
-            section = perf_script_section_at(&stretch->script->sections, offset);
-        struct perf_script_line line = {.lines = &lines, .start = lines.at, .at = lines.at};
-        bool is_wanted = section && (section->content == PERF_SCRIPT_ANYTHING ||
-                                     section->content == PERF_SCRIPT_SAMPLES);
-        stretch->reader.position = offset;
-        if (is_wanted)
-            code = perf_script_read_sample(&stretch->reader, &line);
-        lines.at = is_wanted ? line.at : line_end(block, lines.at) + 1;
-        lines.line += code == BAT_OK;
+    const struct printed *printed = context;
+    printed->session->text->sections =
+        (struct perf_script_sections){.all = {{content, UINT64_MAX}}, .count = 1};
+    return survey_text(printed->session, output, printed->error);
+}
+
+static enum bat_code survey(struct perf_session *session, uint64_t size, struct bat_error *error)
+{
+    struct perf_text *text = session->text;
+    session->data_end = text->path ? UINT64_MAX : size;
+    if (!text->path) {
+        enum bat_code code = perf_script_find_sections(session->file, size, &text->sections, error);
+        return code == BAT_OK ? survey_text(session, session->file, error) : code;
     }
-    stretch->lines = lines.line - 1;
+    /* SPE's branches are those of AArch64. */
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        if (session->options->arm_spe && bat_elf_machine(session->binaries[i].elf) != EM_AARCH64)
+            return bat_fail(error, BAT_ERR_MISMATCH,
+                            "expected a binary for AArch64, which alone has SPE, found one for "
+                            "another machine");
+    struct printed printed = {session, error};
+    enum bat_code code = perf_script_run_records(text->path, survey_output, &printed, error);
+    text->sections.all[0].content = PERF_SCRIPT_SAMPLES;
     return code;
 }
 
-static void *run_stretch(void *context)
-{
-    struct stretch *stretch = context;
-    const struct bat_read_options *options = stretch->script->options;
-    struct bat_input input;
-    struct block block = {.size = 1};
-    enum bat_code code = bat_input_open(&input, stretch->script->file, false, stretch->offset,
-                                        stretch->stop, &stretch->error);
-    while (code == BAT_OK && block.size != 0) {
-        code = next_block(&input, &block, stretch->lines + 1, &stretch->error);
-        if (code != BAT_OK || block.size == 0)
-            break;
-        code = read_block(stretch, &block);
-        stretch->bytes += block.size - input.supplied_newline;
-        if (options->progress)
-            options->progress(block.size - input.supplied_newline, options->progress_context);
-    }
-    bat_input_close(&input);
-    stretch->code = code;
-    return NULL;
-}
+/* --- Processes ------------------------------------------------------------------------------- */
 
-/* Make the profiles of a stretch. shared is NULL or has one for each binary. */
-static bool begin_stretch(struct stretch *stretch, struct bat_profile *const *profiles,
-                          struct bat_shared_profile *const *shared)
-{
-    const struct script *script = stretch->script;
-    stretch->profiles = calloc((size_t)script->binary_count + 1, sizeof(struct bat_profile *));
-    if (!stretch->profiles)
-        return false;
-    for (uint32_t i = 0; i < script->binary_count; i++) {
-        stretch->profiles[i] = bat_profile_new_part(profiles[i]);
-        if (!stretch->profiles[i])
-            return false;
-        if (shared)
-            bat_profile_share(stretch->profiles[i], shared[i]);
-    }
-    struct perf_script_reader *reader = &stretch->reader;
-    if (!perf_script_reader_init(reader, stretch->profiles, &script->processes, script->options))
-        return false;
-    reader->lacks_processes = script->lacks_processes;
-    reader->order = script->order;
-    for (uint32_t i = 0; i < script->binary_count && script->lacks_processes; i++)
-        if (script->only_spans[i].window_count != 0)
-            reader->parts[i].span = &script->only_spans[i];
-    return true;
-}
-
-static void end_stretch(struct stretch *stretch)
-{
-    perf_script_reader_free(&stretch->reader);
-    for (uint32_t i = 0; stretch->profiles && i < stretch->script->binary_count; i++)
-        bat_profile_free(stretch->profiles[i]);
-    free(stretch->profiles);
-    stretch->profiles = NULL;
-}
-
-/* --- Joining the stretches ------------------------------------------------------------------ */
-
-/* Add a stretch to profiles. lines and has_full_stack are those of the stretches before. */
-static enum bat_code gather_stretch(struct bat_profile *const *profiles, struct stretch *stretch,
-                                    uint64_t lines, bool *has_full_stack, struct bat_error *error)
-{
-    const struct script *script = stretch->script;
-    if (stretch->code != BAT_OK) {
-        if (stretch->error.place == BAT_PLACE_TEXT)
-            stretch->error.line += lines;
-        if (error)
-            *error = stretch->error;
-        return stretch->code;
-    }
-    enum bat_code code =
-        perf_script_reader_finish(&stretch->reader, has_full_stack, script->shares, error);
-    for (uint32_t i = 0; i < script->binary_count && code == BAT_OK; i++) {
-        stretch->profiles[i]->counters.bytes += stretch->bytes;
-        stretch->profiles[i]->counters.lines += stretch->lines;
-        code = bat_profile_take(profiles[i], stretch->profiles[i], error);
-    }
-    end_stretch(stretch);
-    return code;
-}
-
-static enum bat_code gather_stretches(struct bat_profile *const *profiles,
-                                      struct stretch *stretches, unsigned count,
-                                      struct bat_error *error)
-{
-    uint64_t lines = 0;
-    bool *has_full_stack =
-        calloc((size_t)stretches[0].script->binary_count + 1, sizeof(*has_full_stack));
-    if (!has_full_stack)
-        return bat_fail_memory(error, "to read the profile");
-    enum bat_code code = BAT_OK;
-    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        code = gather_stretch(profiles, &stretches[i], lines, has_full_stack, error);
-        lines += stretches[i].lines;
-    }
-    free(has_full_stack);
-    return code;
-}
-
-static enum bat_code read_stretches(const struct script *script,
-                                    struct bat_profile *const *profiles,
-                                    struct bat_shared_profile **shared, struct stretch *stretches,
-                                    unsigned count, struct bat_error *error)
-{
-    for (unsigned i = 0; i < count; i++) {
-        struct stretch *stretch = &stretches[i];
-        stretch->script = script;
-        stretch->offset = script->size / count * i;
-        stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
-        if (!begin_stretch(stretch, profiles, shared))
-            return bat_fail_memory(error, "to read the profile");
-    }
-    bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
-    enum bat_code code = gather_stretches(profiles, stretches, count, error);
-    for (uint32_t i = 0; shared && i < script->binary_count && code == BAT_OK; i++)
-        code = bat_profile_take_shared(profiles[i], shared[i], error);
-    return code;
-}
-
-static enum bat_code read_samples(const struct script *script, struct bat_profile *const *profiles,
-                                  struct bat_error *error)
-{
-    bool reads_all = perf_samples_max(script->options) == UINT64_MAX;
-    unsigned count = reads_all ? bat_parts_count(script->options->threads, script->size) : 1;
-    struct stretch *stretches = calloc(count, sizeof(*stretches));
-    struct bat_shared_profile **shared =
-        count > 1 ? bat_shared_profiles_new(script->binary_count) : NULL;
-    enum bat_code code;
-    if (!stretches || (count > 1 && !shared))
-        code = bat_fail_memory(error, "to read the profile");
-    else
-        code = read_stretches(script, profiles, shared, stretches, count, error);
-    for (unsigned i = 0; stretches && i < count; i++)
-        if (stretches[i].script)
-            end_stretch(&stretches[i]);
-    bat_shared_profiles_free(shared, script->binary_count);
-    free(stretches);
-    return code;
-}
-
-/* --- The whole text ------------------------------------------------------------------------- */
-
-enum bat_code perf_script_check(struct bat_profile *const *profiles,
-                                const struct perf_binary *binaries, uint32_t count,
-                                const struct bat_read_options *options, struct bat_error *error)
-{
-    uint64_t own = 0;
-    const struct perf_binary *binary = NULL;
-    enum bat_code code = perf_check_sums(profiles, count, error);
-    if (code != BAT_OK)
-        return code;
-    /* An older perf prints nothing of SPE's trace. */
-    if (options->arm_spe && profiles[0]->counters.perf_samples == 0)
-        binary = &binaries[0];
-    for (uint32_t i = 0; i < count; i++) {
-        const struct bat_profile_counters *counters = &profiles[i]->counters;
-        /* Entries that were left out are branch stacks too. */
-        if (counters->trace_records != 0 || counters->sample_records != 0 ||
-            counters->perf_branches != 0 || profiles[i]->mem_samples.count != 0)
-            return BAT_OK;
-        if (binary || counters->perf_samples == counters->perf_foreign_samples)
-            continue;
-        own = counters->perf_samples - counters->perf_foreign_samples;
-        binary = &binaries[i];
-    }
-    if (!binary)
-        return BAT_OK;
-    const char *wanted = "branch stacks (perf script -F pid,brstack)";
-    if (options->arm_spe)
-        wanted = "branch stacks, made of the trace of SPE by perf 6.15 or later";
-    else if (options->basic_samples)
-        wanted = "addresses (perf script -F pid,event,ip)";
-    return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected %s, found none in %" PRIu64 " samples of %.64s", wanted, own,
-                    binary->name);
-}
-
-/* Find where all processes have a binary: samples without process ids may be of any. */
-static enum bat_code find_only_span(struct script *script, uint32_t binary, struct bat_error *error)
+/* Find where all processes have a binary; without windows if none has it. */
+static enum bat_code find_only_span(const struct perf_session *session, uint32_t binary,
+                                    struct perf_span *only, struct bat_error *error)
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
-    const struct perf_processes *processes = &script->processes;
-    struct perf_span *only = &script->only_spans[binary];
-    bool is_found = false;
+    const struct perf_processes *processes = &session->processes;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
         const struct perf_span *span = perf_processes_find(processes, binary, process, end, NULL);
         if (!span)
             continue;
-        if (is_found && (span->window_count != only->window_count ||
-                         memcmp(span->windows, only->windows,
-                                span->window_count * sizeof(*span->windows)) != 0))
+        if (only->window_count != 0 &&
+            (span->window_count != only->window_count ||
+             memcmp(span->windows, only->windows, span->window_count * sizeof(*span->windows))))
             return bat_fail(error, BAT_ERR_MISMATCH,
                             "expected samples with process ids (perf script --show-mmap-events "
                             "-F pid,brstack), found samples without, and %.64s mapped at several "
                             "places",
-                            script->binaries[binary].name);
+                            session->binaries[binary].name);
         *only = *span;
-        is_found = true;
     }
     return BAT_OK;
 }
 
-/* Samples have neither process ids nor mappings: binaries are where they were linked. */
-static enum bat_code place_fixed(struct script *script, struct bat_error *error)
+/* Samples have neither process ids nor mappings: a binary is where it was linked. */
+static enum bat_code place_fixed(const struct perf_binary *binary, struct perf_span *only,
+                                 struct bat_error *error)
 {
-    for (uint32_t i = 0; i < script->binary_count; i++) {
-        script->only_spans[i] = (struct perf_span){
-            .window_count = 1, .windows = {{script->binaries[i].low, script->binaries[i].high, 0}}};
-        if (!script->binaries[i].is_fixed)
-            return bat_fail(error, BAT_ERR_MISMATCH,
-                            "expected the mappings of %.64s, which is position-independent (perf "
-                            "script --show-mmap-events), found samples without mappings and "
-                            "process ids",
-                            script->binaries[i].name);
+    *only = (struct perf_span){.window_count = 1, .windows = {{binary->low, binary->high, 0}}};
+    return binary->is_fixed
+               ? BAT_OK
+               : bat_fail(error, BAT_ERR_MISMATCH,
+                          "expected the mappings of %.64s, which is position-independent (perf "
+                          "script --show-mmap-events), found samples without mappings and process "
+                          "ids",
+                          binary->name);
+}
+
+/* Samples without process ids may be of any: make one of all, which has process id 0. */
+static enum bat_code join_processes(struct perf_session *session, bool has_mappings,
+                                    struct bat_error *error)
+{
+    struct perf_span *spans = calloc((size_t)session->binary_count + 1, sizeof(*spans));
+    if (!spans)
+        return bat_fail_memory(error, "for the profile's processes");
+    size_t count = 0;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
+        struct perf_span *only = &spans[count];
+        code = has_mappings ? find_only_span(session, i, only, error)
+                            : place_fixed(&session->binaries[i], only, error);
+        only->process = 0;
+        only->binary = i;
+        only->since = (struct perf_moment){0, 0};
+        count += only->window_count != 0;
     }
-    return BAT_OK;
+    if (code != BAT_OK) {
+        free(spans);
+        return code;
+    }
+    return perf_processes_set_spans(&session->processes, spans, count) == BAT_OK
+               ? BAT_OK
+               : bat_fail_memory(error, "for the profile's processes");
+}
+
+static bool has_times(const struct perf_processes *processes)
+{
+    for (size_t i = 0; i < processes->event_count; i++)
+        if (processes->events[i].moment.time != 0)
+            return true;
+    return false;
+}
+
+/* Find out how samples are ordered. */
+static void choose_order(struct perf_session *session)
+{
+    struct perf_text *text = session->text;
+    bool is_whole =
+        text->sections.count == 1 && text->sections.all[0].content == PERF_SCRIPT_ANYTHING;
+    if (has_times(&session->processes))
+        text->order = text->has_time || text->path ? PERF_SCRIPT_BY_TIME : PERF_SCRIPT_LAST;
+    else if (is_whole && text->is_behind_records)
+        text->order = PERF_SCRIPT_BY_POSITION;
+    for (uint32_t i = 0; i < session->chunk_count && text->order != PERF_SCRIPT_BY_TIME; i++)
+        session->chunks[i].min_time = text->order == PERF_SCRIPT_LAST ? UINT64_MAX : 0;
 }
 
 /* Find where processes have the binaries. */
-static enum bat_code place_binaries(struct script *script, struct bat_error *error)
+static enum bat_code place_binaries(struct perf_session *session, struct bat_error *error)
 {
-    const struct bat_read_options *options = script->options;
-    bool wants_some = options->has_process || options->process_count != 0;
-    if (script->lacks_processes && script->processes.event_count == 0 && !wants_some)
-        return place_fixed(script, error);
-    bool is_whole =
-        script->sections.count == 1 && script->sections.all[0].content == PERF_SCRIPT_ANYTHING;
-    if (perf_script_records_have_times(&script->processes))
-        script->order = script->has_time ? PERF_SCRIPT_BY_TIME : PERF_SCRIPT_LAST;
-    else if (is_whole && script->is_behind_records)
-        script->order = PERF_SCRIPT_BY_POSITION;
-    enum bat_code code = perf_processes_finish(&script->processes,
-                                               script->order != PERF_SCRIPT_LAST, options, error);
-    for (uint32_t i = 0; i < script->binary_count && script->lacks_processes && code == BAT_OK; i++)
-        code = find_only_span(script, i, error);
-    return code;
+    const struct bat_read_options *options = session->options;
+    const struct perf_text *text = session->text;
+    const bool has_mappings = !text->lacks_processes || session->processes.event_count != 0 ||
+                              options->has_process || options->process_count != 0;
+    choose_order(session);
+    enum bat_code code =
+        has_mappings ? perf_processes_finish(&session->processes, text->order != PERF_SCRIPT_LAST,
+                                             options, error)
+                     : BAT_OK;
+    return code == BAT_OK && text->lacks_processes ? join_processes(session, has_mappings, error)
+                                                   : code;
 }
 
-static enum bat_code read_script(struct script *script, struct bat_profile *const *profiles,
-                                 struct bat_error *error)
-{
-    enum bat_code code =
-        perf_script_find_sections(script->file, script->size, &script->sections, error);
-    if (code == BAT_OK)
-        code = survey(script, error);
-    if (code == BAT_OK)
-        code = place_binaries(script, error);
-    if (code == BAT_OK)
-        code = read_samples(script, profiles, error);
-    if (code != BAT_OK)
-        return code;
-    for (uint32_t i = 0; i < script->binary_count; i++) {
-        profiles[i]->counters.perf_lost += script->lost;
-        profiles[i]->counters.perf_processes += perf_processes_count(&script->processes, i);
-    }
-    return perf_script_check(profiles, script->binaries, script->binary_count, script->options,
-                             error);
-}
+/* --- The whole text -------------------------------------------------------------------------- */
 
 enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
-                                       int file, uint64_t size,
+                                       const char *path, int file, uint64_t size,
                                        const struct bat_read_options *options,
                                        struct perf_shares *shares, struct bat_error *error)
 {
-    struct perf_binary *binaries = calloc((size_t)count + 1, sizeof(*binaries));
-    struct perf_span *only_spans = calloc((size_t)count + 1, sizeof(*only_spans));
-    struct script script = {.file = file,
-                            .size = size,
-                            .options = options,
-                            .binaries = binaries,
-                            .binary_count = count,
-                            .only_spans = only_spans,
-                            .shares = shares};
-    enum bat_code code = BAT_OK;
-    if (!binaries || !only_spans)
-        code = bat_fail_memory(error, "to read the profile");
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = perf_binary_init(&binaries[i], profiles[i], error);
-    perf_processes_init(&script.processes, binaries, count);
+    struct perf_text text = {.path = path};
+    struct perf_session *session;
+    enum bat_code code = perf_session_new(&session, count, options, error);
     if (code == BAT_OK)
-        code = read_script(&script, profiles, error);
-    perf_processes_free(&script.processes);
-    free(binaries);
-    free(only_spans);
+        code = perf_session_set_binaries(session, profiles, error);
+    if (code == BAT_OK) {
+        session->text = &text;
+        session->file = file;
+        code = survey(session, size, error);
+    }
+    if (code == BAT_OK)
+        code = place_binaries(session, error);
+    if (code == BAT_OK)
+        code = perf_session_finish(session, profiles, shares, error);
+    perf_session_free(session);
     return code;
 }
 
@@ -516,11 +313,7 @@ enum bat_code perf_script_read(struct bat_profile *profile, const char *path, in
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
         return bat_fail_memory(error, "to read the profile");
-    uint64_t inside = 0;
-    struct perf_shares shares = {.inside = &inside};
-    enum bat_code code =
-        path ? perf_script_run_several(&part, 1, path, options, &shares, error)
-             : perf_script_read_several(&part, 1, file, size, options, &shares, error);
+    enum bat_code code = perf_script_read_several(&part, 1, path, file, size, options, NULL, error);
     if (code == BAT_OK)
         code = bat_profile_take(profile, part, error);
     bat_profile_free(part);
@@ -530,14 +323,16 @@ enum bat_code perf_script_read(struct bat_profile *profile, const char *path, in
 enum bat_code perf_script_list_files(int file, uint64_t size, bat_mapped_file_fn *found,
                                      void *context, struct bat_error *error)
 {
-    static const struct bat_read_options options = {.size = sizeof(options)};
-    struct script script = {.file = file, .size = size, .options = &options};
-    perf_processes_init(&script.processes, NULL, 0);
-    enum bat_code code = perf_script_find_sections(file, size, &script.sections, error);
+    struct perf_text text = {.path = NULL};
+    struct perf_session *session;
+    enum bat_code code = perf_session_new(&session, 0, NULL, error);
+    if (code == BAT_OK) {
+        session->text = &text;
+        session->file = file;
+        code = survey(session, size, error);
+    }
     if (code == BAT_OK)
-        code = survey(&script, error);
-    if (code == BAT_OK)
-        code = perf_processes_list_files(&script.processes, found, context, error);
-    perf_processes_free(&script.processes);
+        code = perf_processes_list_files(&session->processes, found, context, error);
+    perf_session_free(session);
     return code;
 }

@@ -4,14 +4,7 @@
 #include <string.h>
 
 #include "processes_event.h"
-#include "profile/text_fields.h"
 #include "script.h"
-
-static enum bat_code fail(const struct perf_script_line *line, const uint8_t *at,
-                          const char *expected)
-{
-    return bat_lines_fail(line->lines, line->start, at, expected);
-}
 
 static enum bat_code fail_add(const struct perf_script_line *line, enum bat_code code)
 {
@@ -38,21 +31,6 @@ static bool skip_to_text(struct perf_script_line *line, const char *text)
     if (found)
         line->at = found + size;
     return found != NULL;
-}
-
-/* Read a process id of 32 bits, such as "1234" or "-1". */
-static bool read_process(struct perf_script_line *line, uint32_t *process)
-{
-    const uint8_t *at = line->at;
-    bool is_negative = *at == '-';
-    at += is_negative;
-    uint64_t number;
-    bool fits;
-    if (!bat_read_decimal(&at, &number, &fits) || !fits || number > INT32_MAX)
-        return false;
-    *process = is_negative ? (uint32_t)(0 - number) : (uint32_t)number;
-    line->at = at;
-    return true;
 }
 
 /* Read a hexadecimal number with 0x or without it, as perf prints 0. */
@@ -96,14 +74,6 @@ bool perf_script_read_time(struct perf_script_line *line, uint64_t *time)
         return false;
     line->at = bat_skip_blanks((const uint8_t *)rawmemchr(line->at, ':') + 1);
     return true;
-}
-
-bool perf_script_records_have_times(const struct perf_processes *processes)
-{
-    for (size_t i = 0; i < processes->event_count; i++)
-        if (processes->events[i].moment.time != 0)
-            return true;
-    return false;
 }
 
 /* The time before the record, "... 1234.567890: PERF_RECORD_"; false if there is none. */
@@ -152,22 +122,22 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
     struct perf_mapping mapping = {.moment = moment};
     uint8_t build_id[PERF_BUILD_ID_SIZE];
     line->at = bat_skip_blanks(line->at);
-    if (!read_process(line, &mapping.process))
-        return fail(line, line->at, "a process (PID/TID)");
+    if (!perf_script_read_process(line, &mapping.process))
+        return perf_script_fail(line, "a process (PID/TID)");
     if (!skip_to_text(line, "["))
-        return fail(line, line->at, "a mapping ([0xADDRESS(0xLENGTH) @ OFFSET ...])");
+        return perf_script_fail(line, "a mapping ([0xADDRESS(0xLENGTH) @ OFFSET ...])");
     if (!read_number(line, &mapping.address))
-        return fail(line, line->at, "the address of a mapping");
+        return perf_script_fail(line, "the address of a mapping");
     if (!skip_text(line, "(") || !read_number(line, &mapping.length) || !skip_text(line, ")"))
-        return fail(line, line->at, "the length of a mapping in parentheses");
+        return perf_script_fail(line, "the length of a mapping in parentheses");
     if (!skip_text(line, " @ ") || !read_number(line, &mapping.offset))
-        return fail(line, line->at, "the offset of a mapping behind an @");
+        return perf_script_fail(line, "the offset of a mapping behind an @");
     line->at = bat_skip_blanks(line->at);
     /* "<0123...>" may take the place of the file's device and inode. */
     if (skip_text(line, "<") && read_build_id_here(line, build_id, &mapping.build_id_size))
         mapping.build_id = build_id;
     if (!skip_to_text(line, "]: "))
-        return fail(line, line->at, "the end of a mapping (]:)");
+        return perf_script_fail(line, "the end of a mapping (]:)");
     while (!bat_ends_field(*line->at)) /* the protection */
         line->at++;
     line->at = bat_skip_blanks(line->at);
@@ -188,10 +158,10 @@ static enum bat_code read_fork(struct perf_processes *processes, struct perf_scr
 {
     uint32_t child;
     uint32_t parent;
-    if (!skip_text(line, "(") || !read_process(line, &child))
-        return fail(line, line->at, "a process and its parent ((PID:TID):(PID:TID))");
-    if (!skip_to_text(line, "):(") || !read_process(line, &parent))
-        return fail(line, line->at, "the parent of a process (:(PID:TID))");
+    if (!skip_text(line, "(") || !perf_script_read_process(line, &child))
+        return perf_script_fail(line, "a process and its parent ((PID:TID):(PID:TID))");
+    if (!skip_to_text(line, "):(") || !perf_script_read_process(line, &parent))
+        return perf_script_fail(line, "the parent of a process (:(PID:TID))");
     return fail_add(line, perf_processes_fork(processes, child, parent, moment));
 }
 
@@ -203,8 +173,8 @@ static enum bat_code read_exec(struct perf_processes *processes, struct perf_scr
     const uint8_t *colon = memrchr(line->at, ':', (size_t)(newline - line->at));
     uint32_t process;
     line->at = colon ? colon + 1 : newline;
-    if (!read_process(line, &process) || *line->at != '/')
-        return fail(line, line->at, "a process (:PID/TID)");
+    if (!perf_script_read_process(line, &process) || *line->at != '/')
+        return perf_script_fail(line, "a process (:PID/TID)");
     return fail_add(line, perf_processes_exec(processes, process, moment));
 }
 
@@ -252,7 +222,7 @@ enum bat_code perf_script_read_build_id(struct perf_processes *processes,
     if (!read_build_id_here(&line, build_id, &size))
         return BAT_OK; /* a file whose build-id is not known */
     if (!bat_ends_field(*line.at))
-        return fail(&line, line.at, "the end of a build-id of at most 20 bytes");
+        return perf_script_fail(&line, "the end of a build-id of at most 20 bytes");
     line.at = bat_skip_blanks(line.at);
     if (*line.at == '\n')
         return BAT_OK; /* no file */

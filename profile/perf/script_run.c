@@ -1,148 +1,62 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading perf.data with perf itself: spec/perf-script.md 4. */
-#include <elf.h>
+/* Letting perf print perf.data, to be read or to be written as one text: spec/perf-script.md 4. */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "profile/line_blocks.h"
 #include "run_perf.h"
 #include "script.h"
-
-struct run {
-    const char *path; /* of perf.data */
-    const struct bat_read_options *options;
-    struct perf_binary *binaries;
-    uint32_t binary_count;
-    struct perf_processes processes;
-    struct perf_script_reader reader;
-    struct perf_shares *shares;
-    uint64_t bytes; /* of perf's output */
-    uint64_t lines;
-    uint64_t lost;
-    struct bat_error *error;
-};
-
-typedef enum bat_code line_fn(struct run *run, struct perf_script_line *line);
-
-/* --- Lines of perf's output ----------------------------------------------------------------- */
-
-static enum bat_code do_build_id(struct run *run, struct perf_script_line *line)
-{
-    return perf_script_read_build_id(&run->processes, line);
-}
-
-static enum bat_code do_record(struct run *run, struct perf_script_line *line)
-{
-    const uint8_t *newline = rawmemchr(line->start, '\n');
-    const uint8_t *record = memmem(line->start, (size_t)(newline - line->start), PERF_SCRIPT_RECORD,
-                                   sizeof(PERF_SCRIPT_RECORD) - 1);
-    return record ? perf_script_read_record(&run->processes, line, record, line->lines->line,
-                                            &run->lost)
-                  : BAT_OK;
-}
-
-static enum bat_code do_sample(struct run *run, struct perf_script_line *line)
-{
-    return perf_script_read_sample(&run->reader, line);
-}
+#include "support/temporary.h"
 
 /* --- Running perf --------------------------------------------------------------------------- */
-
-static enum bat_code do_lines(struct run *run, struct bat_lines *lines, line_fn *do_line)
-{
-    enum bat_code code = BAT_OK;
-    while (lines->at < lines->end && code == BAT_OK) {
-        struct perf_script_line line = {.lines = lines, .start = lines->at, .at = lines->at};
-        code = do_line(run, &line);
-        lines->at = (const uint8_t *)rawmemchr(lines->at, '\n') + 1;
-        lines->line++;
-    }
-    return code;
-}
-
-/* Read all of perf's output. An error has the line of that output. */
-static enum bat_code read_output(struct run *run, const struct perf_child *process,
-                                 line_fn *do_line)
-{
-    struct bat_input input;
-    enum bat_code code = bat_input_open(&input, process->output, true, 0, UINT64_MAX, run->error);
-    uint64_t line = 1;
-    size_t size = 1;
-    while (code == BAT_OK && size != 0) {
-        const uint8_t *text;
-        code = bat_input_next(&input, line, &text, &size, run->error);
-        if (code != BAT_OK || size == 0)
-            break;
-        struct bat_lines lines = {
-            .at = text, .end = text + size, .line = line, .error = run->error};
-        code = do_lines(run, &lines, do_line);
-        line = lines.line;
-        run->bytes += size;
-        if (run->options->progress)
-            run->options->progress(size, run->options->progress_context);
-    }
-    bat_input_close(&input);
-    run->lines += line - 1;
-    return code;
-}
-
-/* A run of perf. */
-struct command {
-    const char *const *arguments; /* -f -i FILE follow */
-    const char *what;
-    line_fn *do_line;
-    const char *pardoned; /* an error of perf's that is none here; or "" */
-};
-
-/* Run perf. *is_pardoned says whether it failed with the error that is pardoned. */
-static enum bat_code run_perf(struct run *run, const struct command *command, bool *is_pardoned)
-{
-    struct perf_child process;
-    enum bat_code code = perf_child_start_on(&process, run->path, command->arguments, command->what,
-                                             command->pardoned, run->error);
-    if (code != BAT_OK)
-        return code;
-    code = read_output(run, &process, command->do_line);
-    int status;
-    perf_child_end(&process, &status);
-    *is_pardoned = status != 0 && process.has_sought;
-    if (code == BAT_OK && status != 0 && !process.has_sought)
-        code = perf_child_fail(&process, status, run->error);
-    return code;
-}
-
-/* --- The commands of perf ------------------------------------------------------------------- */
 
 /* perf's errors if the samples of an event have no such field, as a time; and for accessed data. */
 static const char no_field[] = "Cannot print '";
 static const char no_addresses[] = "Cannot print 'addr' field";
 
-static enum bat_code read_processes(struct run *run)
+/* Where the output of perf goes. */
+struct run {
+    const char *path; /* of perf.data */
+    perf_output_fn *read;
+    void *context;
+    struct bat_error *error;
+};
+
+/*
+ * Run perf with these arguments and then -f -i FILE. *is_pardoned, unless it is NULL, says whether
+ * it failed with the error that is pardoned.
+ */
+static enum bat_code run_perf(const struct run *run, enum perf_script_content content,
+                              const char *const *arguments, const char *what, const char *pardoned,
+                              bool *is_pardoned)
 {
-    static const char *const list[] = {"buildid-list", NULL};
-    static const char *const events[] = {
-        "script", "--show-mmap-events", "--show-task-events", "--no-itrace", "--ns", NULL};
-    const struct command commands[] = {
-        {list, "perf buildid-list", do_build_id, no_addresses},
-        {events, "perf script --show-mmap-events", do_record, no_addresses}};
-    bool ignored;
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && code == BAT_OK; i++)
-        code = run_perf(run, &commands[i], &ignored);
-    if (perf_script_records_have_times(&run->processes))
-        run->reader.order = PERF_SCRIPT_BY_TIME;
-    run->reader.position = UINT64_MAX; /* records of equal times were before */
-    if (code == BAT_OK)
-        code = perf_processes_finish(&run->processes, run->reader.order != PERF_SCRIPT_LAST,
-                                     run->options, run->error);
+    struct perf_child process;
+    enum bat_code code =
+        perf_child_start_on(&process, run->path, arguments, what, pardoned, run->error);
+    if (code != BAT_OK)
+        return code;
+    code = run->read(process.output, content, run->context);
+    int status;
+    perf_child_end(&process, &status);
+    if (is_pardoned)
+        *is_pardoned = status != 0 && process.has_sought;
+    if (code == BAT_OK && status != 0 && !process.has_sought)
+        code = perf_child_fail(&process, status, run->error);
     return code;
 }
 
-/* Read samples of these fields behind the process and, if all samples have it, the time. */
-static enum bat_code read_fields(struct run *run, const char *fields, const char *option,
-                                 const char *what)
+static enum bat_code run_build_ids(const struct run *run)
+{
+    static const char *const list[] = {"buildid-list", NULL};
+    return run_perf(run, PERF_SCRIPT_BUILD_IDS, list, "perf buildid-list", no_addresses, NULL);
+}
+
+/* Print these fields behind the process and, if all samples have it, the time. */
+static enum bat_code run_fields(const struct run *run, bool with_times, const char *fields,
+                                const char *option, const char *what)
 {
     char with_time[64];
     char without[64];
@@ -151,114 +65,173 @@ static enum bat_code read_fields(struct run *run, const char *fields, const char
     const char *timed[] = {"script", "-F", with_time, "--ns", option, NULL};
     const char *plain[] = {"script", "-F", without, option, NULL};
     bool is_pardoned = true;
-    const struct command first = {timed, what, do_sample, no_field};
     enum bat_code code = BAT_OK;
-    if (run->reader.order == PERF_SCRIPT_BY_TIME)
-        code = run_perf(run, &first, &is_pardoned);
-    const struct command second = {plain, what, do_sample, no_addresses};
+    if (with_times)
+        code = run_perf(run, PERF_SCRIPT_SAMPLES, timed, what, no_field, &is_pardoned);
     if (code == BAT_OK && is_pardoned)
-        code = run_perf(run, &second, &is_pardoned);
+        code = run_perf(run, PERF_SCRIPT_SAMPLES, plain, what, no_addresses, NULL);
     return code;
 }
 
-static enum bat_code read_stacks(struct run *run, const char *itrace)
+/* Print the basic samples or branch stacks. */
+static enum bat_code run_main(const struct run *run, const struct bat_read_options *options,
+                              bool with_times)
 {
+    const char *itrace = options->arm_spe ? "bl" : options->itrace;
+    if (options->basic_samples && !options->arm_spe)
+        return run_fields(run, with_times, "event,ip", NULL, "perf script -F pid,event,ip");
     if (!itrace)
-        return read_fields(run, "brstack", NULL, "perf script -F pid,brstack");
+        return run_fields(run, with_times, "brstack", NULL, "perf script -F pid,brstack");
     size_t size = strlen(itrace) + sizeof("--itrace=");
     char *option = malloc(size);
     if (!option)
         return bat_fail_memory(run->error, "to run perf");
     snprintf(option, size, "--itrace=%s", itrace);
-    const char *what = run->options->arm_spe
+    const char *what = options->arm_spe
                            ? "perf script -F pid,brstack --itrace=bl, which needs perf 6.15,"
                            : "perf script -F pid,brstack --itrace";
-    enum bat_code code = read_fields(run, "brstack", option, what);
+    enum bat_code code = run_fields(run, with_times, "brstack", option, what);
     free(option);
     return code;
 }
 
-/* Trace data gives branches only, no memory samples. */
-static enum bat_code read_samples(struct run *run)
+/* Print the loads. */
+static enum bat_code run_loads(const struct run *run, bool with_times)
 {
-    const struct bat_read_options *options = run->options;
-    const char *itrace = options->arm_spe ? "bl" : options->itrace;
-    enum bat_code code;
-    if (options->basic_samples && !options->arm_spe)
-        code = read_fields(run, "event,ip", NULL, "perf script -F pid,event,ip");
-    else
-        code = read_stacks(run, itrace);
-    if (code == BAT_OK && !itrace)
-        code = read_fields(run, "event,addr,ip", NULL, "perf script -F pid,event,addr,ip");
-    return code;
+    return run_fields(run, with_times, "event,addr,ip", NULL, "perf script -F pid,event,addr,ip");
 }
 
-/* SPE's branches are those of AArch64. */
-static enum bat_code check_machines(const struct run *run)
+enum bat_code perf_script_run_records(const char *path, perf_output_fn *read, void *context,
+                                      struct bat_error *error)
 {
-    for (uint32_t i = 0; i < run->binary_count; i++)
-        if (run->options->arm_spe && bat_elf_machine(run->binaries[i].elf) != EM_AARCH64)
-            return bat_fail(run->error, BAT_ERR_MISMATCH,
-                            "expected a binary for AArch64, which alone has SPE, found one for "
-                            "another machine");
-    return BAT_OK;
+    static const char *const events[] = {
+        "script", "--show-mmap-events", "--show-task-events", "--no-itrace", "--ns", NULL};
+    const struct run run = {path, read, context, error};
+    enum bat_code code = run_build_ids(&run);
+    return code == BAT_OK ? run_perf(&run, PERF_SCRIPT_RECORDS, events,
+                                     "perf script --show-mmap-events", no_addresses, NULL)
+                          : code;
 }
 
-static enum bat_code finish(struct run *run)
+enum bat_code perf_script_run_samples(const char *path, const struct bat_read_options *options,
+                                      bool with_times, perf_output_fn *read, void *context,
+                                      struct bat_error *error)
 {
-    bool *has_full_stack = calloc((size_t)run->binary_count + 1, sizeof(*has_full_stack));
-    if (!has_full_stack)
-        return bat_fail_memory(run->error, "to read the profile");
-    enum bat_code code =
-        perf_script_reader_finish(&run->reader, has_full_stack, run->shares, run->error);
-    free(has_full_stack);
-    return code;
+    const struct run run = {path, read, context, error};
+    enum bat_code code = run_main(&run, options, with_times);
+    /* Trace data gives branches only, no memory samples. */
+    return code == BAT_OK && !options->itrace && !options->arm_spe ? run_loads(&run, with_times)
+                                                                   : code;
 }
 
-static enum bat_code run_all(struct run *run, struct bat_profile *const *profiles)
+/* --- Writing -------------------------------------------------------------------------------- */
+
+/* The first line has as many bytes as perf2bolt's, without the newline. */
+#define HEAD_SIZE 132u
+#define BLOCK_SIZE ((size_t)1 << 16)
+
+/* What perf has printed, and its sections. */
+struct text {
+    int file;
+    uint8_t *block;
+    uint64_t size;
+    char head[2 * HEAD_SIZE];
+    int head_size;
+    struct bat_error *error;
+};
+
+/* Returns the next bytes in text->block; none at the end. With offset -1, of a stream. */
+static enum bat_code read_bytes(const struct text *text, int file, off_t offset, size_t *size)
 {
-    enum bat_code code = check_machines(run);
-    if (code == BAT_OK)
-        code = read_processes(run);
-    if (code == BAT_OK)
-        code = read_samples(run);
-    if (code == BAT_OK)
-        code = finish(run);
-    if (code != BAT_OK)
-        return code;
-    for (uint32_t i = 0; i < run->binary_count; i++) {
-        struct bat_profile_counters *counters = &profiles[i]->counters;
-        counters->bytes += run->bytes;
-        counters->lines += run->lines;
-        counters->perf_lost += run->lost;
-        counters->perf_processes += perf_processes_count(&run->processes, i);
+    ssize_t got;
+    do
+        got = offset < 0 ? read(file, text->block, BLOCK_SIZE)
+                         : pread(file, text->block, BLOCK_SIZE, offset);
+    while (got < 0 && errno == EINTR);
+    *size = got < 0 ? 0 : (size_t)got;
+    return got < 0 ? bat_fail(text->error, BAT_ERR_IO, "reading: %s", strerror(errno)) : BAT_OK;
+}
+
+/* Append all that perf prints to the file. */
+static enum bat_code keep_output(int output, enum perf_script_content content, void *context)
+{
+    (void)content;
+    struct text *text = context;
+    for (;;) {
+        size_t size;
+        enum bat_code code = read_bytes(text, output, -1, &size);
+        if (code != BAT_OK || size == 0)
+            return code;
+        text->size += size;
+        code = bat_temporary_write(text->file, text->block, size, text->error);
+        if (code != BAT_OK)
+            return code;
     }
-    return perf_script_check(profiles, run->binaries, run->binary_count, run->options, run->error);
 }
 
-enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint32_t count,
-                                      const char *path, const struct bat_read_options *options,
-                                      struct perf_shares *shares, struct bat_error *error)
+/* What was printed since the last section is a section. */
+static void end_section(struct text *text, const char *name)
 {
-    struct perf_binary *binaries = calloc((size_t)count + 1, sizeof(*binaries));
-    struct run run = {.path = path,
-                      .options = options,
-                      .binaries = binaries,
-                      .binary_count = count,
-                      .shares = shares,
-                      .error = error};
-    enum bat_code code = BAT_OK;
-    if (!binaries)
-        code = bat_fail_memory(error, "to read the profile");
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = perf_binary_init(&binaries[i], profiles[i], error);
-    perf_processes_init(&run.processes, binaries, count);
-    if (code == BAT_OK && !perf_script_reader_init(&run.reader, profiles, &run.processes, options))
-        code = bat_fail_memory(error, "to read the profile");
+    text->head_size +=
+        snprintf(text->head + text->head_size, sizeof(text->head) - (size_t)text->head_size,
+                 "%s=%" PRIx64 ";", name, text->size);
+    text->size = 0;
+}
+
+/* The sections in perf2bolt's order. */
+static enum bat_code add_sections(struct text *text, const char *path,
+                                  const struct bat_read_options *options)
+{
+    static const char *const maps[] = {"script", "--show-mmap-events", "--no-itrace", NULL};
+    static const char *const tasks[] = {"script", "--show-task-events", "--no-itrace", NULL};
+    const struct run run = {path, keep_output, text, text->error};
+    enum bat_code code = run_build_ids(&run);
+    end_section(text, PERF_SCRIPT_MAGIC "BUILDIDS");
     if (code == BAT_OK)
-        code = run_all(&run, profiles);
-    perf_script_reader_free(&run.reader);
-    perf_processes_free(&run.processes);
-    free(binaries);
+        code = run_perf(&run, PERF_SCRIPT_RECORDS, maps, "perf", no_addresses, NULL);
+    end_section(text, "MMAP");
+    if (code == BAT_OK)
+        code = run_main(&run, options, false);
+    end_section(text, "MAIN");
+    if (code == BAT_OK)
+        code = run_perf(&run, PERF_SCRIPT_RECORDS, tasks, "perf", no_addresses, NULL);
+    end_section(text, "TASK");
+    if (code != BAT_OK || (options->itrace && !options->arm_spe))
+        return code;
+    code = run_loads(&run, false);
+    end_section(text, "MEM");
+    return code;
+}
+
+static enum bat_code write_text(struct text *text, struct bat_output *output)
+{
+    while (text->head_size < (int)HEAD_SIZE)
+        text->head[text->head_size++] = ' ';
+    text->head[text->head_size++] = '\n';
+    enum bat_code code = bat_output_write(output, text->head, (size_t)text->head_size, text->error);
+    size_t size = 1;
+    for (off_t offset = 0; code == BAT_OK && size != 0; offset += (off_t)size) {
+        code = read_bytes(text, text->file, offset, &size);
+        if (code == BAT_OK && size != 0)
+            code = bat_output_write(output, text->block, size, text->error);
+    }
+    return code;
+}
+
+enum bat_code bat_perf_script_write(const char *path, const struct bat_read_options *options,
+                                    struct bat_output *output, struct bat_error *error)
+{
+    static const struct bat_read_options defaults = {.size = sizeof(defaults)};
+    struct text text = {.error = error, .block = malloc(BLOCK_SIZE)};
+    if (!text.block)
+        return bat_fail_memory(error, "to run perf");
+    enum bat_code code = bat_temporary_open(&text.file, error);
+    if (code == BAT_OK) {
+        code = add_sections(&text, path, options ? options : &defaults);
+        if (code == BAT_OK)
+            code = write_text(&text, output);
+        close(text.file);
+    }
+    free(text.block);
     return code;
 }

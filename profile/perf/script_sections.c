@@ -3,8 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "profile/line_blocks.h"
-#include "profile/text_fields.h"
 #include "script.h"
 
 /* "MMAP=1f4;": a section and its size in hexadecimal. */

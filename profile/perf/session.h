@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The state of reading one perf.data for one or several binaries, and the steps: head, survey of
- * all records, collection of the samples. Internal to the library.
+ * The state of reading one perf.data, or the text of perf script, for one or several binaries, and
+ * the steps: head, survey of all records, collection of the samples. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_SESSION_H
 #define BAT_PROFILE_PERF_SESSION_H
@@ -17,6 +17,7 @@
 struct perf_chunk {
     uint64_t position;   /* of its first record */
     uint64_t min_time;   /* of its samples */
+    uint64_t line;       /* of text: the number of its first line */
     bool has_full_stack; /* some sample has PERF_DOUBLING_ENTRIES entries or more */
 };
 
@@ -25,7 +26,11 @@ struct perf_chunk {
 /* Processors with branch stacks of this size sometimes hold the newest entry twice. */
 #define PERF_DOUBLING_ENTRIES 32u
 
+struct perf_text;
+struct perf_sample;
+
 struct perf_session {
+    struct perf_text *text;        /* of perf script (script.h); NULL: perf.data */
     int file;                      /* of a folder, "data" */
     struct perf_pieces pieces;     /* none if it is not a folder */
     struct bat_arriving *arriving; /* NULL: the file is complete */
@@ -65,6 +70,25 @@ struct perf_session {
 };
 
 /*
+ * Make a session for count binaries. NULL for options stands for their defaults. To be freed also
+ * on failure.
+ */
+enum bat_code perf_session_new(struct perf_session **session, uint32_t count,
+                               const struct bat_read_options *options, struct bat_error *error);
+void perf_session_free(struct perf_session *session);
+
+/* The binaries are those of the profiles. Fails as perf_binary_init(). */
+enum bat_code perf_session_set_binaries(struct perf_session *session,
+                                        struct bat_profile *const *parts, struct bat_error *error);
+
+/*
+ * Finish the profiles and shares, unless that is NULL, of a session that was surveyed and that
+ * knows where processes have the binaries.
+ */
+enum bat_code perf_session_finish(struct perf_session *session, struct bat_profile *const *parts,
+                                  struct perf_shares *shares, struct bat_error *error);
+
+/*
  * Read everything in front of the records, and in a complete file the features behind them. Of a
  * file that is arriving, data_end is where the records should end, or UINT64_MAX.
  */
@@ -88,8 +112,19 @@ enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t 
  */
 enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error);
 
-/* Set doubling_since. */
+/* The chunk of what is at this position, the last one or a new one. */
+struct perf_chunk *perf_session_chunk(struct perf_session *session, uint64_t position);
+
+/* Set doubling_since, unless samples come by a pipe. */
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error);
+
+/*
+ * Set it by a sample, if that is before it and has a full stack. True if it was changed:
+ * perf_session_sort_doublings() must follow.
+ */
+bool perf_session_note_doubling(struct perf_session *session, const struct perf_sample *sample,
+                                struct perf_moment moment);
+void perf_session_sort_doublings(struct perf_session *session);
 
 /*
  * The second pass: add all samples to the profiles of the binaries, by several threads if the file

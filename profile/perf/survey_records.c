@@ -153,26 +153,26 @@ static void halve_chunks(struct perf_session *session)
         session->chunks[i] = (struct perf_chunk){
             .position = first->position,
             .min_time = first->min_time < second->min_time ? first->min_time : second->min_time,
+            .line = first->line,
             .has_full_stack = first->has_full_stack || second->has_full_stack};
     }
     session->chunk_count = PERF_CHUNKS / 2;
     session->chunk_size *= 2;
 }
 
-/* The chunk of the record, the last one or a new one. */
-static struct perf_chunk *chunk_of(struct perf_session *session, const struct perf_record *record)
+struct perf_chunk *perf_session_chunk(struct perf_session *session, uint64_t position)
 {
     if (session->chunk_count != 0) {
         struct perf_chunk *last = &session->chunks[session->chunk_count - 1];
-        if (record->position - last->position < session->chunk_size)
+        if (position - last->position < session->chunk_size)
             return last;
         if (session->chunk_count == PERF_CHUNKS) {
             halve_chunks(session);
-            return chunk_of(session, record);
+            return perf_session_chunk(session, position);
         }
     }
     struct perf_chunk *chunk = &session->chunks[session->chunk_count++];
-    *chunk = (struct perf_chunk){.position = record->position, .min_time = UINT64_MAX};
+    *chunk = (struct perf_chunk){.position = position, .min_time = UINT64_MAX};
     return chunk;
 }
 
@@ -180,7 +180,7 @@ static struct perf_chunk *chunk_of(struct perf_session *session, const struct pe
 static enum bat_code survey_sample(const struct survey *survey)
 {
     struct perf_session *session = survey->session;
-    struct perf_chunk *chunk = chunk_of(session, survey->record);
+    struct perf_chunk *chunk = perf_session_chunk(session, survey->record->position);
     session->counters.perf_samples++;
     session->counters.perf_guest_samples += perf_record_is_guest(survey->record);
     if (!session->doubles_entry || perf_record_is_guest(survey->record) ||
@@ -291,7 +291,6 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
         perf_session_open(session, &stream, session->data_start, session->data_end, error);
     if (code != BAT_OK)
         return code;
-    session->chunk_size = (uint64_t)1 << 20;
     stream.is_survey = true;
     struct perf_record record;
     struct survey survey = {.session = session, .record = &record, .error = error};

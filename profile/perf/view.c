@@ -333,8 +333,9 @@ struct perf_view *perf_views_get(struct perf_views *views, const struct perf_ses
                                  enum bat_code *code)
 {
     struct perf_view *view = choose(views, process);
-    view->last_use = ++views->uses;
     *code = BAT_OK;
+    view->last_use = ++views->uses;
+    views->last = view;
     if (view->is_used && view->process == process && perf_period_has(&view->period, moment))
         return view;
     const struct move move = {session, moment, profiles, shares};
@@ -346,7 +347,9 @@ struct perf_view *perf_views_get(struct perf_views *views, const struct perf_ses
         if (*code == BAT_OK)
             *code = make_view(&move, view, process);
     }
-    if (*code != BAT_OK)
+    if (*code != BAT_OK) {
         view->is_used = false;
+        views->last = NULL;
+    }
     return *code == BAT_OK ? view : NULL;
 }

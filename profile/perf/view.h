@@ -100,6 +100,7 @@ struct perf_view {
 
 struct perf_views {
     struct perf_view views[PERF_VIEWS];
+    struct perf_view *last; /* NULL at first */
     uint64_t uses;
 };
 
@@ -125,6 +126,14 @@ struct perf_view *perf_views_get(struct perf_views *views, const struct perf_ses
 enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *const *profiles,
                                struct perf_shares *shares);
 void perf_views_free(struct perf_views *views);
+
+/* The same if it is the view that was asked for last; else NULL. */
+static inline struct perf_view *perf_views_last(const struct perf_views *views, uint32_t process,
+                                                struct perf_moment moment)
+{
+    struct perf_view *view = views->last;
+    return view && view->process == process && perf_period_has(&view->period, moment) ? view : NULL;
+}
 
 /* Where an address of the process lies. */
 static inline struct perf_place perf_view_find(struct perf_view *view, uint64_t address)

@@ -43,16 +43,13 @@ static enum bat_code read_perf(const struct reading *reading)
     if (!shares.inside)
         return bat_fail_memory(reading->error, "to read the profile");
     enum bat_code code;
-    if (reading->from.reader == RUN_PERF)
-        code = perf_script_run_several(reading->parts, count, reading->from.path, reading->options,
-                                       &shares, reading->error);
-    else if (reading->from.reader == READ_TEXT)
-        code =
-            perf_script_read_several(reading->parts, count, reading->from.file, reading->from.size,
-                                     reading->options, &shares, reading->error);
-    else
+    if (reading->from.reader == READ_PERF_DATA)
         code = perf_data_read_several(reading->parts, count, reading->from.file, reading->options,
                                       &shares, reading->error);
+    else
+        code = perf_script_read_several(
+            reading->parts, count, reading->from.reader == RUN_PERF ? reading->from.path : NULL,
+            reading->from.file, reading->from.size, reading->options, &shares, reading->error);
     set_counters(reading, &shares);
     free(shares.inside);
     return code;

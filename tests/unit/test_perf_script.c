@@ -223,6 +223,28 @@ static void test_doubled_entries(void **state)
     free(text);
 }
 
+/* With times, the first stack of 32 is the one of the earliest time, as in perf.data. */
+static void test_doubled_entries_by_time(void **state)
+{
+    (void)state;
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    strcpy(text, MAP("7") "7 3.3: 0x401002/0x401102/P/-/-/0 0x401001/0x401101/P/-/-/0 "
+                          "0x401000/0x401100/P/-/-/0\n"
+                          "7 3.1: 0x401002/0x401102/P/-/-/0 0x401001/0x401101/P/-/-/0 "
+                          "0x401000/0x401100/P/-/-/0\n7 3.2:");
+    for (unsigned i = 0; i < 32; i++)
+        sprintf(text + strlen(text), " 0x%x/0x%x/P/-/-/0", 0x401000 + i, 0x401100 + i);
+    strcat(text, "\n");
+    struct bat_profile *profile = read_script(text);
+    assert_int_equal(profile->counters.perf_dropped, 4);
+    assert_trace(profile, 0x401000, 0x401100, MINUS_1, 1, 0);
+    assert_trace(profile, 0x401000, 0x401100, 0x401001, 1, 0);
+    assert_trace(profile, 0x401002, 0x401102, MINUS_1, 2, 0);
+    bat_profile_free(profile);
+    free(text);
+}
+
 /* --- Records --------------------------------------------------------------------------------- */
 
 #define SAMPLE(process) process " 0x401010/0x401020/P/-/-/0\n"
@@ -400,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_basic_samples_and_loads),
         cmocka_unit_test(test_what_is_passed_over),
         cmocka_unit_test(test_doubled_entries),
+        cmocka_unit_test(test_doubled_entries_by_time),
         cmocka_unit_test(test_processes),
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_sections),
