@@ -45,6 +45,7 @@ bolt-19                 llvm-bolt-19
 bolt-16                 llvm-bolt-16
 qemu-user               qemu-aarch64
 gcc-aarch64-linux-gnu   aarch64-linux-gnu-gcc
+g++-aarch64-linux-gnu   aarch64-linux-gnu-g++
 libc6-dev-arm64-cross   /usr/aarch64-linux-gnu/include/stdio.h
 npm                     npm
 ca-certificates         /etc/ssl/certs/ca-certificates.crt

@@ -2,19 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is the profile that `battranslate --original` makes of a BOLTed program's run that of the input's own run?
 
-    BATKIT_BIN=build/bin python3 judge.py [--kind=KIND] [--set=NAME] [--jobs=N] [--keep=FOLDER] NUMBER[-NUMBER]...
+    BATKIT_BIN=build/bin python3 judge.py [--kind=KIND] [--set=NAME] [--form=FORM] [--target=TARGET] [--windows]
+                                          [--jobs=N] [--keep=FOLDER] [--rows=N] NUMBER[-NUMBER]...
 
-A number makes a case: a program (generate.py's or csmith's), a compiler with its options, and a set of BOLT's options.
-Both runs are recorded whole, with the same data, so that every record and count must come back; perf2bolt-22
-translates the input's run. Prints a line for each case that differs and a table of the option sets; the exit status
-is 1 if a case differs. --keep keeps the folders of these: their command.sh makes the two profiles again.
+A number makes a case (cases.py): a program (generate.py's or csmith's), a compiler with its options, and a set of
+BOLT's options. --form and --target ask for the same as a library, of several files, with link-time optimization, or for
+AArch64. Both runs are recorded whole, with the same data, so that every record and count must come back; perf2bolt-22
+translates the input's run. --windows compares recordings of 32 branches, too (windows.py). Prints a line for each case
+that differs and a table of the option sets; the exit status is 1 if a case differs. --keep keeps the folders of these:
+their command.sh makes the two profiles again; reduce.py makes the program smaller.
 """
 
 import argparse
+import collections
 import concurrent.futures
+import functools
 import os
 import pathlib
-import random
 import shlex
 import shutil
 import subprocess
@@ -22,90 +26,16 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+STB_LOCAL = 0
+WINDOWS = 12  # of each case
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 # pylint: disable=wrong-import-position
 import bolt_profiles
-import generate
+import elffile
 import qemu_trace
-
-KINDS = ("c", "c++", "csmith")
-
-ORDER = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"]
-SPLIT = ORDER + ["-split-functions"]
-EVERYTHING = ["-icf=1", "-inline-all", "-indirect-call-promotion=all", "-three-way-branch", "-tail-duplication=aggressive",
-              "-inline-memcpy", "-loop-inversion-opt", "-sctc-mode=always", "-jump-tables=aggressive", "-frame-opt=all",
-              "-peepholes=all", "-cmov-conversion", "-plt=all"]
-SETS = {
-    "order": ORDER,
-    "split": SPLIT,
-    "random": SPLIT + ["-split-strategy=randomN"],
-    "three-parts": SPLIT + ["-split-strategy=cdsplit"],
-    "all-parts": SPLIT + ["-split-strategy=all"],
-    "exceptions": SPLIT + ["-split-eh"],
-    "icf": SPLIT + ["-icf=1"],
-    "inline": SPLIT + ["-inline-all"],
-    "small-inline": SPLIT + ["-inline-small-functions"],
-    "promotion": SPLIT + ["-indirect-call-promotion=all"],
-    "three-way": SPLIT + ["-three-way-branch"],
-    "tail": SPLIT + ["-tail-duplication=aggressive"],
-    "cached-tail": SPLIT + ["-tail-duplication=cache"],
-    "memcpy": SPLIT + ["-inline-memcpy"],
-    "loops": SPLIT + ["-loop-inversion-opt"],
-    "conditional-tail-calls": SPLIT + ["-sctc-mode=always"],
-    "jump-tables": SPLIT + ["-jump-tables=aggressive"],
-    "frames": SPLIT + ["-frame-opt=all"],
-    "peepholes": SPLIT + ["-peepholes=all"],
-    "moves": SPLIT + ["-cmov-conversion"],
-    "plt": SPLIT + ["-plt=all"],
-    "old-text": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
-    "everything": SPLIT + EVERYTHING,
-}
-
-
-class Case:
-    """What a number stands for."""
-
-    def __init__(self, number, kind=None, option_set=None):
-        chance = random.Random(number)
-        # Everything is drawn, used or not: a choice that is given leaves the rest as it is.
-        kinds, names = chance.choice(KINDS), list(SETS) + ["mixture"]
-        self.number = number
-        self.kind = kind or kinds
-        chosen = chance.choice(names)
-        self.set = option_set or chosen
-        mixture = SPLIT + [o for o in EVERYTHING if chance.random() < 0.4]
-        self.bolt = mixture if self.set == "mixture" else SETS[self.set]
-        self.compiler = chance.choice(["gcc", "gcc", "clang"])
-        self.flags = [chance.choice(["-O1", "-O2", "-O2", "-O3"])]
-        position = chance.choice(["-no-pie", "-no-pie", "-pie"])
-        self.flags += ["-fno-pie"] if position == "-no-pie" else ["-fPIE"]
-        # Bound at the start: the first call through each PLT entry would go another way, but not with -plt.
-        self.links = [position, "-Wl,-q,-z,now"]
-        if self.kind == "c++":
-            self.compiler = {"gcc": "g++", "clang": "clang++"}[self.compiler]
-
-    def __str__(self):
-        return f"{self.number} {self.kind} {self.compiler} {' '.join(self.flags)} {self.set}"
-
-    def source(self, folder):
-        """Write it."""
-        path = folder / ("source.cc" if self.kind == "c++" else "source.c")
-        if self.kind == "csmith":
-            text = subprocess.run(
-                ["csmith", "--seed", str(self.number), "--no-packed-struct", "--max-funcs", "8", "--max-block-depth", "4"],
-                check=True, capture_output=True, text=True, cwd=folder).stdout
-        else:
-            text = generate.program(self.number, self.kind == "c++")
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def commands(self, source):
-        """To make the input, and to BOLT it."""
-        csmith = ["-I/usr/include/csmith"] if self.kind == "csmith" else []
-        return ([self.compiler, "-w", *self.flags, *csmith, source.name, *self.links, "-o", "input"],
-                ["llvm-bolt-22", "input", "-o", "bolted", "-data", "input.fdata", "--enable-bat", *self.bolt])
-
+import windows
+from cases import Case, Choice, FORMS, KINDS, SETS, TARGETS
 
 class Failed(Exception):
     """A tool that is not ours cannot make the case."""
@@ -123,19 +53,20 @@ def run(command, folder, seconds=120):
     return done.stdout
 
 
-def record(folder, name, rounds):
+def record(case, folder, name, rounds):
     """Run a program and record it; its output."""
     program = folder / name
-    expected = run([str(program), rounds], folder, 5)
-    qemu_trace.record(program, [str(program), rounds], folder / f"{name}.preagg")
+    command = case.run(program, rounds)
+    expected = run([*case.emulator, *command], folder, 5)
+    qemu_trace.record(program, command, folder / f"{name}.preagg")
     return expected
 
 
-def translate(folder, *options):
+def translate(folder, profile="bolted.preagg"):
     """The records by battranslate."""
     out = folder / "ours.fdata"
-    subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", "bolted", "-p", "bolted.preagg", *options,
-                    "-q", "-o", out.name], cwd=folder, check=True)
+    subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", "bolted", "-p", profile,
+                    "--original=input", "-q", "-o", out.name], cwd=folder, check=True)
     return bolt_profiles.read_fdata(out)[1]
 
 
@@ -154,55 +85,71 @@ class Unknowable:
 
     def __init__(self, folder, own):
         self.own = {key[1:3] + key[4:6] for key in own}
-        self.folded = self.read_folded(folder)
-        self.jumps, self.indirect = self.read_jumps(folder)
+        symbols = self.read_symbols(folder / "input")
+        names = self.names_in_profiles(symbols)
+        self.folded = self.read_folded(symbols, names, self.read_symbols(folder / "bolted"))
+        self.jumps, self.indirect = self.read_jumps(folder / "input", symbols, names)
 
     @staticmethod
     def read_symbols(path):
-        """Names of functions by address."""
-        names = {}
-        for line in run(["nm", path], path.parent).splitlines():
-            address, kind, name = line.rsplit(None, 2) if len(line.split()) == 3 else ("", "", "")
-            if kind.lower() in "tw" and address:
-                names.setdefault(int(address, 16), []).append(name)
+        """The functions in the order of the symbol table: {(name, number of those before with this name): symbol}."""
+        symbols, seen = {}, collections.Counter()
+        for symbol in elffile.Elf(path).functions():
+            symbols[symbol.name, seen[symbol.name]] = symbol
+            seen[symbol.name] += 1
+        return symbols
+
+    @staticmethod
+    def names_in_profiles(symbols):
+        """By key of read_symbols(), names as in fdata: local ones are numbered by address."""
+        names, numbers = {}, collections.Counter()
+        for key, symbol in sorted(symbols.items(), key=lambda item: item[1].address):
+            numbers[symbol.name] += symbol.binding == STB_LOCAL
+            names[key] = f"{symbol.name}/{numbers[symbol.name]}" if symbol.binding == STB_LOCAL else symbol.name
         return names
 
-    def read_folded(self, folder):
-        """For each folded function the name that stands for all that are one with it."""
-        own = {name: address for address, names in self.read_symbols(folder / "input").items() for name in names}
-        folded = {}
-        for names in self.read_symbols(folder / "bolted").values():
-            names = sorted(name for name in names if name in own)
-            if len({own[name] for name in names}) > 1:
-                folded.update((name, names[0]) for name in names)
+    @staticmethod
+    def read_folded(own, names, bolted):
+        """For each folded function the name that stands for all that are one with it. BOLT keeps the order of symbols."""
+        folded, places = {}, {}
+        for key, symbol in bolted.items():
+            if key in own:
+                places.setdefault(symbol.address, []).append(key)
+        for keys in places.values():
+            if len({own[key].address for key in keys}) > 1:
+                folded.update((names[key], names[min(keys)]) for key in keys)
         return folded
 
     @staticmethod
-    def read_jumps(folder):
+    def read_jumps(path, own, names):
         """Where jumps lead that are all or the beginning of the end of a block, and the indirect jumps; by places as in
         fdata."""
-        jumps, indirect, name, start = {}, set(), None, 0
-        for line in run(["objdump", "-d", "--no-show-raw-insn", folder / "input"], folder).splitlines():
+        by_address = {}
+        for key, symbol in own.items():
+            by_address.setdefault(symbol.address, []).append(names[key])
+        jumps, indirect, here, start = {}, set(), (), 0
+        prefix = "aarch64-linux-gnu-" if elffile.Elf(path).machine == elffile.EM_AARCH64 else ""
+        for line in run([f"{prefix}objdump", "-d", "--no-show-raw-insn", path], path.parent).splitlines():
             if line.endswith(">:"):
-                address, name = line[:-2].split(" <")
-                start = int(address, 16)
+                start = int(line.split()[0], 16)
+                here = by_address.get(start, ())
                 continue
             address, _, text = line.partition(":\t")
             words = text.split()
-            if not words or not words[0].startswith(("jmp", "nop", "notrack", "xchg", "data16", "cs")):
+            if not words or not words[0].startswith(("jmp", "b", "nop", "notrack", "xchg", "data16", "cs")):
                 continue
-            place = (name, int(address, 16) - start)
-            if "*" in text:
-                indirect.add(place)
-            elif words[0] == "jmp" and "+0x" in text:
-                target, _, offset = words[2].strip("<>").partition("+0x")
-                jumps[place] = (target, int(offset, 16))
+            offset = int(address, 16) - start
+            if "*" in text or words[0] == "br":
+                indirect.update((name, offset) for name in here)
+            elif words[0] in ("jmp", "b") and "+0x" in text:
+                # A function's name may contain a plus sign.
+                target = int(words[2].strip("<>").rpartition("+0x")[2], 16)
+                jumps.update(((name, offset), (name, target)) for name in here if int(words[1], 16) == start + target)
         return jumps, indirect
 
     def name(self, name):
         """The name that stands for a function."""
-        base, slash, number = name.partition("/")
-        return self.folded.get(base, base) + (slash + number if base not in self.folded else "")
+        return self.folded.get(name, name)
 
     def plain(self, records):
         """The counts with what cannot be known taken out."""
@@ -213,10 +160,9 @@ class Unknowable:
 
         for key, counts in records.items():
             source, target = (key[1], key[2]), (key[4], key[5])
-            here, there = source[0].partition("/")[0], target[0].partition("/")[0]
-            place = (there, int(target[1], 16)) if target[0] != "[unknown]" else None
+            place = (target[0], int(target[1], 16)) if target[0] != "[unknown]" else None
             for _ in range(8):
-                if not (here, int(source[1], 16)) in self.indirect or place not in self.jumps:
+                if not (source[0], int(source[1], 16)) in self.indirect or place not in self.jumps:
                     break
                 if source + (target[0], f"{self.jumps[place][1]:x}") not in self.own:
                     break
@@ -233,38 +179,72 @@ def share(own, rows):
     return sum(abs(row[1][-1] - row[2][-1]) for row in rows) / max(total, 1)
 
 
-def judge(case, folder):
-    """Make the case; returns the records that differ, their share, and the number of records."""
-    source = case.source(folder)
-    make, bolt = case.commands(source)
+class Verdict(collections.namedtuple("Verdict", "rows share records is_divided windows", defaults=(None,))):
+    """The records of the whole run that differ, their share of the counts, the number of records, whether they differ only
+    in what cannot be known; and the windows' Result, if they were asked for and the whole run is right."""
+
+    __slots__ = ()
+
+    @property
+    def is_wrong(self):
+        """Of the whole run or of a window."""
+        return bool(self.rows) and not self.is_divided or bool(self.windows and self.windows.wrong)
+
+    def lines(self, count):
+        """What there is to say, with so many records of each comparison."""
+        if self.rows:
+            yield (f"{len(self.rows)} of {self.records} records, {self.share:.3%} of the counts" +
+                   (": cannot be known" if self.is_divided else ""))
+            yield from (f"    {row}" for row in self.rows[:count])
+        for text, rows in self.windows.wrong if self.windows else ():
+            yield f"{text}: {len(rows)} records"
+            yield from (f"    {row}" for row in rows[:count])
+
+
+def judge(case, folder, is_cut=False):
+    """Make the case; its Verdict."""
+    make, bolt = case.commands(case.sources(folder))
     # Exceptions are slow: each is searched for through the whole program.
     rounds = "40" if case.kind == "c++" else "300"
-    (folder / "command.sh").write_text(
-        f"# {case}\n{shlex.join(make)}\n{shlex.join(bolt)}\nbattranslate bolted -p bolted.preagg --original=input -o ours.fdata\n",
-        encoding="utf-8")
-    run(make, folder)
-    expected = record(folder, "input", rounds)
+    commands = [*make, bolt, ["battranslate", "bolted", "-p", "bolted.preagg", "--original=input", "-o", "ours.fdata"]]
+    (folder / "command.sh").write_text(f"# {case}\n" + "".join(shlex.join(c) + "\n" for c in commands), encoding="utf-8")
+    for command in make:
+        run(command, folder)
+    expected = record(case, folder, "input", rounds)
     bolt_profiles.perf2bolt(folder / "input", folder / "input.preagg", folder / "input.fdata")
     run(bolt, folder)
-    if record(folder, "bolted", rounds) != expected:
+    if record(case, folder, "bolted", rounds) != expected:
         raise Failed("the BOLTed program prints something else")
     own = bolt_profiles.read_fdata(folder / "input.fdata")[1]
-    ours = translate(folder, "--original=input")
+    ours = translate(folder)
     rows = differences(own, ours)
-    unknowable = Unknowable(folder, own) if rows else None
-    is_divided = bool(rows) and unknowable.plain(own) == unknowable.plain(ours)
-    return rows, share(own, rows), len(own), is_divided
+    unknowable = Unknowable(folder, own)
+    verdict = Verdict(rows, share(own, rows), len(own), bool(rows) and unknowable.plain(own) == unknowable.plain(ours))
+    if is_cut and not verdict.is_wrong:
+        verdict = verdict._replace(windows=judge_windows(case, folder, rounds, own, unknowable))
+    return verdict
 
 
-def judge_number(number, kind, option_set, keep):
-    """Case `number`: its case, and what judge() returns or the message of a failure."""
-    case = Case(number, kind, option_set)
+def judge_windows(case, folder, rounds, own, unknowable):
+    """windows.judge() of the case."""
+    inputs, bolted = (windows.Run(folder / name, case.run(folder / name, rounds)) for name in ("input", "bolted"))
+    events = windows.Events(inputs, {key: counts[-1] for key, counts in own.items()}, folder)
+
+    def plain(records):
+        return unknowable.plain({key: [count] for key, count in records.items()})
+
+    return windows.judge(events, bolted, WINDOWS, case.number, folder, functools.partial(translate, folder), plain)
+
+
+def judge_number(number, choice=Choice(), keep=None, is_cut=False):
+    """Case `number`: its case, and its Verdict or the message of a failure."""
+    case = Case(number, choice)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="exact-"))
     try:
-        result = judge(case, folder)
-    except (Failed, qemu_trace.TraceError) as error:
+        result = judge(case, folder, is_cut)
+    except (Failed, qemu_trace.TraceError, windows.NotComparable) as error:
         result = str(error)
-    if keep and not isinstance(result, str) and result[0] and not result[3]:
+    if keep and not isinstance(result, str) and result.is_wrong:
         target = pathlib.Path(keep) / str(number)
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(folder, target)
@@ -285,35 +265,48 @@ def main():
     parser.add_argument("numbers", nargs="+")
     parser.add_argument("--kind", choices=KINDS)
     parser.add_argument("--set", choices=[*SETS, "mixture"])
+    parser.add_argument("--form", choices=FORMS, default="program")
+    parser.add_argument("--target", choices=TARGETS, default="x86-64")
+    parser.add_argument("--windows", action="store_true", help="compare windows of the runs, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep")
     parser.add_argument("--rows", type=int, default=0, help="show so many records of each case")
     options = parser.parse_args()
-    table, bad = {}, 0
+    choice = Choice(options.kind, options.set, options.form, options.target)
+    table, bad, cut = collections.defaultdict(collections.Counter), 0, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        cases = pool.map(lambda n: judge_number(n, options.kind, options.set, options.keep), numbers(options.numbers))
+        cases = pool.map(lambda n: judge_number(n, choice, options.keep, options.windows), numbers(options.numbers))
         for case, result in cases:
-            counts = table.setdefault(case.set, [0, 0, 0, 0])
+            counts = table[case.set]
             if isinstance(result, str):
-                counts[3] += 1
+                counts["failed"] += 1
                 print(f"{case}: not made: {result.splitlines()[0][:300]}", flush=True)
                 continue
-            rows, part, records, is_divided = result
-            counts[2] += 1
-            counts[0] += not rows
-            counts[1] += is_divided
-            bad += bool(rows) and not is_divided
-            if rows:
-                print(f"{case}: {len(rows)} of {records} records, {part:.3%} of the counts" +
-                      (": cannot be known" if is_divided else ""), flush=True)
-                for row in rows[:options.rows]:
-                    print("   ", *row)
-    for name, (exact, divided, made, failed) in sorted(table.items()):
-        print(f"{name:24} {exact} of {made} exact" + (f", {divided} cannot be known" if divided else "") +
-              (f", {failed} not made" if failed else ""))
-    exact, divided, made, _ = (sum(column) for column in zip(*table.values()))
-    print(f"{exact} of {made} exact, {divided} cannot be known, {bad} wrong")
+            bad += result.is_wrong
+            counts["made"] += 1
+            counts["divided"] += result.is_divided
+            counts["exact"] += not result.is_wrong and not result.is_divided
+            for line in result.lines(options.rows):
+                print(line if line.startswith(" ") else f"{case}: {line}", flush=True)
+            if result.windows:
+                cut.append(result.windows)
+    print_table(table, bad)
+    if cut:
+        print(f"lost at the ends of {sum(r.windows for r in cut)} windows: "
+              f"{sum(r.lost for r in cut) / max(sum(r.all for r in cut), 1):.2%} of the events "
+              f"(by perf2bolt on the input: {sum(r.lost_by_input for r in cut) / len(cut):.2%}), "
+              f"{sum(r.oldest_lost for r in cut)} of {sum(r.oldest for r in cut)} of their oldest branches")
     return 1 if bad else 0
+
+
+def print_table(table, bad):
+    """Of the option sets, and their sum."""
+    for name, counts in sorted(table.items()):
+        print(f"{name:24} {counts['exact']} of {counts['made']} exact" +
+              (f", {counts['divided']} cannot be known" if counts["divided"] else "") +
+              (f", {counts['failed']} not made" if counts["failed"] else ""))
+    every = sum(table.values(), collections.Counter())
+    print(f"{every['exact']} of {every['made']} exact, {every['divided']} cannot be known, {bad} wrong")
 
 
 if __name__ == "__main__":

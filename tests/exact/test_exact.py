@@ -8,11 +8,28 @@ import sys
 import unittest
 
 import judge
+from cases import Choice
 
 # Cases that once differed: jump tables to blocks that only jump, -plt, copied tails.
 DIFFERED = [85, 86, 108, 138, 139]
-COUNT = 60 if os.environ.get("BATKIT_ALL") == "1" else 16
+IS_ALL = os.environ.get("BATKIT_ALL") == "1"
+COUNT = 60 if IS_ALL else 16
 PARTS = 4
+
+# What a number makes only if it is asked for: how the program is linked, for which processor, and if windows of the run
+# are compared. The first two numbers of each are always tested.
+OTHERS = [
+    (Choice(form="library"), False, range(1, 13)),
+    (Choice(form="units"), False, range(1, 13)),
+    (Choice(form="lto"), False, [1, 3, 4, 6, 8, 9, 10, 11]),
+    (Choice(target="aarch64"), False, range(1, 13)),
+    (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
+    (Choice(form="library", target="aarch64"), False, range(1, 8)),
+    (Choice(), True, [5, 6, 10, 2, 8]),
+]
+
+CASES = [(number, Choice(), False) for number in [*range(1, COUNT + 1), *DIFFERED]]
+CASES += [(number, choice, is_cut) for choice, is_cut, those in OTHERS for number in those[:None if IS_ALL else 2]]
 
 
 class Exact(unittest.TestCase):
@@ -21,17 +38,17 @@ class Exact(unittest.TestCase):
     def check(self, part):
         """The cases of one part."""
         results = collections.Counter()
-        for number in ([*range(1, COUNT + 1), *DIFFERED])[part::PARTS]:
-            case, result = judge.judge_number(number, None, None, None)
+        for number, choice, is_cut in CASES[part::PARTS]:
+            case, result = judge.judge_number(number, choice, is_cut=is_cut)
             with self.subTest(str(case)):
                 if isinstance(result, str):
                     results["not made"] += 1
                     print(f"{case}: {result.splitlines()[0][:200]}", file=sys.stderr)
                     continue
                 results["made"] += 1
-                rows, _, records, is_divided = result
-                self.assertGreater(records, 0)
-                self.assertTrue(is_divided or not rows, rows[:5])
+                self.assertGreater(result.records, 0)
+                self.assertFalse(result.is_wrong, "\n".join(result.lines(5)))
+                self.assertTrue(not is_cut or result.windows.windows)
         self.assertGreater(results["made"], 2 * results["not made"])
 
 

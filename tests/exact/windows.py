@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recordings of the newest 32 branches, as processors make them, cut from the runs of a case at random places.
+
+The input's own run is a sequence of events: each taken branch and each fall-through from block to block, as perf2bolt
+counts them. A window of 32 branches of the BOLTed run, translated alone, must give what happens in it, no event more
+often:
+
+    begin    the number of events in everything up to the place where its oldest branch starts
+    first    that number with what its oldest branch adds
+    end      that number with its newest branch
+
+These numbers come from translations of the whole run up to there, which must be the first events of the input's run. The
+window must have all events from `first` to `end`, may have those of its oldest branch, and no others. So nothing is
+lost but at the ends: at most the oldest branch, and what lies between the newest branch and the next one, which
+perf2bolt, too, cannot count. All windows together must have the sum.
+"""
+
+import bisect
+import collections
+import functools
+import random
+
+import bolt_profiles
+import branch_stacks
+import elffile
+
+DEPTH = 32
+
+
+class NotComparable(Exception):
+    """The input's run cannot be told as a sequence of events."""
+
+
+class Run:
+    """The taken branches of a run that start or end in the program, in order.
+
+    branches: [(from, to)], as a pre-aggregated profile writes them.
+    """
+
+    def __init__(self, program, command):
+        recorded, bias, _ = branch_stacks.execute(program, command)
+        elf = elffile.Elf(program)
+        base = bias + elf.base_address() if elf.type == 3 else 0
+        ranges = [(start + bias, end + bias) for start, end in elf.executable_ranges()]
+        place = branch_stacks.Answers(lambda address: f"{address - base:x}"
+                                      if any(start <= address < end for start, end in ranges) else "X:0")
+        self.starts = sorted((symbol.address - elf.base_address() if elf.type == 3 else symbol.address, symbol.size)
+                             for symbol in elf.functions())
+        self.function = functools.lru_cache(None)(self._function)
+        self.branches = []
+        for source, target in zip(recorded[0::3], recorded[1::3]):
+            ends = place[source], place[target]
+            if ends != ("X:0", "X:0"):
+                self.branches.append(ends)
+
+    def _function(self, place):
+        """A number for the function that a place is in."""
+        address = int(place, 16) if place != "X:0" else -1
+        i = bisect.bisect(self.starts, (address, 1 << 64)) - 1
+        return i if i >= 0 and (address < sum(self.starts[i]) or self.starts[i][1] == 0) else -1
+
+    def is_start(self, place):
+        """Whether a function starts here."""
+        i = self.function(place)
+        return i >= 0 and self.starts[i][0] == int(place, 16)
+
+    def traces(self, first, last):
+        """Counts of (branch, target, next branch) of the branches from `first` to before `last`, all with a next one."""
+        ends = self.branches[first:last + 1]
+        return collections.Counter((*ends[i], ends[i + 1][0]) for i in range(last - first))
+
+
+def write(path, traces, newest=(), fallen=()):
+    """A pre-aggregated profile of traces, of branches after which nothing is known, and of fall-throughs without one before."""
+    lines = [f"T {' '.join(trace)} {count}\n" for trace, count in traces.items()]
+    lines += [f"B {' '.join(branch)} {count} 0\n" for branch, count in collections.Counter(newest).items()]
+    lines += [f"F {' '.join(ends)} 1\n" for ends in fallen]
+    path.write_text("".join(sorted(lines)), encoding="ascii")
+
+
+def fdata(folder, lines):
+    """{record: count} that perf2bolt makes of a pre-aggregated profile of the input."""
+    (folder / "asked.preagg").write_text("".join(lines), encoding="ascii")
+    bolt_profiles.perf2bolt(folder / "input", folder / "asked.preagg", folder / "asked.fdata")
+    return {key: counts[-1] for key, counts in bolt_profiles.read_fdata(folder / "asked.fdata")[1].items()}
+
+
+class Events:
+    """The input's run as a sequence of records; `own`: perf2bolt's counts of the whole run, which it must add up to."""
+
+    def __init__(self, run, own, folder):
+        self.taken = self._taken(run, folder)
+        self.through = self._through(run, own)
+        self.calls = {int(source, 16) for source, target in set(run.branches)
+                      if source != "X:0" and (run.function(source) != run.function(target) or run.is_start(target))}
+        self.sequence, self.fallen = [], 0
+        follows = {}
+        for i, branch in enumerate(run.branches):
+            if branch in self.taken:
+                self.sequence.append(self.taken[branch])
+            end = run.branches[i + 1][0] if i + 1 < len(run.branches) else "X:0"
+            step = branch[1], end, run.function(branch[0]) != run.function(branch[1])
+            if step not in follows:
+                follows[step] = self._between(*step)
+            self.sequence += follows[step]
+            self.fallen += len(follows[step])
+        if collections.Counter(self.sequence) != own:
+            raise NotComparable("perf2bolt's counts are not the sum of the input's branches")
+
+    @staticmethod
+    def _taken(run, folder):
+        """{branch: its record}: perf2bolt is asked once for all of them, each with a count of its own."""
+        branches = list(dict.fromkeys(run.branches))
+        records = fdata(folder, (f"B {' '.join(branch)} {count} 0\n" for count, branch in enumerate(branches, 1)))
+        by_count = {count: record for record, count in records.items()}
+        return {branch: by_count[count] for count, branch in enumerate(branches, 1) if count in by_count}
+
+    def _through(self, run, own):
+        """The fall-throughs, by address: [(from, to, record)] in order."""
+        left = collections.Counter(own)
+        for branch, count in collections.Counter(run.branches).items():
+            if branch in self.taken:
+                left[self.taken[branch]] -= count
+        starts = {}  # of functions
+        for branch, record in self.taken.items():
+            for place, name, offset in ((branch[0], record[1], record[2]), (branch[1], record[4], record[5])):
+                if place != "X:0" and name != "[unknown]":
+                    starts[name] = int(place, 16) - int(offset, 16)
+        return sorted((starts[record[1]] + int(record[2], 16), starts[record[4]] + int(record[5], 16), record)
+                      for record, count in left.items() if count and record[1] in starts and record[4] in starts)
+
+    def _between(self, start, end, is_return):
+        """The fall-throughs of a program that goes from start to end; as perf2bolt does, that over the call is counted only
+        if the branch that leads to start comes from another function."""
+        if "X:0" in (start, end):
+            return []
+        start, end = int(start, 16), int(end, 16)
+        return [record for first, last, record in self.through
+                if last <= end and (start <= first or is_return and first in self.calls and first < start == last)]
+
+
+def total(records):
+    """Of a translation, all counts."""
+    return sum(records.values())
+
+
+# The numbers of events (see above), and before the oldest branch's trace ends; translations of the run up to the window's
+# begin and up to its end, and of the window alone.
+Cut = collections.namedtuple("Cut", "known begin first end before until alone")
+
+
+def cuts(run, places, folder, translate):
+    """A Cut of the BOLTed run for each window, given by their first branches."""
+    def records(traces, newest=(), fallen=()):
+        write(folder / "window.preagg", traces, newest, fallen)
+        return {key: counts[-1] for key, counts in translate("window.preagg").items()}
+
+    before, done = collections.Counter(), 0
+    for first in places:
+        newest = run.branches[first + DEPTH - 1]
+        before += run.traces(done, first - 1)
+        done = first
+        known = total(records(before, [run.branches[first - 1]]))
+        before += run.traces(first - 1, first)
+        inside = run.traces(first, first + DEPTH - 1)
+        begin, until = records(before), records(before + inside, [newest])
+        oldest = run.traces(first, first + 1)
+        without = records(before, fallen=[trace[1:] for trace in oldest if "X:0" not in trace[1:]])
+        yield Cut(known, total(begin), total(begin) + total(records(before + oldest)) - total(without), total(until), begin,
+                  until, records(inside, [newest]))
+
+
+class Result:
+    """What is wrong (texts, and of each record the least and the highest right count and its own), and how much is lost at
+    the ends."""
+
+    def __init__(self):
+        self.wrong = []
+        self.divided = 0
+        self.windows = 0
+        self.oldest, self.oldest_lost = 0, 0  # events of the oldest branches
+        self.lost, self.all = 0, 0            # events of the BOLTed run's windows
+        self.lost_by_input = 0.0              # share that windows of the input's run lose
+
+    def compare(self, text, least, most, ours, plain):
+        """True if ours is between least and most, or all that can be known is."""
+        rows = outside(least, most, ours)
+        if rows and plain and not outside(plain(least), plain(most), plain(ours)):
+            self.divided += 1
+        elif rows:
+            self.wrong.append((text, rows))
+            return False
+        return True
+
+
+def outside(least, most, ours):
+    """The records whose counts are outside of both: (record, (least, most), count); largest first."""
+    rows = []
+    for key in most.keys() | ours.keys() | least.keys():
+        ends = sorted((least.get(key, 0), most.get(key, 0)))
+        if not ends[0] <= ours.get(key, 0) <= ends[1]:
+            rows.append((key, tuple(ends), ours.get(key, 0)))
+    return sorted(rows, key=lambda row: -abs(row[1][1] - row[2]))
+
+
+def judge(events, run, count, seed, folder, translate, plain=None):
+    """Compare `count` windows of the BOLTed run. translate(name): {record: counts} of a profile in the folder;
+    plain(counts): what can be known of them. A Result."""
+    result, chance = Result(), random.Random(seed)
+    last = len(run.branches) - DEPTH - 1
+    if last < 2:
+        raise NotComparable("the run is too short")
+    # They do not overlap, so that the run up to a window contains all windows before.
+    places = sorted(chance.sample(range(1, last), min(count, last - 1)))
+    places = [p for i, p in enumerate(places) if i == 0 or p - places[i - 1] > DEPTH]
+    least, most, traces, newest = collections.Counter(), collections.Counter(), collections.Counter(), []
+    for place, cut in zip(places, cuts(run, places, folder, translate)):
+        def counted(first, end):
+            return collections.Counter(events.sequence[first:end])
+        result.windows += 1
+        inner, full = counted(cut.first, cut.end), counted(cut.begin, cut.end)
+        if all(result.compare(f"the run up to branch {name}", counted(0, end), counted(0, end), ours, plain)
+               for name, end, ours in ((place, cut.begin, cut.before), (place + DEPTH, cut.end, cut.until))):
+            result.compare(f"the window from branch {place}", inner, full, cut.alone, plain)
+        least, most = least + inner, most + full
+        traces += run.traces(place, place + DEPTH - 1)
+        newest.append(run.branches[place + DEPTH - 1])
+        result.oldest += cut.first - cut.begin
+        result.oldest_lost += cut.end - cut.begin - total(cut.alone)
+        result.lost += cut.begin - cut.known + cut.end - cut.begin - total(cut.alone)
+        result.all += cut.end - cut.known
+    write(folder / "window.preagg", traces, newest)
+    ours = {key: counts[-1] for key, counts in translate("window.preagg").items()}
+    if not result.wrong:
+        result.compare("all windows together", least, most, ours, plain)
+    result.lost_by_input = events.fallen / len(events.sequence) / DEPTH
+    return result
