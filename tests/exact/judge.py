@@ -294,8 +294,7 @@ def main():
     if cut:
         print(f"lost at the ends of {sum(r.windows for r in cut)} windows: "
               f"{sum(r.lost for r in cut) / max(sum(r.all for r in cut), 1):.2%} of the events "
-              f"(by perf2bolt on the input: {sum(r.lost_by_input for r in cut) / len(cut):.2%}), "
-              f"{sum(r.oldest_lost for r in cut)} of {sum(r.oldest for r in cut)} of their oldest branches")
+              f"(by perf2bolt on the input: {sum(r.lost_by_input for r in cut) / len(cut):.2%})")
     return 1 if bad else 0
 
 

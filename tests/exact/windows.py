@@ -6,14 +6,14 @@ The input's own run is a sequence of events: each taken branch and each fall-thr
 counts them. A window of 32 branches of the BOLTed run, translated alone, must give what happens in it, no event more
 often:
 
-    begin    the number of events in everything up to the place where its oldest branch starts
-    first    that number with what its oldest branch adds
-    end      that number with its newest branch
+    start    the number of events in a recording of the whole run up to the branch before the window's oldest one
+    second   that number up to the window's second branch
+    end      that number up to its newest branch
 
-These numbers come from translations of the whole run up to there, which must be the first events of the input's run. The
-window must have all events from `first` to `end`, may have those of its oldest branch, and no others. So nothing is
-lost but at the ends: at most the oldest branch, and what lies between the newest branch and the next one, which
-perf2bolt, too, cannot count. All windows together must have the sum.
+These recordings, too, are translated, and must be the first events of the input's run. The window must have all events
+from `second` to `end`, may have those from `start` to `second`, and no others: nothing is lost but at the ends. How
+much, is the part of the events from `start` to `end` that the window does not have; perf2bolt loses of a window of the
+input what lies between its newest branch and the next one. All windows together must have the sum.
 """
 
 import bisect
@@ -71,11 +71,10 @@ class Run:
         return collections.Counter((*ends[i], ends[i + 1][0]) for i in range(last - first))
 
 
-def write(path, traces, newest=(), fallen=()):
-    """A pre-aggregated profile of traces, of branches after which nothing is known, and of fall-throughs without one before."""
+def write(path, traces, newest):
+    """A pre-aggregated profile of traces, and of branches after which nothing is known."""
     lines = [f"T {' '.join(trace)} {count}\n" for trace, count in traces.items()]
     lines += [f"B {' '.join(branch)} {count} 0\n" for branch, count in collections.Counter(newest).items()]
-    lines += [f"F {' '.join(ends)} 1\n" for ends in fallen]
     path.write_text("".join(sorted(lines)), encoding="ascii")
 
 
@@ -145,30 +144,19 @@ def total(records):
     return sum(records.values())
 
 
-# The numbers of events (see above), and before the oldest branch's trace ends; translations of the run up to the window's
-# begin and up to its end, and of the window alone.
-Cut = collections.namedtuple("Cut", "known begin first end before until alone")
-
-
-def cuts(run, places, folder, translate):
-    """A Cut of the BOLTed run for each window, given by their first branches."""
-    def records(traces, newest=(), fallen=()):
-        write(folder / "window.preagg", traces, newest, fallen)
-        return {key: counts[-1] for key, counts in translate("window.preagg").items()}
-
+def cuts(run, places, records):
+    """For each window, given by its first branch, translations of the BOLTed run up to the branch before, up to the second
+    and to the newest one, and of the window alone."""
     before, done = collections.Counter(), 0
     for first in places:
-        newest = run.branches[first + DEPTH - 1]
-        before += run.traces(done, first - 1)
-        done = first
-        known = total(records(before, [run.branches[first - 1]]))
-        before += run.traces(first - 1, first)
-        inside = run.traces(first, first + DEPTH - 1)
-        begin, until = records(before), records(before + inside, [newest])
-        oldest = run.traces(first, first + 1)
-        without = records(before, fallen=[trace[1:] for trace in oldest if "X:0" not in trace[1:]])
-        yield Cut(known, total(begin), total(begin) + total(records(before + oldest)) - total(without), total(until), begin,
-                  until, records(inside, [newest]))
+        def up_to(branch, since=done):
+            return before + run.traces(since, branch), [run.branches[branch]]
+
+        last = first + DEPTH - 1
+        yield (*(records(*up_to(branch)) for branch in (first - 1, first + 1, last)),
+               records(run.traces(first, last), [run.branches[last]]))
+        before += run.traces(done, last)
+        done = last
 
 
 class Result:
@@ -179,9 +167,8 @@ class Result:
         self.wrong = []
         self.divided = 0
         self.windows = 0
-        self.oldest, self.oldest_lost = 0, 0  # events of the oldest branches
-        self.lost, self.all = 0, 0            # events of the BOLTed run's windows
-        self.lost_by_input = 0.0              # share that windows of the input's run lose
+        self.lost, self.all = 0, 0  # events
+        self.lost_by_input = 0.0    # share that windows of the input's run lose
 
     def compare(self, text, least, most, ours, plain):
         """True if ours is between least and most, or all that can be known is."""
@@ -207,32 +194,33 @@ def outside(least, most, ours):
 def judge(events, run, count, seed, folder, translate, plain=None):
     """Compare `count` windows of the BOLTed run. translate(name): {record: counts} of a profile in the folder;
     plain(counts): what can be known of them. A Result."""
+    def records(traces, newest):
+        write(folder / "window.preagg", traces, newest)
+        return {key: counts[-1] for key, counts in translate("window.preagg").items()}
+
+    def counted(first, end):
+        return collections.Counter(events.sequence[first:end])
+
     result, chance = Result(), random.Random(seed)
-    last = len(run.branches) - DEPTH - 1
+    last = len(run.branches) - DEPTH
     if last < 2:
         raise NotComparable("the run is too short")
     # They do not overlap, so that the run up to a window contains all windows before.
     places = sorted(chance.sample(range(1, last), min(count, last - 1)))
     places = [p for i, p in enumerate(places) if i == 0 or p - places[i - 1] > DEPTH]
     least, most, traces, newest = collections.Counter(), collections.Counter(), collections.Counter(), []
-    for place, cut in zip(places, cuts(run, places, folder, translate)):
-        def counted(first, end):
-            return collections.Counter(events.sequence[first:end])
+    for place, (*known, alone) in zip(places, cuts(run, places, records)):
         result.windows += 1
-        inner, full = counted(cut.first, cut.end), counted(cut.begin, cut.end)
-        if all(result.compare(f"the run up to branch {name}", counted(0, end), counted(0, end), ours, plain)
-               for name, end, ours in ((place, cut.begin, cut.before), (place + DEPTH, cut.end, cut.until))):
-            result.compare(f"the window from branch {place}", inner, full, cut.alone, plain)
-        least, most = least + inner, most + full
+        start, second, end = map(total, known)
+        if all([result.compare(f"the run up to branch {branch}", counted(0, total(ours)), counted(0, total(ours)), ours, plain)
+                for branch, ours in zip((place - 1, place + 1, place + DEPTH - 1), known)]):
+            result.compare(f"the window from branch {place}", counted(second, end), counted(start, end), alone, plain)
+        least, most = least + counted(second, end), most + counted(start, end)
         traces += run.traces(place, place + DEPTH - 1)
         newest.append(run.branches[place + DEPTH - 1])
-        result.oldest += cut.first - cut.begin
-        result.oldest_lost += cut.end - cut.begin - total(cut.alone)
-        result.lost += cut.begin - cut.known + cut.end - cut.begin - total(cut.alone)
-        result.all += cut.end - cut.known
-    write(folder / "window.preagg", traces, newest)
-    ours = {key: counts[-1] for key, counts in translate("window.preagg").items()}
+        result.lost += end - start - total(alone)
+        result.all += end - start
     if not result.wrong:
-        result.compare("all windows together", least, most, ours, plain)
+        result.compare("all windows together", least, most, records(traces, newest), plain)
     result.lost_by_input = events.fallen / len(events.sequence) / DEPTH
     return result
