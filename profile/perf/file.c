@@ -23,8 +23,10 @@ bool perf_data_is(const uint8_t *bytes, size_t size)
 
 /* --- Sessions ----------------------------------------------------------------------------- */
 
-enum bat_code perf_session_new(struct perf_session **result, uint32_t count,
-                               const struct bat_read_options *options, struct bat_error *error)
+/* Make a session for count binaries, to be freed also on failure. options: NULL for the defaults.
+ */
+static enum bat_code new_session(struct perf_session **result, uint32_t count,
+                                 const struct bat_read_options *options, struct bat_error *error)
 {
     static const struct bat_read_options defaults = {.size = sizeof(defaults)};
     struct perf_session *session = *result = calloc(1, sizeof(*session));
@@ -42,8 +44,9 @@ enum bat_code perf_session_new(struct perf_session **result, uint32_t count,
                : bat_fail_memory(error, "to read the profile");
 }
 
-enum bat_code perf_session_set_binaries(struct perf_session *session,
-                                        struct bat_profile *const *parts, struct bat_error *error)
+/* The binaries are those of the profiles. */
+static enum bat_code set_binaries(struct perf_session *session, struct bat_profile *const *parts,
+                                  struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
@@ -53,7 +56,7 @@ enum bat_code perf_session_set_binaries(struct perf_session *session,
     return code;
 }
 
-void perf_session_free(struct perf_session *session)
+static void free_session(struct perf_session *session)
 {
     if (!session)
         return;
@@ -121,8 +124,9 @@ static uint64_t session_bytes(const struct perf_session *session)
     return bytes;
 }
 
-enum bat_code perf_session_finish(struct perf_session *session, struct bat_profile *const *parts,
-                                  struct perf_shares *shares, struct bat_error *error)
+/* Collect the samples of a complete recording that was surveyed. */
+static enum bat_code finish(struct perf_session *session, struct bat_profile *const *parts,
+                            struct perf_shares *shares, struct bat_error *error)
 {
     session->shares = shares;
     enum bat_code code = perf_session_find_doubling(session, error);
@@ -149,30 +153,38 @@ enum bat_code perf_session_finish(struct perf_session *session, struct bat_profi
 
 /* --- A file ------------------------------------------------------------------------------- */
 
-/* Read the head and survey the records. */
+/* Look at all records: for text, at all lines. */
 static enum bat_code survey(struct perf_session *session, struct bat_error *error)
 {
+    if (session->text)
+        return perf_script_survey(session, error);
     enum bat_code code = perf_session_read_head(session, error);
     return code == BAT_OK ? perf_session_survey(session, error) : code;
 }
 
 static enum bat_code choose_processes(struct perf_session *session, struct bat_error *error)
 {
-    return perf_processes_finish(&session->processes, session->attributes.has_time,
-                                 session->options, error);
+    return session->text ? perf_script_choose_processes(session, error)
+                         : perf_processes_finish(&session->processes, session->attributes.has_time,
+                                                 session->options, error);
 }
 
-/* Begin to read a file or a folder. */
-static enum bat_code open_session(struct perf_session *session, int file, struct bat_error *error)
+/* Begin to read a file or a folder, unless perf opens it. */
+static enum bat_code open_source(struct perf_session *session, const struct perf_source *source,
+                                 struct perf_text *text, struct bat_error *error)
 {
     struct stat status;
-    if (fstat(file, &status) != 0)
+    *text = (struct perf_text){.path = source->printed};
+    session->text = source->printed || source->is_text ? text : NULL;
+    if (source->printed)
+        return BAT_OK;
+    if (fstat(source->file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    session->file = file;
+    session->file = source->file;
     session->file_size = (uint64_t)status.st_size;
     if (!S_ISDIR(status.st_mode))
         return BAT_OK;
-    enum bat_code code = perf_folder_open(file, &session->pieces, error);
+    enum bat_code code = perf_folder_open(source->file, &session->pieces, error);
     if (code != BAT_OK)
         return code;
     session->file = session->pieces.items[0].file;
@@ -180,43 +192,56 @@ static enum bat_code open_session(struct perf_session *session, int file, struct
     return BAT_OK;
 }
 
-/* Make a session, and survey a file or folder. */
-static enum bat_code survey_file(struct perf_session **session, struct bat_profile *const *parts,
-                                 uint32_t count, int file, const struct bat_read_options *options,
-                                 struct bat_error *error)
-{
-    enum bat_code code = perf_session_new(session, count, options, error);
-    if (code == BAT_OK)
-        code = open_session(*session, file, error);
-    if (code == BAT_OK)
-        code = perf_session_set_binaries(*session, parts, error);
-    return code == BAT_OK ? survey(*session, error) : code;
-}
-
-enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t count, int file,
-                                     const struct bat_read_options *options,
-                                     struct perf_shares *shares, struct bat_error *error)
+enum bat_code perf_read_several(struct bat_profile *const *parts, uint32_t count,
+                                const struct perf_source *source,
+                                const struct bat_read_options *options, struct perf_shares *shares,
+                                struct bat_error *error)
 {
     struct perf_session *session;
-    enum bat_code code = survey_file(&session, parts, count, file, options, error);
+    struct perf_text text;
+    enum bat_code code = new_session(&session, count, options, error);
+    if (code == BAT_OK)
+        code = open_source(session, source, &text, error);
+    if (code == BAT_OK)
+        code = set_binaries(session, parts, error);
+    if (code == BAT_OK)
+        code = survey(session, error);
     if (code == BAT_OK)
         code = choose_processes(session, error);
     if (code == BAT_OK)
-        code = perf_session_finish(session, parts, shares, error);
-    perf_session_free(session);
+        code = finish(session, parts, shares, error);
+    free_session(session);
+    return code;
+}
+
+enum bat_code perf_read(struct bat_profile *profile, const struct perf_source *source,
+                        const struct bat_read_options *options, struct bat_error *error)
+{
+    struct bat_profile *part = bat_profile_new_part(profile);
+    if (!part)
+        return bat_fail_memory(error, "to read the profile");
+    enum bat_code code = perf_read_several(&part, 1, source, options, NULL, error);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, part, error);
+    bat_profile_free(part);
     return code;
 }
 
 /* --- Lists ---------------------------------------------------------------------------------- */
 
-enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *context,
-                                   struct bat_error *error)
+enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_fn *found,
+                              void *context, struct bat_error *error)
 {
     struct perf_session *session;
-    enum bat_code code = survey_file(&session, NULL, 0, file, NULL, error);
+    struct perf_text text;
+    enum bat_code code = new_session(&session, 0, NULL, error);
+    if (code == BAT_OK)
+        code = open_source(session, source, &text, error);
+    if (code == BAT_OK)
+        code = survey(session, error);
     if (code == BAT_OK)
         code = perf_processes_list_files(&session->processes, found, context, error);
-    perf_session_free(session);
+    free_session(session);
     return code;
 }
 
@@ -225,10 +250,12 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error)
 {
+    const struct perf_source source = {.file = file};
     struct perf_session *session;
-    enum bat_code code = perf_session_new(&session, 1, options, error);
+    struct perf_text text;
+    enum bat_code code = new_session(&session, 1, options, error);
     if (code == BAT_OK)
-        code = open_session(session, file, error);
+        code = open_source(session, &source, &text, error);
     if (code == BAT_OK)
         code = perf_binary_init(session->binaries, profile, error);
     if (code == BAT_OK)
@@ -237,22 +264,7 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
         code = choose_processes(session, error);
     if (code == BAT_OK)
         code = perf_session_list_chains(session, found, context, error);
-    perf_session_free(session);
-    return code;
-}
-
-/* --- One binary ----------------------------------------------------------------------------- */
-
-enum bat_code perf_data_read(struct bat_profile *profile, int file,
-                             const struct bat_read_options *options, struct bat_error *error)
-{
-    struct bat_profile *part = bat_profile_new_part(profile);
-    if (!part)
-        return bat_fail_memory(error, "to read the profile");
-    enum bat_code code = perf_data_read_several(&part, 1, file, options, NULL, error);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, part, error);
-    bat_profile_free(part);
+    free_session(session);
     return code;
 }
 
@@ -268,9 +280,9 @@ static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving
                                    struct bat_error *error)
 {
     struct perf_session *session;
-    enum bat_code code = perf_session_new(&session, 1, options, error);
+    enum bat_code code = new_session(&session, 1, options, error);
     if (code == BAT_OK)
-        code = perf_session_set_binaries(session, &part, error);
+        code = set_binaries(session, &part, error);
     if (code == BAT_OK) {
         struct bat_error ignored;
         session->file = arriving->file;
@@ -284,8 +296,8 @@ static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving
     if (*is_surveyed && code == BAT_OK)
         code = choose_processes(session, error);
     if (*is_surveyed && code == BAT_OK)
-        code = perf_session_finish(session, &part, NULL, error);
-    perf_session_free(session);
+        code = finish(session, &part, NULL, error);
+    free_session(session);
     return code;
 }
 
@@ -304,7 +316,8 @@ enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, con
                 : bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK)
         code = is_surveyed ? bat_profile_take(profile, part, error)
-                           : perf_data_read(profile, arriving.file, options, error);
+                           : perf_read(profile, &(struct perf_source){.file = arriving.file},
+                                       options, error);
     bat_profile_free(part);
     bat_arriving_close(&arriving);
     return code;

@@ -138,7 +138,8 @@ static enum bat_code survey_text(struct perf_session *session, int file, struct 
     }
     bat_input_close(&input);
     text->lines += survey.lines;
-    session->file_size += bytes;
+    if (text->path)
+        session->file_size += bytes;
     return code;
 }
 
@@ -156,12 +157,13 @@ static enum bat_code survey_output(int output, enum perf_script_content content,
     return survey_text(printed->session, output, printed->error);
 }
 
-static enum bat_code survey(struct perf_session *session, uint64_t size, struct bat_error *error)
+enum bat_code perf_script_survey(struct perf_session *session, struct bat_error *error)
 {
     struct perf_text *text = session->text;
-    session->data_end = text->path ? UINT64_MAX : size;
+    session->data_end = text->path ? UINT64_MAX : session->file_size;
     if (!text->path) {
-        enum bat_code code = perf_script_find_sections(session->file, size, &text->sections, error);
+        enum bat_code code =
+            perf_script_find_sections(session->file, session->file_size, &text->sections, error);
         return code == BAT_OK ? survey_text(session, session->file, error) : code;
     }
     /* SPE's branches are those of AArch64. */
@@ -265,8 +267,7 @@ static void choose_order(struct perf_session *session)
         session->chunks[i].min_time = text->order == PERF_SCRIPT_LAST ? UINT64_MAX : 0;
 }
 
-/* Find where processes have the binaries. */
-static enum bat_code place_binaries(struct perf_session *session, struct bat_error *error)
+enum bat_code perf_script_choose_processes(struct perf_session *session, struct bat_error *error)
 {
     const struct bat_read_options *options = session->options;
     const struct perf_text *text = session->text;
@@ -279,60 +280,4 @@ static enum bat_code place_binaries(struct perf_session *session, struct bat_err
                      : BAT_OK;
     return code == BAT_OK && text->lacks_processes ? join_processes(session, has_mappings, error)
                                                    : code;
-}
-
-/* --- The whole text -------------------------------------------------------------------------- */
-
-enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
-                                       const char *path, int file, uint64_t size,
-                                       const struct bat_read_options *options,
-                                       struct perf_shares *shares, struct bat_error *error)
-{
-    struct perf_text text = {.path = path};
-    struct perf_session *session;
-    enum bat_code code = perf_session_new(&session, count, options, error);
-    if (code == BAT_OK)
-        code = perf_session_set_binaries(session, profiles, error);
-    if (code == BAT_OK) {
-        session->text = &text;
-        session->file = file;
-        code = survey(session, size, error);
-    }
-    if (code == BAT_OK)
-        code = place_binaries(session, error);
-    if (code == BAT_OK)
-        code = perf_session_finish(session, profiles, shares, error);
-    perf_session_free(session);
-    return code;
-}
-
-enum bat_code perf_script_read(struct bat_profile *profile, const char *path, int file,
-                               uint64_t size, const struct bat_read_options *options,
-                               struct bat_error *error)
-{
-    struct bat_profile *part = bat_profile_new_part(profile);
-    if (!part)
-        return bat_fail_memory(error, "to read the profile");
-    enum bat_code code = perf_script_read_several(&part, 1, path, file, size, options, NULL, error);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, part, error);
-    bat_profile_free(part);
-    return code;
-}
-
-enum bat_code perf_script_list_files(int file, uint64_t size, bat_mapped_file_fn *found,
-                                     void *context, struct bat_error *error)
-{
-    struct perf_text text = {.path = NULL};
-    struct perf_session *session;
-    enum bat_code code = perf_session_new(&session, 0, NULL, error);
-    if (code == BAT_OK) {
-        session->text = &text;
-        session->file = file;
-        code = survey(session, size, error);
-    }
-    if (code == BAT_OK)
-        code = perf_processes_list_files(&session->processes, found, context, error);
-    perf_session_free(session);
-    return code;
 }

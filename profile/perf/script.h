@@ -125,29 +125,11 @@ struct perf_text {
     enum perf_script_order order;
 };
 
-/*
- * Read all of a regular file of size bytes; or, if path is not NULL, let perf print the perf.data
- * at path, and read its output: only perf can decode trace data. Errors in the text have line and
- * column. Fails with BAT_ERR_MISMATCH if no process has the binary; the message lists what was
- * found. Fails with BAT_ERR_IO and the beginning of perf's standard error if perf fails.
- */
-enum bat_code perf_script_read(struct bat_profile *profile, const char *path, int file,
-                               uint64_t size, const struct bat_read_options *options,
-                               struct bat_error *error);
+/* The first pass over a text, of the session's file or what perf prints. */
+enum bat_code perf_script_survey(struct perf_session *session, struct bat_error *error);
 
-/*
- * The same for several binaries, into a profile each, which are empty and on failure may only be
- * freed. Fails with BAT_ERR_MISMATCH if no process has any of them. What was read is added to
- * shares, unless that is NULL.
- */
-enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
-                                       const char *path, int file, uint64_t size,
-                                       const struct bat_read_options *options,
-                                       struct perf_shares *shares, struct bat_error *error);
-
-/* List the files that processes had mapped, by the text in a regular file. */
-enum bat_code perf_script_list_files(int file, uint64_t size, bat_mapped_file_fn *found,
-                                     void *context, struct bat_error *error);
+/* Then find where processes have the binaries. Fails as perf_processes_finish(). */
+enum bat_code perf_script_choose_processes(struct perf_session *session, struct bat_error *error);
 
 /*
  * Returns the next whole lines of a file or stream; size is 0 behind the last. line is the number

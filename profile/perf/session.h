@@ -70,25 +70,6 @@ struct perf_session {
 };
 
 /*
- * Make a session for count binaries. NULL for options stands for their defaults. To be freed also
- * on failure.
- */
-enum bat_code perf_session_new(struct perf_session **session, uint32_t count,
-                               const struct bat_read_options *options, struct bat_error *error);
-void perf_session_free(struct perf_session *session);
-
-/* The binaries are those of the profiles. Fails as perf_binary_init(). */
-enum bat_code perf_session_set_binaries(struct perf_session *session,
-                                        struct bat_profile *const *parts, struct bat_error *error);
-
-/*
- * Finish the profiles and shares, unless that is NULL, of a session that was surveyed and that
- * knows where processes have the binaries.
- */
-enum bat_code perf_session_finish(struct perf_session *session, struct bat_profile *const *parts,
-                                  struct perf_shares *shares, struct bat_error *error);
-
-/*
  * Read everything in front of the records, and in a complete file the features behind them. Of a
  * file that is arriving, data_end is where the records should end, or UINT64_MAX.
  */

@@ -7,7 +7,6 @@
 
 #include "elfnote/regular_file.h"
 #include "profile/perf/perf_data.h"
-#include "profile/perf/script.h"
 #include "read_profile.h"
 #include "spec/options.h"
 
@@ -51,14 +50,13 @@ static enum bat_code is_script(const struct profile_file *from, bool *result,
 static enum bat_code list_mapped(const struct profile_file *from, bat_mapped_file_fn *found,
                                  void *context, struct bat_error *error)
 {
-    if (from->reader == READ_PERF_DATA)
-        return perf_data_list_files(from->file, found, context, error);
-    bool is_text;
-    enum bat_code code = is_script(from, &is_text, error);
+    struct perf_source source = {.file = from->file};
+    enum bat_code code =
+        from->reader == READ_PERF_DATA ? BAT_OK : is_script(from, &source.is_text, error);
     if (code != BAT_OK)
         return code;
-    if (is_text)
-        return perf_script_list_files(from->file, from->size, found, context, error);
+    if (from->reader == READ_PERF_DATA || source.is_text)
+        return perf_list_files(&source, found, context, error);
     return bat_fail(error, BAT_ERR_UNSUPPORTED,
                     "expected perf.data or the text of perf script, found something else");
 }

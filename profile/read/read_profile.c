@@ -136,11 +136,8 @@ static enum bat_code begin_keeping(struct stretch *stretch, uint64_t blank_lines
 
 static enum bat_code read_kept(struct stretch *stretch)
 {
-    struct stat status;
-    if (fstat(stretch->kept, &status) != 0)
-        return bat_fail(&stretch->error, BAT_ERR_IO, "%s", strerror(errno));
-    return perf_script_read(stretch->profile, NULL, stretch->kept, (uint64_t)status.st_size,
-                            stretch->options, &stretch->error);
+    const struct perf_source source = {.is_text = true, .file = stretch->kept};
+    return perf_read(stretch->profile, &source, stretch->options, &stretch->error);
 }
 
 static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
@@ -356,7 +353,8 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
     if (code != BAT_OK)
         return code;
     if (is_script)
-        return perf_script_read(profile, NULL, from->file, from->size, options, error);
+        return perf_read(profile, &(struct perf_source){.is_text = true, .file = from->file},
+                         options, error);
 
     /* The header of fdata holds for all its records, so fdata is read in one piece. */
     unsigned count = reader == bat_preagg_read ? bat_parts_count(options->threads, from->size) : 1;
@@ -402,7 +400,7 @@ static enum bat_code run_perf(struct bat_profile *profile, const struct profile_
                               const struct bat_read_options *options, struct bat_error *error)
 {
     if (!from->is_stream && strcmp(from->path, "-") != 0)
-        return perf_script_read(profile, from->path, -1, 0, options, error);
+        return perf_read(profile, &(struct perf_source){.printed = from->path}, options, error);
     int file = from->file;
     enum bat_code code = from->is_stream
                              ? bat_temporary_copy(file, from->head, from->head_size, &file, error)
@@ -411,7 +409,7 @@ static enum bat_code run_perf(struct bat_profile *profile, const struct profile_
         return code;
     char path[BAT_OPEN_PATH_SIZE];
     bat_form_open_path(path, file);
-    code = perf_script_read(profile, path, -1, 0, options, error);
+    code = perf_read(profile, &(struct perf_source){.printed = path}, options, error);
     if (from->is_stream)
         close(file);
     return code;
@@ -430,7 +428,7 @@ static enum bat_code read_file(struct bat_profile *profile, const char *path, in
         return run_perf(profile, &from, options, error);
     return from.is_stream
                ? perf_data_read_stream(profile, file, from.head, from.head_size, options, error)
-               : perf_data_read(profile, file, options, error);
+               : perf_read(profile, &(struct perf_source){.file = file}, options, error);
 }
 
 enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,

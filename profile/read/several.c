@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "profile/joint.h"
-#include "profile/perf/script.h"
 #include "read_profile.h"
 #include "spec/options.h"
 #include "support/temporary.h"
@@ -42,14 +41,12 @@ static enum bat_code read_perf(const struct reading *reading)
     struct perf_shares shares = {.inside = calloc(reading->count, sizeof(*shares.inside))};
     if (!shares.inside)
         return bat_fail_memory(reading->error, "to read the profile");
-    enum bat_code code;
-    if (reading->from.reader == READ_PERF_DATA)
-        code = perf_data_read_several(reading->parts, count, reading->from.file, reading->options,
-                                      &shares, reading->error);
-    else
-        code = perf_script_read_several(
-            reading->parts, count, reading->from.reader == RUN_PERF ? reading->from.path : NULL,
-            reading->from.file, reading->from.size, reading->options, &shares, reading->error);
+    const struct perf_source source = {
+        .printed = reading->from.reader == RUN_PERF ? reading->from.path : NULL,
+        .is_text = reading->from.reader == READ_TEXT,
+        .file = reading->from.file};
+    enum bat_code code = perf_read_several(reading->parts, count, &source, reading->options,
+                                           &shares, reading->error);
     set_counters(reading, &shares);
     free(shares.inside);
     return code;
