@@ -19,42 +19,36 @@ static const char doc[] =
     "Exit status: 0 if all is well, 1 if a file is bad or the note is refused, 2 for wrong usage.";
 
 enum option_key {
-    OPTION_NOTE = 1000,
-    OPTION_JSON,
-    OPTION_FROM,
-    OPTION_REMOVE,
-    OPTION_EXTRACT,
-    OPTION_REPAIR,
-    OPTION_UPGRADE,
-    OPTION_STORE,
-    OPTION_ORIGINAL,
+    OPTION_ACTION = 1000, /* and above it the values of enum inject_action */
+    OPTION_ORIGINAL = 1100,
     OPTION_FORCE,
     OPTION_NO_CHECK,
 };
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "Actions:", 1},
-    {"note", OPTION_NOTE, "NOTE", 0,
+    {"note", OPTION_ACTION + INJECT_NOTE, "NOTE", 0,
      "Add or replace the note by the raw note in the file NOTE, the content of a .note.bolt_bat "
      "section",
      0},
-    {"json", OPTION_JSON, "JSON", 0,
+    {"json", OPTION_ACTION + INJECT_JSON, "JSON", 0,
      "Add or replace the note by the one that the file JSON describes, in the form that batdump "
      "--json prints",
      0},
-    {"from", OPTION_FROM, "ELF", 0, "Add or replace the note by that of another binary", 0},
-    {"remove", OPTION_REMOVE, NULL, 0, "Remove the note", 0},
-    {"extract", OPTION_EXTRACT, "OUT", 0,
+    {"from", OPTION_ACTION + INJECT_FROM, "ELF", 0,
+     "Add or replace the note by that of another binary", 0},
+    {"remove", OPTION_ACTION + INJECT_REMOVE, NULL, 0, "Remove the note", 0},
+    {"extract", OPTION_ACTION + INJECT_EXTRACT, "OUT", 0,
      "Write the note, as it is, to the file OUT; FILE is not changed", 0},
-    {"repair", OPTION_REPAIR, NULL, 0,
+    {"repair", OPTION_ACTION + INJECT_REPAIR, NULL, 0,
      "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
      "indices of some notes of BOLT 19, which crash perf2bolt",
      0},
-    {"upgrade", OPTION_UPGRADE, NULL, 0,
+    {"upgrade", OPTION_ACTION + INJECT_UPGRADE, NULL, 0,
      "Make a note of BOLT 18 or earlier one of version 3, which later perf2bolts read: for fdata, "
      "as there are no hashes for YAML",
      0},
-    {"store", OPTION_STORE, "DIR", 0,
+    {"store", OPTION_ACTION + INJECT_STORE, "DIR", 0,
      "Put FILE whole into the store DIR, by its build-id, and leave in FILE only what is loaded: "
      "the other tools find the rest with --store=DIR",
      0},
@@ -102,31 +96,11 @@ static void check_request(const struct inject_request *request, struct argp_stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct inject_request *request = state->input;
+    if (key > OPTION_ACTION && key <= OPTION_ACTION + INJECT_STORE) {
+        set_action(request, (enum inject_action)(key - OPTION_ACTION), argument, state);
+        return 0;
+    }
     switch (key) {
-    case OPTION_NOTE:
-        set_action(request, INJECT_NOTE, argument, state);
-        return 0;
-    case OPTION_JSON:
-        set_action(request, INJECT_JSON, argument, state);
-        return 0;
-    case OPTION_FROM:
-        set_action(request, INJECT_FROM, argument, state);
-        return 0;
-    case OPTION_REMOVE:
-        set_action(request, INJECT_REMOVE, NULL, state);
-        return 0;
-    case OPTION_EXTRACT:
-        set_action(request, INJECT_EXTRACT, argument, state);
-        return 0;
-    case OPTION_REPAIR:
-        set_action(request, INJECT_REPAIR, NULL, state);
-        return 0;
-    case OPTION_UPGRADE:
-        set_action(request, INJECT_UPGRADE, NULL, state);
-        return 0;
-    case OPTION_STORE:
-        set_action(request, INJECT_STORE, argument, state);
-        return 0;
     case OPTION_ORIGINAL:
         request->original = argument;
         return 0;

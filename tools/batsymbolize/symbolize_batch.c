@@ -77,13 +77,12 @@ void batches_free(struct text_batches *batches)
     free(batches);
 }
 
-bool batches_add(struct symbolize_text *text, uint64_t address)
+void batches_add(struct symbolize_text *text, uint64_t address)
 {
     struct text_batches *batches = text->batches;
     if (batches->count == BATCH_MAX)
         batches_answer(text);
     batches->answers[batches->count++] = (struct answer){.address = address};
-    return true;
 }
 
 /* --- Looking up ----------------------------------------------------------------------------- */

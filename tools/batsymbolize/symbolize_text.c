@@ -106,7 +106,8 @@ static bool put_off(struct symbolize_text *text, const struct bat_stack_line *re
     if (read->module.length != 0 || read->is_data || read->is_locals || text->printer->in_list ||
         !symbolize_files_given(text->files))
         return false;
-    return batches_add(text, read->address);
+    batches_add(text, read->address);
+    return true;
 }
 
 void symbolize_text_answer(struct symbolize_text *text)

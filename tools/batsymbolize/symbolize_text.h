@@ -100,8 +100,8 @@ void text_note_found(struct symbolize_text *text, uint64_t address,
 /* Look up and print an address of the given binary. */
 void text_answer_code(struct symbolize_text *text, uint64_t address);
 
-/* Add a question about an address of the given binary. False if there is no memory. */
-bool batches_add(struct symbolize_text *text, uint64_t address);
+/* Add a question about an address of the given binary. */
+void batches_add(struct symbolize_text *text, uint64_t address);
 
 /* Print the answers of all questions that have not been answered. */
 void batches_answer(struct symbolize_text *text);

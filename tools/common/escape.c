@@ -3,8 +3,9 @@
 
 #include "spec/escape_controls.h"
 
-void output_escaped_bytes(struct output *output, const char *text, size_t size)
+void output_escaped(struct output *output, const char *text)
 {
+    size_t size = strlen(text);
     if (!bat_has_controls(text, size)) {
         output_bytes(output, text, size);
         return;
@@ -17,11 +18,6 @@ void output_escaped_bytes(struct output *output, const char *text, size_t size)
         else
             output_bytes(output, text, length);
     }
-}
-
-void output_escaped(struct output *output, const char *text)
-{
-    output_escaped_bytes(output, text, strlen(text));
 }
 
 /* One character of a JSON string. length is its bytes, 0 for a byte that is no character. */

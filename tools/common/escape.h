@@ -7,7 +7,6 @@
 
 /* text with control characters as "\x1b" (escape_controls.h): a name cannot control a terminal. */
 void output_escaped(struct output *output, const char *text);
-void output_escaped_bytes(struct output *output, const char *text, size_t size);
 
 /*
  * text as a JSON string, quotes included. Each byte that is not part of a UTF-8 character becomes
