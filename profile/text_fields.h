@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "decoder/leb128.h"
 #include "profile.h"
@@ -157,6 +158,58 @@ static inline const char *bat_read_count(const uint8_t **at, uint64_t *count)
         return "a count below 2^63";
     *at = end;
     return NULL;
+}
+
+/* --- A line --------------------------------------------------------------------------------- */
+
+/* A line that is being read, which ends with a newline. `at` is how far it was read. */
+struct bat_line {
+    const struct bat_lines *lines;
+    const uint8_t *start;
+    const uint8_t *at;
+};
+
+static inline enum bat_code bat_line_fail(const struct bat_line *line, const uint8_t *at,
+                                          const char *expected)
+{
+    return bat_lines_fail(line->lines, line->start, at, expected);
+}
+
+/* Returns BAT_OK, or fails with the error of bat_counts_add(). */
+static inline enum bat_code bat_line_fail_add(const struct bat_line *line, enum bat_code code)
+{
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+static inline void bat_line_skip_blanks(struct bat_line *line)
+{
+    line->at = bat_skip_blanks(line->at);
+}
+
+/* Skip this text if it comes next; false if it does not. */
+static inline bool bat_line_skip(struct bat_line *line, const char *text)
+{
+    size_t size = strlen(text);
+    /* A newline ends the line and is in no such text, so this never reads behind the line. */
+    if (strncmp((const char *)line->at, text, size) != 0)
+        return false;
+    line->at += size;
+    return true;
+}
+
+/* Skip blanks and read a count. */
+static inline enum bat_code bat_line_count(struct bat_line *line, uint64_t *count)
+{
+    bat_line_skip_blanks(line);
+    const char *expected = bat_read_count(&line->at, count);
+    return expected ? bat_line_fail(line, line->at, expected) : BAT_OK;
+}
+
+/* Skip blanks, behind which the line must end. */
+static inline enum bat_code bat_line_end(struct bat_line *line)
+{
+    bat_line_skip_blanks(line);
+    return *line->at == '\n' ? BAT_OK : bat_line_fail(line, line->at, "the end of the line");
 }
 
 #endif

@@ -64,7 +64,7 @@ static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
         survey->section ? survey->section->content : PERF_SCRIPT_SAMPLES;
     struct bat_lines lines = {
         .at = start, .end = newline + 1, .line = survey->lines + 1, .error = survey->error};
-    struct perf_script_line line = {.lines = &lines, .start = start, .at = start};
+    struct bat_line line = {.lines = &lines, .start = start, .at = start};
     if (!text->path) {
         if (!survey->chunk || offset - survey->chunk->position >= session->chunk_size) {
             survey->chunk = perf_session_chunk(session, offset);

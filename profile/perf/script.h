@@ -18,17 +18,9 @@
 #define PERF_SCRIPT_MAGIC "PERFTEXT;"
 #define PERF_SCRIPT_RECORD "PERF_RECORD_"
 
-/* A line being read. It ends with a newline, so no step checks for the text's end. */
-struct perf_script_line {
-    const struct bat_lines *lines;
-    const uint8_t *start;
-    const uint8_t *at;
-};
-
-static inline enum bat_code perf_script_fail(const struct perf_script_line *line,
-                                             const char *expected)
+static inline enum bat_code perf_script_fail(const struct bat_line *line, const char *expected)
 {
-    return bat_lines_fail(line->lines, line->start, line->at, expected);
+    return bat_line_fail(line, line->at, expected);
 }
 
 /* True if perf script prints such a line; newline is its end. See section 1 of the spec. */
@@ -47,7 +39,7 @@ enum perf_script_form {
 enum perf_script_form perf_script_form_of(const uint8_t *start);
 
 /* Read a process id of 32 bits, such as "1234" or "-1". */
-static inline bool perf_script_read_process(struct perf_script_line *line, uint32_t *process)
+static inline bool perf_script_read_process(struct bat_line *line, uint32_t *process)
 {
     const uint8_t *at = line->at;
     bool is_negative = *at == '-';
@@ -62,7 +54,7 @@ static inline bool perf_script_read_process(struct perf_script_line *line, uint3
 }
 
 /* Read the time of a sample or a record, "1234.567890:", in nanoseconds, and the blanks behind. */
-bool perf_script_read_time(struct perf_script_line *line, uint64_t *time);
+bool perf_script_read_time(struct bat_line *line, uint64_t *time);
 
 /*
  * True for a line with a sample of a process. *time is UINT64_MAX if it has none.
@@ -145,12 +137,12 @@ enum bat_code perf_script_next_block(struct bat_input *input, const uint8_t **te
  * Records that do not tell where the binary is are skipped. Losses are added to *lost.
  */
 enum bat_code perf_script_read_record(struct perf_processes *processes,
-                                      const struct perf_script_line *whole, const uint8_t *record,
+                                      const struct bat_line *whole, const uint8_t *record,
                                       uint64_t position, uint64_t *lost);
 
 /* Read a line of perf buildid-list. */
 enum bat_code perf_script_read_build_id(struct perf_processes *processes,
-                                        const struct perf_script_line *whole);
+                                        const struct bat_line *whole);
 
 /* --- Samples (script_samples.c) ------------------------------------------------------ */
 
@@ -160,7 +152,7 @@ struct perf_script_reader {
     struct bat_input input;
     struct bat_lines lines; /* of the current block, from the current line on */
     uint64_t position;      /* of the block's end */
-    struct perf_script_line line;
+    struct bat_line line;
     const struct perf_script_section *section;
     uint8_t *branches; /* of the last sample, as in perf.data */
     size_t capacity;

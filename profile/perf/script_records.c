@@ -6,24 +6,8 @@
 #include "processes_event.h"
 #include "script.h"
 
-static enum bat_code fail_add(const struct perf_script_line *line, enum bat_code code)
-{
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
-}
-
-/* Skip this text if it comes next; false if it does not. */
-static bool skip_text(struct perf_script_line *line, const char *text)
-{
-    size_t size = strlen(text);
-    /* A newline ends the line and is in no such text, so this never reads behind the line. */
-    if (strncmp((const char *)line->at, text, size) != 0)
-        return false;
-    line->at += size;
-    return true;
-}
-
 /* Move behind this text, wherever it is in the rest of the line. */
-static bool skip_to_text(struct perf_script_line *line, const char *text)
+static bool skip_to_text(struct bat_line *line, const char *text)
 {
     const uint8_t *newline = rawmemchr(line->at, '\n');
     size_t size = strlen(text);
@@ -34,7 +18,7 @@ static bool skip_to_text(struct perf_script_line *line, const char *text)
 }
 
 /* Read a hexadecimal number with 0x or without it, as perf prints 0. */
-static bool read_number(struct perf_script_line *line, uint64_t *value)
+static bool read_number(struct bat_line *line, uint64_t *value)
 {
     const uint8_t *at = line->at;
     if (at[0] == '0' && at[1] == 'x')
@@ -68,7 +52,7 @@ static bool parse_time(const uint8_t *at, uint64_t *time)
     return true;
 }
 
-bool perf_script_read_time(struct perf_script_line *line, uint64_t *time)
+bool perf_script_read_time(struct bat_line *line, uint64_t *time)
 {
     if (!parse_time(line->at, time))
         return false;
@@ -77,7 +61,7 @@ bool perf_script_read_time(struct perf_script_line *line, uint64_t *time)
 }
 
 /* The time before the record, "... 1234.567890: PERF_RECORD_"; false if there is none. */
-static bool find_time(const struct perf_script_line *line, const uint8_t *record, uint64_t *time)
+static bool find_time(const struct bat_line *line, const uint8_t *record, uint64_t *time)
 {
     const uint8_t *end = record;
     while (end > line->start && bat_is_blank(end[-1]))
@@ -91,10 +75,10 @@ static bool find_time(const struct perf_script_line *line, const uint8_t *record
 /* --- Mappings ------------------------------------------------------------------------------ */
 
 /* Read a build-id in hexadecimal, which simpleperf begins with 0x; false if there is none. */
-static bool read_build_id_here(struct perf_script_line *line, uint8_t *build_id, size_t *size)
+static bool read_build_id_here(struct bat_line *line, uint8_t *build_id, size_t *size)
 {
     *size = 0;
-    skip_text(line, "0x");
+    bat_line_skip(line, "0x");
     while (*size < PERF_BUILD_ID_SIZE) {
         uint8_t high = bat_hex_value(line->at[0]);
         uint8_t low = high < 16 ? bat_hex_value(line->at[1]) : 16;
@@ -107,7 +91,7 @@ static bool read_build_id_here(struct perf_script_line *line, uint8_t *build_id,
 }
 
 /* The path at the end of the line; the caller frees it. */
-static char *copy_path(const struct perf_script_line *line)
+static char *copy_path(const struct bat_line *line)
 {
     const uint8_t *end = rawmemchr(line->at, '\n');
     while (end > line->at && bat_is_blank(end[-1]))
@@ -116,7 +100,7 @@ static char *copy_path(const struct perf_script_line *line)
 }
 
 /* Read " PID/TID: [0xADDRESS(0xLENGTH) @ OFFSET ...]: PROTECTION PATH". */
-static enum bat_code read_mapping(struct perf_processes *processes, struct perf_script_line *line,
+static enum bat_code read_mapping(struct perf_processes *processes, struct bat_line *line,
                                   struct perf_moment moment)
 {
     struct perf_mapping mapping = {.moment = moment};
@@ -128,13 +112,14 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
         return perf_script_fail(line, "a mapping ([0xADDRESS(0xLENGTH) @ OFFSET ...])");
     if (!read_number(line, &mapping.address))
         return perf_script_fail(line, "the address of a mapping");
-    if (!skip_text(line, "(") || !read_number(line, &mapping.length) || !skip_text(line, ")"))
+    if (!bat_line_skip(line, "(") || !read_number(line, &mapping.length) ||
+        !bat_line_skip(line, ")"))
         return perf_script_fail(line, "the length of a mapping in parentheses");
-    if (!skip_text(line, " @ ") || !read_number(line, &mapping.offset))
+    if (!bat_line_skip(line, " @ ") || !read_number(line, &mapping.offset))
         return perf_script_fail(line, "the offset of a mapping behind an @");
     line->at = bat_skip_blanks(line->at);
     /* "<0123...>" may take the place of the file's device and inode. */
-    if (skip_text(line, "<") && read_build_id_here(line, build_id, &mapping.build_id_size))
+    if (bat_line_skip(line, "<") && read_build_id_here(line, build_id, &mapping.build_id_size))
         mapping.build_id = build_id;
     if (!skip_to_text(line, "]: "))
         return perf_script_fail(line, "the end of a mapping (]:)");
@@ -147,26 +132,26 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
     mapping.path = path;
     enum bat_code code = path ? perf_processes_map(processes, &mapping) : BAT_ERR_MEMORY;
     free(path);
-    return fail_add(line, code);
+    return bat_line_fail_add(line, code);
 }
 
 /* --- Processes ----------------------------------------------------------------------------- */
 
 /* Read "(CHILD:TID):(PARENT:TID)". */
-static enum bat_code read_fork(struct perf_processes *processes, struct perf_script_line *line,
+static enum bat_code read_fork(struct perf_processes *processes, struct bat_line *line,
                                struct perf_moment moment)
 {
     uint32_t child;
     uint32_t parent;
-    if (!skip_text(line, "(") || !perf_script_read_process(line, &child))
+    if (!bat_line_skip(line, "(") || !perf_script_read_process(line, &child))
         return perf_script_fail(line, "a process and its parent ((PID:TID):(PID:TID))");
     if (!skip_to_text(line, "):(") || !perf_script_read_process(line, &parent))
         return perf_script_fail(line, "the parent of a process (:(PID:TID))");
-    return fail_add(line, perf_processes_fork(processes, child, parent, moment));
+    return bat_line_fail_add(line, perf_processes_fork(processes, child, parent, moment));
 }
 
 /* Read " NAME:PID/TID"; the name may hold colons. */
-static enum bat_code read_exec(struct perf_processes *processes, struct perf_script_line *line,
+static enum bat_code read_exec(struct perf_processes *processes, struct bat_line *line,
                                struct perf_moment moment)
 {
     const uint8_t *newline = rawmemchr(line->at, '\n');
@@ -175,11 +160,11 @@ static enum bat_code read_exec(struct perf_processes *processes, struct perf_scr
     line->at = colon ? colon + 1 : newline;
     if (!perf_script_read_process(line, &process) || *line->at != '/')
         return perf_script_fail(line, "a process (:PID/TID)");
-    return fail_add(line, perf_processes_exec(processes, process, moment));
+    return bat_line_fail_add(line, perf_processes_exec(processes, process, moment));
 }
 
 /* Add the number in " lost NUMBER" to *lost. */
-static void read_lost(struct perf_script_line *line, uint64_t *lost)
+static void read_lost(struct bat_line *line, uint64_t *lost)
 {
     uint64_t number;
     bool fits;
@@ -188,24 +173,24 @@ static void read_lost(struct perf_script_line *line, uint64_t *lost)
 }
 
 enum bat_code perf_script_read_record(struct perf_processes *processes,
-                                      const struct perf_script_line *whole, const uint8_t *record,
+                                      const struct bat_line *whole, const uint8_t *record,
                                       uint64_t position, uint64_t *lost)
 {
-    struct perf_script_line line = *whole;
+    struct bat_line line = *whole;
     struct perf_moment moment = {.position = position};
     bool has_time = find_time(&line, record, &moment.time);
     line.at = record + sizeof(PERF_SCRIPT_RECORD) - 1;
-    if (skip_text(&line, "MMAP2 ") || skip_text(&line, "MMAP "))
+    if (bat_line_skip(&line, "MMAP2 ") || bat_line_skip(&line, "MMAP "))
         return read_mapping(processes, &line, moment);
     /*
      * A process that began before the recording has a fork with time 0. Its mappings are recorded
      * too, and it may have become another program since the fork.
      */
-    if (skip_text(&line, "FORK"))
+    if (bat_line_skip(&line, "FORK"))
         return has_time && moment.time == 0 ? BAT_OK : read_fork(processes, &line, moment);
-    if (skip_text(&line, "COMM exec:"))
+    if (bat_line_skip(&line, "COMM exec:"))
         return read_exec(processes, &line, moment);
-    if (skip_text(&line, "LOST"))
+    if (bat_line_skip(&line, "LOST"))
         read_lost(&line, lost);
     return BAT_OK;
 }
@@ -213,9 +198,9 @@ enum bat_code perf_script_read_record(struct perf_processes *processes,
 /* --- Build-ids ----------------------------------------------------------------------------- */
 
 enum bat_code perf_script_read_build_id(struct perf_processes *processes,
-                                        const struct perf_script_line *whole)
+                                        const struct bat_line *whole)
 {
-    struct perf_script_line line = *whole;
+    struct bat_line line = *whole;
     uint8_t build_id[PERF_BUILD_ID_SIZE];
     size_t size;
     line.at = bat_skip_blanks(line.at);
@@ -230,5 +215,5 @@ enum bat_code perf_script_read_build_id(struct perf_processes *processes,
     enum bat_code code =
         path ? perf_processes_list(processes, path, build_id, size, false) : BAT_ERR_MEMORY;
     free(path);
-    return fail_add(&line, code);
+    return bat_line_fail_add(&line, code);
 }

@@ -21,7 +21,7 @@ static inline bool begins_stack(const uint8_t *at)
 }
 
 /* Read "0x401000/". */
-static inline bool read_branch_end(struct perf_script_line *line, uint64_t *address)
+static inline bool read_branch_end(struct bat_line *line, uint64_t *address)
 {
     const uint8_t *at = line->at;
     if (!begins_stack(at))
@@ -34,7 +34,7 @@ static inline bool read_branch_end(struct perf_script_line *line, uint64_t *addr
 }
 
 /* Read "P/", "M/" or "-/", with an N before the slash if the branch was not taken. */
-static bool read_prediction(struct perf_script_line *line, bool *is_mispredicted)
+static bool read_prediction(struct bat_line *line, bool *is_mispredicted)
 {
     const uint8_t *at = line->at;
     *is_mispredicted = *at == 'M';
@@ -50,7 +50,7 @@ static bool read_prediction(struct perf_script_line *line, bool *is_mispredicted
 }
 
 /* Read the next field as a hexadecimal number, and the blanks behind it. */
-static bool read_field(struct perf_script_line *line, uint64_t *value)
+static bool read_field(struct bat_line *line, uint64_t *value)
 {
     const uint8_t *at = line->at;
     if (!bat_read_hex(&at, value) || !bat_ends_field(*at))
@@ -60,9 +60,9 @@ static bool read_field(struct perf_script_line *line, uint64_t *value)
 }
 
 /* Read a process id and the blanks around it. */
-static bool read_process(struct perf_script_line *line, uint32_t *process)
+static bool read_process(struct bat_line *line, uint32_t *process)
 {
-    struct perf_script_line field = {.at = bat_skip_blanks(line->at)};
+    struct bat_line field = {.at = bat_skip_blanks(line->at)};
     if (!perf_script_read_process(&field, process) || !bat_ends_field(*field.at))
         return false;
     line->at = bat_skip_blanks(field.at);
@@ -75,7 +75,7 @@ struct event_name {
 };
 
 /* Read a field that ends with a colon and is no record's, and the blanks behind it. */
-static bool read_event(struct perf_script_line *line, struct event_name *event)
+static bool read_event(struct bat_line *line, struct event_name *event)
 {
     const uint8_t *end = line->at;
     while (*end > ' ' || (!bat_ends_field(*end) && *end != '\0'))
@@ -92,7 +92,7 @@ static bool read_event(struct perf_script_line *line, struct event_name *event)
 
 /* --- Which text it is ----------------------------------------------------------------------- */
 
-static bool begins_with_branch(struct perf_script_line line)
+static bool begins_with_branch(struct bat_line line)
 {
     uint64_t address;
     return read_branch_end(&line, &address) && read_branch_end(&line, &address);
@@ -101,14 +101,14 @@ static bool begins_with_branch(struct perf_script_line line)
 /* True for a branch stack, with or without an address before it. */
 static bool has_stack_alone(const uint8_t *start)
 {
-    struct perf_script_line line = {.at = bat_skip_blanks(start)};
+    struct bat_line line = {.at = bat_skip_blanks(start)};
     uint64_t address;
     return (begins_stack(line.at) || read_field(&line, &address)) && begins_with_branch(line);
 }
 
 enum perf_script_form perf_script_form_of(const uint8_t *start)
 {
-    struct perf_script_line line = {.at = start};
+    struct bat_line line = {.at = start};
     uint32_t process;
     struct event_name event;
     if (read_process(&line, &process) && process <= PROCESS_MAX)
@@ -122,7 +122,7 @@ enum perf_script_form perf_script_form_of(const uint8_t *start)
 
 bool perf_script_is_sample(const uint8_t *start, uint64_t *time)
 {
-    struct perf_script_line line = {.at = start};
+    struct bat_line line = {.at = start};
     uint32_t process;
     struct event_name event;
     uint64_t address;
@@ -161,7 +161,7 @@ uint32_t perf_script_count_entries(const uint8_t *start, const uint8_t *newline,
 /* --- Branch stacks --------------------------------------------------------------------------- */
 
 /* Read an entry: FROM/TO/PREDICTION/ and further fields, which are skipped. */
-static inline enum bat_code read_branch(struct perf_script_line *line, uint8_t *branch)
+static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
 {
     uint64_t from;
     uint64_t to;
@@ -187,7 +187,7 @@ static inline enum bat_code read_branch(struct perf_script_line *line, uint8_t *
 
 enum bat_code perf_script_read_stack(struct perf_script_reader *reader, struct perf_sample *sample)
 {
-    struct perf_script_line *line = &reader->line;
+    struct bat_line *line = &reader->line;
     while (*line->at != '\n') {
         if (!bat_grow(&reader->branches, &reader->capacity, sample->branch_count, PERF_BRANCH_SIZE))
             return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
@@ -221,7 +221,7 @@ static enum bat_code read_addresses(struct perf_script_reader *reader, struct ev
                                     struct perf_sample *sample)
 {
     static const char loads[] = "mem-loads";
-    struct perf_script_line *line = &reader->line;
+    struct bat_line *line = &reader->line;
     if (!read_field(line, &sample->ip))
         return perf_script_fail(line, "a hexadecimal address");
     sample->uses_ip = *line->at == '\n';
@@ -253,7 +253,7 @@ static enum bat_code read_addresses(struct perf_script_reader *reader, struct ev
  * True for a line of perf script's default output, which ends with the object of a sample in
  * parentheses, or for a record of a process in it.
  */
-static bool is_default_output(const struct perf_script_line *line)
+static bool is_default_output(const struct bat_line *line)
 {
     const uint8_t *newline = rawmemchr(line->at, '\n');
     const uint8_t *end = newline;
@@ -267,7 +267,7 @@ static bool is_default_output(const struct perf_script_line *line)
 /* Read the line of a process up to its stack, or all of it. */
 static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_sample *sample)
 {
-    struct perf_script_line *line = &reader->line;
+    struct bat_line *line = &reader->line;
     struct event_name event;
     perf_script_read_time(line, &sample->time);
     sample->uses_stack = begins_stack(line->at) || *line->at == '\n';
@@ -284,7 +284,7 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
 /* Begin "ip 0xFROM/0xTO/P/..." or the stack alone; others are call stacks, default output. */
 static void read_without_process(struct perf_script_reader *reader, struct perf_sample *sample)
 {
-    struct perf_script_line *line = &reader->line;
+    struct bat_line *line = &reader->line;
     uint64_t address;
     line->at = bat_skip_blanks(line->at);
     sample->uses_stack =
@@ -293,7 +293,7 @@ static void read_without_process(struct perf_script_reader *reader, struct perf_
 
 static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sample *sample)
 {
-    struct perf_script_line *line = &reader->line;
+    struct bat_line *line = &reader->line;
     *sample = (struct perf_sample){.time = UINT64_MAX, .has_process = true};
     if (reader->text->lacks_processes)
         read_without_process(reader, sample);

@@ -6,8 +6,7 @@
 #include "script.h"
 
 /* "MMAP=1f4;": a section and its size in hexadecimal. */
-static enum bat_code read_section(struct perf_script_line *line,
-                                  struct perf_script_sections *sections)
+static enum bat_code read_section(struct bat_line *line, struct perf_script_sections *sections)
 {
     static const struct {
         const char *name;
@@ -36,7 +35,7 @@ static enum bat_code read_section(struct perf_script_line *line,
     return BAT_OK;
 }
 
-static enum bat_code read_head(struct perf_script_line *line, uint64_t size,
+static enum bat_code read_head(struct bat_line *line, uint64_t size,
                                struct perf_script_sections *sections)
 {
     line->at += sizeof(PERF_SCRIPT_MAGIC) - 1;
@@ -71,7 +70,7 @@ enum bat_code perf_script_find_sections(int file, uint64_t size,
         memcmp(text, PERF_SCRIPT_MAGIC, magic_size) == 0) {
         const uint8_t *newline = rawmemchr(text, '\n');
         struct bat_lines lines = {.at = text, .end = newline + 1, .line = 1, .error = error};
-        struct perf_script_line line = {.lines = &lines, .start = text, .at = text};
+        struct bat_line line = {.lines = &lines, .start = text, .at = text};
         sections->start = (uint64_t)(newline + 1 - text);
         if (sections->start > size) /* the file does not have the newline */
             sections->start = size;

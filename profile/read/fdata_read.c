@@ -11,17 +11,6 @@
 /* The first kind of location that makes a record a memory access, without mispredictions. */
 #define FIRST_MEMORY_KIND 3u
 
-struct fdata_line {
-    const struct bat_lines *lines;
-    const uint8_t *start;
-    const uint8_t *at;
-};
-
-static enum bat_code fail(const struct fdata_line *line, const uint8_t *at, const char *expected)
-{
-    return bat_lines_fail(line->lines, line->start, at, expected);
-}
-
 /* Add a name with control characters, escaping them: other tools write them unescaped. */
 static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char *text, size_t size,
                                             uint32_t *name)
@@ -47,9 +36,9 @@ static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char 
 }
 
 /* A name ends at the next blank without a backslash before it. It is kept escaped. */
-static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line, uint32_t *name)
+static enum bat_code read_name(struct bat_fdata *fdata, struct bat_line *line, uint32_t *name)
 {
-    line->at = bat_skip_blanks(line->at);
+    bat_line_skip_blanks(line);
     const uint8_t *start = line->at;
     while (!bat_ends_field(*line->at) && *line->at != '\0') {
         if (*line->at == '\\' && line->at[1] != '\n' && line->at[1] != '\0')
@@ -57,68 +46,54 @@ static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line,
         line->at++;
     }
     if (line->at == start || *line->at == '\0')
-        return fail(line, line->at, "a name");
+        return bat_line_fail(line, line->at, "a name");
     const char *text = (const char *)start;
     size_t size = (size_t)(line->at - start);
     enum bat_code code = bat_has_controls(text, size)
                              ? add_name_with_controls(fdata, text, size, name)
                              : bat_strings_add(&fdata->names, text, size, name);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
 /* Read a location (kind, name, offset) as two words of a key. */
-static enum bat_code read_location(struct bat_fdata *fdata, struct fdata_line *line,
-                                   uint64_t *words)
+static enum bat_code read_location(struct bat_fdata *fdata, struct bat_line *line, uint64_t *words)
 {
-    line->at = bat_skip_blanks(line->at);
+    bat_line_skip_blanks(line);
     uint8_t digit = *line->at;
     if (digit < '0' || digit > '5' || !bat_ends_field(line->at[1]))
-        return fail(line, line->at, "the kind of a location (0 to 5)");
+        return bat_line_fail(line, line->at, "the kind of a location (0 to 5)");
     line->at++;
     uint32_t name = 0;
     enum bat_code code = read_name(fdata, line, &name);
     if (code != BAT_OK)
         return code;
     words[0] = bat_fdata_word((uint32_t)(digit - '0'), name);
-    line->at = bat_skip_blanks(line->at);
+    bat_line_skip_blanks(line);
     const uint8_t *at = line->at;
     if (!bat_read_hex(&at, &words[1]) || !bat_ends_field(*at))
-        return fail(line, line->at, "a hexadecimal offset");
+        return bat_line_fail(line, line->at, "a hexadecimal offset");
     line->at = at;
     return BAT_OK;
 }
 
-static enum bat_code read_count(struct fdata_line *line, uint64_t *count)
-{
-    line->at = bat_skip_blanks(line->at);
-    const char *expected = bat_read_count(&line->at, count);
-    return expected ? fail(line, line->at, expected) : BAT_OK;
-}
-
-static enum bat_code read_line_end(struct fdata_line *line)
-{
-    line->at = bat_skip_blanks(line->at);
-    return *line->at == '\n' ? BAT_OK : fail(line, line->at, "the end of the line");
-}
-
 /* Read the count, which ends the line, and add it to counts with the key. */
-static enum bat_code add_line(struct bat_profile *profile, struct fdata_line *line,
+static enum bat_code add_line(struct bat_profile *profile, struct bat_line *line,
                               struct bat_counts *counts, const uint64_t *key,
                               uint64_t mispredictions)
 {
     uint64_t count = 0;
-    enum bat_code code = read_count(line, &count);
+    enum bat_code code = bat_line_count(line, &count);
     if (code == BAT_OK)
-        code = read_line_end(line);
+        code = bat_line_end(line);
     if (code == BAT_OK)
         code = bat_lines_add_sum(line->lines, profile, count);
     if (code != BAT_OK)
         return code;
     code = bat_counts_add(counts, key, count, mispredictions);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
-static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line *line)
+static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
@@ -126,12 +101,12 @@ static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line 
     if (code == BAT_OK)
         code = read_location(&profile->fdata, line, key + 2);
     if (code == BAT_OK && key[0] >> 32 < FIRST_MEMORY_KIND)
-        code = read_count(line, &mispredictions);
+        code = bat_line_count(line, &mispredictions);
     return code == BAT_OK ? add_line(profile, line, &profile->fdata.branches, key, mispredictions)
                           : code;
 }
 
-static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line *line)
+static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t key[2] = {0};
     enum bat_code code = read_location(&profile->fdata, line, key);
@@ -139,7 +114,7 @@ static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line 
 }
 
 /* Skip the word if it comes next; false if it does not. */
-static bool skip_word(struct fdata_line *line, const char *word)
+static bool skip_word(struct bat_line *line, const char *word)
 {
     size_t size = strlen(word);
     /* A newline ends every line and is in no word, so this never reads behind the text. */
@@ -150,10 +125,10 @@ static bool skip_word(struct fdata_line *line, const char *word)
 }
 
 /* Event names behind "no_lbr". */
-static enum bat_code read_events(struct bat_profile *profile, struct fdata_line *line)
+static enum bat_code read_events(struct bat_profile *profile, struct bat_line *line)
 {
     for (;;) {
-        line->at = bat_skip_blanks(line->at);
+        bat_line_skip_blanks(line);
         if (*line->at == '\n')
             return BAT_OK;
         uint32_t event;
@@ -161,7 +136,7 @@ static enum bat_code read_events(struct bat_profile *profile, struct fdata_line 
         while (!bat_ends_field(*line->at) && *line->at != '\0')
             line->at++;
         if (*line->at == '\0')
-            return fail(line, line->at, "the name of an event");
+            return bat_line_fail(line, line->at, "the name of an event");
         enum bat_code code = bat_strings_add(&profile->events, (const char *)start,
                                              (size_t)(line->at - start), &event);
         if (code != BAT_OK)
@@ -170,25 +145,25 @@ static enum bat_code read_events(struct bat_profile *profile, struct fdata_line 
 }
 
 /* A header line holds for all records, so it must come before the first one. */
-static enum bat_code set_header(const struct bat_profile *profile, const struct fdata_line *line,
+static enum bat_code set_header(const struct bat_profile *profile, const struct bat_line *line,
                                 const uint8_t *word, bool *header)
 {
     bool has_records = profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0;
     if (!*header && has_records)
-        return fail(line, word, "this line in front of all records");
+        return bat_line_fail(line, word, "this line in front of all records");
     *header = true;
     return BAT_OK;
 }
 
-static enum bat_code read_record(struct bat_profile *profile, struct fdata_line *line)
+static enum bat_code read_record(struct bat_profile *profile, struct bat_line *line)
 {
-    line->at = bat_skip_blanks(line->at);
+    bat_line_skip_blanks(line);
     if (*line->at == '\n')
         return BAT_OK;
     const uint8_t *word = line->at;
     if (skip_word(line, "boltedcollection")) {
         enum bat_code code = set_header(profile, line, word, &profile->fdata.bolted);
-        return code == BAT_OK ? read_line_end(line) : code;
+        return code == BAT_OK ? bat_line_end(line) : code;
     }
     if (skip_word(line, "no_lbr")) {
         enum bat_code code = set_header(profile, line, word, &profile->fdata.no_lbr);
@@ -202,7 +177,7 @@ enum bat_code bat_fdata_read(struct bat_profile *profile, struct bat_lines *line
 {
     profile->fdata.seen = true;
     while (lines->at < lines->end) {
-        struct fdata_line line = {.lines = lines, .start = lines->at, .at = lines->at};
+        struct bat_line line = {.lines = lines, .start = lines->at, .at = lines->at};
         enum bat_code code = read_record(profile, &line);
         if (code != BAT_OK)
             return code;

@@ -5,29 +5,12 @@
 #include "profile/joint.h"
 #include "profile/text_fields.h"
 
-/* One line being read. Every line ends with a newline, so no step checks for the text's end. */
-struct preagg_line {
-    const struct bat_lines *lines;
-    const uint8_t *start;
-    const uint8_t *at;
-};
-
 /* A location of a record. */
 struct location {
     uint64_t address;
     bool is_foreign;
     bool is_complete; /* of a joint profile: it has its binary */
 };
-
-static inline void skip_blanks(struct preagg_line *line)
-{
-    line->at = bat_skip_blanks(line->at);
-}
-
-static enum bat_code fail(const struct preagg_line *line, const uint8_t *at, const char *expected)
-{
-    return bat_lines_fail(line->lines, line->start, at, expected);
-}
 
 /* Read -1, -2 or -3, which stand for constants at the top of the address space. */
 static bool read_constant(const uint8_t **at, uint64_t *value)
@@ -62,30 +45,30 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
 }
 
 /* Count the objects that locations name, to report them if none is the binary. */
-static enum bat_code count_foreign(struct bat_profile *profile, const struct preagg_line *line,
+static enum bat_code count_foreign(struct bat_profile *profile, const struct bat_line *line,
                                    size_t size)
 {
     if (memchr(line->at, '\0', size))
-        return fail(line, line->at, "a build-id");
+        return bat_line_fail(line, line->at, "a build-id");
     uint32_t number;
     enum bat_code code =
         bat_strings_add(&profile->foreign_names, (const char *)line->at, size, &number);
     const uint64_t key = number;
     if (code == BAT_OK)
         code = bat_counts_add(&profile->foreign_counts, &key, 1, 0);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
 /* A location with a colon in it: X:address or build-id:offset. */
-static enum bat_code read_object_location(struct bat_profile *profile, struct preagg_line *line,
+static enum bat_code read_object_location(struct bat_profile *profile, struct bat_line *line,
                                           const uint8_t *colon, struct location *location)
 {
     size_t size = (size_t)(colon - line->at);
     const uint8_t *at = colon + 1;
     if (!read_constant(&at, &location->address) && !bat_read_hex(&at, &location->address))
-        return fail(line, colon + 1, "a hexadecimal address behind the colon");
+        return bat_line_fail(line, colon + 1, "a hexadecimal address behind the colon");
     if (!bat_ends_field(*at))
-        return fail(line, colon + 1, "a hexadecimal address behind the colon");
+        return bat_line_fail(line, colon + 1, "a hexadecimal address behind the colon");
     if (profile->joint)
         location->is_complete =
             bat_joint_place(profile->joint, line->at, size, location->address, &location->address);
@@ -96,7 +79,7 @@ static enum bat_code read_object_location(struct bat_profile *profile, struct pr
 }
 
 /* Any location that is not plain digits. */
-static enum bat_code read_odd_location(struct bat_profile *profile, struct preagg_line *line,
+static enum bat_code read_odd_location(struct bat_profile *profile, struct bat_line *line,
                                        struct location *location)
 {
     const uint8_t *end = line->at;
@@ -109,16 +92,16 @@ static enum bat_code read_odd_location(struct bat_profile *profile, struct preag
     const uint8_t *at = line->at;
     location->is_foreign = false;
     if (!read_constant(&at, &location->address) || at != end)
-        return fail(line, line->at, "a hexadecimal address");
+        return bat_line_fail(line, line->at, "a hexadecimal address");
     line->at = at;
     return BAT_OK;
 }
 
 /* The next location as an address of the binary, BAT_ADDRESS_EXTERNAL or a constant. */
-static inline enum bat_code read_address(struct bat_profile *profile, struct preagg_line *line,
+static inline enum bat_code read_address(struct bat_profile *profile, struct bat_line *line,
                                          uint64_t *address)
 {
-    skip_blanks(line);
+    bat_line_skip_blanks(line);
     struct location location = {0};
     const uint8_t *start = line->at;
     const uint8_t *at = start;
@@ -139,24 +122,10 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct pre
         *address = BAT_ADDRESS_EXTERNAL;
     } else if (location.address != BAT_ADDRESS_EXTERNAL) {
         if (profile->joint && !location.is_complete)
-            return fail(line, start, "a build-id before the address (one of several binaries')");
+            return bat_line_fail(line, start,
+                                 "a build-id before the address (one of several binaries')");
         *address += profile->base_address;
     }
-    return BAT_OK;
-}
-
-static inline enum bat_code read_count(struct preagg_line *line, uint64_t *count)
-{
-    skip_blanks(line);
-    const char *expected = bat_read_count(&line->at, count);
-    return expected ? fail(line, line->at, expected) : BAT_OK;
-}
-
-static inline enum bat_code read_line_end(struct preagg_line *line)
-{
-    skip_blanks(line);
-    if (*line->at != '\n')
-        return fail(line, line->at, "the end of the line");
     return BAT_OK;
 }
 
@@ -164,7 +133,7 @@ static inline enum bat_code read_line_end(struct preagg_line *line)
  * Read `addresses` addresses, a count and the end of the line. If mispredictions is not NULL, these
  * may stand before the end of the line.
  */
-static inline enum bat_code read_fields(struct bat_profile *profile, struct preagg_line *line,
+static inline enum bat_code read_fields(struct bat_profile *profile, struct bat_line *line,
                                         unsigned addresses, uint64_t *address, uint64_t *count,
                                         uint64_t *mispredictions)
 {
@@ -172,16 +141,16 @@ static inline enum bat_code read_fields(struct bat_profile *profile, struct prea
     for (unsigned i = 0; code == BAT_OK && i < addresses; i++)
         code = read_address(profile, line, &address[i]);
     if (code == BAT_OK)
-        code = read_count(line, count);
-    skip_blanks(line);
+        code = bat_line_count(line, count);
+    bat_line_skip_blanks(line);
     if (code == BAT_OK && mispredictions && *line->at != '\n')
-        code = read_count(line, mispredictions);
+        code = bat_line_count(line, mispredictions);
     if (code == BAT_OK)
-        code = read_line_end(line);
+        code = bat_line_end(line);
     return code;
 }
 
-static inline enum bat_code add_trace(struct bat_profile *profile, const struct preagg_line *line,
+static inline enum bat_code add_trace(struct bat_profile *profile, const struct bat_line *line,
                                       const uint64_t *trace, const uint64_t *count)
 {
     profile->counters.trace_records++;
@@ -190,11 +159,11 @@ static inline enum bat_code add_trace(struct bat_profile *profile, const struct 
         return code;
     code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, count[0],
                                       count[1]);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
 /* T and R: a branch, and the fall-through behind it. */
-static inline enum bat_code read_trace(struct bat_profile *profile, struct preagg_line *line,
+static inline enum bat_code read_trace(struct bat_profile *profile, struct bat_line *line,
                                        bool is_return)
 {
     uint64_t trace[3];
@@ -215,7 +184,7 @@ static inline enum bat_code read_trace(struct bat_profile *profile, struct preag
     return add_trace(profile, line, trace, count);
 }
 
-static enum bat_code read_branch(struct bat_profile *profile, struct preagg_line *line)
+static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t trace[3] = {0, 0, BAT_TRACE_BRANCH_ONLY};
     uint64_t count[2] = {0, 0};
@@ -224,7 +193,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct preagg_line
 }
 
 /* F, f and r: a fall-through without a branch address. origin says what is known of the branch. */
-static enum bat_code read_fallthrough(struct bat_profile *profile, struct preagg_line *line,
+static enum bat_code read_fallthrough(struct bat_profile *profile, struct bat_line *line,
                                       uint64_t origin)
 {
     uint64_t trace[3] = {origin, 0, 0};
@@ -233,7 +202,7 @@ static enum bat_code read_fallthrough(struct bat_profile *profile, struct preagg
     return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
 }
 
-static enum bat_code read_sample(struct bat_profile *profile, struct preagg_line *line)
+static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t address;
     uint64_t count;
@@ -245,43 +214,43 @@ static enum bat_code read_sample(struct bat_profile *profile, struct preagg_line
     if (code != BAT_OK)
         return code;
     code = bat_counts_add(&profile->samples, &address, count, 0);
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
-static enum bat_code read_event(struct bat_profile *profile, struct preagg_line *line)
+static enum bat_code read_event(struct bat_profile *profile, struct bat_line *line)
 {
-    skip_blanks(line);
+    bat_line_skip_blanks(line);
     const uint8_t *start = line->at;
     while (!bat_ends_field(*line->at)) {
         if (*line->at == '\0')
-            return fail(line, line->at, "the name of an event");
+            return bat_line_fail(line, line->at, "the name of an event");
         line->at++;
     }
     if (line->at == start)
-        return fail(line, start, "the name of an event");
+        return bat_line_fail(line, start, "the name of an event");
     size_t size = (size_t)(line->at - start);
-    enum bat_code code = read_line_end(line);
+    enum bat_code code = bat_line_end(line);
     if (code != BAT_OK)
         return code;
     uint32_t ignored;
     code = bat_strings_add(&profile->events, (const char *)start, size, &ignored);
     profile->names_events = true;
-    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+    return bat_line_fail_add(line, code);
 }
 
 /* D: a part of which the text was added up. Only bat_part_digests() wants to know which. */
-static enum bat_code read_part(struct preagg_line *line)
+static enum bat_code read_part(struct bat_line *line)
 {
     uint64_t digest[2];
-    skip_blanks(line);
+    bat_line_skip_blanks(line);
     if (!bat_read_digest(&line->at, digest))
-        return fail(line, line->at, "a digest of 32 hexadecimal digits");
-    return read_line_end(line);
+        return bat_line_fail(line, line->at, "a digest of 32 hexadecimal digits");
+    return bat_line_end(line);
 }
 
-static inline enum bat_code read_record(struct bat_profile *profile, struct preagg_line *line)
+static inline enum bat_code read_record(struct bat_profile *profile, struct bat_line *line)
 {
-    skip_blanks(line);
+    bat_line_skip_blanks(line);
     if (*line->at == '\n')
         return BAT_OK;
     uint8_t type = *line->at;
@@ -308,14 +277,14 @@ static inline enum bat_code read_record(struct bat_profile *profile, struct prea
     case 'D':
         return read_part(line);
     default:
-        return fail(line, line->at - 1, "a record type (T, R, B, F, f, r, S, E or D)");
+        return bat_line_fail(line, line->at - 1, "a record type (T, R, B, F, f, r, S, E or D)");
     }
 }
 
 enum bat_code bat_preagg_read(struct bat_profile *profile, struct bat_lines *lines)
 {
     while (lines->at < lines->end) {
-        struct preagg_line line = {.lines = lines, .start = lines->at, .at = lines->at};
+        struct bat_line line = {.lines = lines, .start = lines->at, .at = lines->at};
         enum bat_code code = read_record(profile, &line);
         if (code != BAT_OK)
             return code;
