@@ -17,6 +17,9 @@ struct bat_fdata {
     bool seen;                  /* at least one file was read */
 };
 
+/* The first kind of location that makes a record of fdata a load, without mispredictions. */
+#define BAT_FIRST_MEMORY_KIND 3u
+
 /* The largest count: llvm-bolt refuses a whole fdata file for a larger one. */
 #define BAT_COUNT_MAX ((uint64_t)INT64_MAX)
 

@@ -5,6 +5,7 @@
 
 #include "bat_compare.h"
 #include "profile/profile.h"
+#include "profile/translate/records_write.h"
 #include "spec/compare_numbers.h"
 #include "support/text_writer.h"
 
@@ -170,38 +171,6 @@ static void write_end(struct bat_text_writer *writer, const struct bat_fdata *fd
     bat_text_end(writer, at);
 }
 
-/* The first kind of location that makes a record a memory access, without mispredictions. */
-#define FIRST_MEMORY_KIND 3u
-
-static void write_item(struct bat_text_writer *writer, const struct bat_fdata *fdata,
-                       const uint64_t *item, uint32_t words)
-{
-    for (uint32_t i = 0; i < words; i += 2)
-        write_end(writer, fdata, item + i);
-    char *at = bat_text_room(writer, 64);
-    if (words == 4 && item[0] >> 32 < FIRST_MEMORY_KIND) {
-        at = bat_put_decimal(at, item[words + 1]);
-        *at++ = ' ';
-    }
-    at = bat_put_decimal(at, item[words]);
-    *at++ = '\n';
-    bat_text_end(writer, at);
-}
-
-static void write_header(struct bat_text_writer *writer, const struct bat_profile *profile)
-{
-    if (profile->fdata.no_lbr) {
-        bat_text_string(writer, "no_lbr");
-        for (uint32_t i = 0; i < profile->events.count; i++) {
-            bat_text_string(writer, " ");
-            bat_text_word(writer, bat_strings_get(&profile->events, i));
-        }
-        bat_text_string(writer, "\n");
-    }
-    if (profile->fdata.bolted)
-        bat_text_string(writer, "boltedcollection\n");
-}
-
 enum bat_code bat_profile_write_fdata(const struct bat_profile *profile, struct bat_output *output,
                                       struct bat_error *error)
 {
@@ -219,10 +188,13 @@ enum bat_code bat_profile_write_fdata(const struct bat_profile *profile, struct 
     struct bat_text_writer writer;
     enum bat_code code = bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {
-        write_header(&writer, profile);
-        for (uint32_t i = 0; i < count; i++)
-            write_item(&writer, fdata, bat_counts_item(sorting.counts, order[i]),
-                       sorting.counts->words);
+        bat_fdata_write_header(&writer, fdata->no_lbr ? &profile->events : NULL, fdata->bolted);
+        for (uint32_t i = 0; i < count; i++) {
+            const uint64_t *item = bat_counts_item(sorting.counts, order[i]);
+            for (uint32_t end = 0; end < sorting.counts->words; end += 2)
+                write_end(&writer, fdata, item + end);
+            bat_fdata_write_counts(&writer, item, sorting.counts->words);
+        }
         code = bat_text_finish(&writer, BAT_OK);
     }
     free(order);

@@ -8,9 +8,6 @@
 #include "profile/text_fields.h"
 #include "spec/escape_controls.h"
 
-/* The first kind of location that makes a record a memory access, without mispredictions. */
-#define FIRST_MEMORY_KIND 3u
-
 /* Add a name with control characters, escaping them: other tools write them unescaped. */
 static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char *text, size_t size,
                                             uint32_t *name)
@@ -100,7 +97,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *l
     enum bat_code code = read_location(&profile->fdata, line, key);
     if (code == BAT_OK)
         code = read_location(&profile->fdata, line, key + 2);
-    if (code == BAT_OK && key[0] >> 32 < FIRST_MEMORY_KIND)
+    if (code == BAT_OK && key[0] >> 32 < BAT_FIRST_MEMORY_KIND)
         code = bat_line_count(line, &mispredictions);
     return code == BAT_OK ? add_line(profile, line, &profile->fdata.branches, key, mispredictions)
                           : code;

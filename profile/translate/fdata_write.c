@@ -6,9 +6,6 @@
 #include "records_write.h"
 #include "support/text_writer.h"
 
-/* The first kind of location that makes a record a memory access, without mispredictions. */
-#define FIRST_MEMORY_KIND 3u
-
 /* Longer names are written in parts. */
 #define NAME_MAX_AT_ONCE 1024u
 
@@ -71,54 +68,42 @@ static void write_location(struct bat_text_writer *writer, const struct bat_reco
     bat_text_end(writer, at);
 }
 
-static void write_branches(struct bat_text_writer *writer, const struct bat_records *records,
-                           uint32_t first, uint32_t end)
+void bat_fdata_write_counts(struct bat_text_writer *writer, const uint64_t *item, uint32_t words)
 {
-    const struct bat_counts *branches = &records->branches;
+    char *at = bat_text_room(writer, 64);
+    if (words == 4 && item[0] >> 32 < BAT_FIRST_MEMORY_KIND) {
+        at = bat_put_decimal(at, item[words + 1]);
+        *at++ = ' ';
+    }
+    at = bat_put_decimal(at, item[words]);
+    *at++ = '\n';
+    bat_text_end(writer, at);
+}
+
+void bat_fdata_write_header(struct bat_text_writer *writer, const struct bat_strings *events,
+                            bool is_bolted)
+{
+    bat_text_string(writer, events ? "no_lbr" : "");
+    for (uint32_t i = 0; events && i < events->count; i++) {
+        bat_text_string(writer, " ");
+        bat_text_word(writer, bat_strings_get(events, i));
+    }
+    bat_text_string(writer, events ? "\n" : "");
+    bat_text_string(writer, is_bolted ? "boltedcollection\n" : "");
+}
+
+static void write_records(struct bat_text_writer *writer, const struct bat_records *records,
+                          const struct bat_counts *counts, uint32_t first, uint32_t end)
+{
     struct written from = {.size = 0};
     struct written to = {.size = 0};
     for (uint32_t i = first; i < end; i++) {
-        const uint64_t *item = bat_counts_item(branches, i);
+        const uint64_t *item = bat_counts_item(counts, i);
         write_location(writer, records, item, &from);
-        write_location(writer, records, item + 2, item[2] == item[0] ? &from : &to);
-        char *at = bat_text_room(writer, 64);
-        if (item[0] >> 32 < FIRST_MEMORY_KIND) {
-            at = bat_put_decimal(at, item[5]);
-            *at++ = ' ';
-        }
-        at = bat_put_decimal(at, item[4]);
-        *at++ = '\n';
-        bat_text_end(writer, at);
+        if (counts->words == 4)
+            write_location(writer, records, item + 2, item[2] == item[0] ? &from : &to);
+        bat_fdata_write_counts(writer, item, counts->words);
     }
-}
-
-static void write_samples(struct bat_text_writer *writer, const struct bat_records *records,
-                          uint32_t first, uint32_t end)
-{
-    struct written last = {.size = 0};
-    for (uint32_t i = first; i < end; i++) {
-        const uint64_t *item = bat_counts_item(&records->samples, i);
-        write_location(writer, records, item, &last);
-        char *at = bat_text_room(writer, 32);
-        at = bat_put_decimal(at, item[2]);
-        *at++ = '\n';
-        bat_text_end(writer, at);
-    }
-}
-
-/* llvm-bolt reads the two lines in this order only; perf2bolt writes the other. */
-static void write_header(struct bat_text_writer *writer, const struct bat_records *records)
-{
-    if (records->kind != BAT_PROFILE_BRANCHES) {
-        bat_text_string(writer, "no_lbr");
-        for (uint32_t i = 0; i < records->events.count; i++) {
-            bat_text_string(writer, " ");
-            bat_text_word(writer, bat_strings_get(&records->events, i));
-        }
-        bat_text_string(writer, "\n");
-    }
-    if (bat_records_have_note(records))
-        bat_text_string(writer, "boltedcollection\n");
 }
 
 /* llvm-bolt rejects a whole file for one count above BAT_COUNT_MAX. */
@@ -155,17 +140,16 @@ static enum bat_code write_part(void *state, size_t part, unsigned thread,
     (void)thread;
     (void)error;
     const struct bat_records *records = state;
+    const struct bat_counts *counts = counts_of(records);
     if (part == 0) {
-        write_header(text, records);
+        bat_fdata_write_header(text, counts == &records->samples ? &records->events : NULL,
+                               bat_records_have_note(records));
         return BAT_OK;
     }
-    size_t count = counts_of(records)->count;
     size_t first = (part - 1) * BAT_RECORDS_PER_PART;
-    size_t end = count - first < BAT_RECORDS_PER_PART ? count : first + BAT_RECORDS_PER_PART;
-    if (records->kind == BAT_PROFILE_BRANCHES)
-        write_branches(text, records, (uint32_t)first, (uint32_t)end);
-    else
-        write_samples(text, records, (uint32_t)first, (uint32_t)end);
+    size_t left = counts->count - first;
+    size_t end = first + (left < BAT_RECORDS_PER_PART ? left : BAT_RECORDS_PER_PART);
+    write_records(text, records, counts, (uint32_t)first, (uint32_t)end);
     return BAT_OK;
 }
 

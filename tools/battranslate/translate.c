@@ -398,11 +398,6 @@ static FILE *report_file(const struct work *work)
     return stdout;
 }
 
-static enum tool_exit fail_output(struct work *work)
-{
-    return tool_report_output(work->arguments->output, &work->error);
-}
-
 /* Determine what llvm-bolt will refuse of the outputs. */
 static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
 {
@@ -572,23 +567,6 @@ static void end_report(struct work *work, const struct bat_to_input_counters *to
     print_check_line(work);
 }
 
-/* Write the samples untranslated. */
-static enum tool_exit finish_preagg(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    /* With --once the text says which parts it has, even if these have no samples. */
-    enum tool_exit status = report_check_samples(arguments->binary, work->profile, arguments->once);
-    if (status != TOOL_FINE)
-        return status;
-    if (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
-        bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
-        return fail_output(work);
-    if (!arguments->quiet)
-        report_print(report_file(work), report_form(work), work->profile, NULL, NULL);
-    end_report(work, NULL, arguments->basic_samples);
-    return TOOL_FINE;
-}
-
 static enum tool_exit open_all(struct work *work)
 {
     enum tool_exit status = open_binary(work);
@@ -620,22 +598,31 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     return status;
 }
 
-static enum tool_exit finish_preagg_original(struct work *work)
+/* Write the samples, at addresses of the input binary if that is given, else untranslated. */
+static enum tool_exit finish_preagg(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    enum tool_exit status = move_profile(work, &input, &counters);
+    const bool is_moved = arguments->original != NULL;
+    /* With --once the text says which parts it has, even if these have no samples. */
+    enum tool_exit status =
+        is_moved ? move_profile(work, &input, &counters)
+                 : report_check_samples(arguments->binary, work->profile, arguments->once);
     if (status == TOOL_FINE &&
         (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
-         bat_profile_write_preagg(input, work->outputs[0], &work->error) != BAT_OK))
-        status = fail_output(work);
+         bat_profile_write_preagg(is_moved ? input : work->profile, work->outputs[0],
+                                  &work->error) != BAT_OK))
+        status = tool_report_output(arguments->output, &work->error);
     bat_profile_free(input);
-    if (status == TOOL_FINE && !arguments->quiet)
+    if (status != TOOL_FINE)
+        return status;
+    if (is_moved && !arguments->quiet)
         report_moved(report_file(work), report_form(work), work->original, &counters);
-    if (status == TOOL_FINE)
-        end_report(work, &counters, arguments->basic_samples);
-    return status;
+    else if (!arguments->quiet)
+        report_print(report_file(work), report_form(work), work->profile, NULL, NULL);
+    end_report(work, is_moved ? &counters : NULL, arguments->basic_samples);
+    return TOOL_FINE;
 }
 
 /* Open a binary that BOLT has not written: compilers need its profile without translation. */
@@ -875,7 +862,7 @@ enum tool_exit work_finish(struct work *work)
     if (arguments->impute_runs && bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
         return tool_report(NULL, &work->error);
     if (arguments->format == FORMAT_PREAGG)
-        return arguments->original ? finish_preagg_original(work) : finish_preagg(work);
+        return finish_preagg(work);
     if (arguments->format == FORMAT_AUTOFDO || arguments->format == FORMAT_PROFGEN)
         return finish_compiler(work);
     if (viewer_of(arguments->format) != VIEWER_NONE)
