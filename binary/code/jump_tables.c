@@ -97,7 +97,6 @@ struct table_walk {
     const uint8_t *bytes;
     uint64_t count;
     uint64_t next;
-    bool leaves; /* an entry was in another part of the function */
 };
 
 static struct table_walk walk_table(const struct code_sweep *sweep, const struct code_table *table)
@@ -116,31 +115,48 @@ static struct table_walk walk_table(const struct code_sweep *sweep, const struct
         .sweep = sweep, .table = table, .bytes = bytes, .count = bytes ? size / entry_size : 0};
 }
 
-/* The next target of the table in this part, as an offset; false at the table's end. */
-static bool next_entry(struct table_walk *walk, uint64_t *offset)
+/* The next target of the table, in any part of the function; false at the table's end. */
+static bool next_target(struct table_walk *walk, uint64_t *address)
 {
     const struct code_sweep *sweep = walk->sweep;
     while (walk->next < walk->count) {
-        uint64_t address = entry_at(walk->table, walk->bytes, walk->next++);
-        *offset = address - sweep->function->address;
-        if (*offset < sweep->size)
-            return !sweep->marks || sweep->marks[*offset] & CODE_MARK_INSTRUCTION;
-        if (*offset == sweep->size)
-            continue;
-        if (!code_is_in_other_part(sweep->reader, sweep->function, address))
-            return false;
-        walk->leaves = true;
+        *address = entry_at(walk->table, walk->bytes, walk->next++);
+        uint64_t offset = *address - sweep->function->address;
+        if (offset < sweep->size)
+            return !sweep->marks || sweep->marks[offset] & CODE_MARK_INSTRUCTION;
+        if (offset != sweep->size)
+            return code_is_in_other_part(sweep->reader, sweep->function, *address);
     }
     return false;
 }
 
-bool code_table_leaves(const struct code_sweep *sweep, const struct code_table *table)
+/* The next target of the table in this part, as an offset; false at the table's end. */
+static bool next_entry(struct table_walk *walk, uint64_t *offset)
+{
+    uint64_t address;
+    while (next_target(walk, &address)) {
+        *offset = address - walk->sweep->function->address;
+        if (*offset < walk->sweep->size)
+            return true;
+    }
+    return false;
+}
+
+enum bat_code code_table_leaves(const struct code_sweep *sweep, const struct code_table *table,
+                                struct code_addresses *others, bool *leaves,
+                                struct bat_error *error)
 {
     struct table_walk walk = walk_table(sweep, table);
-    uint64_t offset;
-    while (!walk.leaves && next_entry(&walk, &offset)) {
+    uint64_t address;
+    enum bat_code code = BAT_OK;
+    *leaves = false;
+    while (code == BAT_OK && next_target(&walk, &address)) {
+        if (address - sweep->function->address < sweep->size)
+            continue;
+        *leaves = true;
+        code = code_addresses_add(others, address, error);
     }
-    return walk.leaves;
+    return code;
 }
 
 /*

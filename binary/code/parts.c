@@ -87,14 +87,21 @@ static enum bat_code read_parts(struct part_tables *tables, struct bat_error *er
     return code;
 }
 
-static bool leaves(const struct bat_code_reader *reader, const struct part_table *found)
+/* Add the places where a table enters other parts to the reader's entry points. */
+static enum bat_code enter_other_parts(struct part_tables *tables, const struct part_table *found,
+                                       struct bat_error *error)
 {
+    struct bat_code_reader *reader = tables->reader;
     const struct bat_function_symbol *function = &reader->all[found->function];
     struct code_sweep sweep = {
         .reader = reader, .function = function, .size = (uint32_t)function->size};
     struct code_table table = {
         .address = found->address, .limit = UINT64_MAX, .is_relative = found->is_relative};
-    return code_table_leaves(&sweep, &table);
+    bool leaves;
+    enum bat_code code = code_table_leaves(&sweep, &table, &reader->entries, &leaves, error);
+    if (leaves)
+        tables->marks[reader->whole_of[found->function]] |= PART_LEFT_ALONE;
+    return code;
 }
 
 enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_error *error)
@@ -108,8 +115,7 @@ enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_e
             tables.marks[reader->whole_of[reader->wanted[i].function]] = PART_WANTED;
     enum bat_code code = read_parts(&tables, error);
     for (size_t i = 0; i < tables.count && !code; i++)
-        if (leaves(reader, &tables.all[i]))
-            tables.marks[reader->whole_of[tables.all[i].function]] |= PART_LEFT_ALONE;
+        code = enter_other_parts(&tables, &tables.all[i], error);
     for (uint32_t i = 0; i < reader->wanted_count && !code; i++) {
         uint32_t whole = reader->whole_of[reader->wanted[i].function];
         reader->wanted[i].is_left_alone =

@@ -83,8 +83,11 @@ void code_keep_tables(struct code_sweep *sweep);
 /* The same; and mark their targets as labels. */
 void code_read_tables(struct code_sweep *sweep);
 
-/* True if the table has an entry in another part of a split function. */
-bool code_table_leaves(const struct code_sweep *sweep, const struct code_table *table);
+/* Add the table's targets in other parts of a split function to others; *leaves if there are any.
+ */
+enum bat_code code_table_leaves(const struct code_sweep *sweep, const struct code_table *table,
+                                struct code_addresses *others, bool *leaves,
+                                struct bat_error *error);
 
 /*
  * The targets of a table, as offsets in the table's order. *count is their number; at most capacity
