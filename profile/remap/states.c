@@ -92,15 +92,20 @@ static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_c
     return false;
 }
 
-/* True if the code of a node begins as the input's code at an address does. */
+/*
+ * True if the code of a node begins as the input's code at an address does. *is_plain is true if
+ * that is by an instruction which tells more than its kind.
+ */
 static bool begins_alike(const struct bat_original *original, const struct input_node *node,
-                         uint64_t input)
+                         uint64_t input, bool *is_plain)
 {
     struct bat_code_at left;
     struct bat_code_at right;
-    return read_first(original->binary->elf, node->address, &left) &&
-           read_first(original->elf, input, &right) &&
-           bat_code_alike(bat_elf_machine(original->elf), &left, &right);
+    const bool is_alike = read_first(original->binary->elf, node->address, &left) &&
+                          read_first(original->elf, input, &right) &&
+                          bat_code_alike(bat_elf_machine(original->elf), &left, &right);
+    *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
+    return is_alike;
 }
 
 /*
@@ -117,7 +122,8 @@ static void doubt_entries(struct following *following)
         bool is_alone = (i == 0 || entries[i - 1].key != entries[i].key) &&
                         (i + 1 == count || entries[i + 1].key != entries[i].key);
         struct input_node *node = &function->nodes->all[entries[i].value];
-        if (!is_alone && !begins_alike(function->flow->original, node, entries[i].key))
+        bool ignored;
+        if (!is_alone && !begins_alike(function->flow->original, node, entries[i].key, &ignored))
             node->is_fixed = false;
     }
 }
@@ -279,15 +285,18 @@ static void reach(struct following *following, struct input_node *node, struct i
 {
     if (node->is_fixed || node->state.at != 0 || state.at == 0)
         return;
-    const bool is_late = !is_exact && (node->is_leader || is_decision);
+    const bool is_checked = node->is_leader && !is_decision;
+    bool is_late = !is_exact && (node->is_leader || is_decision);
+    bool is_here = false;
     state = skip_silent(following->function, state);
-    if (node->is_leader && !is_decision && state.at != 0 &&
-        !begins_alike(following->function->flow->original, node, state.at)) {
+    if (is_checked && state.at != 0 &&
+        !begins_alike(following->function->flow->original, node, state.at, &is_here)) {
         following->doubted[following->doubted_count++] = (struct doubted_state){
             (uint32_t)(node - following->function->nodes->all), is_late, state};
         return;
     }
-    node->is_early = !is_exact && !is_late;
+    is_late = is_late && !is_here;
+    node->is_early = !is_exact && !is_late && !is_here;
     take_state(following, node, state, is_late, is_decision);
 }
 
