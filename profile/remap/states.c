@@ -8,6 +8,7 @@
 #include "binary/code/same_code.h"
 #include "match.h"
 #include "support/key_sort.h"
+#include "together.h"
 #include "walk.h"
 
 /* A state that leads to a node whose code does not begin as the input's code there does. */
@@ -212,59 +213,6 @@ static void set_state(struct following *following, struct input_node *node,
         (uint32_t)(node - following->function->nodes->all);
 }
 
-#define MOST_SILENT 16u
-
-/* True if an input address is in the same function as another. */
-static bool shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
-{
-    const struct bat_functions *functions = function->flow->original->input_functions;
-    return bat_functions_find(functions, left) == bat_functions_find(functions, right);
-}
-
-/*
- * Pass an instruction that the output has no trace of: a no-operation, or a return or jump of
- * inlined code. False for others.
- */
-static bool pass_silent(const struct input_followed *function, struct input_state *state)
-{
-    struct bat_instruction instruction;
-    const struct input_frame *frame = &function->flow->frames[state->frame];
-    if (!input_flow_decode(function->flow, state->at, &instruction))
-        return false;
-    switch (instruction.kind) {
-    case BAT_INSTRUCTION_NOP:
-        if (!shares_function(function, state->at, state->at + instruction.length))
-            return false;
-        state->at += instruction.length;
-        return true;
-    case BAT_INSTRUCTION_RETURN:
-        if (frame->returns_to == 0)
-            return false;
-        *state = (struct input_state){frame->returns_to, frame->caller};
-        return true;
-    case BAT_INSTRUCTION_JUMP:
-        if (state->frame == INPUT_ROOT_FRAME ||
-            !shares_function(function, state->at, instruction.target))
-            return false;
-        state->at = instruction.target;
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*
- * Skip what the output has no trace of, so that all ways to a node agree on its state: a loop goes
- * back to the instruction behind no-operations, and inlined code has jumps and several returns.
- */
-static struct input_state skip_silent(const struct input_followed *function,
-                                      struct input_state state)
-{
-    for (uint32_t i = 0; i < MOST_SILENT && pass_silent(function, &state); i++) {
-    }
-    return state;
-}
-
 /* Set the state of a node that has none; of a late node to its next decision. */
 static void take_state(struct following *following, struct input_node *node,
                        struct input_state state, bool is_late, bool is_decision)
@@ -288,7 +236,7 @@ static void reach(struct following *following, struct input_node *node, struct i
     const bool is_checked = node->is_leader && !is_decision;
     bool is_late = !is_exact && (node->is_leader || is_decision);
     bool is_here = false;
-    state = skip_silent(following->function, state);
+    input_skip_silent(following->function, &state, NULL);
     if (is_checked && state.at != 0 &&
         !begins_alike(following->function->flow->original, node, state.at, &is_here)) {
         following->doubted[following->doubted_count++] = (struct doubted_state){
@@ -300,6 +248,17 @@ static void reach(struct following *following, struct input_node *node, struct i
     take_state(following, node, state, is_late, is_decision);
 }
 
+/* Reach the node behind plain code. */
+static void reach_next(struct following *following, struct input_node *node)
+{
+    struct input_node *next = node + 1;
+    struct input_state state = node->state;
+    const bool is_here = !node->is_late && !node->is_early && !next->is_fixed &&
+                         (next->is_leader || next->kind == BAT_INSTRUCTION_JUMP) &&
+                         input_step_together(following->function, node, &state, NULL);
+    reach(following, next, state, is_here, node->is_late);
+}
+
 /* Spread the state of a node to the next node and to its target. */
 static enum bat_code spread(struct following *following, struct input_node *node)
 {
@@ -308,9 +267,10 @@ static enum bat_code spread(struct following *following, struct input_node *node
     if (code != BAT_OK)
         return code;
     bool is_exact = node->source != 0;
-    if (node->falls && input_kind_goes_on(node->kind))
-        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not,
-              node->is_late && !input_kind_changes_flow(node->kind));
+    if (node->falls && !input_kind_changes_flow(node->kind))
+        reach_next(following, node);
+    else if (node->falls && input_kind_goes_on(node->kind))
+        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not, false);
     struct input_node *target = input_nodes_target(function->nodes, node);
     if (target)
         reach(following, target, node->taken, is_exact || node->jumps_if_taken, false);

@@ -4,6 +4,7 @@
 
 #include "match.h"
 #include "search.h"
+#include "together.h"
 
 /* Insert a jump at the start of a path. */
 static void begin_with_jump(struct input_path_draft *path, uint64_t from, uint64_t to)
@@ -41,14 +42,42 @@ static enum bat_code find_way(const struct input_followed *function, const struc
     return code == BAT_OK ? input_paths_keep(function->paths, &path, kept) : code;
 }
 
+static bool is_same_state(struct input_state left, struct input_state right)
+{
+    return left.at == right.at && left.frame == right.frame;
+}
+
+/* True if the code of both binaries from a node on leads to the state of the next: fill the path.
+ */
+static bool goes_together(const struct input_followed *function, const struct input_node *node,
+                          struct input_path_draft *path)
+{
+    struct input_state state = node->state;
+    path->found = true;
+    path->jump_count = 0;
+    path->last = 0;
+    if (node->is_late || node->is_early || !input_step_together(function, node, &state, path))
+        return false;
+    if (!is_same_state(state, node[1].state))
+        input_skip_silent(function, &state, path);
+    return path->found && is_same_state(state, node[1].state);
+}
+
 /* Fill the path to the next node. */
 static enum bat_code find_fall(const struct input_followed *function, struct input_node *node)
 {
-    bool is_same = !input_kind_changes_flow(node->kind) && node->falls && !node[1].is_leader &&
-                   !node[1].is_fixed;
-    node->fall_path = is_same ? &input_path_empty : &input_path_unknown;
-    if (is_same || !node->falls || !input_kind_goes_on(node->kind))
+    node->fall_path = &input_path_unknown;
+    if (!node->falls || !input_kind_goes_on(node->kind))
         return BAT_OK;
+    struct input_path_draft path;
+    const bool is_plain = !input_kind_changes_flow(node->kind);
+    if (is_plain && !node[1].is_leader && !node[1].is_fixed &&
+        is_same_state(node[1].state, node->state)) {
+        node->fall_path = &input_path_empty;
+        return BAT_OK;
+    }
+    if (is_plain && !node[1].is_fixed && goes_together(function, node, &path))
+        return input_paths_keep(function->paths, &path, &node->fall_path);
     return find_way(function, node, node->fall, node->jumps_if_not, node[1].state,
                     &node->fall_path);
 }

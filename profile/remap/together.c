@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Goes through code of the output and of the input together (together.h). */
+#include "together.h"
+
+#include "binary/code/same_code.h"
+
+#define MOST_SILENT 16u
+
+/* True if an input address is in the same function as another. */
+static bool shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
+{
+    const struct bat_functions *functions = function->flow->original->input_functions;
+    return bat_functions_find(functions, left) == bat_functions_find(functions, right);
+}
+
+static void jump(struct input_state *state, struct input_state to, struct input_path_draft *path)
+{
+    if (path && path->jump_count < INPUT_PATH_JUMPS)
+        path->jumps[path->jump_count++] = (struct input_jump){state->at, to.at};
+    else if (path)
+        path->found = false;
+    *state = to;
+}
+
+/*
+ * Pass an instruction that the output has no trace of: a no-operation, or a return or jump of
+ * inlined code. False for others.
+ */
+static bool pass_silent(const struct input_followed *function, struct input_state *state,
+                        struct input_path_draft *path)
+{
+    struct bat_instruction instruction;
+    const struct input_frame *frame = &function->flow->frames[state->frame];
+    if (!input_flow_decode(function->flow, state->at, &instruction))
+        return false;
+    switch (instruction.kind) {
+    case BAT_INSTRUCTION_NOP:
+        if (!shares_function(function, state->at, state->at + instruction.length))
+            return false;
+        state->at += instruction.length;
+        return true;
+    case BAT_INSTRUCTION_RETURN:
+        if (frame->returns_to == 0)
+            return false;
+        jump(state, (struct input_state){frame->returns_to, frame->caller}, path);
+        return true;
+    case BAT_INSTRUCTION_JUMP:
+        if (state->frame == INPUT_ROOT_FRAME ||
+            !shares_function(function, state->at, instruction.target))
+            return false;
+        jump(state, (struct input_state){instruction.target, state->frame}, path);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void input_skip_silent(const struct input_followed *function, struct input_state *state,
+                       struct input_path_draft *path)
+{
+    for (uint32_t i = 0; i < MOST_SILENT && pass_silent(function, state, path); i++) {
+    }
+}
+
+bool input_step_together(const struct input_followed *function, const struct input_node *node,
+                         struct input_state *state, struct input_path_draft *path)
+{
+    const struct bat_original *original = function->flow->original;
+    const uint16_t machine = bat_elf_machine(original->elf);
+    struct bat_code_at output;
+    struct bat_code_at input;
+    uint64_t at = node->address;
+    for (; at < node[1].address; at += output.instruction.length) {
+        if (!bat_code_read(original->binary->elf, at, &output))
+            return false;
+        if (output.instruction.kind == BAT_INSTRUCTION_NOP)
+            continue;
+        input_skip_silent(function, state, path);
+        if (output.instruction.kind != BAT_INSTRUCTION_OTHER ||
+            !bat_code_read(original->elf, state->at, &input) ||
+            !bat_code_alike(machine, &output, &input))
+            return false;
+        if (path)
+            path->last = state->at;
+        state->at += input.instruction.length;
+    }
+    return at == node[1].address && (!path || path->found);
+}

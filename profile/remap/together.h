@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Goes through code of the output and of the input together. Internal to profile/remap/. */
+#ifndef BAT_PROFILE_REMAP_TOGETHER_H
+#define BAT_PROFILE_REMAP_TOGETHER_H
+
+#include "followed_function.h"
+
+/*
+ * Pass what the output has no trace of, so that all ways to a node agree on its state: a loop goes
+ * back to the instruction behind no-operations, and inlined code has jumps and several returns. The
+ * jumps are added to path, unless that is NULL.
+ */
+void input_skip_silent(const struct input_followed *function, struct input_state *state,
+                       struct input_path_draft *path);
+
+/*
+ * Go with the input through the plain code from a node to the next one: *state, where the input is
+ * at the node, is at the next node then. The jumps are added to path, unless that is NULL. False if
+ * the code differs, where BOLT has changed it, or if there are too many jumps.
+ */
+bool input_step_together(const struct input_followed *function, const struct input_node *node,
+                         struct input_state *state, struct input_path_draft *path);
+
+#endif
