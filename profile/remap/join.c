@@ -115,22 +115,25 @@ static enum bat_code emit(struct input_joins *joins, const struct input_piece *p
     return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
 }
 
-/* A first half without a second half ends at the instruction before the join. */
+/* A first half without a second half: its branch was taken, so the input came to the join. */
 static enum bat_code emit_left(struct input_joins *joins, struct input_piece piece)
 {
     const struct input_join *join = &joins->all[piece.end_join];
     joins->counters->unjoined += piece.count;
-    piece.to = piece.from <= join->last ? join->last : BAT_TRACE_BRANCH_ONLY;
+    piece.to = piece.from < join->point ? join->point : BAT_TRACE_BRANCH_ONLY;
     joins->counters->balances.runs.joined += piece.to == BAT_TRACE_BRANCH_ONLY ? piece.count : 0;
     return emit(joins, &piece);
 }
 
-/* A second half without a first half has no known branch. */
-static enum bat_code emit_right(struct input_joins *joins, struct input_piece piece)
+/* A second half without a first half has no known branch, but came from before the join. */
+static struct input_piece begin_before(struct input_joins *joins, struct input_piece piece,
+                                       const struct input_join *join)
 {
     joins->counters->unjoined += piece.count;
     piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
-    return emit(joins, &piece);
+    if (piece.from == join->point && join->last != 0 && join->last < join->point)
+        piece.from = join->last;
+    return piece;
 }
 
 enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
@@ -190,11 +193,8 @@ static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece
 {
     if (right.count == 0)
         return BAT_OK;
-    if (right.end_join == BAT_NONE)
-        return emit_right(joins, right);
-    joins->counters->unjoined += right.count;
-    right.branch = BAT_TRACE_FALLTHROUGH_ONLY;
-    return pass_on(joins, &right, join);
+    const struct input_piece begun = begin_before(joins, right, join);
+    return begun.end_join == BAT_NONE ? emit(joins, &begun) : pass_on(joins, &begun, join);
 }
 
 static enum bat_code finish_join(struct input_joins *joins, uint32_t number)

@@ -236,7 +236,9 @@ static void reach(struct following *following, struct input_node *node, struct i
     const bool is_checked = node->is_leader && !is_decision;
     bool is_late = !is_exact && (node->is_leader || is_decision);
     bool is_here = false;
-    input_skip_silent(following->function, &state, NULL);
+    /* A jump of the output may stand for the jump or return that inlined code ends with. */
+    if (node->kind != BAT_INSTRUCTION_JUMP || !is_exact)
+        input_skip_silent(following->function, &state, NULL);
     if (is_checked && state.at != 0 &&
         !begins_alike(following->function->flow->original, node, state.at, &is_here)) {
         following->doubted[following->doubted_count++] = (struct doubted_state){
