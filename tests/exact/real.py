@@ -115,22 +115,25 @@ class Case:
             made = source(self.program, self.folder)
             shell(self.program.build, made, self.folder / "build.log")
             shutil.copy(made / self.program.program, self.input)
-        self.write_data()
         self.own, self.taken = self.record(self.input, "input")
 
     def write_data(self):
-        """What the program works on: text of its own source."""
-        (self.folder / "work.lua").write_text(LUA_WORK, encoding="ascii")
-        (self.folder / "work.awk").write_text(AWK_WORK, encoding="ascii")
+        """A new folder with what the program works on, text of its own source: each run finds the same."""
+        data = self.folder / "data"
+        shutil.rmtree(data, ignore_errors=True)
+        data.mkdir()
+        (data / "work.lua").write_text(LUA_WORK, encoding="ascii")
+        (data / "work.awk").write_text(AWK_WORK, encoding="ascii")
         text = b"".join(path.read_bytes() for path in sorted(self.folder.glob("source/**/*.[ch]")))
-        (self.folder / "text").write_bytes(text[:150000])
+        (data / "text").write_bytes(text[:150000])
+        return data
 
     def record(self, program, name):
         """Record a run: its profile, and the number of taken branches."""
         profile, count = self.folder / f"{name}.preagg", self.folder / f"{name}.taken"
         if not count.exists():
             previous = os.getcwd()
-            os.chdir(self.folder)  # where the data are
+            os.chdir(self.write_data())
             try:
                 execution = qemu_trace.record(program, [str(program), *self.program.run], profile)
             finally:
