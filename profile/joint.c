@@ -78,19 +78,6 @@ struct bat_joint *bat_joint_new(struct bat_profile *const *profiles, size_t coun
     return NULL;
 }
 
-/* True if the name is the build-id in hexadecimal. */
-static bool is_build_id(const uint8_t *name, size_t size, const uint8_t *build_id,
-                        size_t build_id_size)
-{
-    if (size != 2 * build_id_size)
-        return false;
-    for (size_t i = 0; i < build_id_size; i++)
-        if (bat_hex_value(name[2 * i]) != build_id[i] >> 4 ||
-            bat_hex_value(name[2 * i + 1]) != (build_id[i] & 15))
-            return false;
-    return true;
-}
-
 /* --- Addresses ------------------------------------------------------------------------------ */
 
 static bool is_constant(uint64_t address)
@@ -111,7 +98,7 @@ bool bat_joint_place(const struct bat_joint *joint, const uint8_t *name, size_t 
     for (uint32_t next = item ? (uint32_t)item[KEY_WORDS] : 0; next != 0;
          next = joint->next[next - 1]) {
         const struct bat_profile *profile = joint->profiles[next - 1];
-        if (!is_build_id(name, size, profile->build_id, profile->build_id_size))
+        if (!bat_is_hex_of(name, size, profile->build_id, profile->build_id_size))
             continue;
         uint64_t place = offset + profile->base_address - joint->low[next - 1];
         /* No code is so far away: any such place is in no function. */

@@ -43,6 +43,20 @@ static inline uint8_t bat_hex_value(uint8_t byte)
     return (uint8_t)(more_by_1[byte] - 1);
 }
 
+/* True if [text, text + text_size) is these bytes in hexadecimal. */
+static inline bool bat_is_hex_of(const uint8_t *text, size_t text_size, const uint8_t *bytes,
+                                 size_t size)
+{
+    if (text_size != 2 * size)
+        return false;
+    /* A character that is no digit gives more than 15, which no half of a byte equals. */
+    for (size_t i = 0; i < size; i++)
+        if (bat_hex_value(text[2 * i]) != bytes[i] >> 4 ||
+            bat_hex_value(text[2 * i + 1]) != (bytes[i] & 15))
+            return false;
+    return true;
+}
+
 /* The digits of 64 bits. */
 #define BAT_HEX_DIGITS 16
 

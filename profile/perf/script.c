@@ -62,26 +62,26 @@ static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
         survey->section = perf_script_section_at(&text->sections, offset);
     enum perf_script_content content =
         survey->section ? survey->section->content : PERF_SCRIPT_SAMPLES;
-    struct bat_lines lines = {
-        .at = start, .end = newline + 1, .line = survey->lines + 1, .error = survey->error};
-    struct bat_line line = {.lines = &lines, .start = start, .at = start};
     if (!text->path) {
         if (!survey->chunk || offset - survey->chunk->position >= session->chunk_size) {
             survey->chunk = perf_session_chunk(session, offset);
             if (survey->chunk->position == offset)
-                survey->chunk->line = lines.line;
+                survey->chunk->line = survey->lines + 1;
         }
         if (record)
             text->is_behind_records |= !text->has_sample;
         else if (!text->has_sample || newline - start >= FULL_STACK_MIN)
             survey_sample(survey, start, newline);
     }
-    if (content == PERF_SCRIPT_BUILD_IDS)
-        return perf_script_read_build_id(&session->processes, &line);
-    return content != PERF_SCRIPT_SAMPLES && record
-               ? perf_script_read_record(&session->processes, &line, record, offset,
-                                         &session->counters.perf_lost)
-               : BAT_OK;
+    if (content == PERF_SCRIPT_SAMPLES || (content != PERF_SCRIPT_BUILD_IDS && !record))
+        return BAT_OK;
+    struct bat_lines lines = {
+        .at = start, .end = newline + 1, .line = survey->lines + 1, .error = survey->error};
+    const struct bat_line line = {.lines = &lines, .start = start, .at = start};
+    return content == PERF_SCRIPT_BUILD_IDS
+               ? perf_script_read_build_id(&session->processes, &line)
+               : perf_script_read_record(&session->processes, &line, record, offset,
+                                         &session->counters.perf_lost);
 }
 
 static const uint8_t *find_record(const uint8_t *at, const uint8_t *end)

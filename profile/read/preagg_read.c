@@ -32,16 +32,8 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
     if (profile->ignore_build_id)
         return !(size == 1 && name[0] == 'X');
     bat_skip_hex_prefix(&name, &size);
-    if (profile->build_id_size == 0 || size != profile->build_id_size * 2)
-        return false;
-    for (size_t i = 0; i < profile->build_id_size; i++) {
-        /* A character that is no digit gives more than 15, which no half of a byte equals. */
-        uint8_t high = bat_hex_value(name[2 * i]);
-        uint8_t low = bat_hex_value(name[2 * i + 1]);
-        if (high != profile->build_id[i] >> 4 || low != (profile->build_id[i] & 15))
-            return false;
-    }
-    return true;
+    return profile->build_id_size != 0 &&
+           bat_is_hex_of(name, size, profile->build_id, profile->build_id_size);
 }
 
 /* Count the objects that locations name, to report them if none is the binary. */
