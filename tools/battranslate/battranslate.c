@@ -33,6 +33,8 @@ enum option_key {
     KEY_FILTER_MEMORY,
     KEY_DEBUG_FILE,
     KEY_ORIGINAL,
+    KEY_FOR,
+    KEY_EXPLAIN,
     KEY_PARITY,
     KEY_OUTPUT_FOLDER,
     KEY_ORIGINALS,
@@ -146,6 +148,12 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     case KEY_ORIGINAL:
         arguments->original = argument;
         return 0;
+    case KEY_FOR:
+        arguments->next = argument;
+        return 0;
+    case KEY_EXPLAIN:
+        arguments->explain = argument;
+        return 0;
     case KEY_ORIGINALS:
         arguments->originals = argument;
         return 0;
@@ -203,10 +211,11 @@ static error_t check_several(const struct translate_request *arguments, struct a
     if (arguments->profile_count == 0)
         argp_error(state, "expected a profile (-p FILE), found none");
     if (arguments->yaml || arguments->symbols || arguments->note || arguments->original ||
-        arguments->debug_file)
-        argp_error(state, "expected -w, --symbols, --note, --original and --debug-file with one "
-                          "BINARY and -o, found several binaries, --all, --output-dir or "
-                          "--originals");
+        arguments->next || arguments->debug_file)
+        argp_error(state,
+                   "expected -w, --symbols, --note, --original, --for and --debug-file with one "
+                   "BINARY and -o, found several binaries, --all, --output-dir or "
+                   "--originals");
     if (arguments->output && (arguments->format != FORMAT_PREAGG || arguments->output_folder))
         argp_error(state, "expected --output-dir=DIR or BINARY=OUT for several binaries, found -o, "
                           "which is for --format=preagg alone");
@@ -277,6 +286,13 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
         !arguments->check.is_wanted)
         argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
+    if (arguments->next && (arguments->format != FORMAT_FDATA || arguments->yaml ||
+                            !arguments->output || arguments->check.is_wanted || arguments->parity ||
+                            arguments->heatmap.path || arguments->show_density))
+        argp_error(state, "expected --for=FILE with -o and --format=fdata, found none, or -w, "
+                          "--check, --parity, --heatmap or --show-density, too");
+    if (arguments->explain && !arguments->next)
+        argp_error(state, "expected --explain with --for=FILE, found no --for");
     if (arguments->check.is_wanted && arguments->format > FORMAT_YAML)
         argp_error(state, "expected --check with --format=fdata or yaml, found another format");
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
@@ -461,6 +477,12 @@ static const struct argp_option options[] = {
      "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
      "and local functions have the names that they have there",
      3},
+    {"for", KEY_FOR, "FILE", 0,
+     "Carry the profile to FILE, another build of the program: the next release, or one by another "
+     "compiler. BINARY is one that BOLT has not written, or --original names its input",
+     3},
+    {"explain", KEY_EXPLAIN, "FUNCTION", 0,
+     "With --for, print for each block of FUNCTION, as profiles name it, which old block it is", 3},
     {"originals", KEY_ORIGINALS, "DIR", 0,
      "For several binaries: the folder with their input binaries, which are found by build-id", 3},
     {"store", KEY_STORE, "DIR", 0,

@@ -41,6 +41,8 @@ struct translate_request {
     const char *note;
     const char *debug_file;
     const char *original;
+    const char *next;    /* --for */
+    const char *explain; /* --explain */
     const char *output_folder;
     const char *originals; /* a folder */
     struct stores stores;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "baseline.h"
+#include "carry_next.h"
 #include "compiler_profile.h"
 #include "elfnote/shipped.h"
 #include "separate_symbols.h"
@@ -81,7 +82,7 @@ static enum tool_exit open_binary(struct work *work)
     if (code != BAT_OK)
         return tool_report(path, &work->error);
     if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several &&
-        viewer_of(work->arguments->format) == VIEWER_NONE)
+        viewer_of(work->arguments->format) == VIEWER_NONE && !work->arguments->next)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
                            "written");
     /* With a note, arrays of this size leave holes in the heap that would not be filled again. */
@@ -334,6 +335,7 @@ static const char **list_inputs(const struct translate_request *arguments, size_
                                   arguments->note,
                                   arguments->debug_file,
                                   arguments->original,
+                                  arguments->next,
                                   arguments->check.suppressions_path,
                                   arguments->check.baseline_path};
     const size_t singles = sizeof(single) / sizeof(single[0]);
@@ -740,6 +742,35 @@ static enum tool_exit finish_viewer(struct work *work)
     return status;
 }
 
+/*
+ * Carry work's records to the next build, which takes their place. elf and symbols are of the
+ * program that they are of.
+ */
+static enum tool_exit finish_next(struct work *work, const struct bat_elf *elf,
+                                  const struct bat_elf *symbols)
+{
+    const struct translate_request *arguments = work->arguments;
+    const struct next_origin origin = {.records = work->records,
+                                       .elf = elf,
+                                       .symbols = symbols,
+                                       .explain = arguments->explain,
+                                       .report = report_file(work)};
+    struct next_build next;
+    enum tool_exit status =
+        next_build_make(arguments->next, &origin, arguments->threads, !arguments->quiet, &next);
+    struct bat_records *old_records = work->records;
+    struct report_judgements judgements = {0};
+    work->records = next.records;
+    if (status == TOOL_FINE)
+        status = write_and_judge(work, &judgements);
+    work->records = old_records;
+    if (status == TOOL_FINE && !arguments->quiet)
+        next_build_print(report_file(work), &next, judgements.has_fdata ? &judgements.fdata : NULL,
+                         arguments->json_report);
+    next_build_close(&next);
+    return status;
+}
+
 /* Write fdata or YAML made from the profile in the input binary's addresses. */
 static enum tool_exit finish_records_original(struct work *work)
 {
@@ -752,6 +783,10 @@ static enum tool_exit finish_records_original(struct work *work)
         bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
                                     &work->error) != BAT_OK)
         status = tool_report(arguments->original, &work->error);
+    if (status == TOOL_FINE && arguments->next) {
+        bat_profile_free(input);
+        return finish_next(work, bat_original_elf(work->original), work->original_symbols);
+    }
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = write_and_judge(work, &judgements);
@@ -823,6 +858,12 @@ static enum tool_exit print_density(struct work *work)
 static enum tool_exit finish_records(struct work *work)
 {
     enum tool_exit status = translate(work);
+    if (status == TOOL_FINE && work->arguments->next)
+        return work->binary.note
+                   ? tool_message(work->arguments->binary,
+                                  "expected --original=FILE with the input binary, without which "
+                                  "--for cannot read its code, found a BOLTed binary alone")
+                   : finish_next(work, work->binary.elf, work->symbols);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = write_and_judge(work, &judgements);

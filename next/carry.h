@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Carries the profile of one build of a program to another build of it (spec/next.md). Internal to
+ * the library and the tools.
+ */
+#ifndef BAT_NEXT_CARRY_H
+#define BAT_NEXT_CARRY_H
+
+#include "bat_profile.h"
+
+/* Counts of the old profile's records from functions, by what became of the function. */
+struct next_share {
+    uint64_t functions;
+    uint64_t count;
+};
+
+/* What became of a profile. */
+struct next_report {
+    struct next_share all;           /* functions of the old program with samples */
+    struct next_share same;          /* ... whose code is the same: carried count for count */
+    struct next_share by_name;       /* ... changed, found by name */
+    struct next_share by_plain_name; /* ... but for what compilers append to it */
+    struct next_share by_code;       /* ... found by their code, under another name */
+    struct next_share gone;          /* ... not found */
+    uint64_t inlined_functions; /* put in place of their calls, because one build inlines them */
+    uint64_t copies;            /* functions without an old one that got another's counts */
+    uint64_t unknown;           /* ... that are called, and are left without counts */
+    uint64_t blocks;            /* in changed functions, counts of blocks */
+    uint64_t blocks_matched;    /* ... that an old block is known for */
+    uint64_t limited;           /* functions whose flow took too much work to be the best */
+};
+
+/* Where a count of a block of the new program is from. */
+struct next_explained {
+    const char *function;     /* of the new program */
+    uint32_t offset;          /* of the block in it */
+    const char *old_function; /* NULL: nothing is matched with the block */
+    uint32_t old_offset;
+    bool is_piece;    /* the block has a part of the old one's code */
+    float confidence; /* of the match, 0 to 1: by code and all around */
+    float content;    /* how alike the instructions are, 0 to 1 */
+    uint64_t old_count;
+    uint64_t count;
+};
+
+/* Receives a block, valid during the call, with context. */
+typedef void next_explain_fn(const struct next_explained *block, void *context);
+
+struct next_carry_options {
+    const char *explain; /* a function whose blocks are explained, if it changed; or NULL */
+    next_explain_fn *explained;
+    void *explain_context;
+    const struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
+    const struct bat_elf *new_symbols; /* ... of the new one */
+    unsigned threads;                  /* 0: one for each processor */
+    /* Less of the old profile's count found, in parts of 1, is a foreign program. */
+    double found_min;
+};
+
+#define NEXT_FOUND_MIN 0.1
+
+/*
+ * Carry records of old_elf's code, as bat_profile_translate() or bat_profile_translate_moved() made
+ * them, to new_elf: profile, which is of new_elf and empty, gets them as records of fdata. Its
+ * translation (bat_profile_translate()) can then be judged and written.
+ *
+ * Fails with BAT_ERR_MISMATCH if the new program does not have the functions of the old profile,
+ * BAT_ERR_UNSUPPORTED for another machine than x86-64 and for basic samples, BAT_ERR_MEMORY, and
+ * as bat_elf_symbols() and bat_functions_create() do. Time is linear in both programs, n log n in
+ * their symbols, and for functions with samples linear in their blocks with a few candidates each.
+ */
+enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
+                         const struct bat_elf *new_elf, const struct next_carry_options *options,
+                         struct bat_profile *profile, struct next_report *report,
+                         struct bat_error *error);
+
+#endif

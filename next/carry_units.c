@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Infers the counts of changed functions, pair by pair. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "carrying.h"
+#include "infer.h"
+#include "spec/grow.h"
+
+/* A pair of functions, with all that is made to compare them. */
+struct unit_pair {
+    struct next_graph graphs[2]; /* old, new */
+    struct flooding_side sides[2];
+    struct next_match match;
+    struct next_inferred inferred;
+    double *entered; /* for each old node */
+};
+
+static void pair_free(struct unit_pair *pair)
+{
+    next_inferred_free(&pair->inferred);
+    next_match_free(&pair->match);
+    for (unsigned side = 0; side < 2; side++) {
+        flooding_free(&pair->sides[side]);
+        next_graph_free(&pair->graphs[side]);
+    }
+    free(pair->entered);
+}
+
+enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
+                                 struct next_new_counts **counts)
+{
+    const struct next_unit *code_of;
+    enum bat_code code = next_unit_get(&carrying->news, unit, &code_of, carrying->error);
+    if (code != BAT_OK)
+        return code;
+    *counts = carrying->counts[unit];
+    if (*counts)
+        return BAT_OK;
+    struct next_new_counts *made = calloc(1, sizeof(*made));
+    if (!made)
+        return bat_fail_memory(carrying->error, "for counts");
+    carrying->counts[unit] = *counts = made;
+    made->blocks = calloc((size_t)code_of->block_count + 1, sizeof(*made->blocks));
+    made->entered = calloc((size_t)code_of->block_count + 1, sizeof(*made->entered));
+    made->edges = calloc((size_t)code_of->edge_count + 1, sizeof(*made->edges));
+    return made->blocks && made->entered && made->edges
+               ? BAT_OK
+               : bat_fail_memory(carrying->error, "for counts");
+}
+
+/* --- The result ----------------------------------------------------------------------------- */
+
+static bool is_known(const struct unit_pair *pair, uint32_t node)
+{
+    return pair->match.all &&
+           (pair->match.all[node].old_of != BAT_NONE || pair->match.all[node].piece_of != BAT_NONE);
+}
+
+/* Add the counts of the graph to those of its units. */
+static enum bat_code add_counts(struct next_carrying *carrying, const struct unit_pair *pair)
+{
+    const struct next_graph *graph = &pair->graphs[1];
+    enum bat_code code = BAT_OK;
+    struct next_new_counts *counts;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct next_node *node = &graph->nodes[i];
+        code = next_new_counts_of(carrying, node->unit, &counts);
+        if (code != BAT_OK)
+            return code;
+        if (!node->begins)
+            continue;
+        counts->blocks[node->block] += pair->inferred.nodes[i];
+        if (i != graph->entry)
+            counts->entered[node->block] += pair->inferred.entries[i];
+        counts->known += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
+        carrying->report->blocks += pair->inferred.nodes[i];
+        carrying->report->blocks_matched += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
+    }
+    for (uint32_t i = 0; i < graph->link_count; i++) {
+        const struct next_link *link = &graph->links[i];
+        if (link->edge != BAT_NONE)
+            carrying->counts[graph->nodes[link->from].unit]->edges[link->edge] +=
+                pair->inferred.links[i];
+    }
+    for (uint32_t i = 0; i < graph->context_count; i++) {
+        const struct next_context *context = &graph->contexts[i];
+        uint32_t entry = i == 0 ? graph->entry : context->entry;
+        uint64_t entries = i == 0 ? pair->inferred.entries[entry] : 0;
+        /* What enters a callee in place of its call: the links that are no edges of its own. */
+        for (uint32_t k = graph->into[entry]; i > 0 && k < graph->into[entry + 1]; k++)
+            if (graph->links[graph->by_target[k]].edge == BAT_NONE)
+                entries += pair->inferred.links[graph->by_target[k]];
+        carrying->counts[context->unit]->entries += entries;
+    }
+    return BAT_OK;
+}
+
+static bool is_by_pointer(const struct next_instruction *instruction)
+{
+    return instruction->flags & NEXT_IS_INDIRECT;
+}
+
+/* Calls by pointer of two matched nodes are the same, in their order. */
+static enum bat_code add_origins(struct next_carrying *carrying, const struct unit_pair *pair,
+                                 uint32_t new_node)
+{
+    uint32_t old_node = pair->match.all[new_node].old_of;
+    if (old_node == BAT_NONE)
+        return BAT_OK;
+    const struct next_node *nodes[2] = {&pair->graphs[0].nodes[old_node],
+                                        &pair->graphs[1].nodes[new_node]};
+    uint32_t counts[2];
+    const struct next_instruction *code[2] = {
+        next_node_code(&carrying->olds, nodes[0], &counts[0]),
+        next_node_code(&carrying->news, nodes[1], &counts[1])};
+    for (uint32_t i = 0, k = 0; i < counts[1]; i++) {
+        if (!is_by_pointer(&code[1][i]))
+            continue;
+        while (k < counts[0] && !is_by_pointer(&code[0][k]))
+            k++;
+        if (k == counts[0])
+            return BAT_OK;
+        if (!bat_grow(&carrying->origins, &carrying->origin_capacity, carrying->origin_count,
+                      sizeof(*carrying->origins)))
+            return bat_fail_memory(carrying->error, "for calls");
+        carrying->origins[carrying->origin_count++] = (struct next_call_origin){
+            .function = next_node_block(&carrying->news, nodes[1])->function,
+            .offset = code[1][i].offset,
+            .old_function = next_node_block(&carrying->olds, nodes[0])->function,
+            .old_offset = code[0][k++].offset};
+    }
+    return BAT_OK;
+}
+
+/* The next direct call of a node from instruction *at on; NULL. */
+static const struct next_instruction *next_call(const struct next_instruction *code, uint32_t count,
+                                                uint32_t *at)
+{
+    while (*at < count)
+        if (code[(*at)++].callee != BAT_NONE)
+            return &code[*at - 1];
+    return NULL;
+}
+
+/* The unit that starts where an instruction calls; BAT_NONE. */
+static uint32_t called_unit(const struct next_program *program,
+                            const struct next_instruction *instruction)
+{
+    uint32_t unit = program->unit_of[instruction->callee];
+    return unit != BAT_NONE && program->first_part[unit] == instruction->callee ? unit : BAT_NONE;
+}
+
+/* Matched nodes with calls: the new function of one may stand for the old one in its place. */
+static enum bat_code add_replacements(struct next_carrying *carrying, const struct unit_pair *pair,
+                                      uint32_t new_node)
+{
+    uint32_t old_node = pair->match.all[new_node].old_of;
+    if (old_node == BAT_NONE)
+        return BAT_OK;
+    uint32_t counts[2];
+    const struct next_instruction *code[2] = {
+        next_node_code(&carrying->olds, &pair->graphs[0].nodes[old_node], &counts[0]),
+        next_node_code(&carrying->news, &pair->graphs[1].nodes[new_node], &counts[1])};
+    uint32_t at[2] = {0, 0};
+    const struct next_instruction *a;
+    while ((a = next_call(code[0], counts[0], &at[0])) != NULL) {
+        const struct next_instruction *b = next_call(code[1], counts[1], &at[1]);
+        if (!b)
+            return BAT_OK;
+        uint32_t old_unit = called_unit(&carrying->olds, a);
+        uint32_t new_unit = called_unit(&carrying->news, b);
+        if (old_unit == BAT_NONE || new_unit == BAT_NONE ||
+            carrying->pairs.old_of[new_unit] != BAT_NONE || !carrying->measured.units[old_unit])
+            continue;
+        if (!bat_grow(&carrying->replacements, &carrying->replacement_capacity,
+                      carrying->replacement_count, sizeof(*carrying->replacements)))
+            return bat_fail_memory(carrying->error, "for calls");
+        carrying->replacements[carrying->replacement_count++] =
+            (struct next_replacement){new_unit, old_unit, pair->inferred.nodes[new_node]};
+    }
+    return BAT_OK;
+}
+
+/* --- A pair --------------------------------------------------------------------------------- */
+
+static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
+                               struct unit_pair *pair)
+{
+    struct next_inlining inlining[2];
+    enum bat_code code = next_choose_inlining(carrying, old_unit, new_unit, inlining);
+    if (code == BAT_OK)
+        code = next_graph_make(&carrying->olds, &carrying->measured, old_unit, inlining[0],
+                               &pair->graphs[0], carrying->error);
+    if (code == BAT_OK)
+        code = next_graph_make(&carrying->news, NULL, new_unit, inlining[1], &pair->graphs[1],
+                               carrying->error);
+    if (code == BAT_OK)
+        code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
+    if (code == BAT_OK)
+        code = flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
+    return code;
+}
+
+/* How often each old node was entered from elsewhere. */
+static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pair *pair)
+{
+    const struct next_graph *graph = &pair->graphs[0];
+    pair->entered = calloc((size_t)graph->node_count + 1, sizeof(*pair->entered));
+    if (!pair->entered)
+        return bat_fail_memory(carrying->error, "for counts");
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct next_node *node = &graph->nodes[i];
+        if (node->begins && node->context == 0 && carrying->measured.units[node->unit])
+            pair->entered[i] = (double)carrying->measured.units[node->unit]->entered[node->block];
+    }
+    return BAT_OK;
+}
+
+/* Explain the blocks of a pair, if that is wanted. */
+static void explain(const struct next_carrying *carrying, const struct unit_pair *pair)
+{
+    const struct next_carry_options *options = carrying->options;
+    const struct next_graph *graph = &pair->graphs[1];
+    const char *name = next_unit_name(&carrying->news, graph->contexts[0].unit);
+    if (!options->explain || strcmp(options->explain, name) != 0)
+        return;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct next_node *node = &graph->nodes[i];
+        const struct next_block *block = next_node_block(&carrying->news, node);
+        const struct next_matched *match = &pair->match.all[i];
+        uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
+        struct next_explained explained = {.function = carrying->news.all[block->function].name,
+                                           .offset = block->start,
+                                           .is_piece = match->old_of == BAT_NONE,
+                                           .confidence = match->confidence,
+                                           .content = match->content,
+                                           .count = pair->inferred.nodes[i]};
+        if (old_node != BAT_NONE) {
+            const struct next_node *other = &pair->graphs[0].nodes[old_node];
+            const struct next_block *old_block = next_node_block(&carrying->olds, other);
+            explained.old_function = carrying->olds.all[old_block->function].name;
+            explained.old_offset = old_block->start;
+            explained.old_count = (uint64_t)other->count;
+        }
+        options->explained(&explained, options->explain_context);
+    }
+}
+
+enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
+                              double entries, double scale)
+{
+    struct unit_pair pair = {0};
+    enum bat_code code = open_pair(carrying, old_unit, new_unit, &pair);
+    bool is_readable = pair.graphs[0].node_count > 0 && pair.graphs[1].node_count > 0;
+    if (code == BAT_OK && is_readable)
+        code = next_match_blocks(&pair.sides[0], &pair.sides[1], &pair.match, carrying->error);
+    if (code == BAT_OK && is_readable)
+        code = find_entered(carrying, &pair);
+    const struct next_inference inference = {.old_side = &pair.sides[0],
+                                             .new_side = &pair.sides[1],
+                                             .match = &pair.match,
+                                             .cold_functions = carrying->cold_functions,
+                                             .scale = scale,
+                                             .entries = entries,
+                                             .entered = pair.entered};
+    if (code == BAT_OK && is_readable)
+        code = next_infer(&inference, &pair.inferred, carrying->error);
+    if (code == BAT_OK && is_readable) {
+        carrying->report->limited += pair.inferred.was_limited;
+        explain(carrying, &pair);
+        code = add_counts(carrying, &pair);
+        for (uint32_t i = 0; i < pair.match.count && code == BAT_OK; i++) {
+            code = add_origins(carrying, &pair, i);
+            if (code == BAT_OK)
+                code = add_replacements(carrying, &pair, i);
+        }
+    }
+    pair_free(&pair);
+    return code;
+}
+
+enum bat_code next_infer_changed(struct next_carrying *carrying)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
+        const struct next_counts *counts = carrying->measured.units[i];
+        uint32_t partner = carrying->pairs.new_of[i];
+        if (counts && partner != BAT_NONE && !carrying->is_same[i] &&
+            (counts->total > 0 || counts->entry > 0))
+            code = next_infer_pair(carrying, i, partner, (double)counts->entry, 1);
+    }
+    return code;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What the steps of next_carry() share. Internal to next/. */
+#ifndef BAT_NEXT_CARRYING_H
+#define BAT_NEXT_CARRYING_H
+
+#include "carry.h"
+#include "match_blocks.h"
+#include "match_functions.h"
+#include "profile/profile.h"
+
+/* The counts of a unit of the new program that were inferred. */
+struct next_new_counts {
+    uint64_t *blocks;
+    uint64_t *edges;
+    uint64_t entries;  /* from calls and from outside */
+    uint64_t *entered; /* of blocks, from elsewhere */
+    uint64_t known;    /* sum of the counts of blocks that an old block is known for */
+};
+
+/* Calls by pointer at a place of the new program go where those of the old one went. */
+struct next_call_origin {
+    uint32_t function;
+    uint32_t offset;
+    uint32_t old_function;
+    uint32_t old_offset;
+};
+
+/* A new function is called where an old one was: it may have taken its place. */
+struct next_replacement {
+    uint32_t new_unit;
+    uint32_t old_unit;
+    uint64_t count; /* of calls */
+};
+
+struct next_inlining_sets;
+
+struct next_carrying {
+    const struct next_carry_options *options;
+    struct next_program olds;
+    struct next_program news;
+    struct next_measured measured;
+    struct next_pairs pairs;
+    uint8_t *is_same;                /* for each old unit: its code is that of its partner */
+    uint8_t *cold_functions;         /* for each function of the new program */
+    struct next_new_counts **counts; /* for each new unit; NULL: none */
+    struct next_call_origin *origins;
+    size_t origin_count;
+    size_t origin_capacity;
+    struct next_replacement *replacements;
+    size_t replacement_count;
+    size_t replacement_capacity;
+    struct next_inlining_sets *inlining; /* NULL before the first next_choose_inlining() */
+    struct next_report *report;
+    struct bat_error *error;
+};
+
+/* Set is_same: blocks, instructions and edges are the same, but for addresses and names. */
+enum bat_code next_find_same(struct next_carrying *carrying);
+
+/* Set cold_functions: calls of these never ran in the old program. */
+enum bat_code next_find_cold(struct next_carrying *carrying);
+
+/* Infer the counts of a new unit from those of an old one, scaled; it was entered so often. */
+enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
+                              double entries, double scale);
+
+/* Infer the counts of the partners of changed units with samples. */
+enum bat_code next_infer_changed(struct next_carrying *carrying);
+
+/* Infer the counts of new functions that are called, from those of functions that they are copies
+ * of, or have taken the place of. Others get none. */
+enum bat_code next_infer_new(struct next_carrying *carrying);
+
+/* The counts of a new unit, made at the first use. */
+enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
+                                 struct next_new_counts **counts);
+
+/* Which callees stand in place of their calls in the graphs of two partners, old and new: valid
+ * until the next call. Linear in the code of the two and of what they call. */
+enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_unit,
+                                   uint32_t new_unit, struct next_inlining inlining[2]);
+void next_inlining_sets_free(struct next_inlining_sets *sets);
+
+/* Write all counts to the profile. */
+enum bat_code next_write_records(struct next_carrying *carrying, struct bat_profile *profile);
+
+#endif

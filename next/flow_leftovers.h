@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Balances a network without regard to prices, in linear time. Internal to next/. */
+#ifndef BAT_NEXT_FLOW_LEFTOVERS_H
+#define BAT_NEXT_FLOW_LEFTOVERS_H
+
+#include "flow_network.h"
+
+/*
+ * Raise flows until no vertex has too much or too little: what is missing comes along the arcs of a
+ * tree from outside, what is too much goes along those of a tree to outside. False without memory.
+ */
+bool flow_balance_leftovers(struct flow_network *network);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The network of a flow graph (flow_solver.h): each node is two vertices with an arc between them
+ * for its count; one more vertex is outside, where entries begin and exits end. An arc's price
+ * depends on its flow: it has a corner where the flow is as wanted. Internal to next/.
+ */
+#ifndef BAT_NEXT_FLOW_NETWORK_H
+#define BAT_NEXT_FLOW_NETWORK_H
+
+#include "flow_solver.h"
+
+struct flow_arc {
+    uint32_t from;
+    uint32_t to;
+    uint32_t less;
+    uint32_t more;
+    int64_t wanted;
+    int64_t flow;
+};
+
+struct flow_heap_entry {
+    int64_t distance;
+    uint32_t vertex;
+};
+
+struct flow_network {
+    const struct flow_graph *graph;
+    struct flow_arc *arcs; /* of nodes, edges, entries, exits */
+    uint32_t arc_count;
+    uint32_t vertex_count;
+    uint32_t *first; /* vertex i's arcs are around[first[i] .. first[i + 1]) */
+    uint32_t *around;
+    int64_t *excess; /* of each vertex: what flows in, less what flows out */
+    int64_t *potential;
+    int64_t *distance;
+    uint32_t *current; /* the next of its arcs to try */
+    uint8_t *state;
+    uint32_t *path; /* arcs from a vertex with too much on */
+    struct flow_heap_entry *heap;
+    size_t heap_count;
+    size_t heap_capacity;
+    uint64_t work; /* arcs that were looked at */
+    uint64_t work_limit;
+};
+
+/* Make the network; *network is all zero before. False without memory; free it in any case. */
+bool flow_network_begin(struct flow_network *network, const struct flow_graph *graph);
+void flow_network_free(struct flow_network *network);
+
+/* Find the cheapest counts where edges with a share want these counts. False without memory. */
+bool flow_network_solve(struct flow_network *network, const uint64_t *wanted,
+                        struct flow_counts *counts);
+
+#endif

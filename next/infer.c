@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "infer.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "flow_solver.h"
+#include "static_shares.h"
+
+/* Prices, for each unit of a count by which it differs. */
+#define PRICE_SURE 100.0f /* a block of a sure match */
+#define PRICE_EDGE 70.0f  /* a branch of two sure matches */
+#define PRICE_SHARE 80.0f /* ... of which the shares are known, not the count */
+#define PRICE_STATIC 2.0f
+#define PRICE_ENTRY 500.0f
+#define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
+#define PRICE_EXIT 500.0f     /* control ends where the code does not say so */
+#define PRICE_EXIT_CALL 30.0f /* ... behind a call, which may not return */
+#define PRICE_COLD 30.0f
+#define UP_FACTOR 0.6f /* more than measured is likelier than less: samples get lost */
+#define PIECE_FACTOR 0.5f
+#define EXTRA_FACTOR 0.4f
+#define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
+#define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
+
+struct inferring {
+    const struct next_inference *given;
+    const struct next_graph *a;
+    const struct next_graph *b;
+    struct flow_node *nodes;
+    struct flow_edge *edges;
+    float *shares;
+    uint8_t *is_image; /* old nodes that something is matched with */
+};
+
+void next_inferred_free(struct next_inferred *inferred)
+{
+    free(inferred->nodes);
+    free(inferred->links);
+    free(inferred->entries);
+    *inferred = (struct next_inferred){0};
+}
+
+static uint32_t price(float value)
+{
+    return value < 1 ? 1 : (uint32_t)(value + 0.5f);
+}
+
+static uint64_t round_count(double count)
+{
+    return count < 0 ? 0 : count >= (double)FLOW_MOST ? FLOW_MOST : (uint64_t)(count + 0.5);
+}
+
+static struct flow_wish wish(double count, float value)
+{
+    float up = round_count(count) == 0 ? 1 : UP_FACTOR;
+    return (struct flow_wish){round_count(count), price(value), price(value * up)};
+}
+
+static const struct next_matched *matched(const struct inferring *inferring, uint32_t node)
+{
+    static const struct next_matched nothing = {
+        .old_of = BAT_NONE, .begins_as = BAT_NONE, .ends_as = BAT_NONE, .piece_of = BAT_NONE};
+    return inferring->given->match ? &inferring->given->match->all[node] : &nothing;
+}
+
+static float trust(const struct next_matched *match)
+{
+    return 0.2f + 0.8f * fmaxf(0.1f, match->confidence);
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
+
+static bool calls_cold(const struct inferring *inferring, uint32_t node)
+{
+    const struct next_program *program = inferring->given->new_side->program;
+    uint32_t count;
+    const struct next_instruction *code =
+        next_node_code(program, &inferring->b->nodes[node], &count);
+    for (uint32_t i = 0; i < count && inferring->given->cold_functions; i++)
+        if (code[i].callee != BAT_NONE && inferring->given->cold_functions[code[i].callee])
+            return true;
+    return false;
+}
+
+static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t node)
+{
+    const struct next_matched *match = matched(inferring, node);
+    double scale = inferring->given->scale;
+    if (match->old_of != BAT_NONE) {
+        double count = inferring->a->nodes[match->old_of].count + match->extra;
+        float value = PRICE_SURE * trust(match) * (match->extra > 0 ? EXTRA_FACTOR : 1);
+        return wish(count * scale, value);
+    }
+    if (match->piece_of != BAT_NONE)
+        return wish(inferring->a->nodes[match->piece_of].count * scale,
+                    PRICE_SURE * PIECE_FACTOR * match->confidence);
+    if (calls_cold(inferring, node))
+        return (struct flow_wish){0, 0, price(PRICE_COLD)};
+    return (struct flow_wish){0};
+}
+
+static bool ends_in_call(const struct inferring *inferring, uint32_t node)
+{
+    uint32_t count;
+    const struct next_instruction *code =
+        next_node_code(inferring->given->new_side->program, &inferring->b->nodes[node], &count);
+    while (count > 0 && (code[count - 1].flags & NEXT_IS_NOP))
+        count--;
+    return count > 0 && (code[count - 1].flags & NEXT_IS_CALL);
+}
+
+static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t node)
+{
+    const struct next_node *at = &inferring->b->nodes[node];
+    const struct next_block *block = next_node_block(inferring->given->new_side->program, at);
+    bool may_leave = at->ends && (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
+                                  block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
+    if (may_leave || inferring->b->out[node] == inferring->b->out[node + 1])
+        return (struct flow_wish){0};
+    return (struct flow_wish){0, 0,
+                              price(ends_in_call(inferring, node) ? PRICE_EXIT_CALL : PRICE_EXIT)};
+}
+
+static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_t node)
+{
+    const struct next_inference *given = inferring->given;
+    const struct next_node *at = &inferring->b->nodes[node];
+    if (node == inferring->b->entry)
+        return wish(given->entries, PRICE_ENTRY);
+    if (!next_node_block(given->new_side->program, at)->is_entered || !at->begins)
+        return (struct flow_wish){0, 0, FLOW_BOUND};
+    uint32_t old_node = matched(inferring, node)->old_of;
+    double count = old_node != BAT_NONE && given->entered ? given->entered[old_node] : 0;
+    return wish(count * given->scale, PRICE_ENTERED);
+}
+
+/* --- Links ---------------------------------------------------------------------------------- */
+
+static uint32_t ways(const struct next_graph *graph, uint32_t node)
+{
+    return graph->out[node + 1] - graph->out[node];
+}
+
+/* How well the ends of two blocks agree. */
+static float likeness_of_ends(const struct inferring *inferring, uint32_t old_node, uint32_t node)
+{
+    uint32_t olds = ways(inferring->a, old_node);
+    uint32_t news = ways(inferring->b, node);
+    if (olds == 2 && news == 2)
+        return flooding_compare(inferring->given->old_side->conditions[old_node],
+                                inferring->given->new_side->conditions[node]) == CONDITION_OTHER
+                   ? 0.45f
+                   : 1;
+    return (olds <= 1 && news <= 1) || (olds > 2 && news > 2) ? 1 : 0.4f;
+}
+
+/* The count of the old link between two nodes. False if there is none. */
+static bool old_link(const struct inferring *inferring, uint32_t from, uint32_t to, double *count)
+{
+    const struct next_graph *graph = inferring->a;
+    bool is_there = false;
+    *count = 0;
+    for (uint32_t i = graph->out[from]; i < graph->out[from + 1]; i++)
+        if (graph->links[i].to == to) {
+            *count += graph->links[i].count;
+            is_there = true;
+        }
+    return is_there;
+}
+
+/* The old program has blocks between the two that nothing is matched with. */
+static bool old_link_around(const struct inferring *inferring, uint32_t from, uint32_t to,
+                            double *count)
+{
+    const struct next_graph *graph = inferring->a;
+    bool is_there = false;
+    *count = 0;
+    for (uint32_t i = graph->out[from]; i < graph->out[from + 1]; i++) {
+        uint32_t between = graph->links[i].to;
+        if (inferring->is_image[between] || ways(graph, between) != 1 ||
+            graph->links[graph->out[between]].to != to)
+            continue;
+        *count += graph->links[i].count;
+        is_there = true;
+    }
+    return is_there;
+}
+
+/* True if the new node leads directly to something that begins as the old one. */
+static bool leads_to(const struct inferring *inferring, uint32_t node, uint32_t old_node)
+{
+    const struct next_graph *graph = inferring->b;
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
+        if (matched(inferring, graph->links[i].to)->begins_as == old_node)
+            return true;
+    return false;
+}
+
+/* The old count of a link; its price, or 0 if nothing is known. */
+static float measured_link(const struct inferring *inferring, uint32_t link, double *count)
+{
+    const struct next_link *all = &inferring->b->links[link];
+    uint32_t from = matched(inferring, all->from)->ends_as;
+    uint32_t to = matched(inferring, all->to)->begins_as;
+    if (from == BAT_NONE)
+        return 0;
+    const struct next_matched *from_match = matched(inferring, all->from);
+    const struct next_matched *to_match = matched(inferring, all->to);
+    float from_trust = from_match->old_of != BAT_NONE ? trust(from_match) : 0.4f;
+    float to_trust = to_match->old_of != BAT_NONE ? trust(to_match) : 0.4f;
+    float value =
+        PRICE_EDGE * fminf(from_trust, to_trust) * likeness_of_ends(inferring, from, all->from);
+    if (to != BAT_NONE)
+        return old_link(inferring, from, to, count)          ? value
+               : old_link_around(inferring, from, to, count) ? value * AROUND_FACTOR
+                                                             : 0;
+    if (ways(inferring->b, all->to) != 1)
+        return 0;
+    to = matched(inferring, inferring->b->links[inferring->b->out[all->to]].to)->begins_as;
+    if (to == BAT_NONE || leads_to(inferring, all->from, to) ||
+        !old_link(inferring, from, to, count))
+        return 0;
+    return value * AROUND_FACTOR;
+}
+
+/* Ways that the old program has, too, are likelier than new ones. */
+static void lower_new_ways(struct inferring *inferring, uint32_t node)
+{
+    const struct next_graph *graph = inferring->b;
+    uint32_t known = 0;
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++) {
+        const struct next_matched *match = matched(inferring, graph->links[i].to);
+        known += match->old_of != BAT_NONE || match->piece_of != BAT_NONE;
+    }
+    if (known == 0 || known == ways(graph, node))
+        return;
+    float sum = 0;
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++) {
+        const struct next_matched *match = matched(inferring, graph->links[i].to);
+        if (match->old_of == BAT_NONE && match->piece_of == BAT_NONE)
+            inferring->shares[i] *= NEW_WAY_FACTOR;
+        sum += inferring->shares[i];
+    }
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
+        inferring->shares[i] /= sum;
+}
+
+/* The shares of the matched old branch, for the two links of a node. False if not known. */
+static bool take_old_shares(const struct inferring *inferring, uint32_t node, float shares[2])
+{
+    const struct next_graph *a = inferring->a;
+    const struct next_graph *b = inferring->b;
+    uint32_t from = matched(inferring, node)->ends_as;
+    if (from == BAT_NONE || ways(b, node) != 2 || ways(a, from) != 2)
+        return false;
+    enum flooding_condition condition = flooding_compare(
+        inferring->given->old_side->conditions[from], inferring->given->new_side->conditions[node]);
+    const struct next_link *olds = &a->links[a->out[from]];
+    const struct next_link *news = &b->links[b->out[node]];
+    double sum = olds[0].count + olds[1].count;
+    if (condition == CONDITION_OTHER || !(sum > 0) || olds[0].kind == olds[1].kind ||
+        news[0].kind == news[1].kind)
+        return false;
+    bool is_crossed = (olds[0].kind == news[0].kind) == (condition == CONDITION_INVERSE);
+    shares[0] = (float)(olds[is_crossed].count / sum);
+    shares[1] = 1 - shares[0];
+    return true;
+}
+
+static void set_links(struct inferring *inferring, uint32_t node)
+{
+    const struct next_graph *graph = inferring->b;
+    uint32_t first = graph->out[node];
+    float old_shares[2];
+    lower_new_ways(inferring, node);
+    bool has_old = take_old_shares(inferring, node, old_shares);
+    float share_price = PRICE_SHARE * (0.4f + 0.6f * (matched(inferring, node)->old_of != BAT_NONE
+                                                          ? matched(inferring, node)->content
+                                                          : 0));
+    for (uint32_t i = first; i < graph->out[node + 1]; i++) {
+        struct flow_edge *edge = &inferring->edges[i];
+        double count;
+        float value = measured_link(inferring, i, &count);
+        *edge = (struct flow_edge){.from = graph->links[i].from, .to = graph->links[i].to};
+        if (value > 0) {
+            edge->count = wish(count * inferring->given->scale, value);
+            edge->count.more = edge->count.less;
+            continue;
+        }
+        float share = has_old ? old_shares[i - first] : inferring->shares[i];
+        edge->share = (uint32_t)(share * FLOW_WHOLE + 0.5f);
+        edge->share_price = price(has_old ? share_price : PRICE_STATIC);
+        if (ways(graph, node) == 1)
+            edge->share_price = 1;
+    }
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+static bool allocate(struct inferring *inferring, struct next_inferred *inferred)
+{
+    size_t nodes = (size_t)inferring->b->node_count + 1;
+    size_t links = (size_t)inferring->b->link_count + 1;
+    inferring->nodes = calloc(nodes, sizeof(*inferring->nodes));
+    inferring->edges = calloc(links, sizeof(*inferring->edges));
+    inferring->shares = calloc(links, sizeof(*inferring->shares));
+    inferring->is_image = calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, 1);
+    inferred->nodes = calloc(nodes, sizeof(*inferred->nodes));
+    inferred->entries = calloc(nodes, sizeof(*inferred->entries));
+    inferred->links = calloc(links, sizeof(*inferred->links));
+    return inferring->nodes && inferring->edges && inferring->shares && inferring->is_image &&
+           inferred->nodes && inferred->entries && inferred->links;
+}
+
+static void set_all(struct inferring *inferring)
+{
+    for (uint32_t i = 0; i < inferring->b->node_count && inferring->given->match; i++) {
+        const struct next_matched *match = matched(inferring, i);
+        if (match->old_of != BAT_NONE)
+            inferring->is_image[match->old_of] = 1;
+        if (match->piece_of != BAT_NONE)
+            inferring->is_image[match->piece_of] = 1;
+    }
+    for (uint32_t i = 0; i < inferring->b->node_count; i++) {
+        inferring->nodes[i] = (struct flow_node){.count = wish_of_node(inferring, i),
+                                                 .entry = wish_of_entry(inferring, i),
+                                                 .exit = wish_of_exit(inferring, i)};
+        set_links(inferring, i);
+    }
+}
+
+enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
+                         struct bat_error *error)
+{
+    struct inferring inferring = {.given = inference,
+                                  .a = inference->old_side ? inference->old_side->graph : NULL,
+                                  .b = inference->new_side->graph};
+    *inferred = (struct next_inferred){0};
+    enum bat_code code =
+        allocate(&inferring, inferred) ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
+    if (code == BAT_OK)
+        code = next_static_shares(inference->new_side->program, inferring.b,
+                                  inference->cold_functions, inferring.shares, error);
+    if (code == BAT_OK) {
+        set_all(&inferring);
+        const struct flow_graph graph = {.nodes = inferring.nodes,
+                                         .edges = inferring.edges,
+                                         .node_count = inferring.b->node_count,
+                                         .edge_count = inferring.b->link_count,
+                                         .entry = inferring.b->entry};
+        struct flow_counts counts = {
+            .nodes = inferred->nodes, .edges = inferred->links, .entries = inferred->entries};
+        code = flow_solve(&graph, &counts, error);
+        inferred->was_limited = counts.was_limited;
+    }
+    free(inferring.nodes);
+    free(inferring.edges);
+    free(inferring.shares);
+    free(inferring.is_image);
+    return code;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The counts of a new unit, from those of the old one and the matching of their blocks: sure
+ * matches keep their counts, branches their shares, and the rest follows from the flow.
+ * Internal to next/.
+ */
+#ifndef BAT_NEXT_INFER_H
+#define BAT_NEXT_INFER_H
+
+#include "match_blocks.h"
+
+/* Two graphs whose blocks are matched. */
+struct next_inference {
+    const struct flooding_side *old_side;
+    const struct flooding_side *new_side;
+    const struct next_match *match; /* NULL: nothing is known but the entries */
+    const uint8_t *cold_functions;  /* of the new program; or NULL */
+    double scale;                   /* of the old counts */
+    double entries;                 /* of the new unit */
+    const double *entered; /* for each old node: entries from elsewhere, such as exceptions */
+};
+
+struct next_inferred {
+    uint64_t *nodes;
+    uint64_t *links;
+    uint64_t *entries; /* for each node */
+    bool was_limited;
+};
+
+/* The caller frees *inferred with next_inferred_free(), also after a failure. */
+enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
+                         struct bat_error *error);
+void next_inferred_free(struct next_inferred *inferred);
+
+#endif

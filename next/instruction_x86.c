@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "instruction_x86.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#include "references.h"
+
+/* Words that are hashed together. */
+struct words {
+    uint32_t all[64];
+    uint32_t count;
+};
+
+static void put(struct words *words, uint64_t word)
+{
+    if (words->count + 2 <= sizeof(words->all) / sizeof(*words->all)) {
+        words->all[words->count++] = (uint32_t)word;
+        words->all[words->count++] = (uint32_t)(word >> 32);
+    }
+}
+
+static uint32_t hash_words(const struct words *words)
+{
+    return next_hash(words->all, words->count * sizeof(*words->all), words->count);
+}
+
+/* What is gathered of one instruction. */
+struct description {
+    const struct next_program *program;
+    const ZydisDecodedInstruction *decoded;
+    uint64_t address;
+    struct next_instruction *instruction;
+    struct words shape;
+    struct words exact;
+};
+
+/* Registers are alike but for the stack pointer and those of vectors. */
+static uint32_t register_class(ZydisRegister reg)
+{
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (reg == ZYDIS_REGISTER_NONE || whole == ZYDIS_REGISTER_RSP)
+        return whole;
+    return (uint32_t)ZydisRegisterGetClass(reg) + 1000;
+}
+
+static void refer(struct description *description, uint64_t address)
+{
+    bool is_plain;
+    uint32_t name = next_reference(description->program, address, &is_plain);
+    description->instruction->name = name;
+    description->instruction->flags |= is_plain || name == 0 ? 0 : NEXT_NAMES;
+}
+
+static void describe_memory(struct description *description, const ZydisDecodedOperand *operand)
+{
+    const ZydisDecodedOperandMem *memory = &operand->mem;
+    uint64_t displacement = memory->disp.has_displacement ? (uint64_t)memory->disp.value : 0;
+    bool is_reference =
+        memory->base == ZYDIS_REGISTER_RIP ||
+        (memory->disp.has_displacement && next_is_address(description->program, displacement));
+    if (is_reference) {
+        uint64_t target = displacement;
+        if (memory->base == ZYDIS_REGISTER_RIP)
+            target += description->address + description->decoded->length;
+        refer(description, target);
+        displacement = 0;
+    }
+    const ZydisRegister base =
+        memory->base == ZYDIS_REGISTER_RIP ? ZYDIS_REGISTER_NONE : memory->base;
+    put(&description->shape, register_class(base));
+    put(&description->shape, register_class(memory->index));
+    put(&description->shape, memory->scale);
+    put(&description->exact, base);
+    put(&description->exact, memory->index);
+    put(&description->exact, memory->segment);
+    /* Where things are on the stack changes with every other thing there. */
+    bool is_stack = register_class(base) == ZYDIS_REGISTER_RSP;
+    put(is_stack ? &description->exact : &description->shape, displacement);
+}
+
+static void describe_immediate(struct description *description, const ZydisDecodedOperand *operand)
+{
+    if (operand->imm.is_relative)
+        return;
+    uint64_t value = operand->imm.value.u;
+    if (operand->size >= 32 && next_is_address(description->program, value)) {
+        refer(description, value);
+        value = 0;
+    }
+    put(&description->shape, value);
+}
+
+static void describe_operand(struct description *description, const ZydisDecodedOperand *operand)
+{
+    put(&description->shape, operand->type);
+    put(&description->shape, operand->size);
+    if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        put(&description->shape, register_class(operand->reg.value));
+        put(&description->exact, operand->reg.value);
+    } else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+        describe_memory(description, operand);
+    } else if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        describe_immediate(description, operand);
+    }
+}
+
+/* Where a direct call or jump leads; only calls and tail calls have a name. */
+static void describe_target(struct description *description, const ZydisDecodedOperand *operand)
+{
+    struct next_instruction *instruction = description->instruction;
+    uint64_t target =
+        description->address + description->decoded->length + (uint64_t)operand->imm.value.s;
+    uint32_t function = bat_functions_at(description->program->functions, target);
+    bool is_call = description->decoded->meta.category == ZYDIS_CATEGORY_CALL;
+    if (is_call)
+        instruction->flags |= NEXT_IS_CALL;
+    if (function == BAT_NONE)
+        return;
+    instruction->callee = function;
+    instruction->name = description->program->name_of[function];
+    instruction->flags |= is_call ? NEXT_NAMES : 0;
+}
+
+static void describe_operands(struct description *description, const ZydisDecodedOperand *operands)
+{
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    bool is_branch = decoded->meta.category == ZYDIS_CATEGORY_CALL ||
+                     decoded->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+                     decoded->meta.category == ZYDIS_CATEGORY_COND_BR;
+    for (ZyanU8 i = 0; i < decoded->operand_count_visible; i++) {
+        if (is_branch && operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+            describe_target(description, &operands[i]);
+        else
+            describe_operand(description, &operands[i]);
+    }
+    if (!is_branch || (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE))
+        return;
+    struct next_instruction *instruction = description->instruction;
+    instruction->flags |= NEXT_IS_INDIRECT;
+    if (decoded->meta.category == ZYDIS_CATEGORY_CALL)
+        instruction->flags |= NEXT_IS_CALL;
+}
+
+bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
+                       uint64_t address, struct next_instruction *instruction, uint32_t *length)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction decoded;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, size, &decoded, operands)))
+        return false;
+    *length = decoded.length;
+    *instruction = (struct next_instruction){.callee = BAT_NONE};
+    if (decoded.meta.category == ZYDIS_CATEGORY_NOP ||
+        decoded.meta.category == ZYDIS_CATEGORY_WIDENOP || decoded.mnemonic == ZYDIS_MNEMONIC_INT3)
+        instruction->flags |= NEXT_IS_NOP;
+    struct description description = {
+        .program = program, .decoded = &decoded, .address = address, .instruction = instruction};
+    /* A condition and its opposite are alike: which way is taken depends on the layout. */
+    bool is_condition = decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
+    struct words kind = {0};
+    put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : decoded.mnemonic);
+    put(&description.exact, decoded.mnemonic);
+    describe_operands(&description, operands);
+    instruction->kind = hash_words(&kind);
+    put(&description.shape, instruction->kind);
+    instruction->shape = hash_words(&description.shape);
+    put(&description.exact, instruction->shape);
+    instruction->exact = hash_words(&description.exact);
+    return true;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The features of a block are its instructions at three levels of abstraction, pairs of
+ * neighbours, and what is named; each weighs the more the fewer blocks have it ("tf-idf").
+ */
+#include "likeness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/grow.h"
+#include "support/key_sort.h"
+
+/* Features that more blocks have than this are of no help to find candidates among many. */
+#define COMMON_MIN 512u
+#define CANDIDATES 12u
+#define EXPANSIONS 3u
+
+#define WEIGHT_KIND 0.5f
+#define WEIGHT_SHAPE 1.5f
+#define WEIGHT_EXACT 0.5f
+#define WEIGHT_NEIGHBOURS 0.6f
+#define WEIGHT_NAME 2.0f
+
+struct feature {
+    uint32_t id;
+    float weight;
+};
+
+struct postings {
+    uint32_t node; /* old ones first */
+    float weight;
+};
+
+struct features_making {
+    const struct next_program *programs[2]; /* old, new */
+    const struct next_graph *graphs[2];
+    struct likeness *likeness;
+    struct bat_sort_key *raw; /* hash and node; weight */
+    size_t raw_count;
+    size_t raw_capacity;
+    uint32_t *first_posting; /* for each id */
+    struct postings *postings;
+    uint32_t id_count;
+    uint64_t *pairs; /* new node and old node */
+    size_t pair_count;
+    size_t pair_capacity;
+};
+
+void likeness_free(struct likeness *likeness)
+{
+    free(likeness->first);
+    free(likeness->old_of);
+    free(likeness->content);
+    free(likeness->base);
+    free(likeness->value);
+    free(likeness->features);
+    free(likeness->first_feature);
+    free(likeness->sizes);
+    *likeness = (struct likeness){0};
+}
+
+/* --- Features ------------------------------------------------------------------------------- */
+
+static bool add_raw(struct features_making *making, uint32_t level, uint32_t hash, uint32_t more,
+                    uint32_t node, float weight)
+{
+    if (!bat_grow(&making->raw, &making->raw_capacity, making->raw_count, sizeof(*making->raw)))
+        return false;
+    const uint32_t key[2] = {hash, more};
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof(bits));
+    making->raw[making->raw_count++] = (struct bat_sort_key){
+        .key = (uint64_t)next_hash(key, sizeof(key), level) << 32 | node, .value = bits};
+    return true;
+}
+
+static bool add_node(struct features_making *making, unsigned side, uint32_t index)
+{
+    uint32_t count;
+    uint32_t node = index + (side ? making->likeness->old_count : 0);
+    const struct next_instruction *code =
+        next_node_code(making->programs[side], &making->graphs[side]->nodes[index], &count);
+    uint32_t before = 0;
+    bool is_fine = true;
+    for (uint32_t i = 0; i < count && is_fine; i++) {
+        const struct next_instruction *all = &code[i];
+        if (all->flags & NEXT_IS_NOP)
+            continue;
+        making->likeness->sizes[node]++;
+        is_fine =
+            add_raw(making, 1, all->kind, 0, node, WEIGHT_KIND) &&
+            add_raw(making, 2, all->shape, all->name, node, WEIGHT_SHAPE) &&
+            add_raw(making, 3, all->exact, all->name, node, WEIGHT_EXACT) &&
+            add_raw(making, 4, all->kind, before, node, WEIGHT_NEIGHBOURS) &&
+            (!(all->flags & NEXT_NAMES) || add_raw(making, 5, all->name, 0, node, WEIGHT_NAME));
+        before = all->kind;
+    }
+    return is_fine;
+}
+
+static float float_of(uint64_t bits)
+{
+    uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof(value));
+    return value;
+}
+
+/* Number the features, and fill the postings; equal ones of a node become one. */
+static bool make_postings(struct features_making *making)
+{
+    struct bat_sort_key *spare = malloc((making->raw_count + 1) * sizeof(*spare));
+    making->postings = malloc((making->raw_count + 1) * sizeof(*making->postings));
+    making->first_posting = malloc((making->raw_count + 2) * sizeof(*making->first_posting));
+    if (!spare || !making->postings || !making->first_posting) {
+        free(spare);
+        return false;
+    }
+    const struct bat_sort_key *sorted = bat_sort_keys(making->raw, spare, making->raw_count);
+    uint32_t count = 0;
+    for (size_t i = 0; i < making->raw_count; i++) {
+        bool is_new_id = i == 0 || sorted[i].key >> 32 != sorted[i - 1].key >> 32;
+        if (is_new_id)
+            making->first_posting[making->id_count++] = count;
+        if (i > 0 && sorted[i].key == sorted[i - 1].key)
+            making->postings[count - 1].weight += float_of(sorted[i].value);
+        else
+            making->postings[count++] =
+                (struct postings){(uint32_t)sorted[i].key, float_of(sorted[i].value)};
+    }
+    making->first_posting[making->id_count] = count;
+    free(spare);
+    return true;
+}
+
+/* Turn sums into weights of length 1 for each node, and sort them by node, too. */
+static bool make_features(struct features_making *making)
+{
+    struct likeness *likeness = making->likeness;
+    uint32_t nodes = likeness->old_count + likeness->new_count;
+    uint32_t count = making->first_posting[making->id_count];
+    likeness->features = malloc(((size_t)count + 1) * sizeof(*likeness->features));
+    likeness->first_feature = calloc((size_t)nodes + 2, sizeof(*likeness->first_feature));
+    float *squares = calloc((size_t)nodes + 1, sizeof(*squares));
+    if (!likeness->features || !likeness->first_feature || !squares) {
+        free(squares);
+        return false;
+    }
+    for (uint32_t id = 0; id < making->id_count; id++) {
+        uint32_t first = making->first_posting[id];
+        uint32_t end = making->first_posting[id + 1];
+        float rarity = logf(1 + (float)nodes / (float)(end - first));
+        for (uint32_t i = first; i < end; i++) {
+            struct postings *posting = &making->postings[i];
+            posting->weight = sqrtf(posting->weight) * rarity;
+            squares[posting->node] += posting->weight * posting->weight;
+            likeness->first_feature[posting->node + 2]++;
+        }
+    }
+    for (uint32_t i = 0; i < nodes; i++)
+        likeness->first_feature[i + 2] += likeness->first_feature[i + 1];
+    for (uint32_t id = 0; id < making->id_count; id++)
+        for (uint32_t i = making->first_posting[id]; i < making->first_posting[id + 1]; i++) {
+            struct postings *posting = &making->postings[i];
+            posting->weight /= sqrtf(squares[posting->node]);
+            likeness->features[likeness->first_feature[posting->node + 1]++] =
+                (struct feature){id, posting->weight};
+        }
+    free(squares);
+    return true;
+}
+
+float likeness_of_content(const struct likeness *likeness, uint32_t old_node, uint32_t new_node)
+{
+    new_node += likeness->old_count;
+    uint32_t a = likeness->first_feature[old_node];
+    uint32_t b = likeness->first_feature[new_node];
+    float sum = 0;
+    while (a < likeness->first_feature[old_node + 1] && b < likeness->first_feature[new_node + 1]) {
+        const struct feature *left = &likeness->features[a];
+        const struct feature *right = &likeness->features[b];
+        if (left->id == right->id)
+            sum += left->weight * right->weight;
+        a += left->id <= right->id;
+        b += right->id <= left->id;
+    }
+    return sum < 1 ? sum : 1;
+}
+
+/* --- Pairs ---------------------------------------------------------------------------------- */
+
+static bool allocate_pairs(struct likeness *likeness, size_t count)
+{
+    likeness->pair_count = (uint32_t)count;
+    likeness->old_of = malloc((count + 1) * sizeof(*likeness->old_of));
+    likeness->content = calloc(count + 1, sizeof(*likeness->content));
+    likeness->base = calloc(count + 1, sizeof(*likeness->base));
+    likeness->value = calloc(count + 1, sizeof(*likeness->value));
+    return likeness->old_of && likeness->content && likeness->base && likeness->value;
+}
+
+/* All nodes with all. */
+static bool pair_all(struct features_making *making)
+{
+    struct likeness *likeness = making->likeness;
+    likeness->is_dense = true;
+    if (!allocate_pairs(likeness, (size_t)likeness->old_count * likeness->new_count))
+        return false;
+    for (uint32_t j = 0; j <= likeness->new_count; j++)
+        likeness->first[j] = j * likeness->old_count;
+    for (uint32_t i = 0; i < likeness->pair_count; i++)
+        likeness->old_of[i] = i % likeness->old_count;
+    for (uint32_t id = 0; id < making->id_count; id++) {
+        uint32_t first = making->first_posting[id];
+        uint32_t end = making->first_posting[id + 1];
+        for (uint32_t b = end; b-- > first && making->postings[b].node >= likeness->old_count;) {
+            const struct postings *right = &making->postings[b];
+            float *row = likeness->content + likeness->first[right->node - likeness->old_count];
+            for (uint32_t a = first; a < b && making->postings[a].node < likeness->old_count; a++)
+                row[making->postings[a].node] += making->postings[a].weight * right->weight;
+        }
+    }
+    return true;
+}
+
+static bool add_pair(struct features_making *making, uint32_t old_node, uint32_t new_node)
+{
+    if (!bat_grow(&making->pairs, &making->pair_capacity, making->pair_count,
+                  sizeof(*making->pairs)))
+        return false;
+    making->pairs[making->pair_count++] = (uint64_t)new_node << 32 | old_node;
+    return true;
+}
+
+/* The most alike of the old nodes that share a rare feature with a new one. */
+static bool find_candidates(struct features_making *making, uint32_t node, float *sums,
+                            uint32_t *touched)
+{
+    const struct likeness *likeness = making->likeness;
+    uint32_t touched_count = 0;
+    uint32_t all = node + likeness->old_count;
+    for (uint32_t i = likeness->first_feature[all]; i < likeness->first_feature[all + 1]; i++) {
+        const struct feature *feature = &likeness->features[i];
+        uint32_t first = making->first_posting[feature->id];
+        uint32_t end = making->first_posting[feature->id + 1];
+        if (end - first > COMMON_MIN)
+            continue;
+        for (; first < end && making->postings[first].node < likeness->old_count; first++) {
+            const struct postings *posting = &making->postings[first];
+            if (sums[posting->node] == 0)
+                touched[touched_count++] = posting->node;
+            sums[posting->node] += posting->weight * feature->weight;
+        }
+    }
+    bool is_fine = true;
+    for (uint32_t k = 0; k < CANDIDATES && touched_count > 0 && is_fine; k++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < touched_count; i++)
+            if (sums[touched[i]] > sums[touched[best]])
+                best = i;
+        is_fine = add_pair(making, touched[best], node);
+        sums[touched[best]] = 0;
+        touched[best] = touched[--touched_count];
+    }
+    while (touched_count > 0)
+        sums[touched[--touched_count]] = 0;
+    return is_fine;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+static void sort_pairs(struct features_making *making)
+{
+    qsort(making->pairs, making->pair_count, sizeof(*making->pairs), by_number);
+    size_t kept = 0;
+    for (size_t i = 0; i < making->pair_count; i++)
+        if (i == 0 || making->pairs[i] != making->pairs[i - 1])
+            making->pairs[kept++] = making->pairs[i];
+    making->pair_count = kept;
+}
+
+/* Pair all successors, or all predecessors, of two nodes that are alike; few of them each. */
+static bool pair_neighbours(struct features_making *making, uint32_t old_node, uint32_t new_node)
+{
+    const struct next_graph *a = making->graphs[0];
+    const struct next_graph *b = making->graphs[1];
+    const uint32_t most = 4;
+    bool is_fine = true;
+    uint32_t outs[2] = {a->out[old_node + 1] - a->out[old_node],
+                        b->out[new_node + 1] - b->out[new_node]};
+    uint32_t ins[2] = {a->into[old_node + 1] - a->into[old_node],
+                       b->into[new_node + 1] - b->into[new_node]};
+    for (uint32_t i = 0; i < outs[0] && outs[0] <= most && outs[1] <= most; i++)
+        for (uint32_t k = 0; k < outs[1] && is_fine; k++)
+            is_fine = add_pair(making, a->links[a->out[old_node] + i].to,
+                               b->links[b->out[new_node] + k].to);
+    for (uint32_t i = 0; i < ins[0] && ins[0] <= most && ins[1] <= most; i++)
+        for (uint32_t k = 0; k < ins[1] && is_fine; k++)
+            is_fine = add_pair(making, a->links[a->by_target[a->into[old_node] + i]].from,
+                               b->links[b->by_target[b->into[new_node] + k]].from);
+    /* Neighbours in the code. */
+    for (uint32_t k = 0; k < 2 && is_fine; k++) {
+        uint32_t i = k ? old_node + 1 : old_node - 1;
+        uint32_t j = k ? new_node + 1 : new_node - 1;
+        if (i < a->node_count && j < b->node_count)
+            is_fine = add_pair(making, i, j);
+    }
+    return is_fine;
+}
+
+/* From the most alike pair of each new node to the pairs around it. */
+static bool expand_pairs(struct features_making *making)
+{
+    const struct likeness *likeness = making->likeness;
+    size_t end = making->pair_count;
+    bool is_fine = true;
+    for (size_t first = 0, next; first < end && is_fine; first = next) {
+        float best = 0;
+        float second = 0;
+        uint32_t found = 0;
+        uint32_t node = (uint32_t)(making->pairs[first] >> 32);
+        for (next = first; next < end && making->pairs[next] >> 32 == node; next++) {
+            float value = likeness_of_content(likeness, (uint32_t)making->pairs[next], node);
+            second = value > best ? best : value > second ? value : second;
+            if (value > best) {
+                best = value;
+                found = (uint32_t)making->pairs[next];
+            }
+        }
+        if (best > 0.5f && best - second > 0.02f)
+            is_fine = pair_neighbours(making, found, node);
+    }
+    if (is_fine)
+        sort_pairs(making);
+    return is_fine;
+}
+
+static bool pair_some(struct features_making *making)
+{
+    struct likeness *likeness = making->likeness;
+    float *sums = calloc((size_t)likeness->old_count + 1, sizeof(*sums));
+    uint32_t *touched = malloc(((size_t)likeness->old_count + 1) * sizeof(*touched));
+    bool is_fine = sums && touched;
+    for (uint32_t j = 0; j < likeness->new_count && is_fine; j++)
+        is_fine = find_candidates(making, j, sums, touched);
+    free(sums);
+    free(touched);
+    if (is_fine)
+        is_fine = add_pair(making, making->graphs[0]->entry, making->graphs[1]->entry);
+    if (is_fine)
+        sort_pairs(making);
+    for (uint32_t i = 0; i < EXPANSIONS && is_fine; i++)
+        is_fine = expand_pairs(making);
+    if (!is_fine || !allocate_pairs(likeness, making->pair_count))
+        return false;
+    uint32_t at = 0;
+    for (uint32_t j = 0; j <= likeness->new_count; j++) {
+        while (at < making->pair_count && making->pairs[at] >> 32 < j)
+            at++;
+        likeness->first[j] = at;
+    }
+    for (uint32_t i = 0; i < making->pair_count; i++) {
+        likeness->old_of[i] = (uint32_t)making->pairs[i];
+        likeness->content[i] =
+            likeness_of_content(likeness, likeness->old_of[i], (uint32_t)(making->pairs[i] >> 32));
+    }
+    return true;
+}
+
+enum bat_code likeness_open(const struct next_program *old_program,
+                            const struct next_graph *old_graph,
+                            const struct next_program *new_program,
+                            const struct next_graph *new_graph, struct likeness *likeness,
+                            struct bat_error *error)
+{
+    *likeness =
+        (struct likeness){.old_count = old_graph->node_count, .new_count = new_graph->node_count};
+    struct features_making making = {.programs = {old_program, new_program},
+                                     .graphs = {old_graph, new_graph},
+                                     .likeness = likeness};
+    size_t nodes = (size_t)likeness->old_count + likeness->new_count;
+    likeness->first = malloc(((size_t)likeness->new_count + 2) * sizeof(*likeness->first));
+    likeness->sizes = calloc(nodes + 1, sizeof(*likeness->sizes));
+    bool is_fine = likeness->first && likeness->sizes;
+    for (unsigned side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < making.graphs[side]->node_count && is_fine; i++)
+            is_fine = add_node(&making, side, i);
+    is_fine = is_fine && make_postings(&making) && make_features(&making);
+    bool is_small = (uint64_t)likeness->old_count * likeness->new_count <= LIKENESS_DENSE_MAX;
+    is_fine = is_fine && (is_small ? pair_all(&making) : pair_some(&making));
+    free(making.raw);
+    free(making.postings);
+    free(making.first_posting);
+    free(making.pairs);
+    return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");
+}

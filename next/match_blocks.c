@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "match_blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "assignment.h"
+
+/* A pair below these is no match. */
+#define VALUE_MIN 0.25f
+#define BASE_MIN 0.05f
+#define VALUE_SURE 0.5f
+
+void next_match_free(struct next_match *match)
+{
+    free(match->all);
+    *match = (struct next_match){0};
+}
+
+/* What an offer of the assignment is worth: sure pairs count more than several unsure ones. */
+static float worth(const struct likeness *likeness, uint32_t pair)
+{
+    float value = likeness->value[pair];
+    bool is_match = value > VALUE_MIN && (likeness->base[pair] > BASE_MIN || value > VALUE_SURE);
+    return is_match ? value * sqrtf(value) : 0;
+}
+
+static enum bat_code assign(const struct likeness *likeness, struct next_match *match,
+                            struct bat_error *error)
+{
+    float *values = malloc(((size_t)likeness->pair_count + 1) * sizeof(*values));
+    uint32_t *taken = malloc(((size_t)match->count + 1) * sizeof(*taken));
+    enum bat_code code = values && taken ? BAT_OK : bat_fail_memory(error, "to match blocks");
+    for (uint32_t i = 0; i < likeness->pair_count && code == BAT_OK; i++)
+        values[i] = worth(likeness, i);
+    const struct assignment_offers offers = {.bidder_count = likeness->new_count,
+                                             .object_count = likeness->old_count,
+                                             .first = likeness->first,
+                                             .objects = likeness->old_of,
+                                             .values = values};
+    if (code == BAT_OK)
+        code = assignment_find(&offers, taken, error);
+    for (uint32_t j = 0; j < match->count && code == BAT_OK; j++) {
+        struct next_matched *matched = &match->all[j];
+        *matched = (struct next_matched){.old_of = BAT_NONE, .piece_of = BAT_NONE};
+        if (taken[j] == BAT_NONE)
+            continue;
+        matched->old_of = likeness->old_of[taken[j]];
+        matched->confidence = likeness->value[taken[j]];
+        matched->content = likeness->content[taken[j]];
+    }
+    free(values);
+    free(taken);
+    return code;
+}
+
+static void forget(struct next_matched *matched)
+{
+    matched->old_of = BAT_NONE;
+    matched->confidence = matched->content = 0;
+}
+
+/* Forget matches that say that a branch goes the other way than the one it is matched with. */
+static void drop_crossed(const struct flooding_side *a, const struct flooding_side *b,
+                         struct next_match *match)
+{
+    const float known = 0.6f;
+    const float alike = 0.3f;
+    for (uint32_t j = 0; j < match->count; j++) {
+        uint32_t i = match->all[j].old_of;
+        if (i == BAT_NONE || match->all[j].content <= alike)
+            continue;
+        uint32_t taken = a->graph->taken[i];
+        uint32_t on = a->graph->on[i];
+        uint32_t new_taken = b->graph->taken[j];
+        uint32_t new_on = b->graph->on[j];
+        if (taken == BAT_NONE || on == BAT_NONE || new_taken == BAT_NONE || new_on == BAT_NONE ||
+            taken == on)
+            continue;
+        enum flooding_condition condition = flooding_compare(a->conditions[i], b->conditions[j]);
+        if (condition == CONDITION_OTHER)
+            continue;
+        bool is_inverse = condition == CONDITION_INVERSE;
+        struct next_matched *to = &match->all[new_taken];
+        if (to->old_of == (is_inverse ? taken : on) && to->content < known)
+            forget(to);
+        to = &match->all[new_on];
+        if (to->old_of == (is_inverse ? on : taken) && to->content < known)
+            forget(to);
+    }
+}
+
+enum bat_code next_match_blocks(const struct flooding_side *old_side,
+                                const struct flooding_side *new_side, struct next_match *match,
+                                struct bat_error *error)
+{
+    struct likeness likeness = {0};
+    *match = (struct next_match){.count = new_side->graph->node_count};
+    match->all = calloc((size_t)match->count + 1, sizeof(*match->all));
+    enum bat_code code = match->all ? BAT_OK : bat_fail_memory(error, "to match blocks");
+    if (code == BAT_OK)
+        code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
+                             &likeness, error);
+    if (code == BAT_OK)
+        code = flooding_run(old_side, new_side, &likeness, error);
+    if (code == BAT_OK)
+        code = assign(&likeness, match, error);
+    likeness_free(&likeness);
+    if (code != BAT_OK)
+        return code;
+    drop_crossed(old_side, new_side, match);
+    return next_match_ends(old_side, new_side, match, error);
+}

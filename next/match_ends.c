@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Blocks that one compiler made two of: what the match of an old block lacks of its code is looked
+ * for in unmatched blocks around. A piece has the beginning or the end of the old block, and with
+ * it the links there.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "match_blocks.h"
+#include "spec/grow.h"
+#include "support/key_sort.h"
+
+#define HOPS 3u
+#define HOPS_FOR_EXTRA 4u
+#define FRONT_MAX 12u   /* nodes from which a hop goes on */
+#define NEAR_MAX 96u    /* nodes around one */
+#define COMMON_MIN 2.0f /* weight of code, as of an instruction that few blocks have */
+#define COMMON_SURE 5.0f
+#define EXTRA_MIN 4.0f
+
+struct token {
+    uint32_t id;
+    uint32_t count;
+};
+
+struct tokens {
+    struct token *all;
+    uint32_t *first; /* for each node, old ones first */
+    float *rarity;   /* of each id */
+};
+
+struct ends {
+    const struct next_graph *a;
+    const struct next_graph *b;
+    struct next_match *match;
+    struct tokens tokens;
+    struct token *left; /* of old nodes: what their matches lack; as tokens.all */
+    uint32_t *new_of;   /* for each old node */
+    uint32_t *mark;     /* for each node of either graph: the walk that last saw it */
+    uint32_t walk;
+    uint32_t near[NEAR_MAX];
+    uint8_t distance[NEAR_MAX];
+};
+
+/* --- Tokens --------------------------------------------------------------------------------- */
+
+static bool collect(const struct flooding_side *side, uint32_t base, struct bat_sort_key **keys,
+                    size_t *count, size_t *capacity)
+{
+    for (uint32_t i = 0; i < side->graph->node_count; i++) {
+        uint32_t length;
+        const struct next_instruction *code =
+            next_node_code(side->program, &side->graph->nodes[i], &length);
+        for (uint32_t k = 0; k < length; k++) {
+            if (code[k].flags & NEXT_IS_NOP)
+                continue;
+            const uint32_t key[2] = {code[k].shape, code[k].name};
+            if (!bat_grow(keys, capacity, *count, sizeof(**keys)))
+                return false;
+            (*keys)[(*count)++] = (struct bat_sort_key){
+                .key = (uint64_t)next_hash(key, sizeof(key), 0) << 32 | (base + i)};
+        }
+    }
+    return true;
+}
+
+/* Make the lists of nodes from sorted keys. */
+static bool fill(struct ends *ends, const struct bat_sort_key *keys, size_t count)
+{
+    struct tokens *tokens = &ends->tokens;
+    uint32_t nodes = ends->a->node_count + ends->b->node_count;
+    tokens->all = malloc((count + 1) * sizeof(*tokens->all));
+    tokens->first = calloc((size_t)nodes + 2, sizeof(*tokens->first));
+    tokens->rarity = malloc((count + 1) * sizeof(*tokens->rarity));
+    if (!tokens->all || !tokens->first || !tokens->rarity)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || keys[i].key != keys[i - 1].key)
+            tokens->first[(uint32_t)keys[i].key + 2]++;
+    for (uint32_t i = 0; i < nodes; i++)
+        tokens->first[i + 2] += tokens->first[i + 1];
+    uint32_t id = 0;
+    uint32_t users = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t node = (uint32_t)keys[i].key;
+        bool is_new_id = i > 0 && keys[i].key >> 32 != keys[i - 1].key >> 32;
+        if (is_new_id) {
+            tokens->rarity[id++] = logf(1 + (float)nodes / (float)users);
+            users = 0;
+        }
+        if (i > 0 && keys[i].key == keys[i - 1].key) {
+            tokens->all[tokens->first[node + 1] - 1].count++;
+            continue;
+        }
+        users++;
+        tokens->all[tokens->first[node + 1]++] = (struct token){id, 1};
+    }
+    if (users > 0)
+        tokens->rarity[id] = logf(1 + (float)nodes / (float)users);
+    return true;
+}
+
+static bool make_tokens(struct ends *ends, const struct flooding_side *a,
+                        const struct flooding_side *b)
+{
+    struct bat_sort_key *keys = NULL;
+    size_t count = 0;
+    size_t capacity = 0;
+    bool is_fine = collect(a, 0, &keys, &count, &capacity) &&
+                   collect(b, a->graph->node_count, &keys, &count, &capacity);
+    struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
+    is_fine = is_fine && spare && fill(ends, bat_sort_keys(keys, spare, count), count);
+    free(keys);
+    free(spare);
+    return is_fine;
+}
+
+/* A list of tokens that ascend. */
+struct list {
+    struct token *all;
+    uint32_t count;
+};
+
+static struct list list_of(const struct ends *ends, struct token *from, uint32_t node)
+{
+    uint32_t first = ends->tokens.first[node];
+    return (struct list){from + first, ends->tokens.first[node + 1] - first};
+}
+
+static struct list old_code(const struct ends *ends, uint32_t node)
+{
+    return list_of(ends, ends->tokens.all, node);
+}
+
+static struct list new_code(const struct ends *ends, uint32_t node)
+{
+    return list_of(ends, ends->tokens.all, ends->a->node_count + node);
+}
+
+static struct list left_of(const struct ends *ends, uint32_t node)
+{
+    return list_of(ends, ends->left, node);
+}
+
+static float weigh(const struct ends *ends, struct list list)
+{
+    float sum = 0;
+    for (uint32_t i = 0; i < list.count; i++)
+        sum += ends->tokens.rarity[list.all[i].id] * (float)list.all[i].count;
+    return sum;
+}
+
+/* The weight of what both have; it is taken out of the first if is_taken. */
+static float share(const struct ends *ends, struct list from, struct list other, bool is_taken)
+{
+    float sum = 0;
+    for (uint32_t i = 0, k = 0; i < from.count && k < other.count;) {
+        uint32_t a = from.all[i].id;
+        uint32_t b = other.all[k].id;
+        if (a == b) {
+            uint32_t common =
+                from.all[i].count < other.all[k].count ? from.all[i].count : other.all[k].count;
+            sum += ends->tokens.rarity[a] * (float)common;
+            if (is_taken)
+                from.all[i].count -= common;
+        }
+        i += a <= b;
+        k += b <= a;
+    }
+    return sum;
+}
+
+/* --- What is near ---------------------------------------------------------------------------- */
+
+static uint32_t degree(const struct next_graph *graph, uint32_t node, bool is_out)
+{
+    return is_out ? graph->out[node + 1] - graph->out[node]
+                  : graph->into[node + 1] - graph->into[node];
+}
+
+static uint32_t neighbour(const struct next_graph *graph, uint32_t node, uint32_t i, bool is_out)
+{
+    return is_out ? graph->links[graph->out[node] + i].to
+                  : graph->links[graph->by_target[graph->into[node] + i]].from;
+}
+
+/* Fill near with what some hops from a new node on lead to; their number. */
+static uint32_t walk(struct ends *ends, uint32_t start, bool is_out, uint32_t hops)
+{
+    const struct next_graph *graph = ends->b;
+    uint32_t count = 0;
+    uint32_t front = 0;
+    ends->mark[start] = ++ends->walk;
+    for (uint32_t hop = 0; hop < hops; hop++) {
+        uint32_t end = count;
+        uint32_t sources = hop == 0 ? 1 : end - front;
+        for (uint32_t s = 0; s < sources && s < FRONT_MAX; s++) {
+            uint32_t from = hop == 0 ? start : ends->near[front + s];
+            for (uint32_t i = 0; i < degree(graph, from, is_out) && count < NEAR_MAX; i++) {
+                uint32_t to = neighbour(graph, from, i, is_out);
+                if (ends->mark[to] == ends->walk)
+                    continue;
+                ends->mark[to] = ends->walk;
+                ends->distance[count] = (uint8_t)hop;
+                ends->near[count++] = to;
+            }
+        }
+        front = end;
+    }
+    return count;
+}
+
+/* --- Pieces of old blocks -------------------------------------------------------------------- */
+
+struct piece {
+    float score;
+    uint32_t of;   /* old node */
+    uint32_t with; /* the new node that is matched with it */
+    bool is_end;
+};
+
+static void look_for_whole(struct ends *ends, uint32_t node, bool is_before, struct piece *best)
+{
+    struct list code = new_code(ends, node);
+    float whole = weigh(ends, code);
+    uint32_t count = walk(ends, node, !is_before, HOPS);
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t old_node = ends->match->all[ends->near[k]].old_of;
+        if (old_node == BAT_NONE)
+            continue;
+        struct list left = left_of(ends, old_node);
+        float common = share(ends, left, code, false);
+        if (common < COMMON_MIN)
+            continue;
+        float rest = weigh(ends, left);
+        float score = common / whole;
+        if (common > COMMON_SURE && common / rest > 0.6f)
+            score = fmaxf(score, common / rest * 0.9f);
+        score *= powf(0.93f, ends->distance[k]);
+        if (score > best->score)
+            *best = (struct piece){score, old_node, ends->near[k], is_before};
+    }
+}
+
+static void find_pieces(struct ends *ends)
+{
+    for (uint32_t j = 0; j < ends->match->count; j++) {
+        struct next_matched *matched = &ends->match->all[j];
+        struct list code = new_code(ends, j);
+        if (matched->old_of != BAT_NONE || matched->piece_of != BAT_NONE || code.count == 0)
+            continue;
+        struct piece best = {.score = 0.5f, .of = BAT_NONE};
+        look_for_whole(ends, j, true, &best);
+        look_for_whole(ends, j, false, &best);
+        if (best.of == BAT_NONE)
+            continue;
+        matched->piece_of = best.of;
+        matched->confidence = fminf(best.score, 1);
+        share(ends, left_of(ends, best.of), code, true);
+        struct next_matched *with = &ends->match->all[best.with];
+        if (best.is_end) {
+            matched->ends_as = best.of;
+            if (degree(ends->b, best.with, true) > 1)
+                with->ends_as = BAT_NONE;
+        } else {
+            matched->begins_as = best.of;
+            with->begins_as = BAT_NONE;
+        }
+    }
+}
+
+/* --- Old blocks that became one --------------------------------------------------------------- */
+
+/* How much of an old node's code a new one has beyond that of its own match, as a share. */
+static float share_beyond(const struct ends *ends, uint32_t old_node, uint32_t new_node)
+{
+    struct list all = new_code(ends, new_node);
+    struct list own = old_code(ends, ends->match->all[new_node].old_of);
+    struct list code = old_code(ends, old_node);
+    float sum = 0;
+    for (uint32_t i = 0, k = 0, x = 0; i < all.count && k < code.count;) {
+        uint32_t id = all.all[i].id;
+        if (id < code.all[k].id) {
+            i++;
+        } else if (id > code.all[k].id) {
+            k++;
+        } else {
+            while (x < own.count && own.all[x].id < id)
+                x++;
+            uint32_t used = x < own.count && own.all[x].id == id ? own.all[x].count : 0;
+            uint32_t rest = all.all[i].count > used ? all.all[i].count - used : 0;
+            uint32_t common = rest < code.all[k].count ? rest : code.all[k].count;
+            sum += ends->tokens.rarity[id] * (float)common;
+            i++;
+            k++;
+        }
+    }
+    return sum > COMMON_MIN ? sum / weigh(ends, code) : 0;
+}
+
+static void find_merged(struct ends *ends)
+{
+    for (uint32_t i = 0; i < ends->a->node_count; i++) {
+        if (ends->new_of[i] != BAT_NONE || old_code(ends, i).count == 0)
+            continue;
+        float best = 0.5f;
+        uint32_t found = BAT_NONE;
+        bool is_end = false;
+        for (unsigned side = 0; side < 2; side++)
+            for (uint32_t k = 0; k < degree(ends->a, i, side) && k < NEAR_MAX; k++) {
+                uint32_t other = neighbour(ends->a, i, k, side);
+                uint32_t with = ends->new_of[other];
+                if (with == BAT_NONE || other == i)
+                    continue;
+                float score = share_beyond(ends, i, with);
+                if (score > best) {
+                    best = score;
+                    found = with;
+                    is_end = side == 0;
+                }
+            }
+        if (found == BAT_NONE)
+            continue;
+        if (is_end)
+            ends->match->all[found].ends_as = i;
+        else
+            ends->match->all[found].begins_as = i;
+    }
+}
+
+/* A new block that has, too, the code of an old one that is matched elsewhere: the old program has
+ * the code twice. */
+static void add_extra(struct ends *ends, uint32_t old_node, uint32_t start, struct list code)
+{
+    uint32_t count = walk(ends, start, true, HOPS_FOR_EXTRA);
+    for (uint32_t k = 0; k < count; k++) {
+        struct next_matched *matched = &ends->match->all[ends->near[k]];
+        if (matched->old_of == BAT_NONE || matched->old_of == old_node)
+            continue;
+        float whole = weigh(ends, new_code(ends, ends->near[k]));
+        if (whole > COMMON_SURE &&
+            share(ends, new_code(ends, ends->near[k]), code, false) / whole > 0.8f)
+            matched->extra += ends->a->nodes[old_node].count;
+    }
+}
+
+static void find_extra(struct ends *ends)
+{
+    for (uint32_t i = 0; i < ends->a->node_count; i++) {
+        bool is_matched = ends->new_of[i] != BAT_NONE;
+        struct list code = is_matched ? left_of(ends, i) : old_code(ends, i);
+        if (!(ends->a->nodes[i].count > 0) || weigh(ends, code) < EXTRA_MIN)
+            continue;
+        if (is_matched) {
+            add_extra(ends, i, ends->new_of[i], code);
+            continue;
+        }
+        for (uint32_t k = 0; k < degree(ends->a, i, false) && k < 1; k++) {
+            uint32_t from = ends->new_of[neighbour(ends->a, i, k, false)];
+            if (from != BAT_NONE)
+                add_extra(ends, i, from, code);
+        }
+    }
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+static bool begin(struct ends *ends, const struct flooding_side *a, const struct flooding_side *b)
+{
+    uint32_t olds = ends->a->node_count;
+    uint32_t nodes = olds + ends->b->node_count;
+    ends->new_of = malloc(((size_t)olds + 1) * sizeof(*ends->new_of));
+    ends->mark = calloc((size_t)nodes + 1, sizeof(*ends->mark));
+    if (!ends->new_of || !ends->mark || !make_tokens(ends, a, b))
+        return false;
+    ends->left = malloc(((size_t)ends->tokens.first[olds] + 1) * sizeof(*ends->left));
+    if (!ends->left)
+        return false;
+    for (uint32_t i = 0; i < ends->tokens.first[olds]; i++)
+        ends->left[i] = ends->tokens.all[i];
+    for (uint32_t i = 0; i < olds; i++)
+        ends->new_of[i] = BAT_NONE;
+    for (uint32_t j = 0; j < ends->match->count; j++) {
+        struct next_matched *matched = &ends->match->all[j];
+        matched->begins_as = matched->ends_as = matched->old_of;
+        if (matched->old_of == BAT_NONE)
+            continue;
+        ends->new_of[matched->old_of] = j;
+        share(ends, left_of(ends, matched->old_of), new_code(ends, j), true);
+    }
+    return true;
+}
+
+enum bat_code next_match_ends(const struct flooding_side *old_side,
+                              const struct flooding_side *new_side, struct next_match *match,
+                              struct bat_error *error)
+{
+    struct ends ends = {.a = old_side->graph, .b = new_side->graph, .match = match};
+    bool is_fine = begin(&ends, old_side, new_side);
+    if (is_fine) {
+        find_pieces(&ends);
+        find_pieces(&ends);
+        find_merged(&ends);
+        find_extra(&ends);
+    }
+    free(ends.tokens.all);
+    free(ends.tokens.first);
+    free(ends.tokens.rarity);
+    free(ends.left);
+    free(ends.new_of);
+    free(ends.mark);
+    return is_fine ? BAT_OK : bat_fail_memory(error, "to match ends of blocks");
+}

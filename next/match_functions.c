@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "match_functions.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binary/functions/name_parts.h"
+#include "signature.h"
+#include "spec/grow.h"
+
+/* A group of namesakes with more members than this on one side is not compared all with all. */
+#define NAMESAKES_MAX 64u
+#define NAMESAKE_MIN 0.2f
+
+/* A name of a unit. */
+struct naming {
+    uint64_t name; /* hash */
+    uint32_t unit;
+    bool is_new;
+};
+
+struct function_matching {
+    struct next_program *programs[2]; /* old, new */
+    struct next_pairs *pairs;
+    struct naming *names;
+    size_t count;
+    size_t capacity;
+    struct bat_error *error;
+};
+
+static enum bat_code fail_memory(const struct function_matching *matching)
+{
+    return bat_fail_memory(matching->error, "to match functions");
+}
+
+void next_pairs_free(struct next_pairs *pairs)
+{
+    free(pairs->new_of);
+    free(pairs->old_of);
+    free(pairs->how);
+    free(pairs->likeness);
+    *pairs = (struct next_pairs){0};
+}
+
+void next_pair(struct next_pairs *pairs, uint32_t old_unit, uint32_t new_unit, enum next_how how)
+{
+    pairs->new_of[old_unit] = new_unit;
+    pairs->old_of[new_unit] = old_unit;
+    pairs->how[old_unit] = (uint8_t)how;
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+static uint64_t hash_name(const char *name, size_t length)
+{
+    return (uint64_t)next_hash(name, length, 1) << 32 | next_hash(name, length, 2);
+}
+
+static bool add_name(struct function_matching *matching, uint64_t name, uint32_t unit, bool is_new)
+{
+    if (!bat_grow(&matching->names, &matching->capacity, matching->count, sizeof(*matching->names)))
+        return false;
+    matching->names[matching->count++] = (struct naming){name, unit, is_new};
+    return true;
+}
+
+static bool is_paired(const struct function_matching *matching, bool is_new, uint32_t unit)
+{
+    const uint32_t *other = is_new ? matching->pairs->old_of : matching->pairs->new_of;
+    return other[unit] != BAT_NONE;
+}
+
+/* All names of a program's functions, aliases too, without the numbers of local ones. */
+static enum bat_code add_symbols(struct function_matching *matching, bool is_new)
+{
+    struct next_program *program = matching->programs[is_new];
+    const struct bat_symbol *symbols;
+    size_t count;
+    enum bat_code code = bat_elf_symbols((struct bat_elf *)(uintptr_t)program->symbols, false,
+                                         &symbols, &count, matching->error);
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        const struct bat_symbol *symbol = &symbols[i];
+        if ((symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC) ||
+            symbol->section == BAT_SECTION_UNDEFINED)
+            continue;
+        uint32_t function = bat_functions_at(program->functions, symbol->address);
+        uint32_t unit = function == BAT_NONE ? BAT_NONE : program->unit_of[function];
+        if (unit == BAT_NONE || program->first_part[unit] != function)
+            continue;
+        if (!add_name(matching, hash_name(symbol->name, strlen(symbol->name)), unit, is_new))
+            code = fail_memory(matching);
+    }
+    return code;
+}
+
+/* The names without suffixes of units that are not paired yet. */
+static enum bat_code add_plain_names(struct function_matching *matching, bool is_new)
+{
+    const struct next_program *program = matching->programs[is_new];
+    for (uint32_t i = 0; i < program->unit_count; i++) {
+        const char *name = next_unit_name(program, i);
+        if (!is_paired(matching, is_new, i) && *name &&
+            !add_name(matching, hash_name(name, next_plain_name_length(name)), i, is_new))
+            return fail_memory(matching);
+    }
+    return BAT_OK;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct naming *a = left;
+    const struct naming *b = right;
+    if (a->name != b->name)
+        return a->name < b->name ? -1 : 1;
+    if (a->is_new != b->is_new)
+        return a->is_new - b->is_new;
+    return (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+/* --- Namesakes ------------------------------------------------------------------------------ */
+
+struct namesakes {
+    const struct naming *olds;
+    const struct naming *news;
+    uint32_t old_count;
+    uint32_t new_count;
+};
+
+struct candidate {
+    float likeness;
+    uint32_t old_unit;
+    uint32_t new_unit;
+};
+
+static int by_likeness(const void *left, const void *right)
+{
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+    if (a->likeness != b->likeness)
+        return a->likeness > b->likeness ? -1 : 1;
+    if (a->old_unit != b->old_unit)
+        return a->old_unit < b->old_unit ? -1 : 1;
+    return (a->new_unit > b->new_unit) - (a->new_unit < b->new_unit);
+}
+
+static enum bat_code compare_namesakes(struct function_matching *matching,
+                                       const struct namesakes *group, struct candidate *candidates,
+                                       size_t *count)
+{
+    struct next_signature news[NAMESAKES_MAX] = {0};
+    enum bat_code code = BAT_OK;
+    for (uint32_t k = 0; k < group->new_count && code == BAT_OK; k++)
+        code = next_signature_make(matching->programs[1], group->news[k].unit, &news[k],
+                                   matching->error);
+    for (uint32_t i = 0; i < group->old_count && code == BAT_OK; i++) {
+        struct next_signature old;
+        code =
+            next_signature_make(matching->programs[0], group->olds[i].unit, &old, matching->error);
+        for (uint32_t k = 0; k < group->new_count && code == BAT_OK; k++)
+            candidates[(*count)++] = (struct candidate){next_signature_compare(&old, &news[k]),
+                                                        group->olds[i].unit, group->news[k].unit};
+        next_signature_free(&old);
+    }
+    for (uint32_t k = 0; k < group->new_count; k++)
+        next_signature_free(&news[k]);
+    return code;
+}
+
+/* Pair the most alike first. The only ones of a name are paired however unlike they are. */
+static enum bat_code pair_namesakes(struct function_matching *matching,
+                                    const struct namesakes *group, enum next_how how)
+{
+    if (group->old_count == 1 && group->new_count == 1) {
+        next_pair(matching->pairs, group->olds->unit, group->news->unit, how);
+        return BAT_OK;
+    }
+    if (group->old_count > NAMESAKES_MAX || group->new_count > NAMESAKES_MAX)
+        return BAT_OK;
+    struct candidate *candidates =
+        malloc((size_t)group->old_count * group->new_count * sizeof(*candidates));
+    size_t count = 0;
+    if (!candidates)
+        return fail_memory(matching);
+    enum bat_code code = compare_namesakes(matching, group, candidates, &count);
+    qsort(candidates, count, sizeof(*candidates), by_likeness);
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        const struct candidate *all = &candidates[i];
+        if (all->likeness > NAMESAKE_MIN && !is_paired(matching, false, all->old_unit) &&
+            !is_paired(matching, true, all->new_unit))
+            next_pair(matching->pairs, all->old_unit, all->new_unit, how);
+    }
+    free(candidates);
+    return code;
+}
+
+/* Pair the namesakes among the names; units may have several names. */
+static enum bat_code pair_names(struct function_matching *matching, enum next_how how)
+{
+    enum bat_code code = BAT_OK;
+    if (matching->count > 1)
+        qsort(matching->names, matching->count, sizeof(*matching->names), by_name);
+    for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
+        size_t kept = first;
+        size_t news = SIZE_MAX;
+        for (end = first;
+             end < matching->count && matching->names[end].name == matching->names[first].name;
+             end++) {
+            const struct naming name = matching->names[end];
+            bool is_double = kept > first && matching->names[kept - 1].unit == name.unit &&
+                             matching->names[kept - 1].is_new == name.is_new;
+            if (is_double || is_paired(matching, name.is_new, name.unit))
+                continue;
+            if (name.is_new && news == SIZE_MAX)
+                news = kept;
+            /* matching->names[first].name is needed until the end of the group: it is the same. */
+            matching->names[kept++] = name;
+        }
+        if (news == SIZE_MAX || news == first)
+            continue;
+        const struct namesakes group = {.olds = matching->names + first,
+                                        .news = matching->names + news,
+                                        .old_count = (uint32_t)(news - first),
+                                        .new_count = (uint32_t)(kept - news)};
+        code = pair_namesakes(matching, &group, how);
+    }
+    matching->count = 0;
+    return code;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+/* Functions that are known to be the same have the same name from now on. */
+static void take_old_names(struct function_matching *matching)
+{
+    const struct next_program *old_program = matching->programs[0];
+    struct next_program *new_program = matching->programs[1];
+    for (uint32_t i = 0; i < old_program->unit_count; i++)
+        if (matching->pairs->new_of[i] != BAT_NONE)
+            new_program->name_of[new_program->first_part[matching->pairs->new_of[i]]] =
+                old_program->name_of[old_program->first_part[i]];
+    for (uint32_t i = 0; i < new_program->unit_count; i++) {
+        next_unit_free(new_program->units[i]);
+        new_program->units[i] = NULL;
+    }
+}
+
+static enum bat_code allocate(struct function_matching *matching)
+{
+    struct next_pairs *pairs = matching->pairs;
+    uint32_t olds = matching->programs[0]->unit_count;
+    uint32_t news = matching->programs[1]->unit_count;
+    *pairs = (struct next_pairs){
+        .new_of = malloc(((size_t)olds + 1) * sizeof(*pairs->new_of)),
+        .old_of = malloc(((size_t)news + 1) * sizeof(*pairs->old_of)),
+        .how = calloc((size_t)olds + 1, 1),
+        .likeness = calloc((size_t)olds + 1, sizeof(*pairs->likeness)),
+    };
+    if (!pairs->new_of || !pairs->old_of || !pairs->how || !pairs->likeness)
+        return fail_memory(matching);
+    memset(pairs->new_of, 0xff, ((size_t)olds + 1) * sizeof(*pairs->new_of));
+    memset(pairs->old_of, 0xff, ((size_t)news + 1) * sizeof(*pairs->old_of));
+    return BAT_OK;
+}
+
+enum bat_code next_match_functions(const struct next_measured *measured,
+                                   struct next_program *new_program, struct next_pairs *pairs,
+                                   struct bat_error *error)
+{
+    struct function_matching matching = {
+        .programs = {measured->program, new_program}, .pairs = pairs, .error = error};
+    enum bat_code code = allocate(&matching);
+    for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
+        code = add_symbols(&matching, is_new);
+    if (code == BAT_OK)
+        code = pair_names(&matching, NEXT_BY_NAME);
+    for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
+        code = add_plain_names(&matching, is_new);
+    if (code == BAT_OK)
+        code = pair_names(&matching, NEXT_BY_PLAIN_NAME);
+    if (code == BAT_OK) {
+        take_old_names(&matching);
+        code = next_match_by_code(measured, new_program, pairs, error);
+    }
+    if (code == BAT_OK)
+        take_old_names(&matching);
+    free(matching.names);
+    return code;
+}

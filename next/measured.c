@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "measured.h"
+
+#include <stdlib.h>
+
+#include "spec/binary_search.h"
+#include "spec/grow.h"
+
+static void counts_free(struct next_counts *counts)
+{
+    if (!counts)
+        return;
+    free(counts->blocks);
+    free(counts->edges);
+    free(counts->entered);
+    free(counts);
+}
+
+/* The counts of a unit, made at their first use; *counts is NULL if the code cannot be read. */
+static enum bat_code counts_of(struct next_measured *measured, uint32_t unit,
+                               struct next_counts **counts, const struct next_unit **code_of,
+                               struct bat_error *error)
+{
+    enum bat_code code = next_unit_get(measured->program, unit, code_of, error);
+    if (code != BAT_OK)
+        return code;
+    *counts = measured->units[unit];
+    if (*counts)
+        return BAT_OK;
+    struct next_counts *made = calloc(1, sizeof(*made));
+    if (!made)
+        return bat_fail_memory(error, "for counts");
+    made->blocks = calloc((size_t)(*code_of)->block_count + 1, sizeof(*made->blocks));
+    made->entered = calloc((size_t)(*code_of)->block_count + 1, sizeof(*made->entered));
+    made->edges = calloc((size_t)(*code_of)->edge_count + 1, sizeof(*made->edges));
+    measured->units[unit] = *counts = made;
+    if (!made->blocks || !made->entered || !made->edges)
+        return bat_fail_memory(error, "for counts");
+    return BAT_OK;
+}
+
+static uint32_t unit_of_word(const struct next_measured *measured, uint64_t word)
+{
+    if (!bat_records_is_function(measured->records, word))
+        return BAT_NONE;
+    return measured->program->unit_of[(uint32_t)word];
+}
+
+static enum bat_code add_call(struct next_measured *measured, uint32_t item, uint64_t from,
+                              uint64_t offset, uint64_t to, struct bat_error *error)
+{
+    const uint64_t *record = bat_counts_item(&measured->records->branches, item);
+    bool is_function = bat_records_is_function(measured->records, to);
+    if (!bat_grow(&measured->calls, &measured->call_capacity, measured->call_count,
+                  sizeof(*measured->calls)))
+        return bat_fail_memory(error, "for calls");
+    measured->calls[measured->call_count++] =
+        (struct next_call){.function = (uint32_t)from,
+                           .offset = (uint32_t)offset,
+                           .target = is_function ? (uint32_t)to : BAT_NONE,
+                           .item = item,
+                           .count = record[4]};
+    return BAT_OK;
+}
+
+/* True for the record of a call of the function itself, or of another part's. */
+static bool is_call_at(const struct next_unit *unit, const struct next_block *block,
+                       uint64_t offset)
+{
+    for (uint32_t i = 0; i < block->instruction_count; i++) {
+        const struct next_instruction *all = &unit->instructions[block->first_instruction + i];
+        if (all->offset == offset)
+            return all->flags & NEXT_IS_CALL;
+    }
+    return false;
+}
+
+/* The edge that a record inside a unit counts; BAT_NONE. *is_padding: it starts or ends in padding
+ * that an edge was led past, and counts no edge of its own. */
+static uint32_t edge_of(const struct next_program *program, const struct next_unit *unit,
+                        const uint64_t *item, bool *is_padding)
+{
+    *is_padding = false;
+    uint32_t from = next_block_at(program, unit, (uint32_t)item[0], item[1]);
+    uint32_t to = next_block_at(program, unit, (uint32_t)item[2], item[3]);
+    if (from == BAT_NONE || to == BAT_NONE || is_call_at(unit, &unit->blocks[from], item[1]))
+        return BAT_NONE;
+    if (unit->blocks[from].is_padding) {
+        *is_padding = true;
+        return BAT_NONE;
+    }
+    while (unit->blocks[to].is_padding && unit->blocks[to].edge_count == 1)
+        to = unit->edges[unit->blocks[to].first_edge].to;
+    return next_find_edge(unit, from, to, (uint32_t)item[1]);
+}
+
+/* A record from one place of a unit to another. */
+static enum bat_code add_inner(struct next_measured *measured, uint32_t index, uint32_t unit,
+                               struct bat_error *error)
+{
+    const uint64_t *item = bat_counts_item(&measured->records->branches, index);
+    const struct next_unit *code_of;
+    struct next_counts *counts;
+    enum bat_code code = counts_of(measured, unit, &counts, &code_of, error);
+    if (code != BAT_OK)
+        return code;
+    counts->total += item[4];
+    bool is_padding;
+    uint32_t edge = edge_of(measured->program, code_of, item, &is_padding);
+    if (edge != BAT_NONE) {
+        counts->edges[edge] += item[4];
+    } else if (item[3] == 0 && (uint32_t)item[2] == measured->program->first_part[unit]) {
+        counts->entry += item[4];
+        code = add_call(measured, index, (uint32_t)item[0], item[1], item[2], error);
+    } else if (!is_padding) {
+        counts->misfits += item[4];
+    }
+    return code;
+}
+
+/* A record that enters a unit from elsewhere. */
+static enum bat_code add_entry(struct next_measured *measured, uint32_t index, uint32_t unit,
+                               bool is_external, struct bat_error *error)
+{
+    const uint64_t *item = bat_counts_item(&measured->records->branches, index);
+    const struct next_unit *code_of;
+    struct next_counts *counts;
+    enum bat_code code = counts_of(measured, unit, &counts, &code_of, error);
+    if (code != BAT_OK)
+        return code;
+    uint32_t block = next_block_at(measured->program, code_of, (uint32_t)item[2], item[3]);
+    if (block == 0 && item[3] == 0)
+        counts->entry += item[4];
+    else if (block != BAT_NONE)
+        counts->entered[block] += item[4];
+    if (is_external && block == 0)
+        counts->external += item[4];
+    return BAT_OK;
+}
+
+static enum bat_code add_record(struct next_measured *measured, uint32_t i, struct bat_error *error)
+{
+    const uint64_t *item = bat_counts_item(&measured->records->branches, i);
+    uint32_t from = unit_of_word(measured, item[0]);
+    uint32_t to = unit_of_word(measured, item[2]);
+    enum bat_code code = BAT_OK;
+    measured->total += item[4];
+    if (from != BAT_NONE && from == to)
+        return add_inner(measured, i, from, error);
+    if (from != BAT_NONE) {
+        const struct next_unit *code_of;
+        struct next_counts *counts;
+        code = counts_of(measured, from, &counts, &code_of, error);
+        if (code == BAT_OK) {
+            counts->total += item[4];
+            code = add_call(measured, i, (uint32_t)item[0], item[1], item[2], error);
+        }
+    }
+    if (code == BAT_OK && to != BAT_NONE)
+        code = add_entry(measured, i, to, from == BAT_NONE, error);
+    return code;
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct next_call *a = left;
+    const struct next_call *b = right;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+void next_calls_at(const struct next_measured *measured, uint32_t function, uint32_t offset,
+                   size_t *first, size_t *end)
+{
+    struct bat_search search = {.high = measured->call_count};
+    while (bat_search_next(&search)) {
+        const struct next_call *call = &measured->calls[search.middle];
+        bat_search_go(&search, call->function < function ||
+                                   (call->function == function && call->offset < offset));
+    }
+    *first = *end = search.low;
+    while (*end < measured->call_count && measured->calls[*end].function == function &&
+           measured->calls[*end].offset == offset)
+        ++*end;
+}
+
+/* The count of a block: what comes in or what goes out, if that is more, or what it calls. */
+static enum bat_code count_blocks(struct next_measured *measured, uint32_t unit,
+                                  struct bat_error *error)
+{
+    const struct next_unit *code = measured->program->units[unit];
+    struct next_counts *counts = measured->units[unit];
+    uint64_t *out = counts->blocks;
+    uint64_t *in = calloc((size_t)code->block_count + 1, sizeof(*in));
+    if (!in)
+        return bat_fail_memory(error, "for counts");
+    counts->entered[0] = counts->entry;
+    for (uint32_t i = 0; i < code->edge_count; i++)
+        out[code->edges[i].from] += counts->edges[i];
+    for (uint32_t i = 0; i < code->edge_count; i++)
+        in[code->edges[i].to] += counts->edges[i];
+    for (uint32_t i = 0; i < code->block_count; i++) {
+        in[i] += counts->entered[i];
+        out[i] = in[i] > out[i] ? in[i] : out[i];
+    }
+    free(in);
+    for (uint32_t i = 0; i < code->block_count; i++) {
+        const struct next_block *block = &code->blocks[i];
+        for (uint32_t k = 0; k < block->instruction_count; k++) {
+            const struct next_instruction *all = &code->instructions[block->first_instruction + k];
+            if (!(all->flags & (NEXT_IS_CALL | NEXT_IS_INDIRECT)) && all->callee == BAT_NONE)
+                continue;
+            size_t first;
+            size_t end;
+            uint64_t sum = 0;
+            next_calls_at(measured, block->function, all->offset, &first, &end);
+            for (; first < end; first++)
+                sum += measured->calls[first].count;
+            if (sum > out[i] && block->end != NEXT_END_TAIL_IF)
+                out[i] = sum;
+        }
+    }
+    return BAT_OK;
+}
+
+enum bat_code next_measure(struct next_program *program, const struct bat_records *records,
+                           struct next_measured *measured, struct bat_error *error)
+{
+    *measured = (struct next_measured){.program = program, .records = records};
+    measured->units = calloc((size_t)program->unit_count + 1, sizeof(struct next_counts *));
+    if (!measured->units)
+        return bat_fail_memory(error, "for counts");
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
+        code = add_record(measured, i, error);
+    if (measured->call_count > 1)
+        qsort(measured->calls, measured->call_count, sizeof(*measured->calls), by_place);
+    for (uint32_t i = 0; i < program->unit_count && code == BAT_OK; i++)
+        if (measured->units[i] && program->units[i]->is_read)
+            code = count_blocks(measured, i, error);
+    return code;
+}
+
+void next_measured_free(struct next_measured *measured)
+{
+    for (uint32_t i = 0; measured->units && i < measured->program->unit_count; i++)
+        counts_free(measured->units[i]);
+    free(measured->units);
+    free(measured->calls);
+    *measured = (struct next_measured){0};
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "program.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binary/code/reader.h"
+#include "binary/functions/name_parts.h"
+#include "references.h"
+#include "unit.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint32_t next_hash(const void *bytes, size_t size, uint32_t seed)
+{
+    return (uint32_t)XXH3_64bits_withSeed(bytes, size, seed);
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+/* The length without ".word" and a number behind it, if the name ends so. */
+static size_t without_suffix(const char *name, size_t length)
+{
+    static const char *const words[] = {".part",     ".isra", ".constprop",  ".cold",
+                                        ".lto_priv", ".warm", ".localalias", ".clone",
+                                        ".__uniq",   ".llvm"};
+    size_t end = name_without_number(name, length, '.');
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+        size_t size = strlen(words[i]);
+        if (end > size && memcmp(name + end - size, words[i], size) == 0)
+            return end - size;
+    }
+    return length;
+}
+
+/* Rust's legacy names end in a hash of the crate: 17h and 16 digits, before a last E. */
+static size_t without_rust_hash(const char *name, size_t length)
+{
+    const size_t hash = 20;
+    if (length <= hash + 3 || memcmp(name, "_ZN", 3) != 0 || name[length - 1] != 'E' ||
+        memcmp(name + length - hash, "17h", 3) != 0)
+        return length;
+    for (size_t i = length - hash + 3; i < length - 1; i++)
+        if (!((name[i] >= '0' && name[i] <= '9') || (name[i] >= 'a' && name[i] <= 'f')))
+            return length;
+    return length - hash;
+}
+
+size_t next_plain_name_length(const char *name)
+{
+    size_t length = unnumbered_name_length(name);
+    if (length > 4 && memcmp(name + length - 4, "@PLT", 4) == 0)
+        length -= 4;
+    for (size_t shorter; (shorter = without_suffix(name, length)) != length;)
+        length = shorter;
+    return without_rust_hash(name, length);
+}
+
+static void name_functions(struct next_program *program)
+{
+    for (uint32_t i = 0; i < program->function_count; i++) {
+        const char *name = program->all[i].name;
+        program->name_of[i] = name ? next_hash(name, next_plain_name_length(name), 0) : 0;
+    }
+}
+
+/* --- Units ---------------------------------------------------------------------------------- */
+
+/* The function whose parts this one is with, as far as they are known. */
+static uint32_t whole_of(const struct next_program *program, uint32_t function)
+{
+    const uint32_t *whole = program->reader->whole_of;
+    return whole && whole[function] != BAT_NONE ? whole[function] : function;
+}
+
+/* Append a function to the parts of a unit; the first that is no fragment comes first. */
+static void add_part(struct next_program *program, uint32_t unit, uint32_t function)
+{
+    uint32_t *first = &program->first_part[unit];
+    if (*first == BAT_NONE || ((program->all[*first].flags & BAT_FUNCTION_FRAGMENT) &&
+                               !(program->all[function].flags & BAT_FUNCTION_FRAGMENT))) {
+        program->next_part[function] = *first;
+        *first = function;
+        return;
+    }
+    uint32_t last = *first;
+    while (program->next_part[last] != BAT_NONE)
+        last = program->next_part[last];
+    program->next_part[last] = function;
+}
+
+static void make_units(struct next_program *program)
+{
+    for (uint32_t i = 0; i < program->function_count; i++)
+        program->unit_of[i] = program->next_part[i] = program->first_part[i] = BAT_NONE;
+    for (uint32_t i = 0; i < program->function_count; i++) {
+        program->code_size += program->all[i].size;
+        if (program->all[i].flags & BAT_FUNCTION_PLT)
+            continue;
+        uint32_t whole = whole_of(program, i);
+        if (program->unit_of[whole] == BAT_NONE)
+            program->unit_of[whole] = program->unit_count++;
+        program->unit_of[i] = program->unit_of[whole];
+        add_part(program, program->unit_of[i], i);
+    }
+}
+
+uint64_t next_unit_size(const struct next_program *program, uint32_t unit)
+{
+    uint64_t size = 0;
+    for (uint32_t i = program->first_part[unit]; i != BAT_NONE; i = program->next_part[i])
+        size += program->all[i].size;
+    return size;
+}
+
+/* --- Opening -------------------------------------------------------------------------------- */
+
+static enum bat_code find_functions(struct next_program *program, unsigned threads,
+                                    struct bat_error *error)
+{
+    enum bat_code code = bat_functions_create_unnamed(program->elf, program->symbols, threads,
+                                                      &program->functions, error);
+    if (code != BAT_OK)
+        return code;
+    bat_functions_take_first_names(program->functions);
+    return bat_functions_name(program->functions, NULL, error);
+}
+
+static enum bat_code open_code(struct next_program *program, unsigned threads,
+                               struct bat_error *error)
+{
+    uint32_t *indices = malloc(((size_t)program->function_count + 1) * sizeof(*indices));
+    if (!indices)
+        return bat_fail_memory(error, "for %" PRIu32 " functions", program->function_count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < program->function_count; i++)
+        if (!(program->all[i].flags & BAT_FUNCTION_PLT))
+            indices[count++] = i;
+    enum bat_code code = bat_code_open(program->elf, program->symbols, program->functions, indices,
+                                       count, threads, &program->reader, error);
+    free(indices);
+    return code;
+}
+
+static enum bat_code allocate(struct next_program *program, struct bat_error *error)
+{
+    size_t count = (size_t)program->function_count + 1;
+    program->unit_of = malloc(count * sizeof(*program->unit_of));
+    program->first_part = malloc(count * sizeof(*program->first_part));
+    program->next_part = malloc(count * sizeof(*program->next_part));
+    program->name_of = malloc(count * sizeof(*program->name_of));
+    program->units = calloc(count, sizeof(struct next_unit *));
+    if (!program->unit_of || !program->first_part || !program->next_part || !program->name_of ||
+        !program->units)
+        return bat_fail_memory(error, "for %zu functions", count);
+    return BAT_OK;
+}
+
+enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                unsigned threads, struct next_program *program,
+                                struct bat_error *error)
+{
+    *program = (struct next_program){.elf = elf, .symbols = symbols ? symbols : elf};
+    if (bat_elf_machine(elf) != EM_X86_64)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a program for x86-64, found one for machine %u",
+                        bat_elf_machine(elf));
+    enum bat_code code = find_functions(program, threads, error);
+    if (code == BAT_OK) {
+        program->all = bat_functions_all(program->functions, &program->function_count);
+        code = allocate(program, error);
+    }
+    if (code == BAT_OK)
+        code = open_code(program, threads, error);
+    if (code == BAT_OK) {
+        name_functions(program);
+        make_units(program);
+        code = next_references_open(program, error);
+    }
+    return code;
+}
+
+void next_program_free(struct next_program *program)
+{
+    for (uint32_t i = 0; i < program->unit_count; i++)
+        next_unit_free(program->units[i]);
+    next_references_free(program->references);
+    bat_code_close(program->reader);
+    bat_functions_free(program->functions);
+    free(program->unit_of);
+    free(program->first_part);
+    free(program->next_part);
+    free(program->name_of);
+    free(program->units);
+    *program = (struct next_program){0};
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One of the two programs between which a profile is carried: its functions, each with the parts
+ * that the compiler split off (f.cold), called units here; and what their code refers to.
+ * Internal to next/.
+ */
+#ifndef BAT_NEXT_PROGRAM_H
+#define BAT_NEXT_PROGRAM_H
+
+#include "binary/code/graph.h"
+#include "binary/functions/functions.h"
+
+struct next_references;
+struct next_unit;
+
+struct next_program {
+    const struct bat_elf *elf;
+    const struct bat_elf
+        *symbols; /* the file with its symbols: elf itself, or an unstripped copy */
+    struct bat_functions *functions;
+    const struct bat_function_symbol *all;
+    struct bat_code_reader *reader;
+    struct next_references *references;
+    uint32_t function_count;
+    uint32_t unit_count;
+    uint32_t *unit_of; /* for each function; BAT_NONE for PLT entries */
+    /* For each unit: its first function, which has the name; other functions come later. */
+    uint32_t *first_part;
+    uint32_t *next_part; /* for each function: the next part of its unit, or BAT_NONE */
+    uint32_t *name_of;   /* for each function: a hash of its name without numbers and suffixes, the
+                            same for functions that are known to be the same */
+    struct next_unit **units; /* for each unit: its code once it was read, or NULL */
+    uint64_t code_size;       /* bytes of all functions */
+};
+
+/*
+ * Open a program. symbols, an unstripped copy of it, may be NULL. Both must outlive *program, which
+ * the caller frees with next_program_free(), also after a failure. Linear in the code, n log n in
+ * the symbols. Fails as bat_functions_create() and bat_code_open() do, and with BAT_ERR_UNSUPPORTED
+ * for another machine than x86-64.
+ */
+enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                unsigned threads, struct next_program *program,
+                                struct bat_error *error);
+void next_program_free(struct next_program *program);
+
+/* A unit's name as in profiles. */
+static inline const char *next_unit_name(const struct next_program *program, uint32_t unit)
+{
+    const char *name = program->all[program->first_part[unit]].name;
+    return name ? name : "";
+}
+
+/* Bytes of all parts of a unit. */
+uint64_t next_unit_size(const struct next_program *program, uint32_t unit);
+
+/* The length of a function's name without "/1", and without what compilers append to it. */
+size_t next_plain_name_length(const char *name);
+
+/* A hash of bytes that is the same in every process. */
+uint32_t next_hash(const void *bytes, size_t size, uint32_t seed);
+
+#endif

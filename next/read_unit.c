@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reads the code of a unit part by part, then puts the parts together. */
+#include "unit.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "binary/code/conditions.h"
+#include "binary/code/sweep.h"
+#include "instruction_x86.h"
+#include "spec/binary_search.h"
+#include "spec/grow.h"
+
+struct unit_reading {
+    struct next_program *program;
+    uint32_t index; /* of the unit */
+    struct next_unit *unit;
+    struct bat_error *error;
+};
+
+static enum bat_code fail_memory(const struct unit_reading *reading)
+{
+    return bat_fail_memory(reading->error, "for the code of %s",
+                           next_unit_name(reading->program, reading->index));
+}
+
+void next_unit_free(struct next_unit *unit)
+{
+    if (!unit)
+        return;
+    free(unit->blocks);
+    free(unit->edges);
+    free(unit->instructions);
+    free(unit->tables);
+    free(unit->targets);
+    free(unit);
+}
+
+/* --- Look-ups ------------------------------------------------------------------------------- */
+
+/* Blocks of a part are together, and ascend. */
+uint32_t next_block_at(const struct next_program *program, const struct next_unit *unit,
+                       uint32_t function, uint64_t offset)
+{
+    (void)program;
+    uint32_t first = 0;
+    while (first < unit->block_count && unit->blocks[first].function != function)
+        first++;
+    struct bat_search search = {.low = first, .high = unit->block_count};
+    while (bat_search_next(&search)) {
+        const struct next_block *block = &unit->blocks[search.middle];
+        bat_search_go(&search, block->function == function && block->start <= offset);
+    }
+    return search.low == first ? BAT_NONE : (uint32_t)search.low - 1;
+}
+
+uint32_t next_find_edge(const struct next_unit *unit, uint32_t from, uint32_t to, uint32_t offset)
+{
+    const struct next_block *block = &unit->blocks[from];
+    uint32_t found = BAT_NONE;
+    for (uint32_t i = block->first_edge; i < block->first_edge + block->edge_count; i++) {
+        if (unit->edges[i].to != to)
+            continue;
+        if (unit->edges[i].offset == offset)
+            return i;
+        found = found == BAT_NONE ? i : found;
+    }
+    return found;
+}
+
+/* --- Instructions --------------------------------------------------------------------------- */
+
+static bool add_instruction(struct next_unit *unit, const struct next_instruction *instruction)
+{
+    if (!bat_grow(&unit->instructions, &unit->instruction_capacity, unit->instruction_count,
+                  sizeof(*instruction)))
+        return false;
+    unit->instructions[unit->instruction_count++] = *instruction;
+    return true;
+}
+
+/* Forget what an instruction calls if it is in the same unit: it is a jump. */
+static void keep_callee(const struct unit_reading *reading, struct next_instruction *instruction)
+{
+    if (instruction->callee == BAT_NONE || (instruction->flags & NEXT_IS_CALL))
+        return;
+    if (reading->program->unit_of[instruction->callee] != reading->index)
+        return;
+    instruction->callee = BAT_NONE;
+    instruction->name = 0;
+}
+
+/* Describe the instructions of a block up to offset end. */
+static enum bat_code describe_block(struct unit_reading *reading, struct next_block *block,
+                                    uint32_t end)
+{
+    const struct next_program *program = reading->program;
+    uint64_t address = program->all[block->function].address;
+    block->first_instruction = reading->unit->instruction_count;
+    for (uint32_t offset = block->start; offset < end;) {
+        uint64_t size = end - offset;
+        const uint8_t *bytes = code_bytes(program->reader, address + offset, &size);
+        struct next_instruction instruction = {.callee = BAT_NONE, .flags = NEXT_IS_NOP};
+        uint32_t length = 1;
+        if (bytes)
+            next_describe_x86(program, bytes, (size_t)size, address + offset, &instruction,
+                              &length);
+        instruction.offset = offset;
+        keep_callee(reading, &instruction);
+        if (!add_instruction(reading->unit, &instruction))
+            return fail_memory(reading);
+        offset += length;
+    }
+    block->instruction_count = reading->unit->instruction_count - block->first_instruction;
+    return BAT_OK;
+}
+
+/* --- Parts ---------------------------------------------------------------------------------- */
+
+/* A table of the part: its targets are offsets until the parts are put together. */
+static enum bat_code add_table(struct unit_reading *reading, const struct code_sweep *sweep,
+                               const struct code_table *table, uint32_t *index)
+{
+    struct next_unit *unit = reading->unit;
+    uint32_t count;
+    code_table_targets(sweep, table, NULL, 0, &count);
+    if (!bat_grow(&unit->tables, &unit->table_capacity, unit->table_count, sizeof(*unit->tables)) ||
+        !bat_reserve(&unit->targets, &unit->target_capacity, unit->target_count, count,
+                     sizeof(*unit->targets)))
+        return fail_memory(reading);
+    code_table_targets(sweep, table, unit->targets + unit->target_count, count, &count);
+    *index = unit->table_count;
+    unit->tables[unit->table_count++] =
+        (struct next_table){.first = unit->target_count, .count = count};
+    unit->target_count += count;
+    return BAT_OK;
+}
+
+/* Find which blocks of a part, from the unit's block first on, end in a jump by which table. */
+static enum bat_code read_tables(struct unit_reading *reading, uint32_t function, uint32_t first)
+{
+    struct next_unit *unit = reading->unit;
+    struct code_sweep sweep;
+    enum bat_code code =
+        code_sweep_function(reading->program->reader, function, &sweep, reading->error);
+    uint32_t at = first;
+    for (uint32_t i = 0; i < sweep.count && code == BAT_OK && !sweep.obstacle; i++) {
+        const struct code_instruction *jump = &sweep.all[i];
+        if (jump->kind != BAT_INSTRUCTION_INDIRECT_JUMP || jump->table == 0)
+            continue;
+        while (at + 1 < unit->block_count && unit->blocks[at + 1].start <= jump->offset)
+            at++;
+        uint32_t index = 0;
+        uint32_t base = unit->target_count;
+        code = add_table(reading, &sweep, &sweep.tables[jump->table - 1], &index);
+        if (code != BAT_OK)
+            break;
+        unit->blocks[at].table = index;
+        for (uint32_t k = base; k < unit->target_count; k++)
+            unit->targets[k] = next_block_at(reading->program, unit, function, unit->targets[k]);
+    }
+    code_sweep_free(&sweep);
+    return code;
+}
+
+static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
+                               const struct bat_code_graph *graph, uint32_t i)
+{
+    struct next_unit *unit = reading->unit;
+    const struct bat_code_block *from = &graph->blocks.all[i];
+    uint32_t end =
+        i + 1 < graph->blocks.count ? graph->blocks.all[i + 1].start : graph->blocks.size;
+    struct next_block block = {
+        .function = function,
+        .start = from->start,
+        .last = from->last,
+        .table = BAT_NONE,
+        .is_entered = from->flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_LANDING_PAD),
+        .is_cold = reading->program->all[function].flags & BAT_FUNCTION_FRAGMENT,
+    };
+    if (!bat_grow(&unit->blocks, &unit->block_capacity, unit->block_count, sizeof(block)))
+        return fail_memory(reading);
+    enum bat_code code = describe_block(reading, &block, end);
+    unit->blocks[unit->block_count++] = block;
+    return code;
+}
+
+static bool add_edge(struct next_unit *unit, const struct next_edge *edge)
+{
+    if (!bat_grow(&unit->edges, &unit->edge_capacity, unit->edge_count, sizeof(*edge)))
+        return false;
+    unit->edges[unit->edge_count++] = *edge;
+    return true;
+}
+
+/* The branch or jump that a block's instructions have before index `end`; BAT_NONE. */
+static uint32_t last_branch(const struct unit_reading *reading, const struct next_block *block,
+                            uint32_t end, struct bat_instruction *decoded)
+{
+    const struct next_program *program = reading->program;
+    for (uint32_t i = end; i-- > 0;) {
+        const struct next_instruction *instruction =
+            &reading->unit->instructions[block->first_instruction + i];
+        if (instruction->flags & NEXT_IS_NOP)
+            continue;
+        uint64_t address = program->all[block->function].address + instruction->offset;
+        uint64_t size = 16;
+        const uint8_t *bytes = code_bytes(program->reader, address, &size);
+        if (!bytes || !bat_instruction_decode(EM_X86_64, bytes, (size_t)size, address, decoded) ||
+            decoded->kind == BAT_INSTRUCTION_OTHER || bat_kind_is_call(decoded->kind))
+            return BAT_NONE;
+        return i;
+    }
+    return BAT_NONE;
+}
+
+/* The block of another part of the unit that an address is the start of; BAT_NONE. */
+static uint32_t block_in_part(const struct unit_reading *reading, uint64_t address)
+{
+    const struct next_program *program = reading->program;
+    uint32_t function = bat_functions_find(program->functions, address);
+    if (function == BAT_NONE || program->unit_of[function] != reading->index)
+        return BAT_NONE;
+    uint64_t offset = address - program->all[function].address;
+    uint32_t block = next_block_at(program, reading->unit, function, offset);
+    return block != BAT_NONE && reading->unit->blocks[block].start == offset ? block : BAT_NONE;
+}
+
+/* What ends a block, and the edges that follow from it. */
+static enum bat_code end_block(struct unit_reading *reading, uint32_t index)
+{
+    struct next_unit *unit = reading->unit;
+    struct next_block *block = &unit->blocks[index];
+    const struct next_block *next =
+        index + 1 < unit->block_count && block[1].function == block->function ? block + 1 : NULL;
+    uint64_t address = reading->program->all[block->function].address;
+    struct bat_instruction decoded;
+    struct bat_instruction before;
+    uint32_t last = last_branch(reading, block, block->instruction_count, &decoded);
+    const struct next_instruction *all = &unit->instructions[block->first_instruction];
+    uint32_t first = BAT_NONE;
+    bool is_jump = last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_JUMP;
+    if (is_jump) { /* a jump shares its block with the conditional branch before it */
+        first = last_branch(reading, block, last, &before);
+        if (first != BAT_NONE && before.kind != BAT_INSTRUCTION_CONDITIONAL)
+            first = BAT_NONE;
+    } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_CONDITIONAL) {
+        first = last;
+        before = decoded;
+    }
+    block->first_edge = unit->edge_count;
+    if (first != BAT_NONE) {
+        uint32_t to = block_in_part(reading, before.target);
+        block->end = to == BAT_NONE ? NEXT_END_TAIL_IF : NEXT_END_BRANCH;
+        block->condition = condition_at(reading->program->elf, address + all[first].offset);
+        const struct next_edge edge = {
+            .from = index, .to = to, .offset = all[first].offset, .kind = NEXT_EDGE_TAKEN};
+        if (to != BAT_NONE && !add_edge(unit, &edge))
+            return fail_memory(reading);
+    }
+    if (is_jump) {
+        uint32_t to = block_in_part(reading, decoded.target);
+        if (to == BAT_NONE && first == BAT_NONE)
+            block->end = NEXT_END_TAIL;
+        const struct next_edge edge = {.from = index, .to = to, .offset = all[last].offset};
+        if (to != BAT_NONE && !add_edge(unit, &edge))
+            return fail_memory(reading);
+    } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_INDIRECT_JUMP) {
+        block->end = block->table == BAT_NONE ? NEXT_END_TAIL : NEXT_END_TABLE;
+        const struct next_table *table = &unit->tables[block->table == BAT_NONE ? 0 : block->table];
+        for (uint32_t i = 0; block->table != BAT_NONE && i < table->count; i++) {
+            const struct next_edge edge = {.from = index,
+                                           .to = unit->targets[table->first + i],
+                                           .offset = all[last].offset,
+                                           .kind = NEXT_EDGE_TABLE};
+            bool is_known = edge.to == BAT_NONE;
+            for (uint32_t k = block->first_edge; k < unit->edge_count && !is_known; k++)
+                is_known = unit->edges[k].to == edge.to;
+            if (!is_known && !add_edge(unit, &edge))
+                return fail_memory(reading);
+        }
+    } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_RETURN) {
+        block->end = NEXT_END_RETURN;
+    } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_TRAP) {
+        block->end = NEXT_END_TRAP;
+    } else if (next) {
+        const struct next_edge edge = {.from = index, .to = index + 1, .offset = block->last};
+        if (!add_edge(unit, &edge))
+            return fail_memory(reading);
+    } else if (first == BAT_NONE) {
+        block->end = NEXT_END_TRAP;
+    }
+    block->edge_count = unit->edge_count - block->first_edge;
+    return BAT_OK;
+}
+
+/* --- Padding -------------------------------------------------------------------------------- */
+
+static bool is_all_nops(const struct next_unit *unit, const struct next_block *block)
+{
+    for (uint32_t i = 0; i < block->instruction_count; i++)
+        if (!(unit->instructions[block->first_instruction + i].flags & NEXT_IS_NOP))
+            return false;
+    return true;
+}
+
+/* Lead edges past blocks of no-operations that only the block before reaches. */
+static enum bat_code skip_padding(struct unit_reading *reading)
+{
+    struct next_unit *unit = reading->unit;
+    uint8_t *is_target = calloc((size_t)unit->block_count + 1, 1);
+    if (!is_target)
+        return fail_memory(reading);
+    for (uint32_t i = 0; i < unit->edge_count; i++)
+        is_target[unit->edges[i].to] |=
+            unit->edges[i].kind != NEXT_EDGE_ON || unit->edges[i].to != unit->edges[i].from + 1;
+    for (uint32_t i = 0; i < unit->block_count; i++) {
+        struct next_block *block = &unit->blocks[i];
+        block->is_padding = i > 0 && !is_target[i] && !block->is_entered &&
+                            block->edge_count <= 1 && block->end != NEXT_END_BRANCH &&
+                            is_all_nops(unit, block);
+    }
+    for (uint32_t i = 0; i < unit->edge_count; i++) {
+        struct next_edge *edge = &unit->edges[i];
+        const struct next_block *to = &unit->blocks[edge->to];
+        while (to->is_padding && to->edge_count == 1 && edge->padding < UINT8_MAX &&
+               !unit->blocks[edge->from].is_padding) {
+            edge->to = unit->edges[to->first_edge].to;
+            edge->padding++;
+            to = &unit->blocks[edge->to];
+        }
+    }
+    free(is_target);
+    return BAT_OK;
+}
+
+/* --- The unit ------------------------------------------------------------------------------- */
+
+static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
+{
+    struct bat_code_graph graph;
+    uint32_t first = reading->unit->block_count;
+    enum bat_code code = bat_code_graph(reading->program->reader, function, &graph, reading->error);
+    if (code != BAT_OK)
+        return code;
+    for (uint32_t i = 0; i < graph.blocks.count && code == BAT_OK; i++)
+        code = add_block(reading, function, &graph, i);
+    bool has_jump = false;
+    for (uint32_t i = 0; i < graph.kept_count; i++)
+        has_jump |= graph.kept[i].kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    bat_code_graph_free(&graph);
+    if (code == BAT_OK && has_jump)
+        code = read_tables(reading, function, first);
+    return code;
+}
+
+static enum bat_code read_unit(struct unit_reading *reading)
+{
+    const struct next_program *program = reading->program;
+    struct next_unit *unit = reading->unit;
+    enum bat_code code = BAT_OK;
+    uint32_t part = program->first_part[reading->index];
+    for (; part != BAT_NONE && code == BAT_OK; part = program->next_part[part])
+        code = read_part(reading, part);
+    for (uint32_t i = 0; i < unit->block_count && code == BAT_OK; i++)
+        code = end_block(reading, i);
+    if (code == BAT_OK && unit->block_count > 0)
+        code = skip_padding(reading);
+    /* Without its first part it has no entry. */
+    unit->is_read =
+        unit->block_count > 0 && unit->blocks[0].function == program->first_part[reading->index];
+    if (!unit->is_read)
+        unit->block_count = unit->edge_count = 0;
+    return code;
+}
+
+enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
+                            const struct next_unit **found, struct bat_error *error)
+{
+    *found = program->units[unit];
+    if (*found)
+        return BAT_OK;
+    struct unit_reading reading = {.program = program,
+                                   .index = unit,
+                                   .unit = calloc(1, sizeof(struct next_unit)),
+                                   .error = error};
+    if (!reading.unit)
+        return fail_memory(&reading);
+    enum bat_code code = read_unit(&reading);
+    if (code != BAT_OK) {
+        next_unit_free(reading.unit);
+        return code;
+    }
+    *found = program->units[unit] = reading.unit;
+    return BAT_OK;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "references.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binary/functions/loaded_sections.h"
+#include "spec/binary_search.h"
+#include "spec/grow.h"
+#include "spec/little_endian.h"
+
+/* A datum with a symbol, or a slot of the GOT. */
+struct named {
+    uint64_t address;
+    uint64_t size;
+    uint32_t name; /* hash */
+    bool is_slot;
+};
+
+struct next_references {
+    struct loaded_sections sections;
+    struct named *all; /* ascending by address */
+    size_t count;
+    size_t capacity;
+    bool is_fixed; /* the program has fixed addresses */
+};
+
+#define STRING_MIN 2u
+#define STRING_SURE 4u /* shorter ones may be numbers */
+#define STRING_MAX 256u
+#define CONSTANT_SIZE 8u
+#define SEED_DATUM 1u
+#define SEED_STRING 2u
+#define SEED_CONSTANT 3u
+#define SEED_SECTION 4u
+#define SEED_TABLE 5u
+
+static int by_address(const void *left, const void *right)
+{
+    const struct named *a = left;
+    const struct named *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->size < b->size) - (a->size > b->size);
+}
+
+static bool add(struct next_references *references, const struct named *named)
+{
+    if (!bat_grow(&references->all, &references->capacity, references->count, sizeof(*named)))
+        return false;
+    references->all[references->count++] = *named;
+    return true;
+}
+
+static enum bat_code add_symbols(struct next_references *references, const struct bat_elf *elf,
+                                 struct bat_error *error)
+{
+    const struct bat_symbol *symbols;
+    size_t count;
+    enum bat_code code =
+        bat_elf_symbols((struct bat_elf *)(uintptr_t)elf, false, &symbols, &count, error);
+    if (code != BAT_OK)
+        return code;
+    for (size_t i = 0; i < count; i++) {
+        const struct bat_symbol *symbol = &symbols[i];
+        if (symbol->type != STT_OBJECT || symbol->section == BAT_SECTION_UNDEFINED)
+            continue;
+        const struct named named = {
+            .address = symbol->address,
+            .size = symbol->size,
+            .name = next_hash(symbol->name, next_plain_name_length(symbol->name), SEED_DATUM)};
+        if (!add(references, &named))
+            return bat_fail_memory(error, "for %zu symbols", count);
+    }
+    return BAT_OK;
+}
+
+/* Slots of the GOT that the loader fills with a symbol's address. */
+static enum bat_code add_slots(struct next_references *references, const struct bat_elf *elf,
+                               struct bat_error *error)
+{
+    const struct bat_symbol *symbols;
+    size_t symbol_count;
+    enum bat_code code =
+        bat_elf_symbols((struct bat_elf *)(uintptr_t)elf, true, &symbols, &symbol_count, error);
+    if (code != BAT_OK)
+        return code;
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i].type != SHT_RELA || !(sections[i].flags & SHF_ALLOC))
+            continue;
+        uint64_t size;
+        const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
+        for (uint64_t at = 0; bytes && at + sizeof(Elf64_Rela) <= size; at += sizeof(Elf64_Rela)) {
+            uint64_t info = bat_load64(bytes + at + offsetof(Elf64_Rela, r_info));
+            uint32_t order = (uint32_t)(info >> 32);
+            size_t found = BAT_COUNT_BELOW(symbols, symbol_count, order, order);
+            if (order == 0 || found == symbol_count || symbols[found].order != order)
+                continue;
+            const struct named named = {
+                .address = bat_load64(bytes + at),
+                .size = CONSTANT_SIZE,
+                .name = next_hash(symbols[found].name, strlen(symbols[found].name), 0),
+                .is_slot = true};
+            if (!add(references, &named))
+                return bat_fail_memory(error, "for slots of the GOT");
+        }
+    }
+    return BAT_OK;
+}
+
+enum bat_code next_references_open(struct next_program *program, struct bat_error *error)
+{
+    struct next_references *references = calloc(1, sizeof(*references));
+    if (!references)
+        return bat_fail_memory(error, "for what code refers to");
+    program->references = references;
+    references->is_fixed = bat_elf_type(program->elf) == ET_EXEC;
+    enum bat_code code = loaded_sections_read(&references->sections, program->elf, false, error);
+    if (code == BAT_OK)
+        code = add_symbols(references, program->symbols, error);
+    if (code == BAT_OK)
+        code = add_slots(references, program->elf, error);
+    if (code == BAT_OK && references->count > 1)
+        qsort(references->all, references->count, sizeof(*references->all), by_address);
+    return code;
+}
+
+void next_references_free(struct next_references *references)
+{
+    if (!references)
+        return;
+    loaded_sections_free(&references->sections);
+    free(references->all);
+    free(references);
+}
+
+bool next_is_address(const struct next_program *program, uint64_t value)
+{
+    const struct next_references *references = program->references;
+    return references->is_fixed && value >= bat_elf_base_address(program->elf) &&
+           loaded_section_at(&references->sections, value) != NULL;
+}
+
+/* The datum that holds an address, or NULL. */
+static const struct named *find_named(const struct next_references *references, uint64_t address)
+{
+    size_t count = BAT_COUNT_UP_TO(references->all, references->count, address, address);
+    if (count == 0)
+        return NULL;
+    const struct named *found = &references->all[count - 1];
+    while (found > references->all && found[-1].address == found->address)
+        found--;
+    uint64_t size = found->size ? found->size : 1;
+    return address - found->address < size ? found : NULL;
+}
+
+uint32_t next_slot_name(const struct next_program *program, uint64_t address)
+{
+    const struct named *found = find_named(program->references, address);
+    return found && found->is_slot ? found->name : 0;
+}
+
+/* The length of a string at bytes; 0 if there is none. */
+static size_t string_length(const uint8_t *bytes, uint64_t size)
+{
+    size_t length = 0;
+    while (length < size && length < STRING_MAX &&
+           ((bytes[length] >= ' ' && bytes[length] < 0x7f) ||
+            (bytes[length] >= '\t' && bytes[length] <= '\r')))
+        length++;
+    bool has_end = length == STRING_MAX || (length < size && bytes[length] == 0);
+    return has_end && length >= STRING_MIN ? length : 0;
+}
+
+static bool is_code(const struct next_program *program, uint64_t address)
+{
+    const struct bat_section *section = loaded_section_at(&program->references->sections, address);
+    return section && (section->flags & SHF_EXECINSTR);
+}
+
+/* True for addresses of code, or two distances to code: a jump table, the same in no two builds. */
+static bool is_table(const struct next_program *program, uint64_t address, const uint8_t *bytes,
+                     uint64_t size)
+{
+    if (size < CONSTANT_SIZE)
+        return false;
+    if (is_code(program, bat_load64(bytes)))
+        return true;
+    uint64_t first = address + (uint64_t)(int64_t)(int32_t)bat_load32(bytes);
+    uint64_t second = address + (uint64_t)(int64_t)(int32_t)bat_load32(bytes + sizeof(uint32_t));
+    return is_code(program, first) && is_code(program, second);
+}
+
+static uint32_t hash_data(const struct next_program *program, uint64_t address, bool *is_plain)
+{
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(program->elf, address, &size);
+    size_t length = bytes ? string_length(bytes, size) : 0;
+    *is_plain = length < STRING_SURE;
+    if (!bytes)
+        return 0;
+    if (*is_plain && is_table(program, address, bytes, size))
+        return SEED_TABLE;
+    if (length != 0)
+        return next_hash(bytes, length, SEED_STRING);
+    return next_hash(bytes, size < CONSTANT_SIZE ? size : CONSTANT_SIZE, SEED_CONSTANT);
+}
+
+uint32_t next_reference(const struct next_program *program, uint64_t address, bool *is_plain)
+{
+    *is_plain = false;
+    uint32_t function = bat_functions_find(program->functions, address);
+    if (function != BAT_NONE) {
+        if (program->all[function].address == address)
+            return program->name_of[function];
+        *is_plain = true;
+        return SEED_SECTION;
+    }
+    const struct named *found = find_named(program->references, address);
+    if (found) {
+        const uint32_t key[2] = {found->name, (uint32_t)(address - found->address)};
+        return found->is_slot || key[1] == 0 ? found->name
+                                             : next_hash(key, sizeof(key), SEED_DATUM);
+    }
+    const struct bat_section *section = loaded_section_at(&program->references->sections, address);
+    if (!section)
+        return 0;
+    if (section->flags & SHF_WRITE) {
+        *is_plain = true;
+        return next_hash(section->name, strlen(section->name), SEED_SECTION);
+    }
+    return hash_data(program, address, is_plain);
+}

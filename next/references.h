@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What an address in an instruction stands for, as a hash that is the same in another build of the
+ * program: the name of a function or a datum, the text of a string, the bytes of a constant.
+ * Internal to next/.
+ */
+#ifndef BAT_NEXT_REFERENCES_H
+#define BAT_NEXT_REFERENCES_H
+
+#include "program.h"
+
+/* Fill program->references; its functions and names are there already. n log n in the symbols. */
+enum bat_code next_references_open(struct next_program *program, struct bat_error *error);
+void next_references_free(struct next_references *references);
+
+/* True if a 32-bit constant of an instruction may be an address: that of a loaded section, in a
+ * program at fixed addresses. */
+bool next_is_address(const struct next_program *program, uint64_t value);
+
+/* The hash; 0 if nothing is known. *is_plain is set if it tells little: bytes of data, a section.
+ */
+uint32_t next_reference(const struct next_program *program, uint64_t address, bool *is_plain);
+
+/* A hash of the name of the function that a slot of the GOT is filled with; 0 if it is no such. */
+uint32_t next_slot_name(const struct next_program *program, uint64_t address);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Finds the units whose code did not change, and the functions that never ran. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "carrying.h"
+
+static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
+{
+    const struct next_block *left = &a->blocks[i];
+    const struct next_block *right = &b->blocks[i];
+    if (left->instruction_count != right->instruction_count ||
+        left->first_edge != right->first_edge || left->edge_count != right->edge_count ||
+        left->end != right->end || left->is_padding != right->is_padding ||
+        left->is_entered != right->is_entered || left->is_cold != right->is_cold)
+        return false;
+    for (uint32_t k = 0; k < left->instruction_count; k++) {
+        const struct next_instruction *x = &a->instructions[left->first_instruction + k];
+        const struct next_instruction *y = &b->instructions[right->first_instruction + k];
+        if (x->exact != y->exact || ((x->flags ^ y->flags) & ~(uint32_t)NEXT_NAMES))
+            return false;
+    }
+    return true;
+}
+
+static bool same_code(const struct next_unit *a, const struct next_unit *b)
+{
+    if (!a->is_read || !b->is_read || a->block_count != b->block_count ||
+        a->edge_count != b->edge_count || a->instruction_count != b->instruction_count)
+        return false;
+    for (uint32_t i = 0; i < a->edge_count; i++)
+        if (a->edges[i].from != b->edges[i].from || a->edges[i].to != b->edges[i].to ||
+            a->edges[i].kind != b->edges[i].kind || a->edges[i].padding != b->edges[i].padding)
+            return false;
+    for (uint32_t i = 0; i < a->block_count; i++)
+        if (!same_block(a, b, i))
+            return false;
+    return true;
+}
+
+enum bat_code next_find_same(struct next_carrying *carrying)
+{
+    enum bat_code code = BAT_OK;
+    carrying->is_same = calloc((size_t)carrying->olds.unit_count + 1, 1);
+    if (!carrying->is_same)
+        return bat_fail_memory(carrying->error, "to compare functions");
+    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
+        uint32_t partner = carrying->pairs.new_of[i];
+        if (partner == BAT_NONE || !carrying->measured.units[i])
+            continue;
+        const struct next_unit *a;
+        const struct next_unit *b;
+        code = next_unit_get(&carrying->olds, i, &a, carrying->error);
+        if (code == BAT_OK)
+            code = next_unit_get(&carrying->news, partner, &b, carrying->error);
+        if (code == BAT_OK)
+            carrying->is_same[i] = same_code(a, b);
+    }
+    return code;
+}
+
+/* --- Functions that never ran --------------------------------------------------------------- */
+
+/* Mark the functions that units with samples call. */
+static void mark_called(const struct next_carrying *carrying, uint8_t *is_called)
+{
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++) {
+        const struct next_unit *code = carrying->olds.units[i];
+        if (!carrying->measured.units[i] || carrying->measured.units[i]->total == 0)
+            continue;
+        for (uint32_t k = 0; k < code->instruction_count; k++)
+            if (code->instructions[k].callee != BAT_NONE)
+                is_called[code->instructions[k].callee] = 1;
+    }
+}
+
+/* A function that BOLT's tools do not see called although it was: the process ends there. */
+static bool is_exit(const struct next_program *program, uint32_t function)
+{
+    return program->name_of[function] == next_hash("exit", 4, 0) ||
+           program->name_of[function] == next_hash("_exit", 5, 0);
+}
+
+/* True if an old function was called somewhere in code that ran, but never there. */
+static bool never_ran(const struct next_carrying *carrying, const uint8_t *is_called,
+                      const uint8_t *ran, uint32_t function)
+{
+    uint32_t unit = carrying->olds.unit_of[function];
+    if (!is_called[function] || is_exit(&carrying->olds, function))
+        return false;
+    if (unit == BAT_NONE)
+        return !ran[function];
+    return !carrying->measured.units[unit];
+}
+
+/* The PLT entries of the old program; the caller frees them. NULL without memory. */
+static uint32_t *find_plt(const struct next_program *program, uint32_t *count)
+{
+    uint32_t *found = malloc(((size_t)program->function_count + 1) * sizeof(*found));
+    *count = 0;
+    for (uint32_t i = 0; found && i < program->function_count; i++)
+        if (program->all[i].flags & BAT_FUNCTION_PLT)
+            found[(*count)++] = i;
+    return found;
+}
+
+/* The old PLT entry of the same name as a new one; BAT_NONE. */
+static uint32_t old_plt_entry(const struct next_carrying *carrying, const uint32_t *plt,
+                              uint32_t count, uint32_t function)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (carrying->olds.name_of[plt[i]] == carrying->news.name_of[function])
+            return plt[i];
+    return BAT_NONE;
+}
+
+enum bat_code next_find_cold(struct next_carrying *carrying)
+{
+    uint8_t *is_called = calloc((size_t)carrying->olds.function_count + 1, 1);
+    uint8_t *ran = calloc((size_t)carrying->olds.function_count + 1, 1);
+    carrying->cold_functions = calloc((size_t)carrying->news.function_count + 1, 1);
+    uint32_t plt_count;
+    uint32_t *plt = find_plt(&carrying->olds, &plt_count);
+    bool is_fine = is_called && ran && carrying->cold_functions && plt;
+    if (is_fine) {
+        mark_called(carrying, is_called);
+        for (size_t i = 0; i < carrying->measured.call_count; i++)
+            if (carrying->measured.calls[i].target != BAT_NONE)
+                ran[carrying->measured.calls[i].target] = 1;
+    }
+    for (uint32_t i = 0; i < carrying->news.function_count && is_fine; i++) {
+        uint32_t unit = carrying->news.unit_of[i];
+        uint32_t old_function = BAT_NONE;
+        if (unit == BAT_NONE)
+            old_function = old_plt_entry(carrying, plt, plt_count, i);
+        else if (carrying->news.first_part[unit] == i && carrying->pairs.old_of[unit] != BAT_NONE)
+            old_function = carrying->olds.first_part[carrying->pairs.old_of[unit]];
+        carrying->cold_functions[i] =
+            old_function != BAT_NONE && never_ran(carrying, is_called, ran, old_function);
+    }
+    free(is_called);
+    free(ran);
+    free(plt);
+    return is_fine ? BAT_OK : bat_fail_memory(carrying->error, "for functions");
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "signature.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define WEIGHT_SHAPE 1.0f
+#define WEIGHT_NEIGHBOURS 0.5f
+#define WEIGHT_NAME 2.0f
+
+void next_signature_free(struct next_signature *signature)
+{
+    free(signature->tokens);
+    *signature = (struct next_signature){0};
+}
+
+static int by_hash(const void *left, const void *right)
+{
+    const struct next_token *a = left;
+    const struct next_token *b = right;
+    return (a->hash > b->hash) - (a->hash < b->hash);
+}
+
+static void add(struct next_signature *signature, uint32_t level, uint32_t a, uint32_t b,
+                float weight)
+{
+    const uint32_t key[2] = {a, b};
+    signature->tokens[signature->count++] =
+        (struct next_token){next_hash(key, sizeof(key), level), weight};
+    signature->weight += weight;
+}
+
+static void sort(struct next_signature *signature)
+{
+    uint32_t kept = 0;
+    if (signature->count > 1)
+        qsort(signature->tokens, signature->count, sizeof(*signature->tokens), by_hash);
+    for (uint32_t i = 0; i < signature->count; i++) {
+        if (kept > 0 && signature->tokens[kept - 1].hash == signature->tokens[i].hash)
+            signature->tokens[kept - 1].weight += signature->tokens[i].weight;
+        else
+            signature->tokens[kept++] = signature->tokens[i];
+    }
+    signature->count = kept;
+}
+
+enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
+                                  struct next_signature *signature, struct bat_error *error)
+{
+    const struct next_unit *code_of;
+    *signature = (struct next_signature){0};
+    enum bat_code code = next_unit_get(program, unit, &code_of, error);
+    if (code != BAT_OK)
+        return code;
+    signature->tokens =
+        malloc(((size_t)code_of->instruction_count * 3 + 1) * sizeof(*signature->tokens));
+    if (!signature->tokens)
+        return bat_fail_memory(error, "to compare functions");
+    /* What a function calls itself has another name if it has another name. */
+    uint32_t own_name = program->name_of[program->first_part[unit]];
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < code_of->instruction_count; i++) {
+        const struct next_instruction *all = &code_of->instructions[i];
+        if (all->flags & NEXT_IS_NOP)
+            continue;
+        uint32_t name = all->name == own_name ? 1 : all->name;
+        add(signature, 1, all->shape, name, WEIGHT_SHAPE);
+        add(signature, 2, before, all->kind, WEIGHT_NEIGHBOURS);
+        if (all->flags & NEXT_NAMES)
+            add(signature, 3, name, 0, WEIGHT_NAME);
+        before = all->kind;
+    }
+    sort(signature);
+    return BAT_OK;
+}
+
+float next_signature_compare(const struct next_signature *a, const struct next_signature *b)
+{
+    float common = 0;
+    for (uint32_t i = 0, k = 0; i < a->count && k < b->count;) {
+        uint32_t left = a->tokens[i].hash;
+        uint32_t right = b->tokens[k].hash;
+        if (left == right)
+            common += fminf(a->tokens[i].weight, b->tokens[k].weight);
+        i += left <= right;
+        k += right <= left;
+    }
+    float all = a->weight + b->weight - common;
+    return all > 0 ? common / all : 1;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The code of a whole unit as a bag of hashes, to compare functions. Internal to next/. */
+#ifndef BAT_NEXT_SIGNATURE_H
+#define BAT_NEXT_SIGNATURE_H
+
+#include "unit.h"
+
+struct next_token {
+    uint32_t hash;
+    float weight;
+};
+
+struct next_signature {
+    struct next_token *tokens; /* ascending by hash, each once */
+    uint32_t count;
+    float weight; /* of all */
+};
+
+/* The signature of a unit. The caller frees it. n log n in its size. */
+enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
+                                  struct next_signature *signature, struct bat_error *error);
+void next_signature_free(struct next_signature *signature);
+
+/* How much both have, as a share of what at least one has: 0 to 1. Linear. */
+float next_signature_compare(const struct next_signature *a, const struct next_signature *b);
+
+#endif

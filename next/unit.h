@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The code of one function with its cold parts: blocks, the edges between them, and for each
+ * instruction hashes of what it is, which do not depend on addresses. Internal to next/.
+ */
+#ifndef BAT_NEXT_UNIT_H
+#define BAT_NEXT_UNIT_H
+
+#include "program.h"
+
+/* Why control goes along an edge. */
+enum next_edge_kind {
+    NEXT_EDGE_ON,    /* falls through, or jumps */
+    NEXT_EDGE_TAKEN, /* a conditional branch is taken */
+    NEXT_EDGE_TABLE, /* a jump by a table */
+};
+
+/* What a block ends with. */
+enum next_end {
+    NEXT_END_ON,      /* the next block, or a jump in the unit */
+    NEXT_END_BRANCH,  /* a conditional branch in the unit */
+    NEXT_END_TABLE,   /* a jump by a table */
+    NEXT_END_RETURN,  /* a return */
+    NEXT_END_TAIL,    /* a jump out of the unit, or by an unknown pointer */
+    NEXT_END_TAIL_IF, /* a conditional one */
+    NEXT_END_TRAP,    /* nowhere */
+};
+
+enum next_instruction_flag {
+    NEXT_IS_NOP = 1,
+    NEXT_IS_CALL = 2,     /* also a tail call */
+    NEXT_IS_INDIRECT = 4, /* a call or jump by pointer */
+    NEXT_NAMES = 8,       /* name tells much: a function, a string, a datum */
+};
+
+struct next_instruction {
+    uint32_t offset; /* in its part */
+    uint32_t kind;   /* hash of the mnemonic */
+    uint32_t shape;  /* ... and of the operands' kinds, sizes and constants */
+    uint32_t exact;  /* ... and of the registers */
+    uint32_t name;   /* of what it refers to: see next_reference(); 0: nothing */
+    uint32_t callee; /* of a direct call or tail call: the function; BAT_NONE */
+    uint32_t flags;
+};
+
+struct next_edge {
+    uint32_t from;
+    uint32_t to;
+    uint32_t offset; /* where records of the edge start, in from's part */
+    uint8_t kind;    /* enum next_edge_kind */
+    uint8_t padding; /* so many blocks of no-operations are between; each is a record, too */
+};
+
+struct next_block {
+    uint32_t function; /* the part that it is in */
+    uint32_t start;    /* offset in the part */
+    uint32_t last;     /* of the last instruction */
+    uint32_t first_instruction;
+    uint32_t instruction_count; /* no-operations, too */
+    uint32_t first_edge;
+    uint32_t edge_count;
+    uint32_t table;     /* index in tables, or BAT_NONE */
+    uint32_t condition; /* of the conditional branch at the end (conditions.h), or 0 */
+    uint8_t end;        /* enum next_end */
+    bool is_padding;    /* no-operations that only the block before reaches: in no edge */
+    bool is_entered;    /* from elsewhere: an entry point, a landing pad */
+    bool is_cold;       /* in a fragment */
+};
+
+/* A jump table: targets in the table's order. */
+struct next_table {
+    uint32_t first; /* in targets */
+    uint32_t count;
+};
+
+struct next_unit {
+    struct next_block *blocks;
+    uint32_t block_count;
+    struct next_edge *edges; /* by from */
+    uint32_t edge_count;
+    struct next_instruction *instructions;
+    uint32_t instruction_count;
+    struct next_table *tables;
+    uint32_t table_count;
+    uint32_t *targets; /* blocks; BAT_NONE for those in no block */
+    uint32_t target_count;
+    bool is_read; /* false: the code could not be read, and there are no blocks */
+
+    /* Capacities, while it is being read. */
+    size_t block_capacity;
+    size_t edge_capacity;
+    size_t instruction_capacity;
+    size_t table_capacity;
+    size_t target_capacity;
+};
+
+/*
+ * The code of a unit, which is read once and belongs to program. A unit that cannot be read is
+ * empty. Linear in its size.
+ */
+enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
+                            const struct next_unit **found, struct bat_error *error);
+void next_unit_free(struct next_unit *unit);
+
+/* The block at an offset of a part; BAT_NONE if there is none. Logarithmic. */
+uint32_t next_block_at(const struct next_program *program, const struct next_unit *unit,
+                       uint32_t function, uint64_t offset);
+
+/* The edge between two blocks: the one whose records start at this offset if there are several;
+ * BAT_NONE if there is none. */
+uint32_t next_find_edge(const struct next_unit *unit, uint32_t from, uint32_t to, uint32_t offset);
+
+#endif

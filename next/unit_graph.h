@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The graph that blocks are matched in: a unit's blocks, and in place of some calls the blocks of
+ * what is called, because the other program's compiler has inlined it ("virtual inlining").
+ * Internal to next/.
+ */
+#ifndef BAT_NEXT_UNIT_GRAPH_H
+#define BAT_NEXT_UNIT_GRAPH_H
+
+#include "measured.h"
+
+/* How deep calls are put in place of calls. */
+#define NEXT_INLINE_DEPTH 3u
+
+/* A block, or a piece of one between calls that were replaced. */
+struct next_node {
+    uint32_t unit;
+    uint32_t block;
+    uint32_t first; /* its instructions in the unit: [first, end) */
+    uint32_t end;
+    uint32_t context; /* of which call it stands in place: 0 for the unit itself */
+    bool begins;      /* the block's first piece */
+    bool ends;        /* its last one */
+    double count;     /* measured */
+};
+
+struct next_link {
+    uint32_t from;
+    uint32_t to;
+    uint32_t
+        edge;     /* of the unit's edges; BAT_NONE for one into, out of or across a replaced call */
+    uint8_t kind; /* enum next_edge_kind */
+    double count; /* measured */
+};
+
+/* A replaced call. */
+struct next_context {
+    uint32_t unit;   /* that is called */
+    uint32_t parent; /* context of the call */
+    uint32_t entry;  /* node */
+};
+
+struct next_graph {
+    struct next_node *nodes;
+    struct next_link *links; /* by from */
+    struct next_context *contexts;
+    uint32_t node_count;
+    uint32_t link_count;
+    uint32_t context_count;
+    uint32_t entry; /* node */
+    uint32_t *out;  /* node i's links are links[out[i] .. out[i + 1]) */
+    uint32_t *into; /* ... and those to it links[by_target[into[i] .. into[i + 1])] */
+    uint32_t *by_target;
+    uint32_t *taken; /* for each node: where its conditional branch leads; BAT_NONE */
+    uint32_t *on;    /* ... and where it goes on */
+
+    size_t node_capacity;
+    size_t link_capacity;
+    size_t context_capacity;
+};
+
+/* Which units stand in place of their calls: a byte for each unit of the program. */
+struct next_inlining {
+    const uint8_t *units; /* NULL: none */
+};
+
+/*
+ * Make the graph of a unit. measured may be NULL: all counts are 0. The caller frees *graph with
+ * next_graph_free(), also after a failure. Linear in its size.
+ */
+enum bat_code next_graph_make(struct next_program *program, const struct next_measured *measured,
+                              uint32_t unit, struct next_inlining inlining,
+                              struct next_graph *graph, struct bat_error *error);
+void next_graph_free(struct next_graph *graph);
+
+/* The node's instructions. */
+static inline const struct next_instruction *
+next_node_code(const struct next_program *program, const struct next_node *node, uint32_t *count)
+{
+    *count = node->end - node->first;
+    return program->units[node->unit]->instructions + node->first;
+}
+
+/* The block that a node is of. */
+static inline const struct next_block *next_node_block(const struct next_program *program,
+                                                       const struct next_node *node)
+{
+    return &program->units[node->unit]->blocks[node->block];
+}
+
+#endif

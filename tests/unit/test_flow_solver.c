@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Flows that are made consistent at the least price: against all flows of small graphs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "next/flow_network.h"
+#include "next/flow_solver.h"
+
+#define NODES_MAX 4u
+#define EDGES_MAX 5u
+#define COUNT_MAX 3u /* of each edge, entry and exit, when all flows are tried */
+
+static uint32_t random_state = 1;
+
+static uint32_t next_random(uint32_t below)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 16) % below;
+}
+
+/* The price of a count. */
+static uint64_t price_of(const struct flow_wish *wish, uint64_t count)
+{
+    return count < wish->wanted ? (wish->wanted - count) * wish->less
+                                : (count - wish->wanted) * wish->more;
+}
+
+/* A graph, and counts of all its parts: edges, entries, then exits. */
+struct trial {
+    struct flow_node nodes[NODES_MAX];
+    struct flow_edge edges[EDGES_MAX];
+    struct flow_graph graph;
+    uint64_t parts[EDGES_MAX + 2 * NODES_MAX];
+};
+
+/* False if what comes into a node does not leave it. */
+static bool is_consistent(const struct trial *trial, uint64_t *nodes)
+{
+    const struct flow_graph *graph = &trial->graph;
+    uint64_t out[NODES_MAX];
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        nodes[i] = trial->parts[graph->edge_count + i];
+        out[i] = trial->parts[graph->edge_count + graph->node_count + i];
+    }
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        nodes[graph->edges[i].to] += trial->parts[i];
+        out[graph->edges[i].from] += trial->parts[i];
+    }
+    return memcmp(nodes, out, graph->node_count * sizeof(*out)) == 0;
+}
+
+static uint64_t price_of_all(const struct trial *trial, const uint64_t *nodes)
+{
+    const struct flow_graph *graph = &trial->graph;
+    uint64_t price = 0;
+    for (uint32_t i = 0; i < graph->edge_count; i++)
+        price += price_of(&graph->edges[i].count, trial->parts[i]);
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        price += price_of(&graph->nodes[i].count, nodes[i]) +
+                 price_of(&graph->nodes[i].entry, trial->parts[graph->edge_count + i]) +
+                 price_of(&graph->nodes[i].exit,
+                          trial->parts[graph->edge_count + graph->node_count + i]);
+    return price;
+}
+
+/* The least price of all consistent counts up to COUNT_MAX. */
+static uint64_t least_price(struct trial *trial)
+{
+    uint32_t parts = trial->graph.edge_count + 2 * trial->graph.node_count;
+    uint64_t least = UINT64_MAX;
+    uint64_t nodes[NODES_MAX];
+    memset(trial->parts, 0, sizeof(trial->parts));
+    for (uint32_t i = 0; i < parts;) {
+        if (is_consistent(trial, nodes)) {
+            uint64_t price = price_of_all(trial, nodes);
+            least = price < least ? price : least;
+        }
+        for (i = 0; i < parts && trial->parts[i] == COUNT_MAX; i++)
+            trial->parts[i] = 0;
+        if (i < parts)
+            trial->parts[i]++;
+    }
+    return least;
+}
+
+static struct flow_wish random_wish(void)
+{
+    return (struct flow_wish){next_random(3), next_random(6), 1 + next_random(6)};
+}
+
+static void make_trial(struct trial *trial)
+{
+    *trial = (struct trial){0};
+    trial->graph = (struct flow_graph){.nodes = trial->nodes,
+                                       .edges = trial->edges,
+                                       .node_count = 1 + next_random(3),
+                                       .edge_count = next_random(4)};
+    for (uint32_t i = 0; i < trial->graph.node_count; i++)
+        trial->nodes[i] = (struct flow_node){random_wish(), random_wish(), random_wish()};
+    for (uint32_t i = 0; i < trial->graph.edge_count; i++)
+        trial->edges[i] = (struct flow_edge){.from = next_random(trial->graph.node_count),
+                                             .to = next_random(trial->graph.node_count),
+                                             .count = random_wish()};
+}
+
+/* Put the counts of a solution into the trial's parts; exits follow from the rest. */
+static void take_parts(struct trial *trial, const struct flow_counts *counts)
+{
+    const struct flow_graph *graph = &trial->graph;
+    memcpy(trial->parts, counts->edges, graph->edge_count * sizeof(uint64_t));
+    memcpy(trial->parts + graph->edge_count, counts->entries, graph->node_count * sizeof(uint64_t));
+    uint64_t *exits = trial->parts + graph->edge_count + graph->node_count;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        exits[i] = counts->nodes[i];
+    for (uint32_t i = 0; i < graph->edge_count; i++)
+        exits[graph->edges[i].from] -= counts->edges[i];
+}
+
+static void test_prices_are_least(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 60; i++) {
+        struct trial trial;
+        make_trial(&trial);
+        uint64_t expected = least_price(&trial);
+        uint64_t nodes[NODES_MAX];
+        uint64_t edges[EDGES_MAX];
+        uint64_t entries[NODES_MAX];
+        struct flow_counts counts = {nodes, edges, entries, false};
+        struct bat_error error;
+        assert_int_equal(flow_solve(&trial.graph, &counts, &error), BAT_OK);
+        assert_false(counts.was_limited);
+        take_parts(&trial, &counts);
+        uint64_t sums[NODES_MAX];
+        assert_true(is_consistent(&trial, sums));
+        assert_memory_equal(sums, nodes, trial.graph.node_count * sizeof(*nodes));
+        assert_int_equal(price_of_all(&trial, sums), expected);
+    }
+}
+
+/* Measured counts that fit each other stay as they are. */
+static void test_consistent_counts_stay(void **state)
+{
+    (void)state;
+    const struct flow_wish sure[] = {{10, 9, 9}, {7, 9, 9}, {3, 9, 9}};
+    const struct flow_wish none = {0, 0, 1000};
+    const struct flow_node nodes[] = {{sure[0], sure[0], none},
+                                      {sure[1], none, none},
+                                      {sure[2], none, none},
+                                      {sure[0], none, {0}}};
+    const struct flow_edge edges[] = {{0, 1, {0, 0, 1}, 0, 0},
+                                      {0, 2, {0, 0, 1}, 0, 0},
+                                      {1, 3, {0, 0, 1}, 0, 0},
+                                      {2, 3, {0, 0, 1}, 0, 0}};
+    const struct flow_graph graph = {nodes, edges, 4, 4, 0};
+    uint64_t counts_of_nodes[4];
+    uint64_t counts_of_edges[4];
+    uint64_t entries[4];
+    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct bat_error error;
+    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    const uint64_t expected[] = {7, 3, 7, 3};
+    assert_memory_equal(counts_of_edges, expected, sizeof(expected));
+    const uint64_t expected_entries[] = {10, 0, 0, 0};
+    assert_memory_equal(entries, expected_entries, sizeof(expected_entries));
+}
+
+/* A loop that goes on with 9 of 10: ten rounds for each entry. */
+static void test_shares_of_a_loop(void **state)
+{
+    (void)state;
+    const struct flow_node nodes[] = {{{0}, {1000, 100, 100}, {0, 0, FLOW_BOUND}},
+                                      {{0}, {0, 0, FLOW_BOUND}, {0, 0, FLOW_BOUND}},
+                                      {{0}, {0, 0, FLOW_BOUND}, {0}}};
+    const struct flow_edge edges[] = {{0, 1, {0}, FLOW_WHOLE, 1},
+                                      {1, 1, {0}, FLOW_WHOLE / 10 * 9, 80},
+                                      {1, 2, {0}, FLOW_WHOLE / 10, 80}};
+    const struct flow_graph graph = {nodes, edges, 3, 3, 0};
+    uint64_t counts_of_nodes[3];
+    uint64_t counts_of_edges[3];
+    uint64_t entries[3];
+    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct bat_error error;
+    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    assert_int_equal(counts_of_nodes[0], 1000);
+    assert_int_equal(counts_of_edges[2], 1000);
+    assert_in_range(counts_of_nodes[1], 7500, 10500);
+}
+
+#define LONG 10000u
+
+/* A chain of diamonds whose counts contradict each other. */
+static void make_long(struct flow_node *nodes, struct flow_edge *edges)
+{
+    const struct flow_wish bound = {0, 0, FLOW_BOUND};
+    for (uint32_t i = 0; i < LONG; i++) {
+        nodes[i] = (struct flow_node){
+            {next_random(1000), 1 + next_random(90), 1 + next_random(90)}, bound, {0, 0, 500}};
+        for (uint32_t k = 0; k < 2; k++)
+            edges[2 * i + k] = (struct flow_edge){
+                .from = i, .to = (i + 1 + k * next_random(30)) % LONG, .count = {0, 0, 1}};
+    }
+    nodes[0].entry = (struct flow_wish){700, 500, 500};
+    nodes[LONG - 1].exit = (struct flow_wish){0};
+}
+
+static void check_long(const struct flow_edge *edges, const struct flow_counts *counts)
+{
+    static uint64_t in[LONG];
+    static uint64_t out[LONG];
+    for (uint32_t i = 0; i < LONG; i++) {
+        in[i] = counts->entries[i];
+        out[i] = 0;
+    }
+    for (uint32_t i = 0; i < 2 * LONG; i++) {
+        in[edges[i].to] += counts->edges[i];
+        out[edges[i].from] += counts->edges[i];
+    }
+    for (uint32_t i = 0; i < LONG; i++) {
+        assert_int_equal(in[i], counts->nodes[i]);
+        assert_true(out[i] <= in[i]);
+    }
+}
+
+static void test_large_graphs(void **state)
+{
+    (void)state;
+    static struct flow_node nodes[LONG];
+    static struct flow_edge edges[2 * LONG];
+    static uint64_t counts_of_nodes[LONG];
+    static uint64_t counts_of_edges[2 * LONG];
+    static uint64_t entries[LONG];
+    make_long(nodes, edges);
+    const struct flow_graph graph = {nodes, edges, LONG, 2 * LONG, 0};
+    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct bat_error error;
+    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    check_long(edges, &counts);
+}
+
+/* Without time for prices the counts are consistent, too. */
+static void test_without_work(void **state)
+{
+    (void)state;
+    static struct flow_node nodes[LONG];
+    static struct flow_edge edges[2 * LONG];
+    static uint64_t counts_of_nodes[LONG];
+    static uint64_t counts_of_edges[2 * LONG];
+    static uint64_t entries[LONG];
+    static uint64_t wanted[2 * LONG];
+    make_long(nodes, edges);
+    const struct flow_graph graph = {nodes, edges, LONG, 2 * LONG, 0};
+    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct flow_network network = {0};
+    assert_true(flow_network_begin(&network, &graph));
+    network.work_limit = 0;
+    assert_true(flow_network_solve(&network, wanted, &counts));
+    assert_true(counts.was_limited);
+    check_long(edges, &counts);
+    flow_network_free(&network);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prices_are_least), cmocka_unit_test(test_consistent_counts_stay),
+        cmocka_unit_test(test_shares_of_a_loop), cmocka_unit_test(test_large_graphs),
+        cmocka_unit_test(test_without_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
