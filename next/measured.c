@@ -63,7 +63,7 @@ static enum bat_code add_call(struct next_measured *measured, uint32_t item, uin
     return BAT_OK;
 }
 
-/* True for the record of a call of the function itself, or of another part's. */
+/* True if a record from this offset is of a call, if it leads to the function itself. */
 static bool is_call_at(const struct next_unit *unit, const struct next_block *block,
                        uint64_t offset)
 {
@@ -83,7 +83,9 @@ static uint32_t edge_of(const struct next_program *program, const struct next_un
     *is_padding = false;
     uint32_t from = next_block_at(program, unit, (uint32_t)item[0], item[1]);
     uint32_t to = next_block_at(program, unit, (uint32_t)item[2], item[3]);
-    if (from == BAT_NONE || to == BAT_NONE || is_call_at(unit, &unit->blocks[from], item[1]))
+    bool is_entry = item[3] == 0 && (uint32_t)item[2] == unit->blocks[0].function;
+    if (from == BAT_NONE || to == BAT_NONE ||
+        (is_entry && is_call_at(unit, &unit->blocks[from], item[1])))
         return BAT_NONE;
     if (unit->blocks[from].is_padding) {
         *is_padding = true;
