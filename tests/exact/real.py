@@ -70,7 +70,7 @@ PROGRAMS = {
     "lua": Program("lua5.4", LUA.format(flags=FLAGS, links=LINKS), "src/lua", ["work.lua"]),
     "lua-lto": Program("lua5.4", LUA.format(flags=f"{FLAGS} -flto=1", links=LINKS), "src/lua", ["work.lua"]),
     "gawk": Program("gawk", "./configure --disable-extensions --disable-mpfr --disable-pma --disable-nls --without-readline "
-                    f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make gawk", "gawk", ["-f", "work.awk", "text"]),
+                    f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make -C support && make gawk", "gawk", ["-f", "work.awk", "text"]),
     "xz": Program("xz-utils", "./configure --disable-shared --disable-threads --disable-nls "
                   f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make", "src/xz/xz", ["-k", "-f", "-4", "text"]),
     "sqlite": Program(None, f"gcc {FLAGS} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c sqlite_driver.c {LINKS} -lm -o sqlite",
