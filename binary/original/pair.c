@@ -52,11 +52,16 @@ static enum bat_code sort_named(struct pairing *pairing)
 
 /*
  * The input function with the output's name. Of several the one at the same address, else the next
- * higher one, else the last.
+ * higher one, else the last. BOLT does not move the PLT, but entries of folded functions get one
+ * name.
  */
 static uint32_t find_named(const struct pairing *pairing, const struct bat_function_symbol *output)
 {
     const struct bat_function_symbol *inputs = pairing->original->inputs;
+    uint32_t here = bat_functions_at(pairing->original->input_functions, output->address);
+    if (output->flags & BAT_FUNCTION_PLT && here != BAT_NONE &&
+        inputs[here].flags & BAT_FUNCTION_PLT)
+        return here;
     struct bat_search search = {.high = pairing->named_count};
     while (bat_search_next(&search)) {
         const struct bat_function_symbol *input = &inputs[pairing->named[search.middle]];
