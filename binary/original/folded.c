@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds folded functions (folded.h) and compares their code instruction by instruction. */
 #include "folded.h"
+#include "binary/functions/plt.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 
@@ -108,11 +109,14 @@ enum bat_code folded_open(struct folded *folded, const struct bat_original *orig
     if (folded->bodies && folded->members)
         add_foldings(folded, foldings, count);
     free(foldings);
-    return folded->bodies && folded->members ? BAT_OK : BAT_ERR_MEMORY;
+    if (!folded->bodies || !folded->members)
+        return BAT_ERR_MEMORY;
+    return bat_plt_entries(original->elf, &folded->plt, &folded->plt_count, NULL);
 }
 
 void folded_close(struct folded *folded)
 {
+    free(folded->plt);
     for (uint32_t i = 0; i < folded->body_count; i++) {
         const struct folded_body *body = &folded->bodies[i];
         for (uint32_t j = 0; j < body->member_count; j++)
@@ -274,19 +278,42 @@ bool folded_move(const struct folded *folded, uint32_t number, uint64_t address,
     return offset != BAT_NONE;
 }
 
-enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member)
+/* The function that a PLT entry jumps to, by its relocation; the address itself elsewhere. */
+static uint64_t behind_plt(const struct folded *folded, uint64_t address)
+{
+    const struct bat_original *original = folded->original;
+    uint32_t input = bat_functions_find(original->input_functions, address);
+    if (input == BAT_NONE || !(original->inputs[input].flags & BAT_FUNCTION_PLT))
+        return address;
+    uint64_t start = original->inputs[input].address;
+    size_t found = BAT_COUNT_BELOW(folded->plt, folded->plt_count, address, start);
+    return found < folded->plt_count && folded->plt[found].address == start
+               ? folded->plt[found].target
+               : address;
+}
+
+/* Where the input's branch or call leads; 0 if it does not say. */
+static uint64_t target_of(const struct folded *folded, uint64_t branch)
 {
     struct bat_instruction instruction;
+    if (!bat_original_decode(folded->original->elf, branch, &instruction))
+        return 0;
+    if (bat_kind_is_branch(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL)
+        return behind_plt(folded, instruction.target);
+    const uint64_t target = behind_plt(folded, branch);
+    return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP && target != branch ? target : 0;
+}
+
+enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member)
+{
     uint64_t moved;
     *member = BAT_NONE;
-    if (!bat_original_decode(folded->original->elf, branch, &instruction) ||
-        (!bat_kind_is_branch(instruction.kind) && instruction.kind != BAT_INSTRUCTION_CALL))
-        return BAT_OK;
-    uint32_t named = member_at(folded, instruction.target);
+    const uint64_t target = target_of(folded, branch);
+    uint32_t named = target == 0 ? BAT_NONE : member_at(folded, target);
     if (named == BAT_NONE || folded->members[named].body != folded_body_at(folded, to))
         return BAT_OK;
     enum bat_code code = folded_compare(folded, named);
-    if (code == BAT_OK && folded_move(folded, named, to, &moved) && moved == instruction.target)
+    if (code == BAT_OK && folded_move(folded, named, to, &moved) && moved == target)
         *member = named;
     return code;
 }

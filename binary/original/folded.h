@@ -52,7 +52,9 @@ struct folded {
     struct folded_body *bodies;
     struct folded_member *members; /* grouped by body */
     uint32_t body_count;
-    uint32_t *member_of; /* for each input function: its index in members, or BAT_NONE */
+    uint32_t *member_of;       /* for each input function: its index in members, or BAT_NONE */
+    struct bat_plt_entry *plt; /* the input's entries, ascending */
+    size_t plt_count;
 };
 
 /* Find what was folded. Linear in the paired functions, n log n in the folded ones. */
@@ -76,9 +78,9 @@ enum bat_code folded_compare(struct folded *folded, uint32_t number);
 bool folded_move(const struct folded *folded, uint32_t number, uint64_t address, uint64_t *moved);
 
 /*
- * The member that the input's direct branch or call at `branch` names, when its remapped trace goes
- * to the address `to` of a body that has been read. BAT_NONE if it is no direct branch or call, or
- * its target does not correspond to `to`.
+ * The member that the input's direct branch or call at `branch` names, or the jump of a PLT entry
+ * by its relocation, when its remapped trace goes to the address `to` of a body that has been read.
+ * BAT_NONE if it is another instruction, or its target does not correspond to `to`.
  */
 enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member);
 

@@ -69,20 +69,19 @@ static enum bat_code add_detour(struct detours *detours, const uint64_t *trace, 
 /* --- PLT entries ------------------------------------------------------------------------------ */
 
 /*
- * True if a trace's branch leaves the binary, but names a PLT entry: jump->to is the entry,
- * jump->from its jump.
+ * True if a trace's branch names a PLT entry, but goes on behind it: out of the binary, or to a
+ * function of this one that others may replace. jump->to is the entry, jump->from its jump.
  */
 static bool goes_through_plt(const struct detours *detours, const uint64_t *trace,
                              struct input_jump *jump)
 {
     struct bat_instruction instruction;
-    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] != BAT_ADDRESS_EXTERNAL ||
-        trace[0] == BAT_ADDRESS_EXTERNAL ||
+    if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[0] == BAT_ADDRESS_EXTERNAL ||
         !input_flow_decode(detours->flow, trace[0], &instruction) ||
         (instruction.kind != BAT_INSTRUCTION_CALL && !bat_kind_is_branch(instruction.kind)))
         return false;
     jump->to = instruction.target;
-    return input_flow_is_outside(detours->flow, jump->to, &jump->from);
+    return jump->to != trace[1] && input_flow_is_outside(detours->flow, jump->to, &jump->from);
 }
 
 /* --- Jump tables ------------------------------------------------------------------------------ */
@@ -341,7 +340,7 @@ static enum bat_code add_trace(struct detours *detours, const uint64_t *trace)
     struct input_jump jump;
     if (goes_through_plt(detours, trace, &jump)) {
         uint64_t entry = jump.to;
-        jump.to = BAT_ADDRESS_EXTERNAL;
+        jump.to = trace[1];
         return add_detour(detours, trace, entry, &jump, 1);
     }
     uint32_t function = table_function_of(detours, trace);

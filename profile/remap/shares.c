@@ -82,7 +82,8 @@ static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
         trace->way = SHARES_INNER;
     else if (trace->out_of != BAT_NONE && (is_jump || branch.kind == BAT_INSTRUCTION_CALL))
         trace->way = SHARES_CALLED;
-    else if (is_jump || branch.kind == BAT_INSTRUCTION_CALL)
+    else if (is_jump || branch.kind == BAT_INSTRUCTION_CALL ||
+             (branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP && trace->out_of == BAT_NONE))
         return folded_named(&shares->folded, trace->branch, trace->from, &trace->member);
     else if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)
         trace->way = SHARES_PIECE;
