@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "binary/code/conditions.h"
-#include "binary/code/same_code.h"
 #include "match.h"
 #include "support/key_sort.h"
 #include "together.h"
@@ -80,35 +79,6 @@ static void add_all_entries(struct following *following)
     }
 }
 
-#define MOST_NOPS 16u
-
-/* The first instruction from an address of a file on that is no no-operation. */
-static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
-{
-    for (uint32_t i = 0; i < MOST_NOPS && bat_code_read(elf, address, code); i++) {
-        if (code->instruction.kind != BAT_INSTRUCTION_NOP)
-            return true;
-        address += code->instruction.length;
-    }
-    return false;
-}
-
-/*
- * True if the code of a node begins as the input's code at an address does. *is_plain is true if
- * that is by an instruction which tells more than its kind.
- */
-static bool begins_alike(const struct bat_original *original, const struct input_node *node,
-                         uint64_t input, bool *is_plain)
-{
-    struct bat_code_at left;
-    struct bat_code_at right;
-    const bool is_alike = read_first(original->binary->elf, node->address, &left) &&
-                          read_first(original->elf, input, &right) &&
-                          bat_code_alike(bat_elf_machine(original->elf), &left, &right);
-    *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
-    return is_alike;
-}
-
 /*
  * Blocks that BOLT makes may have the entry of an input block: comparisons of a promoted call that
  * begins a block, inlined code of a tail call that was a conditional branch. Of several entries of
@@ -124,7 +94,7 @@ static void doubt_entries(struct following *following)
                         (i + 1 == count || entries[i + 1].key != entries[i].key);
         struct input_node *node = &function->nodes->all[entries[i].value];
         bool ignored;
-        if (!is_alone && !begins_alike(function->flow->original, node, entries[i].key, &ignored))
+        if (!is_alone && !input_begins_alike(function, node, entries[i].key, &ignored))
             node->is_fixed = false;
     }
 }
@@ -240,7 +210,7 @@ static void reach(struct following *following, struct input_node *node, struct i
     if (node->kind != BAT_INSTRUCTION_JUMP || !is_exact)
         input_skip_silent(following->function, &state, NULL);
     if (is_checked && state.at != 0 &&
-        !begins_alike(following->function->flow->original, node, state.at, &is_here)) {
+        !input_begins_alike(following->function, node, state.at, &is_here)) {
         following->doubted[following->doubted_count++] = (struct doubted_state){
             (uint32_t)(node - following->function->nodes->all), is_late, state};
         return;
@@ -261,6 +231,42 @@ static void reach_next(struct following *following, struct input_node *node)
     reach(following, next, state, is_here, node->is_late);
 }
 
+#define MOST_TESTS 4u
+
+/*
+ * BOLT has exchanged the tests of several branches on one comparison, of which the input is at the
+ * first. If only one of their targets begins as the output's code at `next` does, the input is
+ * there; otherwise it is still at the first branch, `here`.
+ */
+static struct input_state find_outcome(const struct input_followed *function,
+                                       const struct input_node *next, struct input_state here)
+{
+    struct bat_instruction test;
+    struct input_state found = here;
+    uint32_t count = 0;
+    bool is_plain = false;
+    uint64_t at = here.at;
+    for (uint32_t i = 0; next && i <= MOST_TESTS && input_flow_decode(function->flow, at, &test);
+         i++) {
+        const bool is_test = test.kind == BAT_INSTRUCTION_CONDITIONAL;
+        const struct input_state outcome = {is_test ? test.target : at, here.frame};
+        if (input_begins_alike(function, next, outcome.at, &is_plain) && is_plain) {
+            found = outcome;
+            count++;
+        }
+        if (!is_test)
+            break;
+        at += test.length;
+    }
+    return count == 1 ? found : here;
+}
+
+/* True if a branch of the output makes another test than the input's, which it stands at. */
+static bool is_exchanged(const struct input_node *node)
+{
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL && node->source == 0 && !node->is_promotion;
+}
+
 /* Spread the state of a node to the next node and to its target. */
 static enum bat_code spread(struct following *following, struct input_node *node)
 {
@@ -269,11 +275,18 @@ static enum bat_code spread(struct following *following, struct input_node *node
     if (code != BAT_OK)
         return code;
     bool is_exact = node->source != 0;
+    struct input_node *target = input_nodes_target(function->nodes, node);
+    if (is_exchanged(node)) {
+        if (node->falls)
+            reach(following, node + 1, find_outcome(function, node + 1, node->fall), false, false);
+        if (target)
+            reach(following, target, find_outcome(function, target, node->taken), false, false);
+        return BAT_OK;
+    }
     if (node->falls && !input_kind_changes_flow(node->kind))
         reach_next(following, node);
     else if (node->falls && input_kind_goes_on(node->kind))
         reach(following, node + 1, node->fall, is_exact || node->jumps_if_not, false);
-    struct input_node *target = input_nodes_target(function->nodes, node);
     if (target)
         reach(following, target, node->taken, is_exact || node->jumps_if_taken, false);
     return BAT_OK;

@@ -86,3 +86,29 @@ bool input_step_together(const struct input_followed *function, const struct inp
     }
     return at == node[1].address && (!path || path->found);
 }
+
+#define MOST_NOPS 16u
+
+/* The first instruction from an address of a file on that is no no-operation. */
+static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
+{
+    for (uint32_t i = 0; i < MOST_NOPS && bat_code_read(elf, address, code); i++) {
+        if (code->instruction.kind != BAT_INSTRUCTION_NOP)
+            return true;
+        address += code->instruction.length;
+    }
+    return false;
+}
+
+bool input_begins_alike(const struct input_followed *function, const struct input_node *node,
+                        uint64_t input, bool *is_plain)
+{
+    const struct bat_original *original = function->flow->original;
+    struct bat_code_at left;
+    struct bat_code_at right;
+    const bool is_alike = read_first(original->binary->elf, node->address, &left) &&
+                          read_first(original->elf, input, &right) &&
+                          bat_code_alike(bat_elf_machine(original->elf), &left, &right);
+    *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
+    return is_alike;
+}

@@ -21,4 +21,11 @@ void input_skip_silent(const struct input_followed *function, struct input_state
 bool input_step_together(const struct input_followed *function, const struct input_node *node,
                          struct input_state *state, struct input_path_draft *path);
 
+/*
+ * True if the code of a node begins as the input's code at an address does. *is_plain is true if
+ * that is by an instruction which tells more than its kind.
+ */
+bool input_begins_alike(const struct input_followed *function, const struct input_node *node,
+                        uint64_t input, bool *is_plain);
+
 #endif
