@@ -337,11 +337,16 @@ static enum bat_code add_table_trace(struct detours *detours, const uint64_t *tr
 
 static enum bat_code add_trace(struct detours *detours, const uint64_t *trace)
 {
-    struct input_jump jump;
-    if (goes_through_plt(detours, trace, &jump)) {
-        uint64_t entry = jump.to;
-        jump.to = trace[1];
-        return add_detour(detours, trace, entry, &jump, 1);
+    struct input_jump jumps[2] = {{0}};
+    if (goes_through_plt(detours, trace, &jumps[0])) {
+        uint64_t entry = jumps[0].to;
+        uint32_t there;
+        const struct bat_function_symbol *goal = function_at(detours, trace[1], &there);
+        /* A tail call whose callee BOLT has replaced (-inline-memcpy) has returned already. */
+        const bool has_returned = goal && goal->address != trace[1];
+        jumps[0].to = has_returned ? BAT_ADDRESS_EXTERNAL : trace[1];
+        jumps[1] = (struct input_jump){BAT_ADDRESS_EXTERNAL, trace[1]};
+        return add_detour(detours, trace, entry, jumps, 1 + has_returned);
     }
     uint32_t function = table_function_of(detours, trace);
     const struct bat_code_graph *graph = NULL;
