@@ -86,7 +86,7 @@ static enum bat_code find_fall(const struct input_followed *function, struct inp
 static enum bat_code find_taken(const struct input_followed *function, struct input_node *node)
 {
     const struct input_node *target = input_nodes_target(function->nodes, node);
-    struct input_state goal = {node->tail_call, INPUT_ROOT_FRAME};
+    struct input_state goal = {node->tail_call, node->taken.frame};
     node->taken_path = &input_path_unknown;
     if (!node->tail_call && !target)
         return BAT_OK;
