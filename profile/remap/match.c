@@ -8,6 +8,7 @@
 #include "binary/code/conditions.h"
 #include "promotion.h"
 #include "search.h"
+#include "together.h"
 #include "walk.h"
 
 /* --- Branches and calls ----------------------------------------------------------------------- */
@@ -26,7 +27,7 @@ uint64_t input_exact_entry(const struct input_followed *function, uint64_t addre
 }
 
 /*
- * The input's conditional branch leaves the function: a tail call. If the output goes on with its
+ * The input's conditional branch leaves its function: a tail call. If the output goes on with its
  * inlined code from the node `next`, set *state to the called function, otherwise to the branch.
  */
 static enum bat_code match_leaving(const struct input_followed *function,
@@ -35,13 +36,16 @@ static enum bat_code match_leaving(const struct input_followed *function,
 {
     uint64_t target = walk->instruction.target;
     uint32_t frame = walk->state.frame;
-    if (frame != INPUT_ROOT_FRAME || input_is_inside(function, target) || !next ||
-        !input_flow_has_code(function->flow, target))
+    const bool is_own = frame == INPUT_ROOT_FRAME && input_is_inside(function, target);
+    if (is_own || !next || !input_flow_has_code(function->flow, target) ||
+        input_shares_function(function, walk->state.at, target))
         return BAT_OK;
     *jumps = !input_calls_next(function, next, target);
-    *state = walk->state;
     if (!*jumps)
+        *state = walk->state;
+    if (!*jumps || frame != INPUT_ROOT_FRAME)
         return BAT_OK;
+    *state = walk->state;
     enum bat_code code = input_flow_enter(function->flow, frame, 0, &frame);
     if (frame != BAT_NONE)
         *state = (struct input_state){target, frame};
@@ -103,6 +107,9 @@ static enum bat_code match(const struct input_followed *function, struct input_n
         node->source = here.at;
         node->fall = next;
     } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
+               (node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_CONDITIONAL &&
+                here.frame != INPUT_ROOT_FRAME &&
+                input_flow_calls_same(function->flow, node->target, walk->instruction.target)) ||
                (bat_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
                 here.frame != INPUT_ROOT_FRAME)) {
         /* A tail call in inlined code: its callee returns to where the inlined code would. */

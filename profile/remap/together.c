@@ -6,8 +6,7 @@
 
 #define MOST_SILENT 16u
 
-/* True if an input address is in the same function as another. */
-static bool shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
+bool input_shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
 {
     const struct bat_functions *functions = function->flow->original->input_functions;
     return bat_functions_find(functions, left) == bat_functions_find(functions, right);
@@ -35,7 +34,7 @@ static bool pass_silent(const struct input_followed *function, struct input_stat
         return false;
     switch (instruction.kind) {
     case BAT_INSTRUCTION_NOP:
-        if (!shares_function(function, state->at, state->at + instruction.length))
+        if (!input_shares_function(function, state->at, state->at + instruction.length))
             return false;
         state->at += instruction.length;
         return true;
@@ -46,7 +45,7 @@ static bool pass_silent(const struct input_followed *function, struct input_stat
         return true;
     case BAT_INSTRUCTION_JUMP:
         if (state->frame == INPUT_ROOT_FRAME ||
-            !shares_function(function, state->at, instruction.target))
+            !input_shares_function(function, state->at, instruction.target))
             return false;
         jump(state, (struct input_state){instruction.target, state->frame}, path);
         return true;

@@ -5,6 +5,9 @@
 
 #include "followed_function.h"
 
+/* True if an input address is in the same function as another. */
+bool input_shares_function(const struct input_followed *function, uint64_t left, uint64_t right);
+
 /*
  * Pass what the output has no trace of, so that all ways to a node agree on its state: a loop goes
  * back to the instruction behind no-operations, and inlined code has jumps and several returns. The
