@@ -99,6 +99,13 @@ static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_c
     return false;
 }
 
+/* True if the output calls where the input jumps: a tail call of inlined code. */
+static bool is_tail_call(uint8_t output, uint8_t input)
+{
+    return (output == BAT_INSTRUCTION_CALL && input == BAT_INSTRUCTION_JUMP) ||
+           (output == BAT_INSTRUCTION_INDIRECT_CALL && input == BAT_INSTRUCTION_INDIRECT_JUMP);
+}
+
 bool input_begins_alike(const struct input_followed *function, const struct input_node *node,
                         uint64_t input, bool *is_plain)
 {
@@ -107,7 +114,8 @@ bool input_begins_alike(const struct input_followed *function, const struct inpu
     struct bat_code_at right;
     const bool is_alike = read_first(original->binary->elf, node->address, &left) &&
                           read_first(original->elf, input, &right) &&
-                          bat_code_alike(bat_elf_machine(original->elf), &left, &right);
+                          (bat_code_alike(bat_elf_machine(original->elf), &left, &right) ||
+                           is_tail_call(left.instruction.kind, right.instruction.kind));
     *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
     return is_alike;
 }
