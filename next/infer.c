@@ -14,8 +14,8 @@
 #define PRICE_STATIC 2.0f
 #define PRICE_ENTRY 500.0f
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
-#define PRICE_EXIT 500.0f     /* control ends where the code does not say so */
-#define PRICE_EXIT_CALL 30.0f /* ... behind a call, which may not return */
+#define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
+#define PRICE_EXIT_COLD 30.0f /* ... behind a call of what never ran: it may not return */
 #define PRICE_COLD 30.0f
 #define UP_FACTOR 0.6f /* more than measured is likelier than less: samples get lost */
 #define PIECE_FACTOR 0.5f
@@ -100,26 +100,18 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     return (struct flow_wish){0};
 }
 
-static bool ends_in_call(const struct inferring *inferring, uint32_t node)
-{
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(inferring->given->new_side->program, &inferring->b->nodes[node], &count);
-    while (count > 0 && (code[count - 1].flags & NEXT_IS_NOP))
-        count--;
-    return count > 0 && (code[count - 1].flags & NEXT_IS_CALL);
-}
-
 static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t node)
 {
     const struct next_node *at = &inferring->b->nodes[node];
     const struct next_block *block = next_node_block(inferring->given->new_side->program, at);
-    bool may_leave = at->ends && (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
-                                  block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
+    /* What returns from a callee in place of its call goes on behind the call. */
+    bool may_leave = at->ends && at->context == 0 &&
+                     (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
+                      block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
     if (may_leave || inferring->b->out[node] == inferring->b->out[node + 1])
         return (struct flow_wish){0};
-    return (struct flow_wish){0, 0,
-                              price(ends_in_call(inferring, node) ? PRICE_EXIT_CALL : PRICE_EXIT)};
+    float value = calls_cold(inferring, node) ? PRICE_EXIT_COLD : PRICE_EXIT;
+    return (struct flow_wish){0, 0, price(value)};
 }
 
 static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_t node)
@@ -224,21 +216,26 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     return value * AROUND_FACTOR;
 }
 
-/* Ways that the old program has, too, are likelier than new ones. */
+/* True if something that ran in the old program is where a link leads. */
+static bool is_known_way(const struct inferring *inferring, uint32_t link)
+{
+    const struct next_matched *match = matched(inferring, inferring->b->links[link].to);
+    uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
+    return old_node != BAT_NONE && inferring->a->nodes[old_node].count > 0;
+}
+
+/* Ways that ran in the old program are likelier than new ones. */
 static void lower_new_ways(struct inferring *inferring, uint32_t node)
 {
     const struct next_graph *graph = inferring->b;
     uint32_t known = 0;
-    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++) {
-        const struct next_matched *match = matched(inferring, graph->links[i].to);
-        known += match->old_of != BAT_NONE || match->piece_of != BAT_NONE;
-    }
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
+        known += is_known_way(inferring, i);
     if (known == 0 || known == ways(graph, node))
         return;
     float sum = 0;
     for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++) {
-        const struct next_matched *match = matched(inferring, graph->links[i].to);
-        if (match->old_of == BAT_NONE && match->piece_of == BAT_NONE)
+        if (!is_known_way(inferring, i))
             inferring->shares[i] *= NEW_WAY_FACTOR;
         sum += inferring->shares[i];
     }

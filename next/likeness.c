@@ -342,6 +342,70 @@ static bool expand_pairs(struct features_making *making)
     return is_fine;
 }
 
+/* The jump table of a node; NULL if it does not end in one. */
+static const struct next_table *table_of(const struct features_making *making, unsigned side,
+                                         uint32_t node, const struct next_unit **unit)
+{
+    const struct next_node *at = &making->graphs[side]->nodes[node];
+    *unit = making->programs[side]->units[at->unit];
+    uint32_t table = (*unit)->blocks[at->block].table;
+    return at->ends && table != BAT_NONE ? &(*unit)->tables[table] : NULL;
+}
+
+/* The node that a node's table leads to for a block; BAT_NONE. */
+static uint32_t target_node(const struct next_graph *graph, uint32_t node, uint32_t block)
+{
+    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
+        if (graph->nodes[graph->links[i].to].block == block)
+            return graph->links[i].to;
+    return BAT_NONE;
+}
+
+#define ENTRY_WINDOW 4u
+
+/* Pair targets of two tables that are near each other in them. */
+static bool pair_targets(struct features_making *making, uint32_t old_node, uint32_t new_node)
+{
+    const struct next_unit *units[2];
+    const struct next_table *a = table_of(making, 0, old_node, &units[0]);
+    const struct next_table *b = table_of(making, 1, new_node, &units[1]);
+    uint32_t window =
+        ENTRY_WINDOW + (a->count > b->count ? a->count - b->count : b->count - a->count);
+    window = window < 4 * ENTRY_WINDOW ? window : 4 * ENTRY_WINDOW;
+    for (uint32_t k = 0; k < b->count; k++) {
+        uint32_t block = units[1]->targets[b->first + k];
+        uint32_t to =
+            block == BAT_NONE ? BAT_NONE : target_node(making->graphs[1], new_node, block);
+        for (uint32_t i = k > window ? k - window : 0; i < a->count && i <= k + window; i++) {
+            uint32_t old_block = units[0]->targets[a->first + i];
+            uint32_t from = old_block == BAT_NONE
+                                ? BAT_NONE
+                                : target_node(making->graphs[0], old_node, old_block);
+            if (to != BAT_NONE && from != BAT_NONE && !add_pair(making, from, to))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Tables of about the same size, and their targets. */
+static bool pair_tables(struct features_making *making)
+{
+    const struct next_unit *unit;
+    for (uint32_t j = 0; j < making->graphs[1]->node_count; j++) {
+        const struct next_table *b = table_of(making, 1, j, &unit);
+        for (uint32_t i = 0; b && i < making->graphs[0]->node_count; i++) {
+            const struct next_table *a = table_of(making, 0, i, &unit);
+            if (!a || a->count > 2 * b->count || b->count > 2 * a->count)
+                continue;
+            if (!add_pair(making, i, j) ||
+                (likeness_of_content(making->likeness, i, j) > 0.2f && !pair_targets(making, i, j)))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool pair_some(struct features_making *making)
 {
     struct likeness *likeness = making->likeness;
@@ -353,7 +417,8 @@ static bool pair_some(struct features_making *making)
     free(sums);
     free(touched);
     if (is_fine)
-        is_fine = add_pair(making, making->graphs[0]->entry, making->graphs[1]->entry);
+        is_fine = add_pair(making, making->graphs[0]->entry, making->graphs[1]->entry) &&
+                  pair_tables(making);
     if (is_fine)
         sort_pairs(making);
     for (uint32_t i = 0; i < EXPANSIONS && is_fine; i++)

@@ -81,6 +81,40 @@ static bool is_exit(const struct next_program *program, uint32_t function)
            program->name_of[function] == next_hash("_exit", 5, 0);
 }
 
+static int by_number(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Hashes of the names of all units, ascending. The caller frees them; NULL without memory. */
+static uint32_t *sort_names(const struct next_program *program)
+{
+    uint32_t *names = malloc(((size_t)program->unit_count + 1) * sizeof(*names));
+    for (uint32_t i = 0; names && i < program->unit_count; i++)
+        names[i] = program->name_of[program->first_part[i]];
+    if (names && program->unit_count > 1)
+        qsort(names, program->unit_count, sizeof(*names), by_number);
+    return names;
+}
+
+/* True if a function has copies or parts (f.part.0): its callers may have the rest of it inlined.
+ */
+static bool has_parts(const struct next_program *program, const uint32_t *names, uint32_t function)
+{
+    uint32_t low = 0;
+    uint32_t high = program->unit_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (names[middle] < program->name_of[function])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low + 1 < program->unit_count && names[low + 1] == program->name_of[function];
+}
+
 /* True if an old function was called somewhere in code that ran, but never there. */
 static bool never_ran(const struct next_carrying *carrying, const uint8_t *is_called,
                       const uint8_t *ran, uint32_t function)
@@ -121,13 +155,15 @@ enum bat_code next_find_cold(struct next_carrying *carrying)
     carrying->cold_functions = calloc((size_t)carrying->news.function_count + 1, 1);
     uint32_t plt_count;
     uint32_t *plt = find_plt(&carrying->olds, &plt_count);
-    bool is_fine = is_called && ran && carrying->cold_functions && plt;
+    uint32_t *names = sort_names(&carrying->olds);
+    bool is_fine = is_called && ran && carrying->cold_functions && plt && names;
     if (is_fine) {
         mark_called(carrying, is_called);
         for (size_t i = 0; i < carrying->measured.call_count; i++)
             if (carrying->measured.calls[i].target != BAT_NONE)
                 ran[carrying->measured.calls[i].target] = 1;
     }
+    /* A part of a function may never run where the whole one does: only exact names count. */
     for (uint32_t i = 0; i < carrying->news.function_count && is_fine; i++) {
         uint32_t unit = carrying->news.unit_of[i];
         uint32_t old_function = BAT_NONE;
@@ -135,11 +171,12 @@ enum bat_code next_find_cold(struct next_carrying *carrying)
             old_function = old_plt_entry(carrying, plt, plt_count, i);
         else if (carrying->news.first_part[unit] == i && carrying->pairs.old_of[unit] != BAT_NONE)
             old_function = carrying->olds.first_part[carrying->pairs.old_of[unit]];
-        carrying->cold_functions[i] =
-            old_function != BAT_NONE && never_ran(carrying, is_called, ran, old_function);
+        if (old_function != BAT_NONE && never_ran(carrying, is_called, ran, old_function))
+            carrying->cold_functions[i] = !has_parts(&carrying->olds, names, old_function);
     }
     free(is_called);
     free(ran);
     free(plt);
+    free(names);
     return is_fine ? BAT_OK : bat_fail_memory(carrying->error, "for functions");
 }
