@@ -96,26 +96,19 @@ static void check_request(const struct inject_request *request, struct argp_stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct inject_request *request = state->input;
+    const struct tool_field fields[] = {{OPTION_ORIGINAL, &request->original, NULL},
+                                        {OPTION_FORCE, NULL, &request->force},
+                                        {OPTION_NO_CHECK, NULL, &request->no_check},
+                                        {'o', &request->output, NULL},
+                                        {'q', NULL, &request->quiet},
+                                        {0}};
+    if (tool_set_field(fields, key, argument))
+        return 0;
     if (key > OPTION_ACTION && key <= OPTION_ACTION + INJECT_STORE) {
         set_action(request, (enum inject_action)(key - OPTION_ACTION), argument, state);
         return 0;
     }
     switch (key) {
-    case OPTION_ORIGINAL:
-        request->original = argument;
-        return 0;
-    case OPTION_FORCE:
-        request->force = true;
-        return 0;
-    case OPTION_NO_CHECK:
-        request->no_check = true;
-        return 0;
-    case 'o':
-        request->output = argument;
-        return 0;
-    case 'q':
-        request->quiet = true;
-        return 0;
     case ARGP_KEY_ARG:
         if (request->file)
             argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", request->file,

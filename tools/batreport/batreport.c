@@ -104,28 +104,23 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct report_request *request = state->input;
-    switch (key) {
-    case 'o':
-        request->output = argument;
+    const struct tool_field fields[] = {{'o', &request->output, NULL},
+                                        {OPTION_ORIGINAL, &request->original, NULL},
+                                        {OPTION_STACKS, &request->stacks, NULL},
+                                        {OPTION_IGNORE_BUILD_ID, NULL, &request->ignore_build_id},
+                                        {0}};
+    if (tool_set_field(fields, key, argument))
         return 0;
+    switch (key) {
     case 'p':
         request->profiles[request->profile_count++] = argument;
         return 0;
     case OPTION_OLD_PROFILE:
         request->old_profiles[request->old_profile_count++] = argument;
         return 0;
-    case OPTION_ORIGINAL:
-        request->original = argument;
-        return 0;
-    case OPTION_STACKS:
-        request->stacks = argument;
-        return 0;
     case OPTION_STORE:
         if (!stores_add(&request->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case OPTION_IGNORE_BUILD_ID:
-        request->ignore_build_id = true;
         return 0;
     case ARGP_KEY_ARG:
         if (request->old_binary)

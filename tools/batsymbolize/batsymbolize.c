@@ -166,9 +166,6 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     case KEY_FUNCTIONS:
         parse_functions(arguments, value, state);
         return 0;
-    case 'i':
-        print->inlines = true;
-        return 0;
     case KEY_INLINING:
         print->inlines = parse_switch("inlining", value, state);
         return 0;
@@ -182,12 +179,6 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     case KEY_NO_DEMANGLE:
         print->demangle = false;
         return 0;
-    case 'p':
-        print->pretty = true;
-        return 0;
-    case 'a':
-        print->addresses = true;
-        return 0;
     case KEY_STYLE:
         parse_style(arguments, value, state);
         return 0;
@@ -196,9 +187,6 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
         return 0;
     case KEY_RELATIVE:
         print->paths = PATHS_RELATIVE;
-        return 0;
-    case KEY_VERBOSE:
-        print->verbose = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -215,9 +203,6 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
         if (value[0] < '0' || value[0] > '9' || *end)
             argp_error(state, "--adjust-vma: expected a number, found \"%s\"", value);
         return 0;
-    case KEY_RETURN:
-        arguments->return_addresses = true;
-        return 0;
     case KEY_FOLDED:
         arguments->format = VIEWER_FOLDED;
         return 0;
@@ -227,12 +212,6 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
             argp_error(state,
                        "--format: expected folded, pprof, speedscope or firefox, found \"%s\"",
                        value);
-        return 0;
-    case KEY_COMMAND:
-        arguments->with_command = true;
-        return 0;
-    case KEY_LENIENT:
-        arguments->lenient = true;
         return 0;
     case KEY_THREADS:
         arguments->threads = tool_parse_threads(value, state);
@@ -257,22 +236,25 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
+    const struct tool_field fields[] = {
+        {'e', &arguments->files.path, NULL},
+        {KEY_ORIGINAL, &arguments->files.binary.original, NULL},
+        {KEY_DEBUG_FILE, &arguments->files.binary.debug_file, NULL},
+        {KEY_IGNORE_BUILD_ID, NULL, &arguments->files.binary.ignore_build_id},
+        {KEY_RETURN, NULL, &arguments->return_addresses},
+        {KEY_COMMAND, NULL, &arguments->with_command},
+        {KEY_LENIENT, NULL, &arguments->lenient},
+        {'i', NULL, &arguments->print.inlines},
+        {'p', NULL, &arguments->print.pretty},
+        {'a', NULL, &arguments->print.addresses},
+        {KEY_VERBOSE, NULL, &arguments->print.verbose},
+        {0}};
+    if (tool_set_field(fields, key, value))
+        return 0;
     switch (key) {
-    case 'e':
-        arguments->files.path = value;
-        return 0;
-    case KEY_ORIGINAL:
-        arguments->files.binary.original = value;
-        return 0;
     case KEY_STORE:
         if (!stores_add(&arguments->files.stores, value))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case KEY_DEBUG_FILE:
-        arguments->files.binary.debug_file = value;
-        return 0;
-    case KEY_IGNORE_BUILD_ID:
-        arguments->files.binary.ignore_build_id = true;
         return 0;
     default:
         return parse_input_option(key, value, state);

@@ -126,52 +126,6 @@ static enum translate_format parse_format(struct translate_request *arguments, c
     return FORMAT_FDATA;
 }
 
-static error_t parse_file_option(int key, char *argument, struct argp_state *state)
-{
-    struct translate_request *arguments = state->input;
-    switch (key) {
-    case 'p':
-        perf2bolt_add_profiles(arguments, state, argument);
-        return 0;
-    case 'o':
-        arguments->output = argument;
-        return 0;
-    case KEY_YAML:
-        arguments->yaml = argument;
-        return 0;
-    case KEY_SYMBOLS:
-        arguments->symbols = argument;
-        return 0;
-    case KEY_NOTE:
-        arguments->note = argument;
-        return 0;
-    case KEY_ORIGINAL:
-        arguments->original = argument;
-        return 0;
-    case KEY_FOR:
-        arguments->next = argument;
-        return 0;
-    case KEY_EXPLAIN:
-        arguments->explain = argument;
-        return 0;
-    case KEY_ORIGINALS:
-        arguments->originals = argument;
-        return 0;
-    case KEY_STORE:
-        if (!stores_add(&arguments->stores, argument))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case KEY_OUTPUT_FOLDER:
-        arguments->output_folder = argument;
-        return 0;
-    case KEY_DEBUG_FILE:
-        arguments->debug_file = argument;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* Options for perf.data and for perf script's text. */
 static error_t parse_perf_option(int key, char *argument, struct argp_state *state)
 {
@@ -179,12 +133,6 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
     switch (key) {
     case KEY_IGNORE_INTERRUPTS:
         arguments->keep_interrupts = !tool_parse_bool("ignore-interrupt-lbr", argument, state);
-        return 0;
-    case KEY_PERF_SCRIPT:
-        arguments->by_perf_script = true;
-        return 0;
-    case KEY_ITRACE:
-        arguments->itrace = argument;
         return 0;
     case KEY_SPE:
         arguments->arm_spe = tool_parse_bool("spe", argument, state);
@@ -196,7 +144,7 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
         arguments->keep_unknown_data = !tool_parse_bool("filter-mem-profile", argument, state);
         return 0;
     default:
-        return parse_file_option(key, argument, state);
+        return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -309,28 +257,13 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     return 0;
 }
 
-static error_t parse_compare_option(int key, char *argument, struct argp_state *state)
+static double parse_overlap(const char *text, struct argp_state *state)
 {
-    struct translate_request *arguments = state->input;
     char *end;
-    switch (key) {
-    case KEY_COMPARE:
-        arguments->compares = true;
-        return 0;
-    case KEY_COMMON:
-        arguments->is_common = true;
-        return 0;
-    case KEY_MIN_OVERLAP:
-        arguments->min_overlap = strtod(argument, &end) / 100;
-        if (argument[0] < '0' || argument[0] > '9' || (*end && strcmp(end, "%") != 0) ||
-            !(arguments->min_overlap <= 1))
-            argp_error(state, "--min-overlap: expected a percentage from 0 to 100, found \"%s\"",
-                       argument);
-        arguments->compares = true;
-        return 0;
-    default:
-        return parse_perf_option(key, argument, state);
-    }
+    double overlap = strtod(text, &end) / 100;
+    if (text[0] < '0' || text[0] > '9' || (*end && strcmp(end, "%") != 0) || !(overlap <= 1))
+        argp_error(state, "--min-overlap: expected a percentage from 0 to 100, found \"%s\"", text);
+    return overlap;
 }
 
 static error_t parse_check_option(int key, char *argument, struct argp_state *state)
@@ -354,7 +287,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     case KEY_CHECK:
         break;
     default:
-        return parse_compare_option(key, argument, state);
+        return parse_perf_option(key, argument, state);
     }
     arguments->check.is_wanted = true;
     return 0;
@@ -363,33 +296,51 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
+    const struct tool_field fields[] = {{'o', &arguments->output, NULL},
+                                        {KEY_YAML, &arguments->yaml, NULL},
+                                        {KEY_SYMBOLS, &arguments->symbols, NULL},
+                                        {KEY_NOTE, &arguments->note, NULL},
+                                        {KEY_ORIGINAL, &arguments->original, NULL},
+                                        {KEY_FOR, &arguments->next, NULL},
+                                        {KEY_EXPLAIN, &arguments->explain, NULL},
+                                        {KEY_ORIGINALS, &arguments->originals, NULL},
+                                        {KEY_OUTPUT_FOLDER, &arguments->output_folder, NULL},
+                                        {KEY_DEBUG_FILE, &arguments->debug_file, NULL},
+                                        {KEY_ITRACE, &arguments->itrace, NULL},
+                                        {KEY_PERF_SCRIPT, NULL, &arguments->by_perf_script},
+                                        {KEY_COMPARE, NULL, &arguments->compares},
+                                        {KEY_COMMON, NULL, &arguments->is_common},
+                                        {KEY_PARITY, NULL, &arguments->parity},
+                                        {KEY_ALL, NULL, &arguments->all},
+                                        {KEY_KEEP_GOING, NULL, &arguments->keep_going},
+                                        {KEY_ONCE, NULL, &arguments->once},
+                                        {'q', NULL, &arguments->quiet},
+                                        {0}};
+    if (tool_set_field(fields, key, argument))
+        return 0;
     switch (key) {
+    case 'p':
+        perf2bolt_add_profiles(arguments, state, argument);
+        return 0;
+    case KEY_STORE:
+        if (!stores_add(&arguments->stores, argument))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
+        return 0;
+    case KEY_MIN_OVERLAP:
+        arguments->min_overlap = parse_overlap(argument, state);
+        arguments->compares = true;
+        return 0;
     case KEY_FORMAT:
         arguments->format = parse_format(arguments, argument, state);
         return 0;
     case KEY_PREAGGREGATED:
         tool_parse_bool("pa", argument, state);
         return 0;
-    case KEY_PARITY:
-        arguments->parity = true;
-        return 0;
-    case KEY_ALL:
-        arguments->all = true;
-        return 0;
-    case KEY_KEEP_GOING:
-        arguments->keep_going = true;
-        return 0;
-    case KEY_ONCE:
-        arguments->once = true;
-        return 0;
     case KEY_SAMPLES:
         arguments->basic_samples = tool_parse_bool("basic-events", argument, state);
         return 0;
     case KEY_IGNORE_BUILD_ID:
         arguments->ignore_build_id = tool_parse_bool("ignore-build-id", argument, state);
-        return 0;
-    case 'q':
-        arguments->quiet = true;
         return 0;
     case KEY_REPORT:
         if (strcmp(argument, "text") != 0 && strcmp(argument, "json") != 0)

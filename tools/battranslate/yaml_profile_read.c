@@ -370,55 +370,102 @@ static enum bat_code read_flags(struct reader *reader, uint32_t *flags)
 
 /* --- Keys ----------------------------------------------------------------------------------- */
 
+/* What the value of a key is, and what it is read into. */
+enum value_kind { NUMBER, NUMBER32, STRING, FLAGS, ORDER, HASH, BLOCKS, CALLS, SUCCESSORS };
+
 /* The keys of one kind of mapping that LLVM knows; those that it must have come first. */
 struct key_set {
     const char *what;
     uint32_t required;
     uint32_t count;
     const char *names[8];
+    enum value_kind kinds[8];
 };
 
-static const struct key_set header_keys = {"the header",
-                                           3,
-                                           8,
-                                           {"profile-version", "binary-name", "profile-flags",
-                                            "binary-build-id", "profile-origin", "profile-events",
-                                            "dfs-order", "hash-func"}};
+static const struct key_set header_keys = {
+    "the header",
+    3,
+    8,
+    {"profile-version", "binary-name", "profile-flags", "binary-build-id", "profile-origin",
+     "profile-events", "dfs-order", "hash-func"},
+    {NUMBER, STRING, FLAGS, STRING, STRING, STRING, ORDER, HASH}};
 static const struct key_set function_keys = {
-    "this function", 5, 7, {"name", "fid", "hash", "exec", "nblocks", "extern", "blocks"}};
+    "this function",
+    5,
+    7,
+    {"name", "fid", "hash", "exec", "nblocks", "extern", "blocks"},
+    {STRING, NUMBER32, NUMBER, NUMBER, NUMBER32, NUMBER, BLOCKS}};
 static const struct key_set block_keys = {
-    "this block", 2, 7, {"bid", "insns", "hash", "exec", "events", "calls", "succ"}};
+    "this block",
+    2,
+    7,
+    {"bid", "insns", "hash", "exec", "events", "calls", "succ"},
+    {NUMBER32, NUMBER32, NUMBER, NUMBER, NUMBER, CALLS, SUCCESSORS}};
 
 static bool is_key(const struct entry *entry, const char *key)
 {
     return entry->key_size == strlen(key) && memcmp(entry->key, key, entry->key_size) == 0;
 }
 
-/* Note that a mapping has the key, which it may have once. */
-static enum bat_code see_key(struct reader *reader, struct seen *seen, const struct key_set *keys,
-                             const struct entry *entry)
+static enum bat_code read_either(struct reader *reader, const char *yes, const char *no,
+                                 const char *expected, bool *value)
 {
-    for (uint32_t i = 0; i < keys->count; i++) {
-        if (!is_key(entry, keys->names[i]))
-            continue;
-        if (seen->keys >> i & 1)
-            return bat_fail_text(reader->error, BAT_ERR_SYNTAX, reader->line,
-                                 (uint64_t)(entry->key - reader->line_start) + 1,
-                                 "expected each key once, found %s a second time", keys->names[i]);
-        seen->keys |= 1u << i;
+    skip_blanks(reader);
+    *value = read_word(reader, yes);
+    return *value || read_word(reader, no) ? BAT_OK : fail(reader, expected);
+}
+
+static enum bat_code read_value(struct reader *reader, enum value_kind kind, void *to)
+{
+    switch (kind) {
+    case NUMBER:
+        return read_number(reader, to);
+    case NUMBER32:
+        return read_number32(reader, to);
+    case STRING:
+        return read_string(reader, to);
+    case FLAGS:
+        return read_flags(reader, to);
+    case ORDER:
+        return read_either(reader, "true", "false", "true or false", to);
+    case HASH:
+        return read_either(reader, "xxh3", "std-hash", "xxh3 or std-hash", to);
+    case CALLS:
+    case SUCCESSORS:
+        return read_edges(reader, to, kind == CALLS);
+    case BLOCKS: /* their lines follow, or an empty list */
+        skip_blanks(reader);
+        reader->in_blocks = !read_word(reader, "[]");
     }
     return BAT_OK;
 }
 
+/* Read the value of a key, which a mapping may have once; to: for each key of the set. */
+static enum bat_code read_key(struct reader *reader, struct seen *seen, const struct key_set *set,
+                              const struct entry *entry, void *const to[])
+{
+    uint32_t i = 0;
+    while (i < set->count && !is_key(entry, set->names[i]))
+        i++;
+    if (i == set->count)
+        return skip_value(reader);
+    if (seen->keys >> i & 1)
+        return bat_fail_text(reader->error, BAT_ERR_SYNTAX, reader->line,
+                             (uint64_t)(entry->key - reader->line_start) + 1,
+                             "expected each key once, found %s a second time", set->names[i]);
+    seen->keys |= 1u << i;
+    return read_value(reader, set->kinds[i], to[i]);
+}
+
 /* Check that a mapping had all keys that it must have. */
 static enum bat_code expect_keys(const struct reader *reader, const struct seen *seen,
-                                 const struct key_set *keys)
+                                 const struct key_set *set)
 {
-    for (uint32_t i = 0; seen->line != 0 && i < keys->required; i++)
+    for (uint32_t i = 0; seen->line != 0 && i < set->required; i++)
         if (!(seen->keys >> i & 1))
             return bat_fail_text(reader->error, BAT_ERR_SYNTAX, seen->line, 1,
-                                 "expected %s to have the key %s, found none", keys->what,
-                                 keys->names[i]);
+                                 "expected %s to have the key %s, found none", set->what,
+                                 set->names[i]);
     return BAT_OK;
 }
 
@@ -439,92 +486,38 @@ static enum bat_code end_function(const struct reader *reader)
 static enum bat_code read_header(struct reader *reader, const struct entry *entry)
 {
     struct yaml_profile *profile = reader->profile;
-    enum bat_code code = see_key(reader, &reader->header, &header_keys, entry);
-    if (code != BAT_OK)
-        return code;
-    if (is_key(entry, "profile-version"))
-        return read_number(reader, &profile->version);
-    if (is_key(entry, "binary-name"))
-        return read_string(reader, &profile->binary);
-    if (is_key(entry, "binary-build-id"))
-        return read_string(reader, &profile->build_id);
-    if (is_key(entry, "profile-origin"))
-        return read_string(reader, &profile->origin);
-    if (is_key(entry, "profile-events"))
-        return read_string(reader, &profile->events);
-    if (is_key(entry, "profile-flags"))
-        return read_flags(reader, &profile->flags);
-    skip_blanks(reader);
-    if (is_key(entry, "dfs-order")) {
-        profile->is_dfs_order = read_word(reader, "true");
-        return profile->is_dfs_order || read_word(reader, "false") ? BAT_OK
-                                                                   : fail(reader, "true or false");
-    }
-    if (is_key(entry, "hash-func")) {
-        profile->has_xxh3 = read_word(reader, "xxh3");
-        return profile->has_xxh3 || read_word(reader, "std-hash")
-                   ? BAT_OK
-                   : fail(reader, "xxh3 or std-hash");
-    }
-    return skip_value(reader);
+    void *const to[] = {&profile->version,      &profile->binary,  &profile->flags,
+                        &profile->build_id,     &profile->origin,  &profile->events,
+                        &profile->is_dfs_order, &profile->has_xxh3};
+    return read_key(reader, &reader->header, &header_keys, entry, to);
 }
 
-/* What follows the key of the blocks: their lines, or an empty list. */
-static enum bat_code read_blocks_start(struct reader *reader)
+static struct yaml_profile_function *last_function(const struct reader *reader)
 {
-    skip_blanks(reader);
-    reader->in_blocks = !read_word(reader, "[]");
-    return BAT_OK;
+    return &reader->profile->functions[reader->profile->count - 1];
 }
 
 static enum bat_code read_function(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile *profile = reader->profile;
-    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
-    enum bat_code code = see_key(reader, &reader->function, &function_keys, entry);
-    if (code != BAT_OK)
-        return code;
-    reader->in_blocks = is_key(entry, "blocks");
-    if (reader->in_blocks)
-        return read_blocks_start(reader);
-    if (is_key(entry, "name"))
-        return read_string(reader, &function->name);
-    if (is_key(entry, "fid"))
-        return read_number32(reader, &function->number);
-    if (is_key(entry, "hash"))
-        return read_number(reader, &function->hash);
-    if (is_key(entry, "exec"))
-        return read_number(reader, &function->executions);
-    if (is_key(entry, "extern"))
-        return read_number(reader, &function->from_outside);
-    if (is_key(entry, "nblocks"))
-        return read_number32(reader, &function->block_count);
-    return skip_value(reader);
+    struct yaml_profile_function *function = last_function(reader);
+    void *const to[] = {&function->name,
+                        &function->number,
+                        &function->hash,
+                        &function->executions,
+                        &function->block_count,
+                        &function->from_outside,
+                        NULL};
+    reader->in_blocks = false;
+    return read_key(reader, &reader->function, &function_keys, entry, to);
 }
 
 static enum bat_code read_block(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile *profile = reader->profile;
-    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    struct yaml_profile_function *function = last_function(reader);
     struct yaml_profile_block *block = &function->blocks[function->count - 1];
-    enum bat_code code = see_key(reader, &reader->block, &block_keys, entry);
-    if (code != BAT_OK)
-        return code;
-    if (is_key(entry, "bid"))
-        return read_number32(reader, &block->index);
-    if (is_key(entry, "insns"))
-        return read_number32(reader, &block->instructions);
-    if (is_key(entry, "hash"))
-        return read_number(reader, &block->hash);
-    if (is_key(entry, "exec"))
-        return read_number(reader, &block->executions);
-    if (is_key(entry, "events"))
-        return read_number(reader, &block->events);
-    if (is_key(entry, "calls"))
-        return read_edges(reader, &block->calls, true);
-    if (is_key(entry, "succ"))
-        return read_edges(reader, &block->successors, false);
-    return skip_value(reader);
+    void *const to[] = {&block->index,  &block->instructions, &block->hash,      &block->executions,
+                        &block->events, &block->calls,        &block->successors};
+    return read_key(reader, &reader->block, &block_keys, entry, to);
 }
 
 static enum bat_code add_function(struct reader *reader)
@@ -544,8 +537,7 @@ static enum bat_code add_function(struct reader *reader)
 
 static enum bat_code add_block(struct reader *reader)
 {
-    struct yaml_profile *profile = reader->profile;
-    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    struct yaml_profile_function *function = last_function(reader);
     enum bat_code code = end_block(reader);
     if (code != BAT_OK)
         return code;
@@ -572,7 +564,7 @@ static enum bat_code read_below_functions(struct reader *reader, const struct en
         return fail(reader, "a dash at the first function");
     if (!entry->is_item && entry->column == reader->function_item.key)
         return read_function(reader, entry);
-    bool has_block = profile->functions[profile->count - 1].count != 0;
+    bool has_block = last_function(reader)->count != 0;
     if (entry->is_item && reader->in_blocks &&
         (!has_block || entry->indent == reader->block_item.dash)) {
         code = add_block(reader);

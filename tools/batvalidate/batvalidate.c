@@ -75,31 +75,20 @@ static void parse_end(const struct options *options, struct argp_state *state)
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    switch (key) {
-    case OPTION_ROUND_TRIP:
-        options->round_trip = true;
+    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, NULL, &options->round_trip},
+                                        {OPTION_ORIGINAL, &options->original, NULL},
+                                        {OPTION_STRICT, NULL, &options->strict},
+                                        {OPTION_ALL, NULL, &options->all},
+                                        {OPTION_JSON, NULL, &options->json},
+                                        {'q', NULL, &options->quiet},
+                                        {OPTION_LIST_CHECKS, NULL, &options->list_checks},
+                                        {0}};
+    if (tool_set_field(fields, key, argument))
         return 0;
+    switch (key) {
     case OPTION_STORE:
         if (!stores_add(&options->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case OPTION_ORIGINAL:
-        options->original = argument;
-        return 0;
-    case OPTION_STRICT:
-        options->strict = true;
-        return 0;
-    case OPTION_ALL:
-        options->all = true;
-        return 0;
-    case OPTION_JSON:
-        options->json = true;
-        return 0;
-    case 'q':
-        options->quiet = true;
-        return 0;
-    case OPTION_LIST_CHECKS:
-        options->list_checks = true;
         return 0;
     case ARGP_KEY_ARG:
         options->paths[options->path_count++] = argument;

@@ -219,6 +219,17 @@ unsigned tool_parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
+bool tool_set_field(const struct tool_field *fields, int key, const char *argument)
+{
+    while (fields->key != 0 && fields->key != key)
+        fields++;
+    if (fields->text)
+        *fields->text = argument;
+    else if (fields->flag)
+        *fields->flag = true;
+    return fields->key != 0;
+}
+
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state)
 {
     bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;

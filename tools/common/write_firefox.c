@@ -122,17 +122,26 @@ static void put(struct firefox *firefox, const char *text)
     bat_text_string(&firefox->text, text);
 }
 
-/* The value of one row. */
-typedef void put_value(struct firefox *firefox, uint32_t row);
+/* What a column has where there is no value. */
+#define NOTHING UINT64_MAX
 
-static void put_column(struct firefox *firefox, const char *name, uint32_t count, put_value *value)
+/* The value of one row, or NOTHING. */
+typedef uint64_t value_of(const struct firefox *firefox, uint32_t row);
+
+/* A column; without values `missing` is in all rows. NULL: every number is a value. */
+static void put_column(struct firefox *firefox, const char *name, uint32_t count, value_of *value,
+                       const char *missing)
 {
     put(firefox, "\"");
     put(firefox, name);
     put(firefox, "\":[");
     for (uint32_t i = 0; i < count; i++) {
+        uint64_t number = value ? value(firefox, i) : NOTHING;
         put(firefox, i ? "," : "");
-        value(firefox, i);
+        if (number == NOTHING && missing)
+            put(firefox, missing);
+        else
+            stack_json_number(&firefox->text, number);
     }
     put(firefox, "],\n");
 }
@@ -145,31 +154,9 @@ static void put_length(struct firefox *firefox, uint64_t count)
     put(firefox, "},\n");
 }
 
-/* A number; `missing` for 0. */
-static void put_or(struct firefox *firefox, uint64_t number, const char *missing)
+static uint64_t nothing_for_zero(uint64_t number)
 {
-    if (number == 0)
-        put(firefox, missing);
-    else
-        stack_json_number(&firefox->text, number);
-}
-
-static void put_null(struct firefox *firefox, uint32_t row)
-{
-    (void)row;
-    put(firefox, "null");
-}
-
-static void put_zero(struct firefox *firefox, uint32_t row)
-{
-    (void)row;
-    put(firefox, "0");
-}
-
-static void put_false(struct firefox *firefox, uint32_t row)
-{
-    (void)row;
-    put(firefox, "false");
+    return number == 0 ? NOTHING : number;
 }
 
 /* --- Frames --------------------------------------------------------------------------------- */
@@ -184,54 +171,49 @@ static const uint64_t *line_of_frame(const struct firefox *firefox, uint32_t row
     return bat_counts_item(&firefox->stacks->lines, (uint32_t)frame_at(firefox, row)[1]);
 }
 
-static void put_frame_address(struct firefox *firefox, uint32_t row)
+static uint64_t frame_address(const struct firefox *firefox, uint32_t row)
 {
-    uint64_t offset = frame_at(firefox, row)[0];
-    if (offset == 0)
-        put(firefox, "-1");
-    else
-        stack_json_number(&firefox->text, offset - 1);
+    return frame_at(firefox, row)[0] - 1; /* NOTHING for 0 */
 }
 
-static void put_frame_depth(struct firefox *firefox, uint32_t row)
+static uint64_t frame_depth(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, frame_at(firefox, row)[2]);
+    return frame_at(firefox, row)[2];
 }
 
-static void put_frame_category(struct firefox *firefox, uint32_t row)
+static uint64_t frame_category(const struct firefox *firefox, uint32_t row)
 {
-    bool is_inside = frame_at(firefox, row)[0] != 0;
-    stack_json_number(&firefox->text, is_inside ? CATEGORY_PROGRAM : CATEGORY_OTHER);
+    return frame_at(firefox, row)[0] != 0 ? CATEGORY_PROGRAM : CATEGORY_OTHER;
 }
 
-static void put_frame_function(struct firefox *firefox, uint32_t row)
+static uint64_t frame_function(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, line_of_frame(firefox, row)[0]);
+    return line_of_frame(firefox, row)[0];
 }
 
-static void put_frame_line(struct firefox *firefox, uint32_t row)
+static uint64_t frame_line(const struct firefox *firefox, uint32_t row)
 {
-    put_or(firefox, line_of_frame(firefox, row)[1], "null");
+    return nothing_for_zero(line_of_frame(firefox, row)[1]);
 }
 
-static void put_frame_column(struct firefox *firefox, uint32_t row)
+static uint64_t frame_column(const struct firefox *firefox, uint32_t row)
 {
-    put_or(firefox, line_of_frame(firefox, row)[2], "null");
+    return nothing_for_zero(line_of_frame(firefox, row)[2]);
 }
 
 static void put_frames(struct firefox *firefox)
 {
     uint32_t count = firefox->frames.count;
     put(firefox, "\"frameTable\":{\n");
-    put_column(firefox, "address", count, put_frame_address);
-    put_column(firefox, "inlineDepth", count, put_frame_depth);
-    put_column(firefox, "category", count, put_frame_category);
-    put_column(firefox, "subcategory", count, put_zero);
-    put_column(firefox, "func", count, put_frame_function);
-    put_column(firefox, "nativeSymbol", count, put_null);
-    put_column(firefox, "innerWindowID", count, put_null);
-    put_column(firefox, "line", count, put_frame_line);
-    put_column(firefox, "column", count, put_frame_column);
+    put_column(firefox, "address", count, frame_address, "-1");
+    put_column(firefox, "inlineDepth", count, frame_depth, NULL);
+    put_column(firefox, "category", count, frame_category, NULL);
+    put_column(firefox, "subcategory", count, NULL, "0");
+    put_column(firefox, "func", count, frame_function, NULL);
+    put_column(firefox, "nativeSymbol", count, NULL, "null");
+    put_column(firefox, "innerWindowID", count, NULL, "null");
+    put_column(firefox, "line", count, frame_line, "null");
+    put_column(firefox, "column", count, frame_column, "null");
     put_length(firefox, count);
 }
 
@@ -242,87 +224,81 @@ static const uint64_t *function_at(const struct firefox *firefox, uint32_t row)
     return bat_counts_item(&firefox->stacks->functions, row);
 }
 
-static void put_function_name(struct firefox *firefox, uint32_t row)
+static uint64_t function_name(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, function_at(firefox, row)[0]);
+    return function_at(firefox, row)[0];
 }
 
-static void put_function_resource(struct firefox *firefox, uint32_t row)
+static uint64_t function_resource(const struct firefox *firefox, uint32_t row)
 {
     const uint64_t function = row;
-    put(firefox, bat_counts_find(&firefox->functions, &function) ? "0" : "-1");
+    return bat_counts_find(&firefox->functions, &function) ? 0 : NOTHING;
 }
 
-static void put_function_file(struct firefox *firefox, uint32_t row)
+static uint64_t function_file(const struct firefox *firefox, uint32_t row)
 {
     uint64_t name = function_at(firefox, row)[2];
-    if (bat_strings_get(&firefox->stacks->names, (uint32_t)name)[0])
-        stack_json_number(&firefox->text, name);
-    else
-        put(firefox, "null");
+    return bat_strings_get(&firefox->stacks->names, (uint32_t)name)[0] ? name : NOTHING;
 }
 
-static void put_function_line(struct firefox *firefox, uint32_t row)
+static uint64_t function_line(const struct firefox *firefox, uint32_t row)
 {
-    put_or(firefox, function_at(firefox, row)[3], "null");
+    return nothing_for_zero(function_at(firefox, row)[3]);
 }
 
 static void put_functions(struct firefox *firefox)
 {
     uint32_t count = firefox->stacks->functions.count;
     put(firefox, "\"funcTable\":{\n");
-    put_column(firefox, "name", count, put_function_name);
-    put_column(firefox, "isJS", count, put_false);
-    put_column(firefox, "relevantForJS", count, put_false);
-    put_column(firefox, "resource", count, put_function_resource);
-    put_column(firefox, "fileName", count, put_function_file);
-    put_column(firefox, "lineNumber", count, put_function_line);
-    put_column(firefox, "columnNumber", count, put_null);
+    put_column(firefox, "name", count, function_name, NULL);
+    put_column(firefox, "isJS", count, NULL, "false");
+    put_column(firefox, "relevantForJS", count, NULL, "false");
+    put_column(firefox, "resource", count, function_resource, "-1");
+    put_column(firefox, "fileName", count, function_file, "null");
+    put_column(firefox, "lineNumber", count, function_line, "null");
+    put_column(firefox, "columnNumber", count, NULL, "null");
     put_length(firefox, count);
 }
 
 /* --- Stacks and samples --------------------------------------------------------------------- */
 
-static void put_node_frame(struct firefox *firefox, uint32_t row)
+static uint64_t node_frame(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, bat_counts_item(&firefox->nodes, row)[1]);
+    return bat_counts_item(&firefox->nodes, row)[1];
 }
 
-static void put_node_caller(struct firefox *firefox, uint32_t row)
+static uint64_t node_caller(const struct firefox *firefox, uint32_t row)
 {
-    uint64_t caller = bat_counts_item(&firefox->nodes, row)[0];
-    if (caller == 0)
-        put(firefox, "null");
-    else
-        stack_json_number(&firefox->text, caller - 1);
+    return bat_counts_item(&firefox->nodes, row)[0] - 1; /* NOTHING for 0 */
 }
 
-static void put_sample_node(struct firefox *firefox, uint32_t row)
+static uint64_t sample_node(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, firefox->samples.all[row]);
+    return firefox->samples.all[row];
 }
 
-static void put_sample_time(struct firefox *firefox, uint32_t row)
+static uint64_t sample_time(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, row);
+    (void)firefox;
+    return row;
 }
 
-static void put_sample_weight(struct firefox *firefox, uint32_t row)
+static uint64_t sample_weight(const struct firefox *firefox, uint32_t row)
 {
-    stack_json_number(&firefox->text, bat_counts_item(&firefox->stacks->counts, row)[1]);
+    return bat_counts_item(&firefox->stacks->counts, row)[1];
 }
 
 static void put_samples(struct firefox *firefox)
 {
     uint32_t count = firefox->stacks->counts.count;
     put(firefox, "\"stackTable\":{\n");
-    put_column(firefox, "frame", firefox->nodes.count, put_node_frame);
-    put_column(firefox, "prefix", firefox->nodes.count, put_node_caller);
+    put_column(firefox, "frame", firefox->nodes.count, node_frame, NULL);
+    put_column(firefox, "prefix", firefox->nodes.count, node_caller, "null");
     put_length(firefox, firefox->nodes.count);
     put(firefox, "\"samples\":{\n");
-    put_column(firefox, "stack", count, put_sample_node);
-    put_column(firefox, "time", count, put_sample_time);
-    put_column(firefox, "weight", count, put_sample_weight);
+    put_column(firefox, "stack", count, sample_node, "null");
+    put_column(firefox, "time", count, sample_time, NULL);
+    put_column(firefox, "weight", count, sample_weight, NULL);
     put(firefox, "\"weightType\":\"samples\",\n");
     put_length(firefox, count);
 }
