@@ -62,8 +62,8 @@ BAT_API bool bat_output_is_standard(const struct bat_output *output);
 /*
  * Fails with BAT_ERR_ARGUMENT if one of the outputs is the same regular file as one of the inputs
  * ("-": standard input) or as another output, even under another name, or if two outputs are
- * standard output. Inputs that do not exist are ignored. Time n log n in all files; fails with
- * BAT_ERR_MEMORY, too.
+ * standard output. Inputs that are NULL or do not exist are ignored. Time n log n in all files;
+ * fails with BAT_ERR_MEMORY, too.
  */
 BAT_API enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
                                         const char *const *inputs, size_t input_count,

@@ -251,7 +251,7 @@ enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
         if (identify_output(outputs[i], &files[used]))
             files[used++].index = i;
     for (size_t i = 0; i < input_count; i++)
-        if (identify_input(inputs[i], &files[used]))
+        if (inputs[i] && identify_input(inputs[i], &files[used]))
             files[used++].index = i;
     qsort(files, used, sizeof(*files), compare_uses);
     const struct used_file *output;

@@ -17,14 +17,16 @@ static void free_comparison(struct report_comparison *comparison)
 
 static enum tool_exit collect_side(struct report *report)
 {
-    static enum tool_exit (*const steps[])(struct report *) = {
-        report_open_binaries,   report_collect_code, report_collect_profile,
-        report_collect_verdict, report_collect_heat, report_collect_pages,
+    static report_step_fn *const steps[] = {
+        report_open_binaries,
+        report_collect_code,
+        report_collect_profile,
+        report_collect_verdict,
+        report_collect_heat,
+        report_collect_pages,
+        NULL,
     };
-    enum tool_exit status = TOOL_FINE;
-    for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)
-        status = steps[i](report);
-    return status;
+    return report_collect(report, steps);
 }
 
 static enum tool_exit collect(struct report_comparison *comparison)
@@ -39,28 +41,6 @@ static enum tool_exit collect(struct report_comparison *comparison)
                                  sides[NEW].request->binary, &comparison->facts) &&
                 comparison_pair(comparison);
     return fits ? TOOL_FINE : TOOL_BAD;
-}
-
-/* Fails if the output is one of the files that are read. */
-static enum tool_exit check_output(struct report_comparison *comparison, struct bat_output *output)
-{
-    struct report *report = &comparison->sides[NEW];
-    size_t count = 0;
-    for (unsigned side = 0; side < 2; side++)
-        count += comparison->requests[side].profile_count + 1;
-    const char **inputs = malloc(count * sizeof(*inputs));
-    if (!inputs)
-        return tool_no_memory(NULL);
-    count = 0;
-    for (unsigned side = 0; side < 2; side++) {
-        const struct report_request *request = &comparison->requests[side];
-        inputs[count++] = request->binary;
-        for (size_t i = 0; i < request->profile_count; i++)
-            inputs[count++] = request->profiles[i];
-    }
-    enum bat_code code = bat_outputs_check(&output, 1, inputs, count, &report->error);
-    free(inputs);
-    return code == BAT_OK ? TOOL_FINE : report_fail(report, NULL);
 }
 
 static enum tool_exit check_unchanged(struct report *report)
@@ -85,7 +65,9 @@ enum tool_exit comparison_run(const struct report_request *request)
     struct bat_output *output = NULL;
     if (bat_output_begin(request->output, &output, &report->error) != BAT_OK)
         return report_fail(report, NULL);
-    enum tool_exit status = check_output(&comparison, output);
+    enum tool_exit status = report_check_output(&comparison.sides[OLD], output);
+    if (status == TOOL_FINE)
+        status = report_check_output(report, output);
     if (status == TOOL_FINE)
         status = collect(&comparison);
     if (status == TOOL_FINE && comparison_write(&comparison, output, &report->error) != BAT_OK)

@@ -206,6 +206,13 @@ enum tool_exit report_collect_pages(struct report *report);
 enum tool_exit report_collect_lines(struct report *report);
 enum tool_exit report_collect_stacks(struct report *report);
 
+/* Do these steps, up to NULL or the first that fails. */
+typedef enum tool_exit report_step_fn(struct report *report);
+enum tool_exit report_collect(struct report *report, report_step_fn *const steps[]);
+
+/* Fails if the output is one of the files that the request reads. */
+enum tool_exit report_check_output(struct report *report, struct bat_output *output);
+
 /* Make the whole page. */
 enum tool_exit report_run(const struct report_request *request);
 void report_free(struct report *report);

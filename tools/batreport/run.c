@@ -68,36 +68,34 @@ static enum tool_exit begin_check(struct report *report)
     return check_begin(&report->check, &report->request->check, report->request->binary);
 }
 
-static enum tool_exit collect(struct report *report)
+enum tool_exit report_collect(struct report *report, report_step_fn *const steps[])
 {
-    static enum tool_exit (*const steps[])(struct report *) = {
-        begin_check,           report_open_binaries, report_collect_code,  report_collect_profile,
-        report_collect_check,  report_collect_heat,  report_collect_pages, report_collect_lines,
-        report_collect_stacks,
-    };
     enum tool_exit status = TOOL_FINE;
-    for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)
-        status = steps[i](report);
+    for (; status == TOOL_FINE && *steps; steps++)
+        status = (*steps)(report);
     return status;
 }
 
-/* Fails if the output is one of the files that are read. */
-static enum tool_exit check_output(struct report *report, struct bat_output *output)
+static enum tool_exit collect(struct report *report)
+{
+    static report_step_fn *const steps[] = {
+        begin_check,           report_open_binaries,
+        report_collect_code,   report_collect_profile,
+        report_collect_check,  report_collect_heat,
+        report_collect_pages,  report_collect_lines,
+        report_collect_stacks, NULL,
+    };
+    return report_collect(report, steps);
+}
+
+enum tool_exit report_check_output(struct report *report, struct bat_output *output)
 {
     const struct report_request *request = report->request;
-    const char **inputs = malloc((request->profile_count + 3) * sizeof(*inputs));
-    if (!inputs)
-        return tool_no_memory(NULL);
-    size_t count = 0;
-    inputs[count++] = request->binary;
-    if (request->original)
-        inputs[count++] = request->original;
-    if (request->stacks)
-        inputs[count++] = request->stacks;
-    for (size_t i = 0; i < request->profile_count; i++)
-        inputs[count++] = request->profiles[i];
-    enum bat_code code = bat_outputs_check(&output, 1, inputs, count, &report->error);
-    free(inputs);
+    const char *const single[] = {request->binary, request->original, request->stacks};
+    enum bat_code code = bat_outputs_check(&output, 1, single, 3, &report->error);
+    if (code == BAT_OK)
+        code = bat_outputs_check(&output, 1, request->profiles, request->profile_count,
+                                 &report->error);
     return code == BAT_OK ? TOOL_FINE : report_fail(report, NULL);
 }
 
@@ -107,7 +105,7 @@ enum tool_exit report_run(const struct report_request *request)
     struct bat_output *output = NULL;
     if (bat_output_begin(request->output, &output, &report.error) != BAT_OK)
         return report_fail(&report, NULL);
-    enum tool_exit status = check_output(&report, output);
+    enum tool_exit status = report_check_output(&report, output);
     if (status == TOOL_FINE)
         status = collect(&report);
     if (status == TOOL_FINE && report_write(&report, output, &report.error) != BAT_OK)

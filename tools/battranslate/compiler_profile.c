@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compiler_profile.h"
+#include "foreign_profile.h"
 
 #include "bat_autofdo.h"
 #include "figures.h"
@@ -8,7 +8,7 @@
 
 #define FIGURES_MAX 12u
 
-static size_t gather(const struct compiler_profile *wanted, const struct bat_autofdo_counters *done,
+static size_t gather(const struct foreign_profile *wanted, const struct bat_autofdo_counters *done,
                      struct figure *figures)
 {
     size_t count = 0;
@@ -37,7 +37,7 @@ static size_t gather(const struct compiler_profile *wanted, const struct bat_aut
     return count;
 }
 
-static void print_report(const struct compiler_profile *wanted,
+static void print_report(const struct foreign_profile *wanted,
                          const struct bat_autofdo_counters *done)
 {
     struct figure figures[FIGURES_MAX];
@@ -45,7 +45,7 @@ static void print_report(const struct compiler_profile *wanted,
     figures_print(wanted->report, wanted->json_report, 40, figures, count);
 }
 
-static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
+static enum tool_exit write_symbolized(const struct foreign_profile *wanted,
                                        struct bat_autofdo_counters *done)
 {
     const char *path = bat_elf_path(wanted->elf);
@@ -66,7 +66,7 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
     return status;
 }
 
-enum tool_exit compiler_profile_write(const struct compiler_profile *wanted)
+enum tool_exit compiler_profile_write(const struct foreign_profile *wanted)
 {
     struct bat_autofdo_counters done = {0};
     enum tool_exit status = TOOL_FINE;

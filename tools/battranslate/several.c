@@ -58,21 +58,18 @@ static enum tool_exit check_outputs(struct several *several)
 {
     const struct translate_request *request = several->request;
     const struct targets *targets = &several->targets;
-    const char **inputs =
-        calloc(request->profile_count + 2 * targets->count + 1, sizeof(const char *));
-    size_t input_count = 0;
-    size_t output_count;
-    struct bat_output **outputs = list_outputs(several, &output_count);
+    const char **inputs = calloc(2 * targets->count + 1, sizeof(const char *));
+    size_t count;
+    struct bat_output **outputs = list_outputs(several, &count);
     enum tool_exit status = inputs && outputs ? TOOL_FINE : tool_no_memory(NULL);
-    for (size_t i = 0; status == TOOL_FINE && i < request->profile_count; i++)
-        inputs[input_count++] = request->profiles[i];
     for (size_t i = 0; status == TOOL_FINE && i < targets->count; i++) {
-        inputs[input_count++] = targets->items[i].binary;
-        if (targets->items[i].original)
-            inputs[input_count++] = targets->items[i].original;
+        inputs[2 * i] = targets->items[i].binary;
+        inputs[2 * i + 1] = targets->items[i].original;
     }
     if (status == TOOL_FINE &&
-        bat_outputs_check(outputs, output_count, inputs, input_count, &several->error) != BAT_OK)
+        (bat_outputs_check(outputs, count, request->profiles, request->profile_count,
+                           &several->error) != BAT_OK ||
+         bat_outputs_check(outputs, count, inputs, 2 * targets->count, &several->error) != BAT_OK))
         status = tool_report(NULL, &several->error);
     free(inputs);
     free(outputs);

@@ -9,12 +9,11 @@
 
 #include "baseline.h"
 #include "carry_next.h"
-#include "compiler_profile.h"
 #include "elfnote/shipped.h"
+#include "foreign_profile.h"
 #include "separate_symbols.h"
 #include "translate_report.h"
 #include "translate_work.h"
-#include "viewer_profile.h"
 
 static enum viewer_format viewer_of(enum translate_format format)
 {
@@ -327,30 +326,6 @@ static enum tool_exit write_outputs(struct work *work)
 
 /* --- Beginning and committing outputs ------------------------------------------------------- */
 
-/* All files that are read, and their number. The caller frees the array. */
-static const char **list_inputs(const struct translate_request *arguments, size_t *count)
-{
-    const char *const single[] = {arguments->binary,
-                                  arguments->symbols,
-                                  arguments->note,
-                                  arguments->debug_file,
-                                  arguments->original,
-                                  arguments->next,
-                                  arguments->check.suppressions_path,
-                                  arguments->check.baseline_path};
-    const size_t singles = sizeof(single) / sizeof(single[0]);
-    const char **inputs = malloc((arguments->profile_count + singles) * sizeof(*inputs));
-    *count = 0;
-    if (!inputs)
-        return NULL;
-    for (size_t i = 0; i < arguments->profile_count; i++)
-        inputs[(*count)++] = arguments->profiles[i];
-    for (size_t i = 0; i < singles; i++)
-        if (single[i])
-            inputs[(*count)++] = single[i];
-    return inputs;
-}
-
 enum tool_exit work_begin_outputs(struct work *work)
 {
     const char *const paths[OUTPUTS_MAX] = {work->arguments->output, work->arguments->yaml};
@@ -370,15 +345,23 @@ enum tool_exit work_begin_outputs(struct work *work)
     return code == BAT_OK ? TOOL_FINE : tool_report(NULL, &work->error);
 }
 
+/* Fails if an output is one of the files that are read. */
 static enum tool_exit check_outputs(struct work *work)
 {
-    size_t count;
-    const char **inputs = list_inputs(work->arguments, &count);
-    if (!inputs)
-        return tool_no_memory(NULL);
-    enum bat_code code =
-        bat_outputs_check(work->outputs, work->output_count, inputs, count, &work->error);
-    free(inputs);
+    const struct translate_request *arguments = work->arguments;
+    const char *const single[] = {arguments->binary,
+                                  arguments->symbols,
+                                  arguments->note,
+                                  arguments->debug_file,
+                                  arguments->original,
+                                  arguments->next,
+                                  arguments->check.suppressions_path,
+                                  arguments->check.baseline_path};
+    enum bat_code code = bat_outputs_check(work->outputs, work->output_count, single,
+                                           sizeof(single) / sizeof(single[0]), &work->error);
+    if (code == BAT_OK)
+        code = bat_outputs_check(work->outputs, work->output_count, arguments->profiles,
+                                 arguments->profile_count, &work->error);
     return code == BAT_OK ? TOOL_FINE : tool_report(NULL, &work->error);
 }
 
@@ -504,12 +487,6 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
     return status;
 }
 
-/* The verdict follows. */
-static enum report_form report_form(const struct work *work)
-{
-    return work->arguments->json_report ? REPORT_JSON : REPORT_TEXT;
-}
-
 /* End the report with the line that every report has. */
 static void print_check_line(struct work *work)
 {
@@ -620,9 +597,9 @@ static enum tool_exit finish_preagg(struct work *work)
     if (status != TOOL_FINE)
         return status;
     if (is_moved && !arguments->quiet)
-        report_moved(report_file(work), report_form(work), work->original, &counters);
+        report_moved(report_file(work), arguments->json_report, work->original, &counters);
     else if (!arguments->quiet)
-        report_print(report_file(work), report_form(work), work->profile, NULL, NULL);
+        report_print(report_file(work), arguments->json_report, work->profile, NULL, NULL);
     end_report(work, is_moved ? &counters : NULL, arguments->basic_samples);
     return TOOL_FINE;
 }
@@ -644,63 +621,43 @@ static enum tool_exit open_unbolted(struct work *work)
         "that it read, found one with a BAT note");
 }
 
-/* A profile, and the program that it is of: the input binary, if that is given. */
-struct compiled {
-    struct bat_profile *moved; /* to the input binary; NULL without --original */
-    struct bat_to_input_counters counters;
-    const struct bat_profile *profile;
-    const struct bat_elf *elf;
-    const char *whole; /* what to open for its DWARF */
-    enum bat_profile_kind kind;
-};
-
-/* Move the profile to the input binary, if that is given. The caller frees compiled->moved. */
-static enum tool_exit find_compiled(struct work *work, struct compiled *compiled)
+/* Write a profile for compilers, which is of the input binary always, or one for viewers. */
+static enum tool_exit finish_foreign(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    *compiled = (struct compiled){
+    const enum viewer_format viewer = viewer_of(arguments->format);
+    struct bat_profile *moved = NULL;
+    struct bat_to_input_counters counters;
+    struct foreign_profile wanted = {
         .profile = work->profile,
         .elf = work->binary.elf,
+        .bolted = work->binary.note ? &work->binary : NULL,
         .whole = stored_or(&work->stored, arguments->binary),
-    };
-    if (arguments->original) {
-        enum tool_exit status = move_profile(work, &compiled->moved, &compiled->counters);
-        if (status != TOOL_FINE)
-            return status;
-        compiled->profile = compiled->moved;
-        compiled->elf = bat_original_elf(work->original);
-        compiled->whole = arguments->original;
-    }
-    compiled->kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(compiled->profile);
-    return TOOL_FINE;
-}
-
-/* Write a profile for compilers: always one of the input binary. */
-static enum tool_exit finish_compiler(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    struct compiled compiled;
-    enum tool_exit status = find_compiled(work, &compiled);
-    if (status != TOOL_FINE)
-        return status;
-    const struct compiler_profile wanted = {
-        .profile = compiled.profile,
-        .elf = compiled.elf,
-        .whole = compiled.whole,
         .debug_file = arguments->debug_file,
-        .moved = compiled.moved ? &compiled.counters : NULL,
         .output = work->outputs[0],
-        .kind = compiled.kind,
         .by_addresses = arguments->format == FORMAT_PROFGEN,
+        .format = viewer,
         .report = arguments->quiet ? NULL : report_file(work),
         .json_report = arguments->json_report,
         .threads = arguments->threads,
     };
-    status = compiler_profile_write(&wanted);
-    if (status == TOOL_FINE)
-        end_report(work, wanted.moved, arguments->basic_samples);
-    bat_profile_free(compiled.moved);
+    enum tool_exit status = arguments->original ? move_profile(work, &moved, &counters) : TOOL_FINE;
+    if (status != TOOL_FINE)
+        return status;
+    if (arguments->original) {
+        wanted.profile = moved;
+        wanted.elf = bat_original_elf(work->original);
+        wanted.bolted = NULL;
+        wanted.whole = arguments->original;
+        wanted.moved = &counters;
+    }
+    wanted.kind =
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+    status =
+        viewer == VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
+    if (status == TOOL_FINE) /* viewers need no branch stacks */
+        end_report(work, wanted.moved, viewer != VIEWER_NONE || arguments->basic_samples);
+    bat_profile_free(moved);
     return status;
 }
 
@@ -711,35 +668,7 @@ static enum tool_exit open_viewed(struct work *work)
     if (status != TOOL_FINE || !work->binary.note ||
         bat_binary_decode(&work->binary, &work->error) == BAT_OK)
         return status;
-    return tool_report(work->arguments->note ? work->arguments->note : work->arguments->binary,
-                       &work->error);
-}
-
-/* Write a profile for viewers, of the input binary if it is given. */
-static enum tool_exit finish_viewer(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    struct compiled compiled;
-    enum tool_exit status = find_compiled(work, &compiled);
-    if (status != TOOL_FINE)
-        return status;
-    const struct viewer_profile wanted = {
-        .profile = compiled.profile,
-        .elf = compiled.elf,
-        .bolted = !compiled.moved && work->binary.note ? &work->binary : NULL,
-        .whole = compiled.whole,
-        .debug_file = arguments->debug_file,
-        .kind = compiled.kind,
-        .format = viewer_of(arguments->format),
-        .output = work->outputs[0],
-        .report = arguments->quiet ? NULL : report_file(work),
-        .json_report = arguments->json_report,
-    };
-    status = viewer_profile_write(&wanted);
-    if (status == TOOL_FINE) /* viewers need no branch stacks */
-        end_report(work, compiled.moved ? &compiled.counters : NULL, true);
-    bat_profile_free(compiled.moved);
-    return status;
+    return tool_report(path_of_note(work->arguments), &work->error);
 }
 
 /*
@@ -794,7 +723,7 @@ static enum tool_exit finish_records_original(struct work *work)
         status = check_fitness(work, input, &counters, &judgements);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_print_moved(report_file(work), report_form(work), work->profile, work->original,
+        report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
                            &counters, work->records, &judgements);
     return status == TOOL_FINE ? finish_check(work) : status;
 }
@@ -870,7 +799,7 @@ static enum tool_exit finish_records(struct work *work)
     if (status == TOOL_FINE)
         status = check_fitness(work, work->profile, NULL, &judgements);
     if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(report_file(work), report_form(work), work->profile, work->records,
+        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
                      &judgements);
     if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
         status = print_density(work);
@@ -904,10 +833,8 @@ enum tool_exit work_finish(struct work *work)
         return tool_report(NULL, &work->error);
     if (arguments->format == FORMAT_PREAGG)
         return finish_preagg(work);
-    if (arguments->format == FORMAT_AUTOFDO || arguments->format == FORMAT_PROFGEN)
-        return finish_compiler(work);
-    if (viewer_of(arguments->format) != VIEWER_NONE)
-        return finish_viewer(work);
+    if (arguments->format > FORMAT_YAML)
+        return finish_foreign(work);
     return arguments->original && !arguments->parity ? finish_records_original(work)
                                                      : finish_records(work);
 }

@@ -111,21 +111,21 @@ static void print_equation(FILE *file, const struct named_balance *named)
 }
 
 /* Print what became of all counts in one step; key is for JSON, title for people. */
-static void print_balances(FILE *file, enum report_form form, const char *key, const char *title,
+static void print_balances(FILE *file, bool as_json, const char *key, const char *title,
                            const struct bat_balances *balances, const struct bat_balance *records)
 {
     struct named_balance all[BALANCES];
     name_balances(balances, records, all);
-    if (form == REPORT_TEXT)
+    if (!as_json)
         fprintf(file, "%s\n", title);
     else
         fprintf(file, ",\"%s\":{", key);
     for (size_t i = 0; i < BALANCES; i++) {
         const struct bat_balance *balance = &all[i].balance;
         bool is_empty = balance->in == 0 && balance->made == 0 && balance->out == 0;
-        if (form == REPORT_TEXT && !is_empty)
+        if (!as_json && !is_empty)
             print_equation(file, &all[i]);
-        if (form == REPORT_TEXT)
+        if (!as_json)
             continue;
         fprintf(file,
                 "%s\"%s\":{\"in\":%" PRIu64 ",\"made\":%" PRIu64 ",\"out\":%" PRIu64
@@ -135,7 +135,7 @@ static void print_balances(FILE *file, enum report_form form, const char *key, c
                 balance->joined, balance->left_out, balance->invalid, balance->outside,
                 (int64_t)bat_balance_missing(balance));
     }
-    if (form != REPORT_TEXT)
+    if (as_json)
         fputs("}", file);
 }
 
@@ -415,18 +415,18 @@ static size_t gather_moved(const struct bat_original *original,
     return FIGURES_MOVED;
 }
 
-void report_print(FILE *file, enum report_form form, const struct bat_profile *profile,
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements)
 {
     struct figure figures[FIGURES_MAX + FIGURES_JUDGED];
     size_t count = gather(profile, records, figures);
     if (judgements)
         count += gather_judgements(judgements, figures + count);
-    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
+    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
     if (!records)
         return;
     const struct bat_translate_counters done = bat_records_counters(records);
-    print_balances(file, form, "balance", TRANSLATED, &done.balances, &done.records);
+    print_balances(file, as_json, "balance", TRANSLATED, &done.balances, &done.records);
 }
 
 void report_density(FILE *file, uint32_t cutoff, double density, double threshold)
@@ -436,7 +436,7 @@ void report_density(FILE *file, uint32_t cutoff, double density, double threshol
         fprintf(file, "times the samples would be enough    %14.1f\n", threshold / density);
 }
 
-void report_print_moved(FILE *file, enum report_form form, const struct bat_profile *profile,
+void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,
@@ -456,16 +456,16 @@ void report_print_moved(FILE *file, enum report_form form, const struct bat_prof
     count += sizeof(translated) / sizeof(translated[0]);
     count += gather_memory(&done, figures + count);
     count += gather_judgements(judgements, figures + count);
-    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
-    print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
-    print_balances(file, form, "balance", TRANSLATED, &done.balances, &done.records);
+    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
+    print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
+    print_balances(file, as_json, "balance", TRANSLATED, &done.balances, &done.records);
 }
 
-void report_moved(FILE *file, enum report_form form, const struct bat_original *original,
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters)
 {
     struct figure figures[FIGURES_MOVED];
     size_t count = gather_moved(original, counters, figures);
-    figures_print(file, form != REPORT_TEXT, LABEL_COLUMNS, figures, count);
-    print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
+    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
+    print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
 }

@@ -56,20 +56,15 @@ struct report_judgements {
 enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
                             bool as_yaml, struct report_judgements *judgements);
 
-enum report_form {
-    REPORT_TEXT, /* for people */
-    REPORT_JSON, /* a JSON object without its end: members follow */
-};
-
-/* Print the report of paired functions and moved samples. */
-void report_moved(FILE *file, enum report_form form, const struct bat_original *original,
+/* Print the report of paired functions and moved samples; as JSON an object without its end. */
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters);
 
 /*
  * Print the report at the end. records and judgements are NULL
  * if nothing was translated.
  */
-void report_print(FILE *file, enum report_form form, const struct bat_profile *profile,
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements);
 
 /*
@@ -79,7 +74,7 @@ void report_print(FILE *file, enum report_form form, const struct bat_profile *p
 void report_density(FILE *file, uint32_t cutoff, double density, double threshold);
 
 /* Print the report of a profile that was moved to the input binary and translated there. */
-void report_print_moved(FILE *file, enum report_form form, const struct bat_profile *profile,
+void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,

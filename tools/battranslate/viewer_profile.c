@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "viewer_profile.h"
+#include "foreign_profile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define FRAMES_MAX 256u
 
 struct viewing {
-    const struct viewer_profile *wanted;
+    const struct foreign_profile *wanted;
     struct bat_counts addresses; /* key: address */
     struct sampled_stacks *stacks;
     struct bat_symbolizer *symbolizer; /* NULL: names has the functions */
@@ -70,7 +70,7 @@ static enum bat_code count_all(struct viewing *viewing)
 
 static enum tool_exit open_names(struct viewing *viewing)
 {
-    const struct viewer_profile *wanted = viewing->wanted;
+    const struct foreign_profile *wanted = viewing->wanted;
     viewing->stacks = sampled_stacks_new();
     viewing->demangled = demangled_names_new();
     if (!viewing->stacks || !viewing->demangled)
@@ -167,7 +167,7 @@ static void print_report(const struct viewing *viewing, const char *unit)
 
 static enum tool_exit write_stacks(struct viewing *viewing)
 {
-    const struct viewer_profile *wanted = viewing->wanted;
+    const struct foreign_profile *wanted = viewing->wanted;
     const char *path = bat_elf_path(wanted->elf);
     const char *slash = strrchr(path, '/');
     const char *unit = wanted->kind == BAT_PROFILE_BRANCHES ? "branches" : "samples";
@@ -204,7 +204,7 @@ static enum tool_exit view(struct viewing *viewing)
     return write_stacks(viewing);
 }
 
-enum tool_exit viewer_profile_write(const struct viewer_profile *wanted)
+enum tool_exit viewer_profile_write(const struct foreign_profile *wanted)
 {
     struct viewing viewing = {.wanted = wanted, .addresses = bat_counts_new(1)};
     enum tool_exit status = view(&viewing);
