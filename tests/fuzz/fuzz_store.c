@@ -140,8 +140,11 @@ static uint64_t most(const struct bat_elf *whole)
     const struct bat_section *sections = bat_elf_sections(whole, &count);
     size += 64 + count * (sizeof(Elf64_Shdr) + 64);
     for (size_t i = 0; i < count; i++)
-        if (!(sections[i].flags & SHF_ALLOC) && sections[i].type != SHT_NOBITS)
-            size += sections[i].size;
+        if (!(sections[i].flags & SHF_ALLOC) && sections[i].type != SHT_NOBITS) {
+            uint64_t inside = 0; /* a section may claim more than the file has */
+            if (bat_elf_section_bytes(whole, &sections[i], &inside))
+                size += inside;
+        }
     return size;
 }
 
