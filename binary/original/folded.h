@@ -47,6 +47,12 @@ struct folded_body {
     struct folded_place *places; /* ascending; NULL until folded_read() */
 };
 
+/* Data of the input that holds a pointer to a member. */
+struct folded_pointer {
+    uint64_t place; /* its address */
+    uint32_t member;
+};
+
 struct folded {
     const struct bat_original *original;
     struct folded_body *bodies;
@@ -55,6 +61,9 @@ struct folded {
     uint32_t *member_of;       /* for each input function: its index in members, or BAT_NONE */
     struct bat_plt_entry *plt; /* the input's entries, ascending */
     size_t plt_count;
+    struct folded_pointer *pointers; /* by place, after folded_count_references() */
+    uint32_t pointer_count;
+    size_t pointer_capacity;
 };
 
 /* Find what was folded. Linear in the paired functions, n log n in the folded ones. */

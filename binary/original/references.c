@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Counts the pointers to folded functions that the input's relocations make (folded.h). */
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "folded.h"
+#include "spec/grow.h"
 #include "support/counts.h"
 
 /* What a relocation adds to its symbol's address and addend to give the address that it names. */
@@ -57,8 +59,8 @@ struct counting {
     uint64_t bytes_left; /* to read: sections of a damaged file may share their bytes */
 };
 
-static void count_relocation(struct counting *counting, const Elf64_Rela *relocation,
-                             const uint8_t *symbols, uint64_t symbol_count)
+static enum bat_code count_relocation(struct counting *counting, const Elf64_Rela *relocation,
+                                      const uint8_t *symbols, uint64_t symbol_count)
 {
     const struct bat_elf *elf = counting->folded->original->elf;
     uint32_t type = ELF64_R_TYPE(relocation->r_info);
@@ -67,14 +69,23 @@ static void count_relocation(struct counting *counting, const Elf64_Rela *reloca
                                ? naming_x86(elf, type, relocation->r_offset)
                                : naming_aarch64(type);
     if (!naming.is_pointer || number >= symbol_count)
-        return;
+        return BAT_OK;
     Elf64_Sym symbol;
     memcpy(&symbol, symbols + number * sizeof(symbol), sizeof(symbol));
     uint64_t start = symbol.st_value + (uint64_t)relocation->r_addend + naming.added;
     const uint64_t *found = bat_counts_find(&counting->by_start, &start);
-    struct folded_member *member = found ? &counting->folded->members[found[1]] : NULL;
+    struct folded *folded = counting->folded;
+    struct folded_member *member = found ? &folded->members[found[1]] : NULL;
     if (member && member->references != UINT32_MAX)
         member->references++;
+    if (!member || (type != R_X86_64_64 && type != R_AARCH64_ABS64))
+        return BAT_OK;
+    if (!bat_grow(&folded->pointers, &folded->pointer_capacity, folded->pointer_count,
+                  sizeof(*folded->pointers)))
+        return BAT_ERR_MEMORY;
+    folded->pointers[folded->pointer_count++] =
+        (struct folded_pointer){relocation->r_offset, (uint32_t)found[1]};
+    return BAT_OK;
 }
 
 /* True for relocations of loaded code or data that the linker has kept from its input. */
@@ -85,7 +96,7 @@ static bool is_kept(const struct counting *counting, const struct bat_section *s
            counting->sections[section->info].flags & SHF_ALLOC;
 }
 
-static void count_section(struct counting *counting, const struct bat_section *section)
+static enum bat_code count_section(struct counting *counting, const struct bat_section *section)
 {
     const struct bat_elf *elf = counting->folded->original->elf;
     uint64_t size;
@@ -94,14 +105,26 @@ static void count_section(struct counting *counting, const struct bat_section *s
     const uint8_t *symbols =
         bat_elf_section_bytes(elf, &counting->sections[section->link], &symbols_size);
     if (!bytes || !symbols || size > counting->bytes_left)
-        return;
+        return BAT_OK;
     counting->bytes_left -= size;
-    for (uint64_t at = 0; size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+    enum bat_code code = BAT_OK;
+    for (uint64_t at = 0; size - at >= sizeof(Elf64_Rela) && code == BAT_OK;
+         at += sizeof(Elf64_Rela)) {
         Elf64_Rela relocation;
         memcpy(&relocation, bytes + at, sizeof(relocation));
-        count_relocation(counting, &relocation, symbols, symbols_size / sizeof(Elf64_Sym));
+        code = count_relocation(counting, &relocation, symbols, symbols_size / sizeof(Elf64_Sym));
     }
     bat_elf_release(elf, bytes, size);
+    return code;
+}
+
+static int by_place(const void *left_pointer, const void *right_pointer)
+{
+    const struct folded_pointer *left = left_pointer;
+    const struct folded_pointer *right = right_pointer;
+    if (left->place != right->place)
+        return left->place < right->place ? -1 : 1;
+    return left->member < right->member ? -1 : left->member > right->member;
 }
 
 static enum bat_code add_starts(struct counting *counting)
@@ -146,7 +169,9 @@ enum bat_code folded_count_references(struct folded *folded)
     enum bat_code code = add_starts(&counting);
     for (size_t i = 0; i < counting.section_count && code == BAT_OK; i++)
         if (is_kept(&counting, &counting.sections[i]))
-            count_section(&counting, &counting.sections[i]);
+            code = count_section(&counting, &counting.sections[i]);
+    if (folded->pointer_count > 1)
+        qsort(folded->pointers, folded->pointer_count, sizeof(*folded->pointers), by_place);
     bat_counts_free(&counting.by_start);
     return code;
 }

@@ -181,7 +181,7 @@ static void add_entry(const struct shares *shares, const struct shares_trace *tr
 {
     if (trace->member == BAT_NONE) {
         for (uint32_t i = 0; i < shares_columns(shares, trace->into); i++)
-            cells[i] += (double)trace->count * shares_guess(shares, trace->into, i);
+            cells[i] += (double)trace->count * shares_guess(shares, trace, i);
         return;
     }
     uint32_t column = shares_column_of(shares, trace->member, false);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "bat_profile.h"
+#include "pointer_sources.h"
+#include "spec/binary_search.h"
 #include "spec/grow.h"
 
 enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
@@ -339,6 +341,82 @@ void shares_use(struct shares *shares, uint64_t branch, uint32_t member, bool is
     *cell = *cell > (double)count ? *cell - (double)count : 0;
 }
 
+/* --- Pointers --------------------------------------------------------------------------------- */
+
+/* True if a trace enters a body by a pointer, from the input's code. */
+static bool is_by_pointer(const struct shares_trace *trace)
+{
+    return trace->way == SHARES_KNOWN && trace->member == BAT_NONE && trace->into != BAT_NONE &&
+           is_place(trace->branch);
+}
+
+#define POINTERS_MAX 256u /* of a table: a larger one says little */
+
+/* Fill the pointers of the traces, whose branches ascend, from the sites, which do so, too. */
+static void take_sources(struct shares *shares, const struct pointer_site *sites, uint32_t count)
+{
+    const struct folded *folded = &shares->folded;
+    uint32_t site = 0;
+    for (uint32_t i = 0; i < shares->count; i++) {
+        struct shares_trace *trace = &shares->traces[i];
+        while (site < count && sites[site].branch < trace->branch)
+            site++;
+        if (!is_by_pointer(trace) || site == count || sites[site].branch != trace->branch ||
+            sites[site].end == 0)
+            continue;
+        trace->first_pointer =
+            BAT_COUNT_BELOW(folded->pointers, folded->pointer_count, place, sites[site].first);
+        trace->end_pointer =
+            BAT_COUNT_BELOW(folded->pointers, folded->pointer_count, place, sites[site].end);
+        if (trace->end_pointer - trace->first_pointer > POINTERS_MAX)
+            trace->end_pointer = trace->first_pointer;
+    }
+}
+
+/* Find the pointers that branches into bodies may have taken. */
+static enum bat_code find_pointers(struct shares *shares)
+{
+    struct pointer_site *sites = malloc(((size_t)shares->count + 1) * sizeof(*sites));
+    struct bat_data_symbols *data = NULL;
+    uint32_t count = 0;
+    if (!sites)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < shares->count; i++)
+        if (is_by_pointer(&shares->traces[i]) &&
+            (count == 0 || sites[count - 1].branch != shares->traces[i].branch))
+            sites[count++] = (struct pointer_site){.branch = shares->traces[i].branch};
+    enum bat_code code = BAT_OK;
+    if (count != 0 && shares->folded.pointer_count != 0 &&
+        bat_data_symbols_open(shares->folded.original->elf, &data, NULL) == BAT_OK)
+        code = input_pointer_sources(shares->folded.original, data, sites, count);
+    if (data && code == BAT_OK)
+        take_sources(shares, sites, count);
+    bat_data_symbols_free(data);
+    free(sites);
+    return code;
+}
+
+double shares_guess(const struct shares *shares, const struct shares_trace *trace, uint32_t column)
+{
+    const struct folded *folded = &shares->folded;
+    const struct shares_body *whole = &shares->bodies[trace->into];
+    uint32_t all = 0;
+    uint32_t own = 0;
+    for (uint32_t i = trace->first_pointer; i < trace->end_pointer; i++) {
+        uint32_t member = folded->pointers[i].member;
+        if (folded->members[member].body != trace->into)
+            continue;
+        uint32_t found = shares_column_of(shares, member, true);
+        own += (found == BAT_NONE ? SHARES_UNKNOWN : found) == column;
+        all++;
+    }
+    if (all != 0)
+        return (double)own / (double)all;
+    if (whole->guess_weight == 0)
+        return column == SHARES_UNKNOWN ? 1 : 0;
+    return (double)whole->columns[column].weight / (double)whole->guess_weight;
+}
+
 /* --- All of it -------------------------------------------------------------------------------- */
 
 enum bat_code shares_find(struct shares *shares)
@@ -349,6 +427,8 @@ enum bat_code shares_find(struct shares *shares)
     weigh(shares);
     if (code == BAT_OK)
         code = shares_name_columns(shares);
+    if (code == BAT_OK)
+        code = find_pointers(shares);
     if (code == BAT_OK)
         code = find_sites(shares);
     if (code == BAT_OK)

@@ -41,10 +41,13 @@ struct shares_trace {
     uint32_t end;       /* the site where its own run ends, or BAT_NONE */
     uint32_t next_out;  /* the next trace out of the same body */
     uint32_t next_into; /* the next trace into the same body */
-    size_t cells;       /* index of its shares, one for each column of `into` */
-    size_t map;         /* CALLED: index in maps; for each column of out_of, the one of `into` */
-    uint8_t way;        /* enum shares_way */
-    bool is_recursion;  /* CALLED: each member calls itself */
+    uint32_t
+        first_pointer; /* KNOWN without member: folded.pointers that the branch may have taken */
+    uint32_t end_pointer;
+    size_t cells;      /* index of its shares, one for each column of `into` */
+    size_t map;        /* CALLED: index in maps; for each column of out_of, the one of `into` */
+    uint8_t way;       /* enum shares_way */
+    bool is_recursion; /* CALLED: each member calls itself */
 };
 
 #define SHARES_UNKNOWN 0u /* the column of the kept function as a guess */
@@ -158,13 +161,10 @@ static inline bool shares_is_guess(const struct shares *shares, uint32_t body, u
     return shares->bodies[body].columns[column].is_guess;
 }
 
-/* The part of a body's calls by pointers that goes to a column. */
-static inline double shares_guess(const struct shares *shares, uint32_t body, uint32_t column)
-{
-    const struct shares_body *whole = &shares->bodies[body];
-    if (whole->guess_weight == 0)
-        return column == SHARES_UNKNOWN ? 1 : 0;
-    return (double)whole->columns[column].weight / (double)whole->guess_weight;
-}
+/*
+ * The part of a trace into a body by a pointer that goes to a column: by the pointers that its
+ * branch may have taken, if these are known, otherwise by all.
+ */
+double shares_guess(const struct shares *shares, const struct shares_trace *trace, uint32_t column);
 
 #endif

@@ -162,7 +162,7 @@ static void weigh_parts(struct unfolding *unfolding, const struct shares_trace *
     uint32_t columns = shares->bodies[body].column_count;
     if (trace->way == SHARES_KNOWN) {
         for (uint32_t i = 0; i < columns; i++)
-            unfolding->weights[i] = (double)count * shares_guess(shares, body, i);
+            unfolding->weights[i] = (double)count * shares_guess(shares, trace, i);
         return;
     }
     bool by_site = trace->way == SHARES_CALLED || trace->way == SHARES_LEAVES;

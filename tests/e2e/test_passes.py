@@ -244,6 +244,78 @@ class FoldedAfterInlining(unittest.TestCase):
                                                    for s in starts])
 
 
+POINTERS = """\
+#include <stdio.h>
+#define KEPT __attribute__((noinline, noclone))
+typedef unsigned long word;
+word sum;
+KEPT word first(word a) { sum += a * 3; return a & 1 ? a ^ sum : sum; }
+KEPT word second(word a) { sum += a * 3; return a & 1 ? a ^ sum : sum; }
+KEPT word third(word a) { sum += a * 3; return a & 1 ? a ^ sum : sum; }
+KEPT word other(word a) { return a + 7; }
+typedef word (*pointer)(word);
+const volatile pointer one = second;
+const volatile pointer table[] = {other, third, other, third};
+const volatile pointer both[] = {first, second};
+int main(void)
+{
+    for (word i = 0; i < 600; i++) {
+        one(i);
+        for (word j = 0; j < i % 3; j++)
+            table[(i + j) & 3](i);
+        if (i > 700)
+            both[i & 1](i);
+    }
+    printf("%lu\\n", sum);
+}
+"""
+
+
+class FoldedPointers(unittest.TestCase):
+    """The data that a call loads its pointer from says which folded function it calls."""
+
+    def check(self, options):
+        """Each function has its calls."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "pointers.c").write_text(POINTERS, encoding="ascii")
+            fixtures.run([*options, "-Wl,-q", "pointers.c", "-o", "input"], folder)
+
+            def record(binary):
+                path = folder / f"{binary}.T"
+                qemu_trace.record(folder / binary, [folder / binary], path)
+                return path
+
+            truth = record("input")
+            bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
+            fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat", "-icf=1"], folder)
+            moved = folder / "moved"
+            toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p",
+                         record("bolted"), "--format=preagg", "-o", moved, "-q")
+            wanted = test_to_input.branch_counts(truth)
+            found = test_to_input.branch_counts(moved)
+            elf = elffile.Elf(folder / "input")
+            base = elf.base_address() if elf.type == 3 else 0
+            starts = [s.address - base for s in elf.functions() if s.name in ("first", "second", "third")]
+            self.assertEqual(3, len(starts))
+            for start in starts:
+                self.assertEqual({k: n for k, n in wanted.items() if k[1] == start},
+                                 {k: n for k, n in found.items() if k[1] == start})
+            self.assertEqual([0, 300, 600], sorted(sum(n for (_, to), n in found.items() if to == s) for s in starts))
+
+    def test_fixed(self):
+        """Slots and tables at constant addresses."""
+        self.check(["gcc", "-O2", "-fno-pie", "-no-pie"])
+
+    def test_pie(self):
+        """Their addresses are taken before."""
+        self.check(["gcc", "-O2", "-fPIE", "-pie"])
+
+    def test_clang(self):
+        """As clang does it."""
+        self.check(["clang", "-O2", "-fPIE", "-pie"])
+
+
 class Outcome(unittest.TestCase):
     """The program that BOLT makes from the input with a translated profile."""
 
@@ -292,6 +364,7 @@ def load_tests(loader, _tests, _pattern):
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
         suite.addTests(loader.loadTestsFromTestCase(FoldedAfterInlining))
+        suite.addTests(loader.loadTestsFromTestCase(FoldedPointers))
     return suite
 
 
