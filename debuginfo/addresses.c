@@ -43,16 +43,13 @@ bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value)
     Dwarf_Word other;
     switch (attribute->form) {
     case DW_FORM_data1:
-        *value = line_fixed_at(attribute->valp, 1);
-        return true;
     case DW_FORM_data2:
-        *value = line_fixed_at(attribute->valp, 2);
-        return true;
     case DW_FORM_data4:
-        *value = line_fixed_at(attribute->valp, 4);
-        return true;
     case DW_FORM_data8:
-        *value = line_fixed_at(attribute->valp, 8);
+        *value = line_fixed_at(attribute->valp, attribute->form == DW_FORM_data1   ? 1
+                                                : attribute->form == DW_FORM_data2 ? 2
+                                                : attribute->form == DW_FORM_data4 ? 4
+                                                                                   : 8);
         return true;
     case DW_FORM_udata:
     case DW_FORM_sdata:
@@ -78,13 +75,11 @@ bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute
     case DW_FORM_GNU_addr_index:
         return read_indexed(addresses, read_index(attribute, 0), address);
     case DW_FORM_addrx1:
-        return read_indexed(addresses, read_index(attribute, 1), address);
     case DW_FORM_addrx2:
-        return read_indexed(addresses, read_index(attribute, 2), address);
     case DW_FORM_addrx3:
-        return read_indexed(addresses, read_index(attribute, 3), address);
-    case DW_FORM_addrx4:
-        return read_indexed(addresses, read_index(attribute, 4), address);
+    case DW_FORM_addrx4: /* their numbers follow each other */
+        return read_indexed(addresses, read_index(attribute, attribute->form - DW_FORM_addrx1 + 1),
+                            address);
     default:
         return false;
     }

@@ -464,32 +464,15 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
 
 /* --- All versions ----------------------------------------------------------------------------- */
 
-typedef enum bat_code decode_fn(struct bat_decoding *decoding, enum bat_hot_index wanted);
-
-static enum bat_code decode_version_3(struct bat_decoding *decoding, enum bat_hot_index wanted)
-{
-    decoding->map->version = BAT_VERSION_3;
-    return decode_description(decoding, wanted);
-}
-
-static enum bat_code decode_version_2(struct bat_decoding *decoding, enum bat_hot_index wanted)
-{
-    decoding->map->version = BAT_VERSION_2;
-    return decode_description(decoding, wanted);
-}
-
-/* How LLVM's main branch wrote notes between BOLT 18 and 19. */
-static enum bat_code decode_version_2_with_prefixes(struct bat_decoding *decoding,
-                                                    enum bat_hot_index wanted)
-{
-    decoding->map->has_prefixes = true;
-    return decode_version_2(decoding, wanted);
-}
+/* A form of notes. */
+struct form {
+    enum bat_version version;
+    bool has_prefixes; /* as LLVM's main branch wrote notes between BOLT 18 and 19 */
+};
 
 /* The parents are known, and only the order of the tables is missing. */
-static enum bat_code decode_version_1(struct bat_decoding *decoding, enum bat_hot_index wanted)
+static enum bat_code decode_version_1(struct bat_decoding *decoding)
 {
-    (void)wanted;
     enum bat_code code = bat_decode_version_1(decoding);
     if (code == BAT_OK)
         code = sort_tables(decoding);
@@ -498,7 +481,7 @@ static enum bat_code decode_version_1(struct bat_decoding *decoding, enum bat_ho
 
 /* Read the note as one version; decoding has no map afterwards if it is not of that version. */
 static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *description,
-                                 decode_fn *decode, enum bat_hot_index hot_index)
+                                 struct form form, enum bat_hot_index hot_index)
 {
     decoding->reader.cursor = description;
     decoding->reader.table = NULL;
@@ -509,7 +492,10 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
         return fail_memory(decoding->reader.error);
-    enum bat_code code = decode(decoding, hot_index);
+    decoding->map->version = form.version;
+    decoding->map->has_prefixes = form.has_prefixes;
+    enum bat_code code = form.version == BAT_VERSION_1 ? decode_version_1(decoding)
+                                                       : decode_description(decoding, hot_index);
     free(decoding->hot_indices);
     if (code != BAT_OK) {
         bat_map_free(decoding->map);
@@ -529,12 +515,13 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
 static enum bat_code try_versions(struct bat_decoding *decoding, const uint8_t *description,
                                   enum bat_hot_index hot_index, struct bat_error *error)
 {
-    static decode_fn *const older[] = {decode_version_1, decode_version_2,
-                                       decode_version_2_with_prefixes};
+    static const struct form older[] = {
+        {BAT_VERSION_1, false}, {BAT_VERSION_2, false}, {BAT_VERSION_2, true}};
     struct bat_error first;
     struct bat_error ignored;
     decoding->reader.error = &first;
-    enum bat_code code = try_version(decoding, description, decode_version_3, hot_index);
+    enum bat_code code =
+        try_version(decoding, description, (struct form){BAT_VERSION_3, false}, hot_index);
     decoding->reader.error = &ignored;
     decoding->consumed = NULL;
     decoding->is_sparse = false;

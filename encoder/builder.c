@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "encoding.h"
 #include "spec/array.h"
 #include "spec/grow.h"
 #include "spec/map.h"

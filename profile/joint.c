@@ -254,11 +254,7 @@ enum bat_code bat_joint_split(const struct bat_joint *joint, const struct bat_pr
         parts[i]->sum = from->sum;
         parts[i]->counters = from->counters;
         parts[i]->names_events = from->names_events;
-        for (uint32_t k = 0; k < from->events.count && code == BAT_OK; k++) {
-            const char *name = bat_strings_get(&from->events, k);
-            uint32_t ignored;
-            code = bat_strings_add(&parts[i]->events, name, strlen(name), &ignored);
-        }
+        code = bat_strings_add_all(&parts[i]->events, &from->events, NULL);
     }
     return code;
 }

@@ -9,37 +9,19 @@
 
 /* --- Strings ------------------------------------------------------------------------------ */
 
-static enum bat_code merge_strings(struct bat_strings *strings, const struct bat_strings *from)
-{
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
-        const char *string = bat_strings_get(from, i);
-        uint32_t ignored;
-        code = bat_strings_add(strings, string, strlen(string), &ignored);
-    }
-    return code;
-}
-
 /*
- * The same; *numbers gets the new numbers of from's strings, to be freed. NULL if they are what
- * they were.
+ * *numbers gets the new numbers of from's strings, to be freed. NULL if they are what they were.
  */
 static enum bat_code merge_numbered(struct bat_strings *strings, const struct bat_strings *from,
                                     uint32_t **numbers)
 {
     *numbers = NULL;
-    if (strings->count == 0)
-        return merge_strings(strings, from);
-    uint32_t *made = malloc(((size_t)from->count + 1) * sizeof(*made));
-    if (!made)
-        return BAT_ERR_MEMORY;
-    *numbers = made;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
-        const char *string = bat_strings_get(from, i);
-        code = bat_strings_add(strings, string, strlen(string), &made[i]);
+    if (strings->count != 0) {
+        *numbers = malloc(((size_t)from->count + 1) * sizeof(**numbers));
+        if (!*numbers)
+            return BAT_ERR_MEMORY;
     }
-    return code;
+    return bat_strings_add_all(strings, from, *numbers);
 }
 
 /* --- Tables ------------------------------------------------------------------------------- */
@@ -177,7 +159,7 @@ static enum bat_code merge_names(struct profile_merge *merge)
     profile->names_events = profile->names_events || from->names_events;
     merge->foreign_names = profile->foreign_names.count;
     merge->names = profile->fdata.names.count;
-    enum bat_code code = merge_strings(&profile->events, &from->events);
+    enum bat_code code = bat_strings_add_all(&profile->events, &from->events, NULL);
     if (code == BAT_OK)
         code =
             merge_numbered(&profile->foreign_names, &from->foreign_names, &merge->foreign_numbers);

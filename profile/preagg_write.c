@@ -5,7 +5,6 @@
 
 #include "event_words.h"
 #include "profile.h"
-#include "spec/escape_controls.h"
 #include "support/text_writer.h"
 #include "text_fields.h"
 
@@ -309,20 +308,6 @@ static enum bat_code set_profile(struct preagg_writer *writer, const struct bat_
     return BAT_OK;
 }
 
-/* The names of the events of all profiles, each once. */
-static enum bat_code join_events(struct bat_strings *events,
-                                 const struct bat_profile *const *profiles, size_t count)
-{
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < profiles[i]->events.count && code == BAT_OK; k++) {
-            const char *name = bat_strings_get(&profiles[i]->events, k);
-            uint32_t ignored;
-            code = bat_strings_add(events, name, strlen(name), &ignored);
-        }
-    return code;
-}
-
 enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profiles, size_t count,
                                         struct bat_output *output, struct bat_error *error)
 {
@@ -336,8 +321,9 @@ enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profile
     }
     if (code != BAT_OK)
         return code;
-    if (join_events(&events, profiles, count) != BAT_OK)
-        code = bat_fail_memory(error, "to write the profile");
+    for (size_t i = 0; i < count && code == BAT_OK; i++)
+        if (bat_strings_add_all(&events, &profiles[i]->events, NULL) != BAT_OK)
+            code = bat_fail_memory(error, "to write the profile");
     if (code == BAT_OK)
         code = bat_text_begin(&writer.text, output, error);
     if (code == BAT_OK) {

@@ -2,10 +2,8 @@
 #include "prepare_binary.h"
 
 #include <pthread.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include "bat_decoder.h"
 #include "support/parallel.h"
 
 /* One of the two tasks. It runs in a new thread, or if none can be started, in the caller's. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "array.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 #include "large_memory.h"

@@ -69,22 +69,22 @@ void bat_error_text(const struct bat_error *error, char *buffer, size_t size)
 }
 
 /* Consumes arguments. Names in a message may hold any bytes, so control characters are escaped. */
-static BAT_PRINTF(2, 0) void fill_message(struct bat_error *error, const char *format,
-                                          va_list arguments)
+static BAT_PRINTF(3, 0) void fill(struct bat_error *error, struct bat_error kind,
+                                  const char *format, va_list arguments)
 {
+    if (!error)
+        return;
+    *error = kind;
     vsnprintf(error->message, sizeof(error->message), format, arguments);
     bat_escape_message(error->message, sizeof(error->message));
 }
 
 enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)
 {
-    if (error) {
-        *error = (struct bat_error){.code = code, .place = BAT_PLACE_NONE, .offset = BAT_NO_OFFSET};
-        va_list arguments;
-        va_start(arguments, format);
-        fill_message(error, format, arguments);
-        va_end(arguments);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, (struct bat_error){.code = code, .offset = BAT_NO_OFFSET}, format, arguments);
+    va_end(arguments);
     return code;
 }
 
@@ -104,29 +104,25 @@ enum bat_code bat_fail_memory(struct bat_error *error, const char *format, ...)
 enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, enum bat_place place,
                           uint64_t offset, const char *format, ...)
 {
-    if (error) {
-        *error = (struct bat_error){.code = code, .place = place, .offset = offset};
-        va_list arguments;
-        va_start(arguments, format);
-        fill_message(error, format, arguments);
-        va_end(arguments);
-    }
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, (struct bat_error){.code = code, .place = place, .offset = offset}, format,
+         arguments);
+    va_end(arguments);
     return code;
 }
 
 enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
                             uint64_t column, const char *format, ...)
 {
-    if (error) {
-        *error = (struct bat_error){.code = code,
-                                    .place = BAT_PLACE_TEXT,
-                                    .offset = BAT_NO_OFFSET,
-                                    .line = line,
-                                    .column = column};
-        va_list arguments;
-        va_start(arguments, format);
-        fill_message(error, format, arguments);
-        va_end(arguments);
-    }
+    const struct bat_error kind = {.code = code,
+                                   .place = BAT_PLACE_TEXT,
+                                   .offset = BAT_NO_OFFSET,
+                                   .line = line,
+                                   .column = column};
+    va_list arguments;
+    va_start(arguments, format);
+    fill(error, kind, format, arguments);
+    va_end(arguments);
     return code;
 }

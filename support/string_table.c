@@ -107,6 +107,18 @@ enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, s
     return BAT_OK;
 }
 
+enum bat_code bat_strings_add_all(struct bat_strings *strings, const struct bat_strings *from,
+                                  uint32_t *numbers)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
+        const char *string = bat_strings_get(from, i);
+        uint32_t ignored;
+        code = bat_strings_add(strings, string, strlen(string), numbers ? &numbers[i] : &ignored);
+    }
+    return code;
+}
+
 uint32_t bat_strings_find(const struct bat_strings *strings, const char *string, size_t size)
 {
     if (!strings->slots)

@@ -22,6 +22,10 @@ void bat_strings_free(struct bat_strings *strings);
 enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
                               uint32_t *number);
 
+/* Add all strings of another set; their numbers go to numbers[], unless that is NULL. */
+enum bat_code bat_strings_add_all(struct bat_strings *strings, const struct bat_strings *from,
+                                  uint32_t *numbers);
+
 /* Forget all strings but the first `count`. Linear in them. */
 void bat_strings_truncate(struct bat_strings *strings, uint32_t count);
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bat_decoder.h"
 #include "checking.h"
 #include "spec/binary_search.h"
 #include "spec/map.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <stdlib.h>
 
-#include "bat_decoder.h"
 #include "checking.h"
 #include "spec/options.h"
 

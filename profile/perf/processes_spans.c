@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The events of processes, replayed in order: they give the spans of each process. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

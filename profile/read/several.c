@@ -2,10 +2,8 @@
 /* Reading a file once for several binaries. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "profile/joint.h"

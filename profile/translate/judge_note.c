@@ -3,7 +3,6 @@
  * Judges a function's records without the input's code: the function's blocks are those that the
  * note lists, and its edges those that the output's code has between them.
  */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 

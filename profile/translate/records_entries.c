@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 
-#include "profile/profile.h"
 #include "records.h"
 #include "tableless.h"
 

@@ -8,7 +8,6 @@
 
 #include "bat_decoder.h"
 #include "binary/original/original.h"
-#include "profile/profile.h"
 #include "records.h"
 #include "spec/compare_numbers.h"
 #include "spec/map.h"

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "profile/profile.h"
 #include "records.h"
 #include "support/parallel.h"
 

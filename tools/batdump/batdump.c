@@ -10,7 +10,6 @@
 #include "dump_json.h"
 #include "dump_original.h"
 #include "dump_text.h"
-#include "elfnote/output.h"
 #include "selection.h"
 #include "summary.h"
 #include "tools/common/store.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The summary of the page about two binaries: what differs. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "comparison_report.h"

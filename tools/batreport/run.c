@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "bat_debuginfo.h"
 #include "binary/functions/functions.h"
 #include "page.h"
 

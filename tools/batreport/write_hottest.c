@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions with the most samples, for readers without scripts. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "page.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Curves of the share of samples in the hottest pages, before and after. */
 #include <math.h>
-#include <stdio.h>
 
 #include "page.h"
 #include "tools/common/commas.h"

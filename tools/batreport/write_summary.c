@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The summary: what BOLT did, and what the profile says. */
-#include <stdio.h>
 
 #include "bat_decoder.h"
 #include "page.h"

@@ -100,11 +100,14 @@ static const char *function_name(struct symbolize_text *text, const struct bat_s
     return name ? name : "??";
 }
 
-/* "a.c:3:5"; unknown parts are left out. */
-static void write_location(struct symbolize_text *text, const struct bat_source_frame *frame,
-                           bool with_column)
+/* "a.c:3:5" behind the text `before`; unknown parts are left out. */
+static void write_location(struct symbolize_text *text, const char *before,
+                           const struct bat_source_frame *frame, bool with_column)
 {
     struct output *output = text->printer->output;
+    if (!frame->file)
+        return;
+    output_text(output, before);
     output_escaped(output, printed_file(text->printer, frame, frame->file));
     output_format(output, ":%" PRIu32, frame->line);
     if (with_column && frame->column != 0)
@@ -143,17 +146,11 @@ static void write_gdb(struct symbolize_text *text, const struct text_frame *fram
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         /* gdb prints an address only if it is not the first of a line: in the innermost frame. */
-        if (i == 0)
-            write_start(text, frame, i, frame->read.address_end);
-        else
-            write_start(text, frame, i, frame->read.number_end);
+        write_start(text, frame, i, i == 0 ? frame->read.address_end : frame->read.number_end);
         output_text(output, i == 0 ? " in " : "  ");
         output_escaped(output, function_name(text, source));
         output_text(output, " ()");
-        if (source->file) {
-            output_text(output, " at ");
-            write_location(text, source, false);
-        }
+        write_location(text, " at ", source, false);
         output_text(output, "\n");
     }
 }
@@ -168,10 +165,7 @@ static void write_simple(struct symbolize_text *text, const struct text_frame *f
         write_start(text, frame, i, frame->read.address_end);
         output_text(output, before);
         output_escaped(output, function_name(text, source));
-        if (source->file) {
-            output_text(output, " ");
-            write_location(text, source, true);
-        }
+        write_location(text, " ", source, true);
         output_text(output, "\n");
     }
 }
@@ -192,12 +186,8 @@ static void write_perf(struct symbolize_text *text, const struct text_frame *fra
             output_bytes(output, frame->read.module.text, frame->read.module.length);
             output_text(output, ")");
         }
+        write_location(text, "\n  ", source, false);
         output_text(output, "\n");
-        if (source->file) {
-            output_text(output, "  ");
-            write_location(text, source, false);
-            output_text(output, "\n");
-        }
     }
 }
 
@@ -210,10 +200,7 @@ static void write_behind(struct symbolize_text *text, const struct text_frame *f
         const struct bat_source_frame *source = &frame->frames[i];
         output_text(output, i == 0 ? " " : " (inlined by) ");
         output_escaped(output, function_name(text, source));
-        if (source->file) {
-            output_text(output, " at ");
-            write_location(text, source, true);
-        }
+        write_location(text, " at ", source, true);
     }
     output_text(output, "\n");
 }

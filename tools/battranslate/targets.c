@@ -11,7 +11,6 @@
 
 #include "elfnote/replace_file.h"
 #include "mapped.h"
-#include "translate_report.h"
 
 /* The part of a path after its last slash. */
 static const char *base_name(const char *path)

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "bat_validate.h"
-#include "elfnote/output.h"
 #include "tools/common/escape.h"
 #include "tools/common/store.h"
 #include "tools/common/tool.h"

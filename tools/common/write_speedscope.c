@@ -4,7 +4,6 @@
  * line where it is declared: a function at several lines is one box.
  */
 #include <batkit/bat_version.h>
-#include <stdlib.h>
 
 #include "sampled_stacks.h"
 #include "stack_json.h"
