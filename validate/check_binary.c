@@ -7,8 +7,6 @@
 #include "bat_decoder.h"
 #include "binary/names.h"
 #include "checking.h"
-#include "frames.h"
-#include "places.h"
 
 /* --- Executable sections -------------------------------------------------------------------- */
 

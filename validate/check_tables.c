@@ -4,7 +4,6 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
-#include "places.h"
 #include "spec/map.h"
 
 static void check_prefix(struct bat_checking *checking, uint32_t index)

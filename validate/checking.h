@@ -3,6 +3,8 @@
 #ifndef BAT_VALIDATE_CHECKING_H
 #define BAT_VALIDATE_CHECKING_H
 
+#include "bat.h"
+#include "bat_elf.h"
 #include "bat_validate.h"
 
 /* All checks. The first ones, up to CHECK_VERSION, are the decoder's: their ids are the names that
@@ -107,5 +109,47 @@ enum bat_code bat_check_binary(struct bat_checking *checking);
 
 /* The tables against the binary that BOLT read: check_original.c. */
 enum bat_code bat_check_original(struct bat_checking *checking);
+
+/* The code that a frame description covers. */
+struct bat_frame {
+    uint64_t address;
+    uint64_t size;
+};
+
+struct bat_frames {
+    struct bat_frame *frames; /* by address */
+    size_t count;
+};
+
+/*
+ * Read them; the caller frees *frames with bat_frames_free(). If an entry cannot be read, it and
+ * all after it are left out: a damaged .eh_frame is not a fault of the note. Fails with
+ * BAT_ERR_MEMORY only.
+ */
+enum bat_code bat_frames_collect(const struct bat_elf *elf, struct bat_frames *frames,
+                                 struct bat_error *error);
+void bat_frames_free(struct bat_frames *frames);
+
+/* True if one starts at the address; *size gets the number of bytes that it covers. Logarithmic. */
+bool bat_frames_at(const struct bat_frames *frames, uint64_t address, uint64_t *size);
+
+/*
+ * The first entry of table (counted from 0; entry_count if there is none) whose output offset is
+ * greater than size. An entry at size itself is allowed: BOLT puts deleted blocks at their
+ * function's end. Logarithmic.
+ */
+uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_table *table, uint64_t size);
+
+/* True if the entry's address is 0 modulo 2^32; BOLT writes that for a block that it did not emit.
+ */
+bool bat_is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t entry);
+
+/*
+ * True if an entry that lies outside its table is a stray entry (BAT.md 6.1) as BOLT writes it: a
+ * branch that later passes moved to another part of the function, or an entry without output
+ * address, for which BOLT takes 0 (in functions of nops only that were not moved). Its offset is
+ * relative to the table's start, modulo 2^32. Logarithmic.
+ */
+bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "places.h"
+#include "checking.h"
 
 #include "bat_decoder.h"
 #include "spec/binary_search.h"

@@ -7,7 +7,6 @@
 #include "binary/functions/name_parts.h"
 #include "debuginfo/read_ahead.h"
 #include "discriminator.h"
-#include "entry.h"
 #include "forest.h"
 #include "leaves.h"
 #include "profile/profile.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "entry.h"
+#include "leaves.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "threads_folder.h"
+#include "stream.h"
 
 #include <dirent.h>
 #include <errno.h>

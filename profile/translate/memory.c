@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Translates memory samples: the load's address, and the datum that it read (memory.h).
+ * Translates memory samples: the load's address, and the datum that it read.
  */
-#include "memory.h"
+#include "translation.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "binary/code/instructions.h"
 #include "binary/original/folded.h"
 #include "binary/original/original.h"
-#include "memory.h"
 #include "profile/event_words.h"
 #include "profile/prepare_binary.h"
 #include "profile/profile.h"

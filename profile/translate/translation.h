@@ -189,4 +189,19 @@ enum bat_code translation_flow_run(struct translation *translation, uint32_t fun
 enum bat_code translation_flow_step(struct translation *translation, uint32_t function,
                                     uint32_t block, uint64_t count);
 
+/*
+ * Translate an address of the binary to the input binary: a function and an offset in it. The
+ * function will need its name. False outside of functions.
+ */
+typedef bool bat_place_fn(void *context, uint64_t address, uint32_t *function, uint64_t *offset);
+
+/*
+ * Add the profile's memory samples to the records' branches. symbols is the file with symbols.
+ * keep_unknown: also those that read no data of the binary.
+ */
+enum bat_code bat_translate_memory(struct bat_records *records, const struct bat_profile *profile,
+                                   const struct bat_elf *symbols, bool keep_unknown,
+                                   bat_place_fn *find_place, void *context,
+                                   struct bat_error *error);
+
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "yaml_blocks.h"
-#include "yaml_order.h"
 #include "yaml_string.h"
 
 /* What is written of one block of the function. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "yaml_order.h"
+#include "yaml_function.h"
 
 #include <stdlib.h>
 #include <string.h>

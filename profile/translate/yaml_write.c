@@ -8,7 +8,6 @@
 #include "spec/large_memory.h"
 #include "support/parallel.h"
 #include "yaml_function.h"
-#include "yaml_order.h"
 #include "yaml_string.h"
 
 /* What the parts of the text are made of: the header, groups of functions, the end. */

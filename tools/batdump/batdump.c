@@ -6,12 +6,8 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
-#include "compare_print.h"
+#include "dump.h"
 #include "dump_json.h"
-#include "dump_original.h"
-#include "dump_text.h"
-#include "selection.h"
-#include "summary.h"
 #include "tools/common/store.h"
 #include "tools/common/tool.h"
 

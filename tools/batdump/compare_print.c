@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare_print.h"
-#include "tools/common/commas.h"
-#include "tools/common/escape.h"
+#include "dump.h"
 #include "tools/common/note_facts.h"
+#include "tools/common/output.h"
 
 /* As list_functions(), with a message. */
 static bool make_list(const struct compared_side *side, unsigned change, struct function_list *list)

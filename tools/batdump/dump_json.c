@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "dump_json.h"
 
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* No entry is longer, nor are the numbers of a table. */
 #define ENTRY_SIZE_MAX 256u

@@ -4,7 +4,7 @@
 #define BAT_TOOLS_BATDUMP_DUMP_JSON_H
 
 #include "bat_binary.h"
-#include "selection.h"
+#include "dump.h"
 #include "tools/common/output.h"
 
 /* Print the selected tables, hot ones first, each on a line. names has each table's, or NULL. */

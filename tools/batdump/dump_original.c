@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "dump_original.h"
+#include "dump.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 static void put_place(struct output *output, const struct bat_original_place *place)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "dump_text.h"
+#include "dump.h"
 
 #include <elf.h>
 #include <inttypes.h>
 
 #include "bat_decoder.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* No line of numbers is longer. */
 #define LINE_SIZE_MAX 128u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "selection.h"
+#include "dump.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "bat_decoder.h"
 #include "binary/functions/functions.h"
-#include "similar.h"
 #include "tools/common/tool.h"
 
 struct selection selection_all(const struct bat_map *map)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "summary.h"
+#include "dump.h"
 
 #include <inttypes.h>
 
-#include "tools/common/commas.h"
-#include "tools/common/escape.h"
 #include "tools/common/note_facts.h"
+#include "tools/common/output.h"
 
 /* Width of the first column, and of the numbers behind it. */
 #define LABEL_WIDTH 26

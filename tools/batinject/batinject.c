@@ -2,7 +2,7 @@
 /* batinject: put a BAT note into a binary, take it out, repair it. */
 #include <argp.h>
 
-#include "inject_store.h"
+#include "inject.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

@@ -13,7 +13,6 @@
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"
-#include "inject_upgrade.h"
 #include "json_note.h"
 
 /* A bad note may have an error in each of its tables: only the first findings are printed. */

@@ -3,6 +3,7 @@
 #ifndef BAT_TOOLS_BATINJECT_INJECT_H
 #define BAT_TOOLS_BATINJECT_INJECT_H
 
+#include "bat_binary.h"
 #include "tools/common/tool.h"
 
 enum inject_action {
@@ -28,8 +29,21 @@ struct inject_request {
     bool quiet;
 };
 
-/* Run the action, except INJECT_STORE (inject_store.h). Prints what was done to standard output,
+/* Run the action, except INJECT_STORE. Prints what was done to standard output,
  * errors to standard error. */
 enum tool_exit inject_run(const struct inject_request *request);
+
+/*
+ * Upgrade the binary's map. Blocks get the numbers that they have in the code of the input binary
+ * at path; path may be NULL, then in the note. Errors are told on standard error.
+ */
+bool inject_upgrade(const char *file, struct bat_binary *binary, const char *path);
+
+/*
+ * Put the file into the store request->argument, which is made if it does not exist; when it is on
+ * the disk, write the file's shipped form to request->output or in its place. A file that was
+ * shipped before, and whose whole is in the store, stays as it is. Prints errors and what was done.
+ */
+bool inject_store(const struct inject_request *request);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "inject_store.h"
+#include "inject.h"
 
 #include <errno.h>
 #include <inttypes.h>

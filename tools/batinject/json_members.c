@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "json_members.h"
+#include "json_tables.h"
 
 #include <stddef.h>
 

@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "json_members.h"
 #include "json_tables.h"
-#include "json_text.h"
 
 /* A skipped member may nest this deep. */
 #define DEPTH_MAX 100u

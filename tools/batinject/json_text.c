@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "json_text.h"
+#include "json_tables.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,8 +5,8 @@
 
 #include "comparison_report.h"
 #include "page.h"
-#include "tools/common/commas.h"
 #include "tools/common/demangle.h"
+#include "tools/common/note_facts.h"
 
 /* Functions in each list. */
 #define LISTED 25u

@@ -4,7 +4,6 @@
 
 #include "comparison_report.h"
 #include "page.h"
-#include "tools/common/commas.h"
 #include "tools/common/note_facts.h"
 
 /* --- Where the binaries come from ------------------------------------------------------------- */

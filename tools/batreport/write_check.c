@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "page.h"
-#include "tools/common/commas.h"
+#include "tools/common/note_facts.h"
 
 /* Functions of a finding, and refused functions, that the page lists without scripts. */
 #define FUNCTIONS_SHOWN 5u

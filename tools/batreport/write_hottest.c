@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "page.h"
-#include "tools/common/commas.h"
 #include "tools/common/demangle.h"
+#include "tools/common/note_facts.h"
 
 #define HOTTEST 100u
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "page.h"
-#include "tools/common/commas.h"
+#include "tools/common/note_facts.h"
 
 /* The plot, in units of its own. */
 #define WIDTH 480.0

@@ -3,7 +3,6 @@
 
 #include "bat_decoder.h"
 #include "page.h"
-#include "tools/common/commas.h"
 #include "tools/common/note_facts.h"
 
 static double percent(uint64_t part, uint64_t whole)

@@ -11,7 +11,6 @@
 #include "symbolize_arguments.h"
 #include "symbolize_text.h"
 #include "text_lines.h"
-#include "tools/common/split_units.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "symbolize_text.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* --- Looking up ----------------------------------------------------------------------------- */
 

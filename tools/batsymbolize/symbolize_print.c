@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 #define UNKNOWN "??"
 

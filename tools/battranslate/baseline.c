@@ -5,7 +5,7 @@
  * Local functions are compared by their names alone: f/1 of a binary without a note is f/file.c/1
  * of one that has a note.
  */
-#include "baseline.h"
+#include "translate_report.h"
 
 #include "bat_compare.h"
 #include "compare_read.h"

@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common.h"
-#include "compare.h"
-#include "merge_fdata.h"
 #include "perf2bolt_options.h"
-#include "several.h"
 #include "spec/grow.h"
 #include "tools/common/tool.h"
 #include "translate.h"

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "separate_symbols.h"
+#include "optional_elf.h"
 #include "tools/common/store.h"
 
 void next_build_close(struct next_build *next)

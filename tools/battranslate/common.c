@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "common.h"
+#include "translate.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "bat_compare.h"
 #include "common_yaml.h"
-#include "first_file.h"
+#include "whole_file.h"
 
 static enum bat_code read_one(const char *path, struct bat_profile **profile,
                               struct bat_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compare.h"
+#include "translate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "compare_read.h"
 #include "sample_places.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* Functions that are printed for people; JSON has all. */
 #define FUNCTIONS_PRINTED 20u

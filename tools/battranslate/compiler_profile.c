@@ -2,9 +2,8 @@
 #include "foreign_profile.h"
 
 #include "bat_autofdo.h"
-#include "figures.h"
-#include "tools/common/split_units.h"
 #include "tools/common/tool.h"
+#include "translate_report.h"
 
 #define FIGURES_MAX 12u
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "figures.h"
+#include "translate_report.h"
 
 #include <inttypes.h>
 

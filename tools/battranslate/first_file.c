@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "first_file.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "mapped.h"
+#include "targets.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +9,6 @@
 
 #include "bat_profile.h"
 #include "optional_elf.h"
-#include "separate_symbols.h"
 #include "spec/grow.h"
 
 void mapped_free(struct mapped *mapped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "merge_fdata.h"
+#include "translate.h"
 
 #include <argp.h>
 #include <fts.h>
@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "first_file.h"
-#include "merge_lines.h"
-#include "merge_yaml.h"
+#include "merge.h"
 #include "spec/grow.h"
+#include "whole_file.h"
 
 enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_PRINT_OPTIONS, KEY_PRINT_ALL_OPTIONS };
 

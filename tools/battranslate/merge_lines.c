@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "merge_lines.h"
+#include "merge.h"
 
 #include <errno.h>
 #include <fcntl.h>

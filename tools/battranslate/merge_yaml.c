@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "merge_yaml.h"
+#include "merge.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "bat_debuginfo.h"
 #include "elfnote/regular_file.h"
+#include "tools/common/store.h"
 
 bool optional_is_missing(int error)
 {
@@ -20,4 +22,23 @@ enum bat_code optional_elf_open(const char *path, struct bat_elf **elf, struct b
         return optional_is_missing(errno) ? BAT_OK : bat_regular_fail(error);
     enum bat_code code = bat_elf_open_file(file, path, elf, error);
     return code == BAT_ERR_MEMORY || code == BAT_ERR_IO ? code : BAT_OK;
+}
+
+enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
+                                    struct bat_error *error)
+{
+    struct bat_elf *program;
+    enum bat_code code = optional_elf_open(path, &program, error);
+    bool is_stripped = program && !has_symbols(program);
+    bat_elf_close(program);
+    *elf = NULL;
+    if (code != BAT_OK || !is_stripped)
+        return code;
+    struct bat_debuginfo *debuginfo;
+    code = bat_debuginfo_open(path, debug_file, &debuginfo, error);
+    if (code != BAT_OK)
+        return code == BAT_ERR_MEMORY ? code : BAT_OK;
+    code = optional_elf_open(bat_debuginfo_path(debuginfo), elf, error);
+    bat_debuginfo_close(debuginfo);
+    return code;
 }

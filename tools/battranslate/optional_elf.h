@@ -18,4 +18,12 @@ bool optional_is_missing(int error);
  */
 enum bat_code optional_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
 
+/*
+ * If the program at path has no symbol table, open its debug file: debug_file or, if that is NULL,
+ * the file that bat_debuginfo_open() finds. *elf, to be closed with bat_elf_close(), is NULL if the
+ * program has symbols or no file is found. Fails with BAT_ERR_MEMORY or BAT_ERR_IO.
+ */
+enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
+                                    struct bat_error *error);
+
 #endif

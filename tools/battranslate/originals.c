@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "originals.h"
+#include "targets.h"
 
 #include <dirent.h>
 #include <elf.h>

@@ -14,7 +14,7 @@
 #include "profile/read/part_digests.h"
 #include "support/temporary.h"
 #include "support/text_writer.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* --- Failing -------------------------------------------------------------------------------- */
 

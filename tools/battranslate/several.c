@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Translating one profile for several binaries: it is read once. */
-#include "several.h"
+#include "translate.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -9,9 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "originals.h"
 #include "targets.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* So many binaries are read by threads of their own while profiles are read. */
 #define PREPARED_MAX 8u

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "elfnote/replace_file.h"
-#include "mapped.h"
 
 /* The part of a path after its last slash. */
 static const char *base_name(const char *path)

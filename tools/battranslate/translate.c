@@ -7,11 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "baseline.h"
 #include "carry_next.h"
 #include "elfnote/shipped.h"
 #include "foreign_profile.h"
-#include "separate_symbols.h"
+#include "optional_elf.h"
 #include "translate_report.h"
 #include "translate_work.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* battranslate's work, after its options were read. */
+/* What battranslate does, after its options were read. */
 #ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
 #define BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
 
@@ -11,5 +11,22 @@
  * all.
  */
 enum tool_exit translate_run(const struct translate_request *request);
+
+/* Write what the profiles that the request names in place of binaries have in common:
+ * spec/compare.md, 5. */
+enum tool_exit common_run(const struct translate_request *request);
+
+/* Compare the profiles that the request names in place of binaries, and print how they agree:
+ * spec/compare.md. */
+enum tool_exit compare_run(const struct translate_request *request);
+
+/* Read merge-fdata's options and do what they say. Prints errors to standard error. */
+enum tool_exit merge_fdata_main(int argc, char **argv);
+
+/* True if a request is for several binaries, or says so: it needs several_run(). */
+bool several_is(const struct translate_request *request);
+
+/* As translate_run(), for several binaries: each profile is read once. */
+enum tool_exit several_run(const struct translate_request *request);
 
 #endif

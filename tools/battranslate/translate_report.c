@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "figures.h"
-
 /* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0
 

@@ -3,9 +3,13 @@
 #ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_REPORT_H
 #define BAT_TOOLS_BATTRANSLATE_TRANSLATE_REPORT_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "bat_profile.h"
+#include "tools/common/check.h"
 #include "tools/common/tool.h"
 
 /* A build-id in hexadecimal, or "none". */
@@ -79,5 +83,29 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,
                         const struct report_judgements *judgements);
+
+struct figure {
+    const char *key;   /* in JSON */
+    const char *label; /* for people */
+    uint64_t value;
+    uint64_t whole; /* of which value is a part; 0 for none */
+};
+
+/* 0 of nothing. */
+double figures_percent(uint64_t part, uint64_t whole);
+
+/*
+ * Print figures: a line each, with labels of so many columns, or as JSON the beginning of an
+ * object, whose end is the caller's.
+ */
+void figures_print(FILE *file, bool as_json, int columns, const struct figure *figures,
+                   size_t count);
+
+/*
+ * Compare the records with the fdata in the file at path. TOOL_BAD, with a message, if that cannot
+ * be read or is another form of profile.
+ */
+enum tool_exit baseline_compare(const char *path, const struct bat_records *records,
+                                struct check_baseline *baseline);
 
 #endif

@@ -8,7 +8,7 @@
 #include "bat_symbolizer.h"
 #include "support/counts.h"
 #include "tools/common/demangle.h"
-#include "tools/common/split_units.h"
+#include "tools/common/tool.h"
 
 /* The most frames of one address; no compiler inlines so deeply. */
 #define FRAMES_MAX 256u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A file read into memory as a whole. */
+/* Files that are read as a whole, and the first of several, whose first bytes tell how. */
 #ifndef BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
 #define BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
 
@@ -10,5 +10,16 @@
  * *text, which is NULL after a failure: BAT_ERR_IO, BAT_ERR_MEMORY.
  */
 enum bat_code whole_file_read(const char *path, char **text, size_t *size, struct bat_error *error);
+
+struct first_file {
+    const char *path; /* by which it is read: its own, or that of the copy */
+    bool is_yaml;
+    int copy; /* of a pipe, which can be read only once: a temporary file; or -1 */
+    char copy_path[32];
+};
+
+/* Look at a file, or at standard input ("-"). Fails with BAT_ERR_IO, BAT_ERR_MEMORY. */
+enum bat_code first_file_open(const char *path, struct first_file *first, struct bat_error *error);
+void first_file_close(struct first_file *first);
 
 #endif

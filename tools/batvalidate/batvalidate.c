@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bat_validate.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 #include "tools/common/store.h"
 #include "tools/common/tool.h"
 

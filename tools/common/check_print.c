@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tools/common/escape.h"
+#include "tools/common/output.h"
 
 /* Functions of a finding that are printed for people; JSON has all. */
 #define FUNCTIONS_PRINTED 5u

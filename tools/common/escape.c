@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "escape.h"
+#include "output.h"
 
 #include "spec/escape_controls.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Words for what a BOLTed binary and its note say of themselves. */
+/* What the tools say of a note, in words and numbers. */
 #ifndef BAT_NOTE_FACTS_H
 #define BAT_NOTE_FACTS_H
+
+#include <stdint.h>
 
 #include "bat_binary.h"
 
@@ -22,5 +24,24 @@ const char *note_machine_name(const struct bat_elf *elf);
  * it; revision becomes R, "not recorded" for "<unknown>". False if the text has another form.
  */
 bool note_bolt_info(const char *info, char revision[NOTE_REVISION_SIZE], const char **command);
+
+/* Enough for 2^64 - 1 with separators. */
+#define NUMBER_SIZE 32u
+
+/* value with a comma at each thousand, as text in that buffer. */
+static inline const char *with_commas(uint64_t value, char text[NUMBER_SIZE])
+{
+    char *at = text + NUMBER_SIZE - 1;
+    *at = '\0';
+    unsigned digits = 0;
+    do {
+        if (digits != 0 && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + value % 10);
+        digits++;
+        value /= 10;
+    } while (value != 0);
+    return at;
+}
 
 #endif

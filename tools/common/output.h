@@ -159,4 +159,13 @@ static inline char *put_decimal(char *at, uint64_t value)
     return at + length;
 }
 
+/* text with control characters as "\x1b" (escape_controls.h): a name cannot control a terminal. */
+void output_escaped(struct output *output, const char *text);
+
+/*
+ * text as a JSON string, quotes included. Each byte that is not part of a UTF-8 character becomes
+ * U+FFFD.
+ */
+void output_json_string(struct output *output, const char *text);
+
 #endif

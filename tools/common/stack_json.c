@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "stack_json.h"
+#include "stack_tables.h"
 
 void stack_json_string(struct bat_text_writer *text, const char *string)
 {

@@ -6,6 +6,7 @@
 #include "bat_output.h"
 #include "support/counts.h"
 #include "support/string_table.h"
+#include "support/text_writer.h"
 
 struct sampled_subject;
 
@@ -66,5 +67,10 @@ enum bat_code write_firefox(const struct sampled_stacks *stacks,
                             struct bat_error *error);
 enum bat_code write_folded(const struct sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error);
+
+/* Write a clean name as a JSON string. */
+void stack_json_string(struct bat_text_writer *text, const char *string);
+
+void stack_json_number(struct bat_text_writer *text, uint64_t number);
 
 #endif

@@ -237,3 +237,15 @@ bool tool_parse_bool(const char *name, const char *text, struct argp_state *stat
         argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
     return is_true;
 }
+
+void split_units_warn(const char *path, uint64_t missing, uint64_t read)
+{
+    if (missing == 0)
+        return;
+    tool_message(path,
+                 "warning: the split debug information (.dwo files, or a .dwp beside the program) "
+                 "of %" PRIu64 " of %" PRIu64
+                 " units that were read was not found: their inlined calls are known only if the "
+                 "compiler also put these into the program (-fsplit-dwarf-inlining)",
+                 missing, read);
+}

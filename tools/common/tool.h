@@ -3,6 +3,8 @@
 #ifndef BAT_TOOL_H
 #define BAT_TOOL_H
 
+#include <stdint.h>
+
 #include "bat.h"
 #include "bat_output.h"
 
@@ -89,5 +91,8 @@ bool tool_set_field(const struct tool_field *fields, int key, const char *argume
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
+
+/* If missing is not 0, warn that so many of the read units lack their split debug information. */
+void split_units_warn(const char *path, uint64_t missing, uint64_t read);
 
 #endif

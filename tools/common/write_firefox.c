@@ -9,7 +9,6 @@
 
 #include "sampled_stacks.h"
 #include "spec/grow.h"
-#include "stack_json.h"
 #include "stack_tables.h"
 
 /* The version of the format. The profiler reads those before its own. */

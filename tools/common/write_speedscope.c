@@ -6,7 +6,6 @@
 #include <batkit/bat_version.h>
 
 #include "sampled_stacks.h"
-#include "stack_json.h"
 #include "stack_tables.h"
 
 static const char *name_of(const struct sampled_stacks *stacks, uint64_t number)
