@@ -14,7 +14,7 @@
 
 #include "bat_elf.h"
 #include "debuginfo.h"
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 
 /* The program whose debug information is wanted. */
 struct program {

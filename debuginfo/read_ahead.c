@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "debuginfo.h"
 #include "support/parallel.h"
-#include "unit_reader.h"
 
 /* More bytes than one entry of a list of ranges has. */
 #define ENTRY_SIZE_MAX 64u

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "debuginfo.h"
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "spec/binary_search.h"
 #include "spec/little_endian.h"
 

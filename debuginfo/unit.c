@@ -6,7 +6,6 @@
 
 #include "debuginfo.h"
 #include "name_attributes.h"
-#include "unit_reader.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136

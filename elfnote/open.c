@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "descriptors.h"
 #include "elf_file.h"
 #include "file_state.h"
-#include "regular_file.h"
 #include "spec/keep_bytes.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "replace_file.h"
 
-#include "high_descriptor.h"
-#include "try_close.h"
+#include "descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -115,25 +115,10 @@ static enum bat_code check_headers(const struct bat_fdata *fdata, const struct b
 void bat_profile_add_counters(struct bat_profile_counters *counters,
                               const struct bat_profile_counters *from)
 {
-    counters->bytes += from->bytes;
-    counters->lines += from->lines;
-    counters->trace_records += from->trace_records;
-    counters->sample_records += from->sample_records;
-    counters->fdata_records += from->fdata_records;
-    counters->foreign_locations += from->foreign_locations;
-    counters->perf_samples += from->perf_samples;
-    counters->perf_foreign_samples += from->perf_foreign_samples;
-    counters->perf_guest_samples += from->perf_guest_samples;
-    counters->perf_plain_samples += from->perf_plain_samples;
-    counters->perf_used_samples += from->perf_used_samples;
-    counters->perf_unread_samples += from->perf_unread_samples;
-    counters->perf_used_branches += from->perf_used_branches;
-    counters->perf_branches += from->perf_branches;
-    counters->perf_kernel_branches += from->perf_kernel_branches;
-    counters->perf_dropped += from->perf_dropped;
-    counters->perf_lost += from->perf_lost;
-    counters->perf_unknown_records += from->perf_unknown_records;
-    counters->perf_processes += from->perf_processes;
+    uint64_t *sums = (uint64_t *)counters;
+    const uint64_t *more = (const uint64_t *)from;
+    for (size_t i = 0; i < sizeof(*counters) / sizeof(*sums); i++)
+        sums[i] += more[i];
 }
 
 #define TABLE_COUNT 7u

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "elfnote/high_descriptor.h"
+#include "elfnote/descriptors.h"
 
 enum bat_code bat_temporary_open(int *file, struct bat_error *error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "code_map.h"
+#include "ranges.h"
 
 #include <elf.h>
 #include <stdlib.h>

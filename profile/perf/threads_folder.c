@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "spec/binary_search.h"
 
 #define FIRST "data"

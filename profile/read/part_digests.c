@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "profile/line_blocks.h"
 #include "profile/text_fields.h"
 #include "read_profile.h"

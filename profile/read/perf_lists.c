@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "profile/perf/perf_data.h"
 #include "read_profile.h"
 #include "spec/options.h"

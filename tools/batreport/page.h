@@ -3,9 +3,60 @@
 #ifndef BAT_TOOLS_BATREPORT_PAGE_H
 #define BAT_TOOLS_BATREPORT_PAGE_H
 
-#include "html.h"
-#include "pack.h"
+#include "bat_output.h"
 #include "report.h"
+#include "support/text_writer.h"
+
+/*
+ * Text as characters of HTML, also inside of attributes in double quotes: markup becomes
+ * references, control characters become "\x1b", characters that change the direction of text
+ * "\u202e", and each byte that is no UTF-8 becomes U+FFFD.
+ */
+void html_text(struct bat_text_writer *page, const char *text);
+
+/* The same as a string of JSON, quotes included, in which "<" cannot end the element around it. */
+void html_json(struct bat_text_writer *page, const char *text);
+
+/* Formatted text without escapes: at most 512 bytes, and no names. */
+void html_format(struct bat_text_writer *page, const char *format, ...) BAT_PRINTF(2, 3);
+
+/* A card with a table of figures: the rows stand between these two. title is no name. */
+void html_begin_card(struct bat_text_writer *page, const char *title);
+void html_end_card(struct bat_text_writer *page);
+
+/* A term of a list and what is said of it, any text; label is no name. */
+void html_term(struct bat_text_writer *page, const char *label, const char *text);
+
+/* A growing array of bytes. All zero is empty. Freed with pack_free(). */
+struct pack {
+    uint8_t *bytes;
+    size_t size;
+    size_t capacity;
+    bool lacks_memory; /* something could not be added */
+};
+
+void pack_free(struct pack *pack);
+
+void pack_bytes(struct pack *pack, const void *bytes, size_t size);
+
+/* An unsigned number: seven bits a byte, the lowest first, the highest bit set in all but the last.
+ */
+void pack_number(struct pack *pack, uint64_t value);
+
+/* A difference to - from, modulo 2^64 a signed number: zigzag, then as pack_number(). */
+void pack_change(struct pack *pack, uint64_t from, uint64_t to);
+
+/* The size of a column, and then its bytes. The column is empty afterwards. */
+void pack_column(struct pack *pack, struct pack *column);
+
+/* Text, its terminating zero included. */
+void pack_text(struct pack *pack, const char *text);
+
+/* Write raw deflate of pack in base64. Fails as bat_output_write(), and with BAT_ERR_MEMORY. */
+enum bat_code pack_write(struct pack *pack, struct bat_output *output, struct bat_error *error);
+
+/* size bytes in base64, with a terminating zero: text has room for 4 * ((size + 2) / 3) + 1. */
+void pack_base64(const uint8_t *bytes, size_t size, char *text);
 
 /* Code or style of a page, made of the files in page/ when batreport is built. */
 struct report_file {

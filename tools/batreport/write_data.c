@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "pack.h"
 #include "page.h"
 #include "tools/common/demangle.h"
 

@@ -2,7 +2,6 @@
 /* The frame of the page. */
 #include <batkit/bat_version.h>
 
-#include "pack.h"
 #include "page.h"
 
 static void write_hash(struct bat_text_writer *page, const uint8_t sha256[32])

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbolize_arguments.h"
+#include "symbolize_input.h"
 #include "symbolize_text.h"
-#include "text_lines.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

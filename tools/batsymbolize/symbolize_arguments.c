@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "symbolize_arguments.h"
+#include "symbolize_input.h"
 
 #include <stdio.h>
 #include <stdlib.h>

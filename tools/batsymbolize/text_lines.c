@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "text_lines.h"
+#include "symbolize_input.h"
 
 #include <errno.h>
 #include <poll.h>

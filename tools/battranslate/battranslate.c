@@ -97,6 +97,19 @@ static void add_binary(struct translate_request *arguments, struct argp_state *s
     arguments->binary = arguments->binaries[0];
 }
 
+const struct translate_format_row translate_formats[FORMATS] = {
+    [FORMAT_FDATA] = {"fdata", "fdata", VIEWER_NONE},
+    [FORMAT_YAML] = {"yaml", "yaml", VIEWER_NONE},
+    [FORMAT_PREAGG] = {"preagg", "preagg", VIEWER_NONE},
+    [FORMAT_AUTOFDO] = {"autofdo", "prof", VIEWER_NONE},
+    [FORMAT_PROFGEN] = {"profgen", "profgen", VIEWER_NONE},
+    [FORMAT_PERFSCRIPT] = {"perfscript", "", VIEWER_NONE},
+    [FORMAT_FOLDED] = {"folded", "folded", VIEWER_FOLDED},
+    [FORMAT_PPROF] = {"pprof", "pb.gz", VIEWER_PPROF},
+    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", VIEWER_SPEEDSCOPE},
+    [FORMAT_FIREFOX] = {"firefox", "firefox.json", VIEWER_FIREFOX},
+};
+
 /* "fdata,yaml" is both, for several binaries. */
 static enum translate_format parse_format(struct translate_request *arguments, const char *text,
                                           struct argp_state *state)
@@ -104,16 +117,9 @@ static enum translate_format parse_format(struct translate_request *arguments, c
     arguments->also_yaml = strcmp(text, "fdata,yaml") == 0;
     if (arguments->also_yaml)
         return FORMAT_FDATA;
-    static const char *const formats[] = {
-        [FORMAT_FDATA] = "fdata",           [FORMAT_YAML] = "yaml",
-        [FORMAT_PREAGG] = "preagg",         [FORMAT_AUTOFDO] = "autofdo",
-        [FORMAT_PROFGEN] = "profgen",       [FORMAT_PERFSCRIPT] = "perfscript",
-        [FORMAT_FOLDED] = "folded",         [FORMAT_PPROF] = "pprof",
-        [FORMAT_SPEEDSCOPE] = "speedscope", [FORMAT_FIREFOX] = "firefox",
-    };
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (strcmp(text, formats[i]) == 0)
-            return (enum translate_format)i;
+    for (enum translate_format i = 0; i < FORMATS; i++)
+        if (strcmp(text, translate_formats[i].name) == 0)
+            return i;
     argp_error(
         state,
         "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof, "

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "yaml_profile_sort.h"
+#include "yaml_profile.h"
 
 static uint64_t smaller(uint64_t left, uint64_t right)
 {

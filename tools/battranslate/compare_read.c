@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "whole_file.h"
-#include "yaml_profile_sort.h"
+#include "yaml_profile.h"
 
 const char *compared_form_name(enum compared_form form)
 {

@@ -5,43 +5,40 @@
 #include "tools/common/tool.h"
 #include "translate_report.h"
 
-#define FIGURES_MAX 12u
-
-static size_t gather(const struct foreign_profile *wanted, const struct bat_autofdo_counters *done,
-                     struct figure *figures)
-{
-    size_t count = 0;
-    figures[count++] = (struct figure){"samples", "samples", done->samples, 0};
-    figures[count++] =
-        (struct figure){"outside", "outside of the program's code", done->outside, done->samples};
-    if (wanted->moved) {
-        figures[count++] = (struct figure){"folded", "in functions that were folded",
-                                           wanted->moved->folded, wanted->moved->samples};
-        figures[count++] = (struct figure){"folded_known", "of these, in a known function",
-                                           wanted->moved->folded_known, wanted->moved->folded};
-    }
-    if (wanted->by_addresses || wanted->kind == BAT_PROFILE_BRANCHES) {
-        figures[count++] =
-            (struct figure){"invalid", "not one run of code", done->invalid, done->samples};
-        figures[count++] = (struct figure){"ranges", "ranges", done->ranges, 0};
-        figures[count++] = (struct figure){"branches", "branches", done->branches, 0};
-    }
-    if (wanted->by_addresses)
-        return count;
-    figures[count++] = (struct figure){"without_debug", "in functions without debug information",
-                                       done->without_debug, done->samples};
-    figures[count++] = (struct figure){"functions", "functions written", done->functions, 0};
-    figures[count++] = (struct figure){"units", "units with code", done->units, 0};
-    figures[count++] = (struct figure){"units_read", "read", done->units_read, done->units};
-    return count;
-}
-
 static void print_report(const struct foreign_profile *wanted,
                          const struct bat_autofdo_counters *done)
 {
-    struct figure figures[FIGURES_MAX];
-    size_t count = gather(wanted, done, figures);
-    figures_print(wanted->report, wanted->json_report, 40, figures, count);
+    const struct bat_to_input_counters none = {0};
+    const struct bat_to_input_counters *moved = wanted->moved ? wanted->moved : &none;
+    const struct figure first[] = {
+        {"samples", "samples", done->samples, 0},
+        {"outside", "outside of the program's code", done->outside, done->samples},
+    };
+    const struct figure of_moved[] = {
+        {"folded", "in functions that were folded", moved->folded, moved->samples},
+        {"folded_known", "of these, in a known function", moved->folded_known, moved->folded},
+    };
+    const struct figure of_ranges[] = {
+        {"invalid", "not one run of code", done->invalid, done->samples},
+        {"ranges", "ranges", done->ranges, 0},
+        {"branches", "branches", done->branches, 0},
+    };
+    const struct figure of_code[] = {
+        {"without_debug", "in functions without debug information", done->without_debug,
+         done->samples},
+        {"functions", "functions written", done->functions, 0},
+        {"units", "units with code", done->units, 0},
+        {"units_read", "read", done->units_read, done->units},
+    };
+    struct figures figures = {.count = 0};
+    figures_add(&figures, first, 2);
+    if (wanted->moved)
+        figures_add(&figures, of_moved, 2);
+    if (wanted->by_addresses || wanted->kind == BAT_PROFILE_BRANCHES)
+        figures_add(&figures, of_ranges, 3);
+    if (!wanted->by_addresses)
+        figures_add(&figures, of_code, 4);
+    figures_print(wanted->report, wanted->json_report, 40, &figures);
 }
 
 static enum tool_exit write_symbolized(const struct foreign_profile *wanted,

@@ -8,7 +8,7 @@
 #include "spec/escape_controls.h"
 #include "support/string_table.h"
 #include "tools/common/tool.h"
-#include "yaml_profile_sort.h"
+#include "yaml_profile.h"
 
 struct merged_yaml {
     struct yaml_profile profile;

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 
 #include "bat_debuginfo.h"
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "tools/common/store.h"
 
 bool optional_is_missing(int error)

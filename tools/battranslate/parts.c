@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elfnote/high_descriptor.h"
+#include "elfnote/descriptors.h"
 #include "profile/read/part_digests.h"
 #include "support/temporary.h"
 #include "support/text_writer.h"

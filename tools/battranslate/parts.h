@@ -6,10 +6,33 @@
 #ifndef BAT_TOOLS_BATTRANSLATE_PARTS_H
 #define BAT_TOOLS_BATTRANSLATE_PARTS_H
 
-#include "progress.h"
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "request.h"
 #include "support/counts.h"
 #include "tools/common/output.h"
+
+struct progress {
+    bool is_shown;
+    const char *file;
+    uint64_t total; /* bytes of all regular files */
+    atomic_uint_fast64_t done;
+    atomic_int_fast64_t next; /* time of the next print, in milliseconds */
+};
+
+void progress_begin(struct progress *progress, const char *const *files, size_t count, bool quiet);
+
+/* Set the file that is read. */
+void progress_file(struct progress *progress, const char *file);
+
+/* Add the bytes that were read; context is the struct progress. Any thread may call this. */
+void progress_update(uint64_t bytes, void *context);
+
+/* Clear the line. */
+void progress_end(struct progress *progress);
 
 enum part_state {
     PART_WAITING,

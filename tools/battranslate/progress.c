@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "progress.h"
+#include "parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,6 +9,7 @@
 
 #include "heatmap.h"
 #include "tools/common/check_list.h"
+#include "tools/common/sampled_stacks.h"
 #include "tools/common/store.h"
 
 /* The format of -o. */
@@ -23,7 +24,17 @@ enum translate_format {
     FORMAT_PPROF,
     FORMAT_SPEEDSCOPE,
     FORMAT_FIREFOX,
+    FORMATS
 };
+
+/* What there is to say of each format. */
+struct translate_format_row {
+    const char *name;
+    const char *extension;     /* of its files in --output-dir */
+    enum viewer_format viewer; /* or VIEWER_NONE */
+};
+
+extern const struct translate_format_row translate_formats[FORMATS];
 
 /* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */
 struct translate_request {

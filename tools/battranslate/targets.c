@@ -21,30 +21,14 @@ static const char *base_name(const char *path)
 /* --- Outputs -------------------------------------------------------------------------------- */
 
 /* "FOLDER/NAME.EXTENSION"; NULL if there is no memory. */
-static char *path_in(const char *folder, const char *binary, const char *extension)
+static char *path_in(const char *folder, const char *binary, enum translate_format format)
 {
+    const char *extension = translate_formats[format].extension;
     size_t size = strlen(folder) + strlen(binary) + strlen(extension) + 3;
     char *path = malloc(size);
     if (path)
         snprintf(path, size, "%s/%s.%s", folder, base_name(binary), extension);
     return path;
-}
-
-static const char *extension_of(enum translate_format format)
-{
-    static const char *const extensions[] = {
-        [FORMAT_FDATA] = "fdata",
-        [FORMAT_YAML] = "yaml",
-        [FORMAT_PREAGG] = "preagg",
-        [FORMAT_AUTOFDO] = "prof",
-        [FORMAT_PROFGEN] = "profgen",
-        [FORMAT_PERFSCRIPT] = "",
-        [FORMAT_FOLDED] = "folded",
-        [FORMAT_PPROF] = "pb.gz",
-        [FORMAT_SPEEDSCOPE] = "speedscope.json",
-        [FORMAT_FIREFOX] = "firefox.json",
-    };
-    return extensions[format];
 }
 
 /* The "=" of BINARY=OUT; NULL for a path alone. A file whose name has a "=" is one. */
@@ -79,9 +63,9 @@ static enum tool_exit add_target(struct targets *targets, const struct translate
     if (separator)
         target->output = strdup(separator + 1);
     else if (folder)
-        target->output = path_in(folder, target->binary, extension_of(request->format));
+        target->output = path_in(folder, target->binary, request->format);
     if (folder && request->also_yaml)
-        target->yaml = path_in(folder, target->binary, extension_of(FORMAT_YAML));
+        target->yaml = path_in(folder, target->binary, FORMAT_YAML);
     if ((has_output && !target->output) || (folder && request->also_yaml && !target->yaml))
         return tool_no_memory(NULL);
     if (separator && (length == 0 || !separator[1])) {
@@ -121,8 +105,8 @@ static enum tool_exit rename_outputs(struct target *target, const char *folder, 
     bool has_yaml = target->yaml != NULL;
     free(target->output);
     free(target->yaml);
-    target->output = path_in(folder, name, extension_of(target->request.format));
-    target->yaml = has_yaml ? path_in(folder, name, extension_of(FORMAT_YAML)) : NULL;
+    target->output = path_in(folder, name, target->request.format);
+    target->yaml = has_yaml ? path_in(folder, name, FORMAT_YAML) : NULL;
     target->request.output = target->output;
     target->request.yaml = target->yaml;
     return target->output && (target->yaml || !has_yaml) ? TOOL_FINE : tool_no_memory(NULL);

@@ -14,15 +14,6 @@
 #include "translate_report.h"
 #include "translate_work.h"
 
-static enum viewer_format viewer_of(enum translate_format format)
-{
-    return format == FORMAT_FOLDED       ? VIEWER_FOLDED
-           : format == FORMAT_PPROF      ? VIEWER_PPROF
-           : format == FORMAT_SPEEDSCOPE ? VIEWER_SPEEDSCOPE
-           : format == FORMAT_FIREFOX    ? VIEWER_FIREFOX
-                                         : VIEWER_NONE;
-}
-
 /* The file that has the note. */
 static const char *path_of_note(const struct translate_request *arguments)
 {
@@ -80,7 +71,7 @@ static enum tool_exit open_binary(struct work *work)
     if (code != BAT_OK)
         return tool_report(path, &work->error);
     if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several &&
-        viewer_of(work->arguments->format) == VIEWER_NONE && !work->arguments->next)
+        translate_formats[work->arguments->format].viewer == VIEWER_NONE && !work->arguments->next)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
                            "written");
     /* With a note, arrays of this size leave holes in the heap that would not be filled again. */
@@ -624,7 +615,7 @@ static enum tool_exit open_unbolted(struct work *work)
 static enum tool_exit finish_foreign(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    const enum viewer_format viewer = viewer_of(arguments->format);
+    const enum viewer_format viewer = translate_formats[arguments->format].viewer;
     struct bat_profile *moved = NULL;
     struct bat_to_input_counters counters;
     struct foreign_profile wanted = {
@@ -818,7 +809,7 @@ enum tool_exit work_open(struct work *work)
         return status;
     if (arguments->original || arguments->format <= FORMAT_YAML)
         return open_all(work);
-    if (viewer_of(arguments->format) != VIEWER_NONE)
+    if (translate_formats[arguments->format].viewer != VIEWER_NONE)
         return open_viewed(work);
     return open_unbolted(work);
 }

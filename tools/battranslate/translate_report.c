@@ -263,10 +263,8 @@ enum tool_exit report_judge(const char *path, struct bat_records *records, bool 
 
 /* --- At the end --------------------------------------------------------------------------- */
 
-#define FIGURES_MAX 37u
-
 /* Figures that are printed only for perf.data. */
-static size_t gather_perf(const struct bat_profile_counters *read, struct figure *figures)
+static void gather_perf(const struct bat_profile_counters *read, struct figures *figures)
 {
     const struct figure all[] = {
         {"perf_samples", "samples in perf.data", read->perf_samples, 0},
@@ -287,12 +285,11 @@ static size_t gather_perf(const struct bat_profile_counters *read, struct figure
         {"perf_lost", "records lost while recording", read->perf_lost, 0},
         {"perf_unknown_records", "records of unknown kinds", read->perf_unknown_records, 0},
     };
-    memcpy(figures, all, sizeof(all));
-    return sizeof(all) / sizeof(all[0]);
+    figures_add(figures, all, sizeof(all) / sizeof(all[0]));
 }
 
 /* Figures that are printed only if there are loads from memory. */
-static size_t gather_memory(const struct bat_translate_counters *done, struct figure *figures)
+static void gather_memory(const struct bat_translate_counters *done, struct figures *figures)
 {
     const struct figure all[] = {
         {"memory_samples", "loads from memory", done->memory_samples, 0},
@@ -301,14 +298,12 @@ static size_t gather_memory(const struct bat_translate_counters *done, struct fi
         {"memory_unknown", "by the binary, of other data", done->memory_unknown,
          done->memory_samples},
     };
-    if (done->memory_samples == 0)
-        return 0;
-    memcpy(figures, all, sizeof(all));
-    return sizeof(all) / sizeof(all[0]);
+    if (done->memory_samples != 0)
+        figures_add(figures, all, sizeof(all) / sizeof(all[0]));
 }
 
-static size_t gather(const struct bat_profile *profile, const struct bat_records *records,
-                     struct figure *figures)
+static void gather(const struct bat_profile *profile, const struct bat_records *records,
+                   struct figures *figures)
 {
     struct bat_profile_counters read = bat_profile_counters(profile);
     const struct figure first[] = {
@@ -316,12 +311,11 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"distinct", "distinct records", bat_profile_distinct(profile), 0},
         {"foreign_locations", "locations of other objects", read.foreign_locations, 0},
     };
-    size_t first_count = sizeof(first) / sizeof(first[0]);
-    memcpy(figures, first, sizeof(first));
+    figures_add(figures, first, sizeof(first) / sizeof(first[0]));
     if (read.perf_samples != 0)
-        first_count += gather_perf(&read, figures + first_count);
+        gather_perf(&read, figures);
     if (!records)
-        return first_count;
+        return;
     struct bat_translate_counters done = bat_records_counters(records);
     const struct figure others[] = {
         {"without_note", "binaries without a BAT note", bat_records_have_note(records) ? 0 : 1, 0},
@@ -342,16 +336,12 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
          done.functions},
         {"records", "records written", bat_records_count(records), 0},
     };
-    memcpy(figures + first_count, others, sizeof(others));
-    size_t count = first_count + sizeof(others) / sizeof(others[0]);
-    return count + gather_memory(&done, figures + count);
+    figures_add(figures, others, sizeof(others) / sizeof(others[0]));
+    gather_memory(&done, figures);
 }
 
-#define FIGURES_JUDGED 10u
-
-static size_t gather_judgements(const struct report_judgements *judgements, struct figure *figures)
+static void gather_judgements(const struct report_judgements *judgements, struct figures *figures)
 {
-    size_t count = 0;
     const struct bat_judgement *fdata = &judgements->fdata;
     const struct bat_judgement *yaml = &judgements->yaml;
     const struct figure of_fdata[] = {
@@ -372,28 +362,21 @@ static size_t gather_judgements(const struct report_judgements *judgements, stru
         {"judged_samples_yaml", "counts of their branches", yaml->samples, 0},
         {"stale_samples_yaml", "of stale functions", yaml->stale_samples, yaml->samples},
     };
-    if (judgements->has_fdata) {
-        memcpy(figures, of_fdata, sizeof(of_fdata));
-        count += sizeof(of_fdata) / sizeof(of_fdata[0]);
-    }
-    if (judgements->has_yaml) {
-        memcpy(figures + count, of_yaml, sizeof(of_yaml));
-        count += sizeof(of_yaml) / sizeof(of_yaml[0]);
-    }
-    return count;
+    if (judgements->has_fdata)
+        figures_add(figures, of_fdata, sizeof(of_fdata) / sizeof(of_fdata[0]));
+    if (judgements->has_yaml)
+        figures_add(figures, of_yaml, sizeof(of_yaml) / sizeof(of_yaml[0]));
 }
 
 /* The columns of labels. */
 #define LABEL_COLUMNS 36
 
-#define FIGURES_MOVED 14u
-
 /* Figures of the move of a profile to the input binary. */
-static size_t gather_moved(const struct bat_original *original,
-                           const struct bat_to_input_counters *counters, struct figure *figures)
+static void gather_moved(const struct bat_original *original,
+                         const struct bat_to_input_counters *counters, struct figures *figures)
 {
     struct bat_original_counters paired = bat_original_counters(original);
-    const struct figure all[FIGURES_MOVED] = {
+    const struct figure all[] = {
         {"tables", "functions with a BAT table", paired.tables, 0},
         {"tables_paired", "found in the input binary", paired.tables_paired, paired.tables},
         {"functions_folded", "functions folded into others", paired.folded, 0},
@@ -409,18 +392,17 @@ static size_t gather_moved(const struct bat_original *original,
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
         {"limited", "walks given up: too much work", counters->limited, 0},
     };
-    memcpy(figures, all, sizeof(all));
-    return FIGURES_MOVED;
+    figures_add(figures, all, sizeof(all) / sizeof(all[0]));
 }
 
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements)
 {
-    struct figure figures[FIGURES_MAX + FIGURES_JUDGED];
-    size_t count = gather(profile, records, figures);
+    struct figures figures = {.count = 0};
+    gather(profile, records, &figures);
     if (judgements)
-        count += gather_judgements(judgements, figures + count);
-    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
+        gather_judgements(judgements, &figures);
+    figures_print(file, as_json, LABEL_COLUMNS, &figures);
     if (!records)
         return;
     const struct bat_translate_counters done = bat_records_counters(records);
@@ -447,14 +429,13 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
         {"functions", "functions with samples", done.functions, 0},
         {"records", "records written", bat_records_count(records), 0},
     };
-    struct figure figures[FIGURES_MAX + FIGURES_MOVED + FIGURES_JUDGED];
-    size_t count = gather(profile, NULL, figures);
-    count += gather_moved(original, counters, figures + count);
-    memcpy(figures + count, translated, sizeof(translated));
-    count += sizeof(translated) / sizeof(translated[0]);
-    count += gather_memory(&done, figures + count);
-    count += gather_judgements(judgements, figures + count);
-    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
+    struct figures figures = {.count = 0};
+    gather(profile, NULL, &figures);
+    gather_moved(original, counters, &figures);
+    figures_add(&figures, translated, sizeof(translated) / sizeof(translated[0]));
+    gather_memory(&done, &figures);
+    gather_judgements(judgements, &figures);
+    figures_print(file, as_json, LABEL_COLUMNS, &figures);
     print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
     print_balances(file, as_json, "balance", TRANSLATED, &done.balances, &done.records);
 }
@@ -462,8 +443,36 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
 void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters)
 {
-    struct figure figures[FIGURES_MOVED];
-    size_t count = gather_moved(original, counters, figures);
-    figures_print(file, as_json, LABEL_COLUMNS, figures, count);
+    struct figures figures = {.count = 0};
+    gather_moved(original, counters, &figures);
+    figures_print(file, as_json, LABEL_COLUMNS, &figures);
     print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
+}
+
+double figures_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+void figures_add(struct figures *figures, const struct figure *more, size_t count)
+{
+    memcpy(figures->all + figures->count, more, count * sizeof(*more));
+    figures->count += count;
+}
+
+void figures_print(FILE *file, bool as_json, int columns, const struct figures *figures)
+{
+    for (size_t i = 0; i < figures->count; i++) {
+        const struct figure *figure = &figures->all[i];
+        int indent = figure->whole ? 2 : 0;
+        if (as_json) {
+            fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figure->key, figure->value);
+            continue;
+        }
+        fprintf(file, "%*s%-*s %14" PRIu64, indent, "", columns - indent, figure->label,
+                figure->value);
+        if (figure->whole)
+            fprintf(file, "  %5.1f%%", figures_percent(figure->value, figure->whole));
+        fputc('\n', file);
+    }
 }

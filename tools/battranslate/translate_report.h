@@ -91,6 +91,16 @@ struct figure {
     uint64_t whole; /* of which value is a part; 0 for none */
 };
 
+/* Those of one report. */
+#define FIGURES_MAX 64u
+
+struct figures {
+    struct figure all[FIGURES_MAX];
+    size_t count;
+};
+
+void figures_add(struct figures *figures, const struct figure *more, size_t count);
+
 /* 0 of nothing. */
 double figures_percent(uint64_t part, uint64_t whole);
 
@@ -98,8 +108,7 @@ double figures_percent(uint64_t part, uint64_t whole);
  * Print figures: a line each, with labels of so many columns, or as JSON the beginning of an
  * object, whose end is the caller's.
  */
-void figures_print(FILE *file, bool as_json, int columns, const struct figure *figures,
-                   size_t count);
+void figures_print(FILE *file, bool as_json, int columns, const struct figures *figures);
 
 /*
  * Compare the records with the fdata in the file at path. TOOL_BAD, with a message, if that cannot

@@ -9,7 +9,6 @@
 #include "bat_original.h"
 #include "bat_profile.h"
 #include "parts.h"
-#include "progress.h"
 #include "request.h"
 #include "tools/common/check.h"
 #include "tools/common/tool.h"

@@ -86,4 +86,41 @@ enum bat_code yaml_profile_read_file(const char *path, struct yaml_profile *prof
 enum bat_code yaml_profile_write(const struct yaml_profile *profile, struct bat_output *output,
                                  struct bat_error *error);
 
+/* Compare as qsort() wants it: edges by place, fid and disc; blocks by index; functions. */
+int yaml_by_place(const void *left, const void *right);
+int yaml_by_index(const void *left, const void *right);
+int yaml_by_name(const void *left, const void *right);
+int yaml_by_number(const void *left, const void *right); /* then by name */
+
+/* qsort(), but linear if all is sorted already. */
+void yaml_profile_sort(void *all, uint32_t count, size_t size,
+                       int (*compare)(const void *, const void *));
+
+/* Find a function by its number. They must be sorted by it. NULL if there is none. */
+const struct yaml_profile_function *yaml_profile_find(const struct yaml_profile *profile,
+                                                      uint32_t number);
+
+/* BAT_ERR_MISMATCH if a function, or a block of it, is not that of the profiles before. */
+enum bat_code yaml_profile_check_function(const struct yaml_profile_function *function,
+                                          const struct yaml_profile_function *other,
+                                          struct bat_error *error);
+enum bat_code yaml_profile_check_block(const struct yaml_profile_block *block,
+                                       const struct yaml_profile_block *other, const char *function,
+                                       struct bat_error *error);
+
+/*
+ * Sort the blocks of a function and their edges, and add up equal ones. Fails with BAT_ERR_RANGE
+ * for sums of 2^64 and more, BAT_ERR_MISMATCH for blocks that differ, BAT_ERR_MEMORY.
+ */
+enum bat_code yaml_profile_sort_function(struct yaml_profile_function *function,
+                                         struct bat_error *error);
+
+/*
+ * Add up a sorted function and another of its name, which loses its blocks. Fails as above, and
+ * with BAT_ERR_SYNTAX for a block that the function cannot have.
+ */
+enum bat_code yaml_profile_add_function(struct yaml_profile_function *function,
+                                        struct yaml_profile_function *more,
+                                        struct bat_error *error);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "yaml_profile_sort.h"
+#include "yaml_profile.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Prints the results of --check: for people, and as JSON. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "check.h"
 #include "tools/common/output.h"
@@ -264,39 +260,19 @@ void check_print_line_json(const struct check *check, FILE *file)
 
 typedef void print_fn(const struct check *check, struct output *output);
 
-static enum tool_exit copy(int memory, FILE *file)
-{
-    char buffer[4096];
-    ssize_t size;
-    off_t at = 0;
-    while ((size = pread(memory, buffer, sizeof(buffer), at)) != 0) {
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return tool_message(NULL, "%s", strerror(errno));
-        fwrite(buffer, 1, (size_t)size, file);
-        at += size;
-    }
-    return TOOL_FINE;
-}
-
-/* Print by way of a file in memory: the report may be kept in memory, too. */
+/* Print by way of memory, where the report may be kept, too. */
 static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *print)
 {
-    int memory = memfd_create("check", MFD_CLOEXEC);
-    struct output *output = memory < 0 ? NULL : output_begin(memory);
-    enum tool_exit status = TOOL_BAD;
-    if (memory < 0)
-        tool_message(NULL, "%s", strerror(errno));
-    if (output) {
-        print(check, output);
-        status = output_end(output, TOOL_FINE);
-    }
-    if (status == TOOL_FINE)
-        status = copy(memory, file);
-    if (memory >= 0)
-        close(memory);
-    return status;
+    struct output *output = output_begin_memory();
+    if (!output)
+        return tool_no_memory(NULL);
+    print(check, output);
+    size_t size = output_position(output);
+    const char *text = output_memory(output);
+    if (text)
+        fwrite(text, 1, size, file);
+    output_free(output);
+    return text ? TOOL_FINE : tool_no_memory(NULL);
 }
 
 enum tool_exit check_print(const struct check *check, FILE *file)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "elfnote/regular_file.h"
+#include "elfnote/descriptors.h"
 #include "elfnote/replace_file.h"
 #include "elfnote/shipped.h"
 #include "elfnote/zeros.h"

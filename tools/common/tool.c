@@ -21,7 +21,7 @@
 
 #include <batkit/bat_version.h>
 
-#include "elfnote/try_close.h"
+#include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
 #include "truncated.h"
 
