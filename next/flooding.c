@@ -27,6 +27,7 @@ struct flooding {
     const struct flooding_side *b; /* new */
     struct likeness *likeness;
     float *next;
+    float *sizes; /* of each node, old ones first: a logarithm */
     float *order; /* for each new node: where in the old order it should be; NULL: not known */
 };
 
@@ -213,10 +214,9 @@ static bool find_order(struct flooding *flooding)
 /* --- Rounds --------------------------------------------------------------------------------- */
 
 /* Large blocks are known by their content, small ones by what is around them. */
-static float trust_around(const struct likeness *likeness, uint32_t i, uint32_t j)
+static float trust_around(const struct flooding *flooding, uint32_t i, uint32_t j)
 {
-    float sizes = log2f(1 + (float)likeness->sizes[i]) +
-                  log2f(1 + (float)likeness->sizes[likeness->old_count + j]);
+    float sizes = flooding->sizes[i] + flooding->sizes[flooding->likeness->old_count + j];
     return 0.75f - 0.35f * fminf(1, sizes / 8);
 }
 
@@ -233,7 +233,7 @@ static float new_value(const struct flooding *flooding, uint32_t pair, uint32_t 
                                                    UNKNOWN_DOMINATOR) +
                    SHARE_POST_DOMINATOR * value_or_none(likeness, a->post_dominators[i],
                                                         b->post_dominators[j], UNKNOWN_DOMINATOR);
-    float trust = trust_around(likeness, i, j);
+    float trust = trust_around(flooding, i, j);
     float value = (1 - trust) * base + trust * around;
     bool is_old_entry = i == a->graph->entry;
     bool is_new_entry = j == b->graph->entry;
@@ -265,8 +265,15 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
 {
     struct flooding flooding = {.a = old_side, .b = new_side, .likeness = likeness};
     flooding.next = malloc(((size_t)likeness->pair_count + 1) * sizeof(*flooding.next));
-    if (!flooding.next)
+    uint32_t nodes = likeness->old_count + likeness->new_count;
+    flooding.sizes = malloc(((size_t)nodes + 1) * sizeof(*flooding.sizes));
+    if (!flooding.next || !flooding.sizes) {
+        free(flooding.next);
+        free(flooding.sizes);
         return bat_fail_memory(error, "to compare blocks");
+    }
+    for (uint32_t i = 0; i < nodes; i++)
+        flooding.sizes[i] = log2f(1 + (float)likeness->sizes[i]);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         likeness->value[i] = likeness->base[i] = 0.98f * likeness->content[i];
@@ -279,6 +286,7 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
             run_round(&flooding);
     }
     free(flooding.next);
+    free(flooding.sizes);
     free(flooding.order);
     return code;
 }
