@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "name_attributes.h"
+#include "debuginfo.h"
 
 #include <dwarf.h>
 

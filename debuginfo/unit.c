@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "debuginfo.h"
-#include "name_attributes.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136

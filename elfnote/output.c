@@ -2,7 +2,7 @@
 #include "output.h"
 
 #include "descriptors.h"
-#include "zeros.h"
+#include "replace_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

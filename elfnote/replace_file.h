@@ -6,10 +6,13 @@
 #ifndef BAT_ELFNOTE_REPLACE_FILE_H
 #define BAT_ELFNOTE_REPLACE_FILE_H
 
-#include "bat.h"
-
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+
+#include "bat.h"
 
 struct replacement {
     const char *path; /* as the caller gave it, for messages */
@@ -111,5 +114,15 @@ enum bat_code replacement_fail_changed(const struct replacement *replacement,
 
 /* Fails with BAT_ERR_IO and the reason in errno. */
 enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);
+
+/* Bytes at the same offsets that file systems keep, or leave out, together. */
+#define BAT_HOLE_BLOCK 4096u
+
+/* True if all bytes are 0; there is at least one. */
+static inline bool bat_is_zeros(const void *bytes, size_t size)
+{
+    const unsigned char *first = bytes;
+    return *first == 0 && memcmp(first, first + 1, size - 1) == 0;
+}
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "bat_compare.h"
 #include "profile/profile.h"
-#include "profile/translate/records_write.h"
+#include "profile/translate/records.h"
 #include "spec/compare_numbers.h"
 #include "support/text_writer.h"
 

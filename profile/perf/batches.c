@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "batches.h"
+#include "stream.h"
 
 #include <stdlib.h>
 #include <string.h>

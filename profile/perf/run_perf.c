@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "run_perf.h"
+#include "script.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "batches.h"
 #include "script.h"
+#include "stream.h"
 #include "support/parallel.h"
 #include "view.h"
 

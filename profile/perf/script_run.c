@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run_perf.h"
 #include "script.h"
 #include "support/temporary.h"
 

@@ -3,7 +3,6 @@
 #include "escape_name.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "records_write.h"
 #include "support/text_writer.h"
 
 /* Longer names are written in parts. */

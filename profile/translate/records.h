@@ -11,6 +11,7 @@
 #include "binary/functions/functions.h"
 #include "support/counts.h"
 #include "support/string_table.h"
+#include "support/text_parts.h"
 #include "tableless.h"
 
 /* The kinds of ends that translation makes: fdata's first digit of an end. */
@@ -135,5 +136,21 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
  */
 enum bat_code bat_records_find_entries(struct bat_records *records, const struct bat_elf *symbols,
                                        struct bat_error *error);
+
+/* About so many records are a part: their text is in general shorter than BAT_TEXT_BUFFER. */
+#define BAT_RECORDS_PER_PART 512u
+
+extern const struct bat_text_source bat_fdata_source;
+extern const struct bat_text_source bat_yaml_source;
+
+/*
+ * Write what is before the records of fdata: no_lbr with the events, unless they are NULL, then
+ * boltedcollection. llvm-bolt reads the two lines in this order only; perf2bolt writes the other.
+ */
+void bat_fdata_write_header(struct bat_text_writer *writer, const struct bat_strings *events,
+                            bool is_bolted);
+
+/* Write the counts behind a key of 2 or 4 words, and the end of the line. */
+void bat_fdata_write_counts(struct bat_text_writer *writer, const uint64_t *item, uint32_t words);
 
 #endif

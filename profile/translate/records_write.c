@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "records_write.h"
+#include "records.h"
 
 #include <stdlib.h>
 
-#include "records.h"
 #include "support/parallel.h"
 
 /* So many records are worth another thread. */

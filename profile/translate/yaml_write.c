@@ -4,7 +4,7 @@
 
 #include "bat_decoder.h"
 #include "profile/profile.h"
-#include "records_write.h"
+#include "records.h"
 #include "spec/large_memory.h"
 #include "support/parallel.h"
 #include "yaml_function.h"

@@ -96,13 +96,13 @@ static void check_request(const struct inject_request *request, struct argp_stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct inject_request *request = state->input;
-    const struct tool_field fields[] = {{OPTION_ORIGINAL, &request->original, NULL},
-                                        {OPTION_FORCE, NULL, &request->force},
-                                        {OPTION_NO_CHECK, NULL, &request->no_check},
-                                        {'o', &request->output, NULL},
-                                        {'q', NULL, &request->quiet},
+    const struct tool_field fields[] = {{OPTION_ORIGINAL, &request->original, NULL, NULL},
+                                        {OPTION_FORCE, NULL, &request->force, NULL},
+                                        {OPTION_NO_CHECK, NULL, &request->no_check, NULL},
+                                        {'o', &request->output, NULL, NULL},
+                                        {'q', NULL, &request->quiet, NULL},
                                         {0}};
-    if (tool_set_field(fields, key, argument))
+    if (tool_set_field(fields, key, argument, state))
         return 0;
     if (key > OPTION_ACTION && key <= OPTION_ACTION + INJECT_STORE) {
         set_action(request, (enum inject_action)(key - OPTION_ACTION), argument, state);

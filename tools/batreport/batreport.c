@@ -104,12 +104,13 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct report_request *request = state->input;
-    const struct tool_field fields[] = {{'o', &request->output, NULL},
-                                        {OPTION_ORIGINAL, &request->original, NULL},
-                                        {OPTION_STACKS, &request->stacks, NULL},
-                                        {OPTION_IGNORE_BUILD_ID, NULL, &request->ignore_build_id},
-                                        {0}};
-    if (tool_set_field(fields, key, argument))
+    const struct tool_field fields[] = {
+        {'o', &request->output, NULL, NULL},
+        {OPTION_ORIGINAL, &request->original, NULL, NULL},
+        {OPTION_STACKS, &request->stacks, NULL, NULL},
+        {OPTION_IGNORE_BUILD_ID, NULL, &request->ignore_build_id, NULL},
+        {0}};
+    if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
     case 'p':

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "call_tree.h"
+#include "report.h"
 #include "spec/grow.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call_tree.h"
+#include "report.h"
 #include "tools/common/text_file.h"
 
 /* The deepest stack. perf's limit is 127 unless the system's settings are changed. */

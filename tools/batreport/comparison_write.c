@@ -21,30 +21,17 @@ static void write_head(const struct report *sides, struct bat_text_writer *page)
     write_name(&sides[OLD], page);
     bat_text_string(page, " → ");
     write_name(&sides[NEW], page);
-    bat_text_string(page, "</h1>\n<nav aria-label=\"Views\">\n"
-                          "<a href=\"#summary\">Summary</a>\n"
-                          "<a href=\"#map\" class=\"scripted\">Map</a>\n"
-                          "<a href=\"#functions\">Functions</a>\n"
-                          "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+    page_write_views(page, false, "What changed");
 }
 
 static enum bat_code write_views(const struct report_comparison *comparison,
                                  struct bat_text_writer *page)
 {
-    bat_text_string(page, "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
-                          "<h2 id=\"summary-title\">What changed</h2>\n");
     comparison_write_summary(comparison, page);
-    bat_text_string(page, "</section>\n"
-                          "<section id=\"map\" data-view hidden aria-labelledby=\"map-title\">\n"
-                          "<h2 id=\"map-title\">Map of the code</h2>\n</section>\n"
-                          "<section id=\"functions\" data-view "
-                          "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
-                          "Functions</h2>\n");
+    page_begin_functions(page);
     if (!comparison_write_lists(comparison, page))
         return bat_fail_memory(page->error, "for the page");
-    bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
-                          "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
-                          "Function</h2>\n</section>\n");
+    page_end_functions(page);
     page_write_remark(page);
     return BAT_OK;
 }

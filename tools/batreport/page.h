@@ -76,6 +76,12 @@ void page_write_style(struct bat_text_writer *page);
 void page_write_remark(struct bat_text_writer *page);
 void page_write_end(struct bat_text_writer *page, const struct report_file *script);
 
+/* From the heading's end to the summary, whose title this is; then up to the static functions, and
+ * from behind these on. */
+void page_write_views(struct bat_text_writer *page, bool has_stacks, const char *title);
+void page_begin_functions(struct bat_text_writer *page);
+void page_end_functions(struct bat_text_writer *page);
+
 /* The last part of a path, without markup. */
 const char *page_name_of(const char *path);
 

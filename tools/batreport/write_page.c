@@ -62,6 +62,38 @@ void page_write_end(struct bat_text_writer *page, const struct report_file *scri
     bat_text_string(page, "</script>\n</body>\n</html>\n");
 }
 
+void page_write_views(struct bat_text_writer *page, bool has_stacks, const char *title)
+{
+    bat_text_string(page, "</h1>\n<nav aria-label=\"Views\">\n"
+                          "<a href=\"#summary\">Summary</a>\n"
+                          "<a href=\"#map\" class=\"scripted\">Map</a>\n"
+                          "<a href=\"#functions\">Functions</a>\n");
+    if (has_stacks)
+        bat_text_string(page, "<a href=\"#stacks\" class=\"scripted\">Stacks</a>\n");
+    html_format(page,
+                "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n"
+                "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
+                "<h2 id=\"summary-title\">%s</h2>\n",
+                title);
+}
+
+void page_begin_functions(struct bat_text_writer *page)
+{
+    bat_text_string(page, "</section>\n"
+                          "<section id=\"map\" data-view hidden aria-labelledby=\"map-title\">\n"
+                          "<h2 id=\"map-title\">Map of the code</h2>\n</section>\n"
+                          "<section id=\"functions\" data-view "
+                          "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
+                          "Functions</h2>\n");
+}
+
+void page_end_functions(struct bat_text_writer *page)
+{
+    bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
+                          "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
+                          "Function</h2>\n</section>\n");
+}
+
 static void write_head(const struct report *report, struct bat_text_writer *page)
 {
     const char *name = page_name_of(report->request->binary);
@@ -71,31 +103,17 @@ static void write_head(const struct report *report, struct bat_text_writer *page
     page_write_style(page);
     bat_text_string(page, "<bdi>");
     html_text(page, name);
-    bat_text_string(page, "</bdi></h1>\n<nav aria-label=\"Views\">\n"
-                          "<a href=\"#summary\">Summary</a>\n"
-                          "<a href=\"#map\" class=\"scripted\">Map</a>\n"
-                          "<a href=\"#functions\">Functions</a>\n");
-    if (report->node_count != 0)
-        bat_text_string(page, "<a href=\"#stacks\" class=\"scripted\">Stacks</a>\n");
-    bat_text_string(page, "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+    bat_text_string(page, "</bdi>");
+    page_write_views(page, report->node_count != 0, "Summary");
 }
 
 static void write_views(const struct report *report, struct bat_text_writer *page)
 {
-    bat_text_string(page, "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
-                          "<h2 id=\"summary-title\">Summary</h2>\n");
     report_write_summary((struct report *)report, page);
     report_write_pages(report, page);
-    bat_text_string(page, "</section>\n"
-                          "<section id=\"map\" data-view hidden aria-labelledby=\"map-title\">\n"
-                          "<h2 id=\"map-title\">Map of the code</h2>\n</section>\n"
-                          "<section id=\"functions\" data-view "
-                          "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
-                          "Functions</h2>\n");
+    page_begin_functions(page);
     report_write_hottest(report, page);
-    bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
-                          "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
-                          "Function</h2>\n</section>\n");
+    page_end_functions(page);
     if (report->node_count != 0)
         bat_text_string(page, "<section id=\"stacks\" data-view hidden "
                               "aria-labelledby=\"stacks-title\">\n<h2 id=\"stacks-title\">Stacks"

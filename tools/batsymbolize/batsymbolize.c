@@ -235,19 +235,19 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     const struct tool_field fields[] = {
-        {'e', &arguments->files.path, NULL},
-        {KEY_ORIGINAL, &arguments->files.binary.original, NULL},
-        {KEY_DEBUG_FILE, &arguments->files.binary.debug_file, NULL},
-        {KEY_IGNORE_BUILD_ID, NULL, &arguments->files.binary.ignore_build_id},
-        {KEY_RETURN, NULL, &arguments->return_addresses},
-        {KEY_COMMAND, NULL, &arguments->with_command},
-        {KEY_LENIENT, NULL, &arguments->lenient},
-        {'i', NULL, &arguments->print.inlines},
-        {'p', NULL, &arguments->print.pretty},
-        {'a', NULL, &arguments->print.addresses},
-        {KEY_VERBOSE, NULL, &arguments->print.verbose},
+        {'e', &arguments->files.path, NULL, NULL},
+        {KEY_ORIGINAL, &arguments->files.binary.original, NULL, NULL},
+        {KEY_DEBUG_FILE, &arguments->files.binary.debug_file, NULL, NULL},
+        {KEY_IGNORE_BUILD_ID, NULL, &arguments->files.binary.ignore_build_id, NULL},
+        {KEY_RETURN, NULL, &arguments->return_addresses, NULL},
+        {KEY_COMMAND, NULL, &arguments->with_command, NULL},
+        {KEY_LENIENT, NULL, &arguments->lenient, NULL},
+        {'i', NULL, &arguments->print.inlines, NULL},
+        {'p', NULL, &arguments->print.pretty, NULL},
+        {'a', NULL, &arguments->print.addresses, NULL},
+        {KEY_VERBOSE, NULL, &arguments->print.verbose, NULL},
         {0}};
-    if (tool_set_field(fields, key, value))
+    if (tool_set_field(fields, key, value, state))
         return 0;
     switch (key) {
     case KEY_STORE:

@@ -7,7 +7,7 @@
 #ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 
-#include "symbolize_files.h"
+#include "symbolize_input.h"
 #include "symbolize_print.h"
 #include "tools/common/sampled_stacks.h"
 

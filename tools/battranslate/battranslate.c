@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf2bolt_options.h"
 #include "spec/grow.h"
 #include "tools/common/tool.h"
 #include "translate.h"
@@ -135,9 +134,6 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
     switch (key) {
     case KEY_IGNORE_INTERRUPTS:
         arguments->keep_interrupts = !tool_parse_bool("ignore-interrupt-lbr", argument, state);
-        return 0;
-    case KEY_SPE:
-        arguments->arm_spe = tool_parse_bool("spe", argument, state);
         return 0;
     case KEY_PARSE_MEMORY:
         arguments->drop_memory = !tool_parse_bool("parse-mem-profile", argument, state);
@@ -298,27 +294,31 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
-    const struct tool_field fields[] = {{'o', &arguments->output, NULL},
-                                        {KEY_YAML, &arguments->yaml, NULL},
-                                        {KEY_SYMBOLS, &arguments->symbols, NULL},
-                                        {KEY_NOTE, &arguments->note, NULL},
-                                        {KEY_ORIGINAL, &arguments->original, NULL},
-                                        {KEY_FOR, &arguments->next, NULL},
-                                        {KEY_EXPLAIN, &arguments->explain, NULL},
-                                        {KEY_ORIGINALS, &arguments->originals, NULL},
-                                        {KEY_OUTPUT_FOLDER, &arguments->output_folder, NULL},
-                                        {KEY_DEBUG_FILE, &arguments->debug_file, NULL},
-                                        {KEY_ITRACE, &arguments->itrace, NULL},
-                                        {KEY_PERF_SCRIPT, NULL, &arguments->by_perf_script},
-                                        {KEY_COMPARE, NULL, &arguments->compares},
-                                        {KEY_COMMON, NULL, &arguments->is_common},
-                                        {KEY_PARITY, NULL, &arguments->parity},
-                                        {KEY_ALL, NULL, &arguments->all},
-                                        {KEY_KEEP_GOING, NULL, &arguments->keep_going},
-                                        {KEY_ONCE, NULL, &arguments->once},
-                                        {'q', NULL, &arguments->quiet},
-                                        {0}};
-    if (tool_set_field(fields, key, argument))
+    const struct tool_field fields[] = {
+        {'o', &arguments->output, NULL, NULL},
+        {KEY_YAML, &arguments->yaml, NULL, NULL},
+        {KEY_SYMBOLS, &arguments->symbols, NULL, NULL},
+        {KEY_NOTE, &arguments->note, NULL, NULL},
+        {KEY_ORIGINAL, &arguments->original, NULL, NULL},
+        {KEY_FOR, &arguments->next, NULL, NULL},
+        {KEY_EXPLAIN, &arguments->explain, NULL, NULL},
+        {KEY_ORIGINALS, &arguments->originals, NULL, NULL},
+        {KEY_OUTPUT_FOLDER, &arguments->output_folder, NULL, NULL},
+        {KEY_DEBUG_FILE, &arguments->debug_file, NULL, NULL},
+        {KEY_ITRACE, &arguments->itrace, NULL, NULL},
+        {KEY_PERF_SCRIPT, NULL, &arguments->by_perf_script, NULL},
+        {KEY_COMPARE, NULL, &arguments->compares, NULL},
+        {KEY_COMMON, NULL, &arguments->is_common, NULL},
+        {KEY_PARITY, NULL, &arguments->parity, NULL},
+        {KEY_ALL, NULL, &arguments->all, NULL},
+        {KEY_KEEP_GOING, NULL, &arguments->keep_going, NULL},
+        {KEY_ONCE, NULL, &arguments->once, NULL},
+        {'q', NULL, &arguments->quiet, NULL},
+        {KEY_SAMPLES, NULL, &arguments->basic_samples, "basic-events"},
+        {KEY_IGNORE_BUILD_ID, NULL, &arguments->ignore_build_id, "ignore-build-id"},
+        {KEY_SPE, NULL, &arguments->arm_spe, "spe"},
+        {0}};
+    if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
     case 'p':
@@ -337,12 +337,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_PREAGGREGATED:
         tool_parse_bool("pa", argument, state);
-        return 0;
-    case KEY_SAMPLES:
-        arguments->basic_samples = tool_parse_bool("basic-events", argument, state);
-        return 0;
-    case KEY_IGNORE_BUILD_ID:
-        arguments->ignore_build_id = tool_parse_bool("ignore-build-id", argument, state);
         return 0;
     case KEY_REPORT:
         if (strcmp(argument, "text") != 0 && strcmp(argument, "json") != 0)

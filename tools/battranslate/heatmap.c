@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heatmap_text.h"
 #include "tools/common/heatmap_buckets.h"
 
 /* perf2bolt 22's. */

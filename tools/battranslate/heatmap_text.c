@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "heatmap_text.h"
+#include "heatmap.h"
 
 #include <inttypes.h>
 #include <math.h>

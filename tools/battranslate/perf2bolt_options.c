@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "perf2bolt_options.h"
 #include "spec/grow.h"
+#include "translate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,9 +107,6 @@ static error_t parse_density_option(int key, char *argument, struct argp_state *
     char *end;
     uint64_t number;
     switch (key) {
-    case KEY_SHOW_DENSITY:
-        request->show_density = tool_parse_bool("show-density", argument, state);
-        return 0;
     case KEY_DENSITY_CUTOFF:
         number = parse_number("profile-density-cutoff-hot", argument, state);
         if (number > 1000000)
@@ -135,9 +132,6 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
     struct heatmap_options *heatmap = &request->heatmap;
     uint64_t number;
     switch (key) {
-    case KEY_HEATMAP:
-        heatmap->path = argument;
-        return 0;
     case KEY_BLOCK_SIZE:
         if (!heatmap_parse_sizes(argument, heatmap))
             argp_error(state,
@@ -158,9 +152,6 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
     case KEY_MAX_ADDRESS:
         heatmap->max_address = parse_number("max-address", argument, state);
         return 0;
-    case KEY_PRINT_MAPPINGS:
-        heatmap->prints_mappings = tool_parse_bool("print-mappings", argument, state);
-        return 0;
     default:
         return parse_density_option(key, argument, state);
     }
@@ -169,6 +160,15 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
+    const struct tool_field fields[] = {
+        {KEY_SHOW_DENSITY, NULL, &request->show_density, "show-density"},
+        {KEY_PRINT_MAPPINGS, NULL, &request->heatmap.prints_mappings, "print-mappings"},
+        {KEY_IMPUTE, NULL, &request->impute_runs, "impute-trace-fall-through"},
+        {KEY_YAML_EXTERN, NULL, &request->yaml_extern, "yaml-extern"},
+        {KEY_HEATMAP, &request->heatmap.path, NULL, NULL},
+        {0}};
+    if (tool_set_field(fields, key, argument, state))
+        return 0;
     if (key >= KEY_FLAG_WITHOUT_EFFECT && key < KEY_FLAG_WITHOUT_EFFECT + FLAGS_WITHOUT_EFFECT) {
         tool_parse_bool(name_of(key), argument, state);
         return 0;
@@ -189,12 +189,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         request->samples_max = parse_number("max-samples", argument, state);
         if (request->samples_max == 0)
             argp_error(state, "--max-samples: expected a number above 0, found \"%s\"", argument);
-        return 0;
-    case KEY_IMPUTE:
-        request->impute_runs = tool_parse_bool("impute-trace-fall-through", argument, state);
-        return 0;
-    case KEY_YAML_EXTERN:
-        request->yaml_extern = tool_parse_bool("yaml-extern", argument, state);
         return 0;
     default:
         return parse_heatmap_option(key, argument, state);

@@ -3,6 +3,8 @@
 #ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
 #define BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
 
+#include <argp.h>
+
 #include "request.h"
 #include "tools/common/tool.h"
 
@@ -28,5 +30,18 @@ bool several_is(const struct translate_request *request);
 
 /* As translate_run(), for several binaries: each profile is read once. */
 enum tool_exit several_run(const struct translate_request *request);
+
+/* A child of battranslate's own parser. Its input is the struct translate_request. */
+extern const struct argp perf2bolt_argp;
+
+/*
+ * Add the profile at path; if no file has that name and there are commas in it, the profiles that
+ * they separate. path must outlive the request.
+ */
+void perf2bolt_add_profiles(struct translate_request *request, struct argp_state *state,
+                            char *path);
+
+/* Free what this parser and perf2bolt_add_profiles() have added to the request. */
+void perf2bolt_free(struct translate_request *request);
 
 #endif

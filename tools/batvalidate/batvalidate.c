@@ -74,15 +74,15 @@ static void parse_end(const struct options *options, struct argp_state *state)
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, NULL, &options->round_trip},
-                                        {OPTION_ORIGINAL, &options->original, NULL},
-                                        {OPTION_STRICT, NULL, &options->strict},
-                                        {OPTION_ALL, NULL, &options->all},
-                                        {OPTION_JSON, NULL, &options->json},
-                                        {'q', NULL, &options->quiet},
-                                        {OPTION_LIST_CHECKS, NULL, &options->list_checks},
+    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, NULL, &options->round_trip, NULL},
+                                        {OPTION_ORIGINAL, &options->original, NULL, NULL},
+                                        {OPTION_STRICT, NULL, &options->strict, NULL},
+                                        {OPTION_ALL, NULL, &options->all, NULL},
+                                        {OPTION_JSON, NULL, &options->json, NULL},
+                                        {'q', NULL, &options->quiet, NULL},
+                                        {OPTION_LIST_CHECKS, NULL, &options->list_checks, NULL},
                                         {0}};
-    if (tool_set_field(fields, key, argument))
+    if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
     case OPTION_STORE:

@@ -15,7 +15,6 @@
 #include "elfnote/descriptors.h"
 #include "elfnote/replace_file.h"
 #include "elfnote/shipped.h"
-#include "elfnote/zeros.h"
 #include "support/temporary.h"
 
 /* Build-ids of this many bytes have entries; the first byte is the folder's name. */

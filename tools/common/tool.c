@@ -219,14 +219,15 @@ unsigned tool_parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
-bool tool_set_field(const struct tool_field *fields, int key, const char *argument)
+bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
+                    struct argp_state *state)
 {
     while (fields->key != 0 && fields->key != key)
         fields++;
     if (fields->text)
         *fields->text = argument;
     else if (fields->flag)
-        *fields->flag = true;
+        *fields->flag = !fields->name || tool_parse_bool(fields->name, argument, state);
     return fields->key != 0;
 }
 

@@ -79,15 +79,17 @@ bool tool_parse_address(const char *text, uint64_t *address);
 /* The value of --threads, 0 to 64. Exits for another text. */
 unsigned tool_parse_threads(const char *text, struct argp_state *state);
 
-/* An option that does no more than to set a text, or a flag to true; the other one is NULL. */
+/* An option that does no more than to set a text, or a flag; the other one is NULL. */
 struct tool_field {
     int key; /* 0 behind the last */
     const char **text;
     bool *flag;
+    const char *name; /* of an option whose value tool_parse_bool() reads; NULL: it means true */
 };
 
 /* Set the field of an option. False if no field has its key. */
-bool tool_set_field(const struct tool_field *fields, int key, const char *argument);
+bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
+                    struct argp_state *state);
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
