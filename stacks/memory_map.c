@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "memory_map.h"
+#include "symbolizer.h"
 
 #include <search.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "processes_event.h"
+#include "processes.h"
 #include "spec/grow.h"
 
 /* The binaries by build-id and by name. Those with equal ones are chained: number + 1, or 0. */

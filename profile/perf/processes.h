@@ -81,7 +81,7 @@ struct perf_processes {
     size_t listing_capacity;
     /*
      * Files that were mapped: the number of the path, and the mapping's own build-id in three words
-     * (see processes_event.h). A file's number is that of its item.
+     * (see struct perf_event). A file's number is that of its item.
      */
     struct bat_counts files;
     struct perf_event *events;
@@ -208,5 +208,54 @@ static inline uint64_t perf_own_address(const struct perf_binary *binary,
     }
     return !binary->is_fixed && address < binary->high ? UINT64_MAX : BAT_ADDRESS_EXTERNAL;
 }
+
+enum perf_event_kind {
+    PERF_EVENT_MAP,  /* it mapped a file */
+    PERF_EVENT_FORK, /* it began as a copy of its parent */
+    PERF_EVENT_EXEC, /* it became another program */
+};
+
+struct perf_event {
+    enum perf_event_kind kind;
+    uint32_t process;
+    struct perf_moment moment;
+    uint32_t other; /* of a FORK: the parent; of a MAP: the number of its file */
+    bool is_stext;  /* of a kernel's MAP: offset is the address of _stext, not of _text */
+    uint64_t address;
+    uint64_t length;
+    uint64_t offset;
+};
+
+/* A build-id that a list gives to a path. */
+struct perf_listing {
+    uint8_t build_id[PERF_BUILD_ID_SIZE]; /* padded with zeros; not all zeros */
+    uint8_t size;                         /* PERF_BUILD_ID_SIZE if it is not known */
+    bool knows_size;
+    uint32_t next; /* of the same path: number + 1, or 0 */
+};
+
+/* Words of a key in files: path, build-id (its last 4 bytes are the size and zeros). */
+#define PERF_FILE_WORDS 4u
+
+/* A binary that a file is of; or, if is_other_build, only of its name. */
+struct perf_owner {
+    uint32_t binary;
+    bool is_other_build;
+};
+
+/* The binaries of each mapped file. */
+struct perf_owners {
+    uint32_t *starts; /* in list: those of file i are [starts[i], starts[i + 1]) */
+    struct perf_owner *list;
+    uint32_t count;
+    size_t capacity;
+};
+
+/* Fails with BAT_ERR_MEMORY. To be freed in any case. */
+enum bat_code perf_owners_find(struct perf_owners *owners, const struct perf_processes *processes);
+void perf_owners_free(struct perf_owners *owners);
+
+/* Make the spans and the table from the events. */
+enum bat_code perf_processes_order(struct perf_processes *processes, bool has_time);
 
 #endif

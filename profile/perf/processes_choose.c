@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "processes_event.h"
+#include "processes.h"
 
 /* A message that is made of pieces. */
 struct text {

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "processes_event.h"
 #include "spec/grow.h"
 #include "spec/little_endian.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "processes_event.h"
+#include "processes.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "support/ranges.h"

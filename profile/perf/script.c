@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "processes_event.h"
+#include "processes.h"
 
 enum bat_code perf_script_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
                                      uint64_t line, uint64_t *end, struct bat_error *error)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "processes_event.h"
+#include "processes.h"
 #include "script.h"
 
 /* Move behind this text, wherever it is in the rest of the line. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "carry_next.h"
+#include "translate_work.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "carry_next.h"
 #include "elfnote/shipped.h"
 #include "foreign_profile.h"
 #include "optional_elf.h"
