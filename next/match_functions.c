@@ -78,8 +78,8 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
     struct next_program *program = matching->programs[is_new];
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code = bat_elf_symbols((struct bat_elf *)(uintptr_t)program->symbols, false,
-                                         &symbols, &count, matching->error);
+    enum bat_code code = bat_elf_symbols((struct bat_elf *)program->symbols, false, &symbols,
+                                         &count, matching->error);
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
         const struct bat_symbol *symbol = &symbols[i];
         if ((symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC) ||

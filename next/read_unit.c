@@ -282,14 +282,13 @@ static enum bat_code end_block(struct unit_reading *reading, uint32_t index)
         }
     } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_RETURN) {
         block->end = NEXT_END_RETURN;
-    } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_TRAP) {
+    } else if ((last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_TRAP) ||
+               (!next && first == BAT_NONE)) {
         block->end = NEXT_END_TRAP;
     } else if (next) {
         const struct next_edge edge = {.from = index, .to = index + 1, .offset = block->last};
         if (!add_edge(unit, &edge))
             return fail_memory(reading);
-    } else if (first == BAT_NONE) {
-        block->end = NEXT_END_TRAP;
     }
     block->edge_count = unit->edge_count - block->first_edge;
     return BAT_OK;

@@ -58,8 +58,7 @@ static enum bat_code add_symbols(struct next_references *references, const struc
 {
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code =
-        bat_elf_symbols((struct bat_elf *)(uintptr_t)elf, false, &symbols, &count, error);
+    enum bat_code code = bat_elf_symbols((struct bat_elf *)elf, false, &symbols, &count, error);
     if (code != BAT_OK)
         return code;
     for (size_t i = 0; i < count; i++) {
@@ -83,7 +82,7 @@ static enum bat_code add_slots(struct next_references *references, const struct 
     const struct bat_symbol *symbols;
     size_t symbol_count;
     enum bat_code code =
-        bat_elf_symbols((struct bat_elf *)(uintptr_t)elf, true, &symbols, &symbol_count, error);
+        bat_elf_symbols((struct bat_elf *)elf, true, &symbols, &symbol_count, error);
     if (code != BAT_OK)
         return code;
     size_t count;

@@ -191,9 +191,9 @@ static enum bat_code find_only_span(const struct perf_session *session, uint32_t
         const struct perf_span *span = perf_processes_find(processes, binary, process, end, NULL);
         if (!span)
             continue;
-        if (only->window_count != 0 &&
-            (span->window_count != only->window_count ||
-             memcmp(span->windows, only->windows, span->window_count * sizeof(*span->windows))))
+        if (only->window_count != 0 && (span->window_count != only->window_count ||
+                                        memcmp(span->windows, only->windows,
+                                               span->window_count * sizeof(*span->windows)) != 0))
             return bat_fail(error, BAT_ERR_MISMATCH,
                             "expected samples with process ids (perf script --show-mmap-events "
                             "-F pid,brstack), found samples without, and %.64s mapped at several "

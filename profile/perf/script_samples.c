@@ -95,7 +95,8 @@ static bool read_event(struct bat_line *line, struct event_name *event)
 static bool begins_with_branch(struct bat_line line)
 {
     uint64_t address;
-    return read_branch_end(&line, &address) && read_branch_end(&line, &address);
+    const bool has_source = read_branch_end(&line, &address);
+    return has_source && read_branch_end(&line, &address);
 }
 
 /* True for a branch stack, with or without an address before it. */

@@ -38,7 +38,7 @@ enum bat_code bat_form_find(struct profile_file *found, const char *path, int fi
 void bat_form_open_path(char path[BAT_OPEN_PATH_SIZE], int file);
 
 /* Read all of a text. One without any bytes is an error: BAT_ERR_SYNTAX. */
-enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *file,
+enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *from,
                                  const struct bat_read_options *options, struct bat_error *error);
 
 #endif

@@ -6,6 +6,7 @@
  * without it (-plt): it gets the entry back. A branch that the input's code explains as it is
  * stays.
  */
+#include <elf.h>
 #include <stdlib.h>
 
 #include "binary/code/graph.h"
@@ -94,6 +95,20 @@ static const struct bat_function_symbol *function_at(const struct detours *detou
     return *function == BAT_NONE ? NULL : &original->inputs[*function];
 }
 
+#define LONGEST_CALL 7u
+
+/* True if an address is behind a call that may come back from outside the binary. */
+static bool follows_call(const struct detours *detours, uint64_t address)
+{
+    struct bat_instruction call;
+    for (uint64_t size = 2; size <= LONGEST_CALL && size <= address; size++)
+        if (bat_original_decode(detours->original->elf, address - size, &call) &&
+            call.length == size && bat_kind_is_call(call.kind) &&
+            !(call.kind == BAT_INSTRUCTION_CALL && input_flow_has_code(detours->flow, call.target)))
+            return true;
+    return false;
+}
+
 /*
  * The function of a trace that starts with an indirect jump inside it, or that comes from outside
  * the binary, as to a landing pad; BAT_NONE for others.
@@ -106,7 +121,9 @@ static uint32_t table_function_of(const struct detours *detours, const uint64_t 
     if (trace[1] >= BAT_TRACE_EXTERNAL_RETURN || trace[1] == BAT_ADDRESS_EXTERNAL)
         return BAT_NONE;
     if (trace[0] == BAT_ADDRESS_EXTERNAL)
-        return function_at(detours, trace[1], &there) ? there : BAT_NONE;
+        return !follows_call(detours, trace[1]) && function_at(detours, trace[1], &there)
+                   ? there
+                   : BAT_NONE;
     if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN ||
         !input_flow_decode(detours->flow, trace[0], &instruction) ||
         instruction.kind != BAT_INSTRUCTION_INDIRECT_JUMP ||
@@ -119,6 +136,7 @@ static uint32_t table_function_of(const struct detours *detours, const uint64_t 
 struct goal {
     uint32_t function;
     uint64_t address;
+    bool is_label; /* of a computed goto: no-operations before it may be a label, too */
 };
 
 static int by_function(const void *left_pointer, const void *right_pointer)
@@ -127,7 +145,28 @@ static int by_function(const void *left_pointer, const void *right_pointer)
     const struct goal *right = right_pointer;
     if (left->function != right->function)
         return left->function < right->function ? -1 : 1;
-    return left->address < right->address ? -1 : left->address > right->address;
+    if (left->address != right->address)
+        return left->address < right->address ? -1 : 1;
+    return (int)right->is_label - (int)left->is_label;
+}
+
+/* ADD of registers: 48 01 or 48 03, the last instruction before the jump by a table of distances.
+ */
+#define ADD_SIZE 3u
+
+/* True if an indirect jump is by no jump table: a switch has no labels of no-operations. */
+static bool is_computed_goto(const struct detours *detours, uint64_t jump)
+{
+    const struct bat_elf *elf = detours->original->elf;
+    struct bat_instruction instruction;
+    uint64_t size;
+    const uint8_t *before =
+        jump < ADD_SIZE ? NULL : bat_elf_at_address(elf, jump - ADD_SIZE, &size);
+    const bool is_x86 = bat_elf_machine(elf) == EM_X86_64;
+    return input_flow_decode(detours->flow, jump, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
+           instruction.jump != BAT_JUMP_TABLE && before && size > ADD_SIZE &&
+           !(is_x86 && (before[0] & 0xf8) == 0x48 && (before[1] & 0xfd) == 0x01);
 }
 
 /*
@@ -151,10 +190,12 @@ static bool pass_idle(const struct detours *detours, uint64_t *at, struct input_
 static bool leads_to_goal(const struct detours *detours, uint64_t address, const struct goal *goals,
                           uint32_t count)
 {
-    struct input_jump ignored;
-    for (uint32_t i = 0; i < MOST_IDLE && pass_idle(detours, &address, &ignored); i++) {
+    struct input_jump jump;
+    bool has_jump = false;
+    for (uint32_t i = 0; i < MOST_IDLE && pass_idle(detours, &address, &jump); i++) {
+        has_jump |= jump.to != 0;
         uint32_t found = BAT_COUNT_BELOW(goals, count, address, address);
-        if (found < count && goals[found].address == address)
+        if (found < count && goals[found].address == address && (has_jump || goals[found].is_label))
             return true;
     }
     return false;
@@ -212,7 +253,7 @@ static enum bat_code find_functions(struct detours *detours)
         if (function == BAT_NONE)
             continue;
         if (bat_grow(&goals, &capacity, count, sizeof(*goals)))
-            goals[count++] = (struct goal){function, trace[1]};
+            goals[count++] = (struct goal){function, trace[1], is_computed_goto(detours, trace[0])};
         else
             code = BAT_ERR_MEMORY;
     }

@@ -2,6 +2,8 @@
 /* Goes through code of the output and of the input together (together.h). */
 #include "together.h"
 
+#include <string.h>
+
 #include "binary/code/same_code.h"
 
 #define MOST_SILENT 16u
@@ -61,6 +63,25 @@ void input_skip_silent(const struct input_followed *function, struct input_state
     }
 }
 
+static bool has_equal_bytes(const struct bat_original *original, uint64_t output, uint64_t input,
+                            uint64_t size)
+{
+    uint64_t left_size;
+    uint64_t right_size;
+    const uint8_t *left = bat_elf_at_address(original->binary->elf, output, &left_size);
+    const uint8_t *right = bat_elf_at_address(original->elf, input, &right_size);
+    return left && right && left_size >= size && right_size >= size &&
+           memcmp(left, right, (size_t)size) == 0;
+}
+
+#define ENOUGH_BYTES 16u
+
+bool input_has_bytes_of(const struct input_followed *function, const struct input_node *node,
+                        uint64_t input)
+{
+    return has_equal_bytes(function->flow->original, node->address, input, ENOUGH_BYTES);
+}
+
 bool input_step_together(const struct input_followed *function, const struct input_node *node,
                          struct input_state *state, struct input_path_draft *path)
 {
@@ -69,14 +90,22 @@ bool input_step_together(const struct input_followed *function, const struct inp
     struct bat_code_at output;
     struct bat_code_at input;
     uint64_t at = node->address;
+    /* Most code names no address. */
+    if (!path && has_equal_bytes(original, at, state->at, node[1].address - at)) {
+        state->at += node[1].address - at;
+        return true;
+    }
     for (; at < node[1].address; at += output.instruction.length) {
         if (!bat_code_read(original->binary->elf, at, &output))
             return false;
         if (output.instruction.kind == BAT_INSTRUCTION_NOP)
             continue;
-        input_skip_silent(function, state, path);
-        if (output.instruction.kind != BAT_INSTRUCTION_OTHER ||
-            !bat_code_read(original->elf, state->at, &input) ||
+        bool is_read = bat_code_read(original->elf, state->at, &input);
+        if (is_read && input.instruction.kind != BAT_INSTRUCTION_OTHER) {
+            input_skip_silent(function, state, path);
+            is_read = bat_code_read(original->elf, state->at, &input);
+        }
+        if (output.instruction.kind != BAT_INSTRUCTION_OTHER || !is_read ||
             !bat_code_alike(machine, &output, &input))
             return false;
         if (path)
