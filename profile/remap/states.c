@@ -203,11 +203,6 @@ static void reach(struct following *following, struct input_node *node, struct i
 {
     if (node->is_fixed || node->state.at != 0 || state.at == 0)
         return;
-    if (is_exact && input_has_bytes_of(following->function, node, state.at)) {
-        node->is_early = false;
-        take_state(following, node, state, false, false);
-        return;
-    }
     const bool is_checked = node->is_leader && !is_decision;
     bool is_late = !is_exact && (node->is_leader || is_decision);
     bool is_here = false;

@@ -74,14 +74,6 @@ static bool has_equal_bytes(const struct bat_original *original, uint64_t output
            memcmp(left, right, (size_t)size) == 0;
 }
 
-#define ENOUGH_BYTES 16u
-
-bool input_has_bytes_of(const struct input_followed *function, const struct input_node *node,
-                        uint64_t input)
-{
-    return has_equal_bytes(function->flow->original, node->address, input, ENOUGH_BYTES);
-}
-
 bool input_step_together(const struct input_followed *function, const struct input_node *node,
                          struct input_state *state, struct input_path_draft *path)
 {

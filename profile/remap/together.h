@@ -24,11 +24,6 @@ void input_skip_silent(const struct input_followed *function, struct input_state
 bool input_step_together(const struct input_followed *function, const struct input_node *node,
                          struct input_state *state, struct input_path_draft *path);
 
-/* True if so many bytes of a node and of the input's code at an address are equal that they are the
- * same code. */
-bool input_has_bytes_of(const struct input_followed *function, const struct input_node *node,
-                        uint64_t input);
-
 /*
  * True if the code of a node begins as the input's code at an address does. *is_plain is true if
  * that is by an instruction which tells more than its kind.
