@@ -93,11 +93,12 @@ static=$(pkg-config --cflags --libs --static batkit)
 # shellcheck disable=SC2046
 compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
 readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "the program needs a shared libbatkit, not libbatkit.a"
-# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis.
+# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis, and libm belongs to
+# the C library.
 # shellcheck disable=SC2046
 compile with_archives $(echo "$static" |
     sed "s|-lbatkit|-Wl,--whole-archive $libraries/libbatkit.a -Wl,--no-whole-archive -Wl,-Bstatic|
-         s|-lZydis|-Wl,-Bdynamic -lZydis -Wl,-Bstatic|g; s|\$| -Wl,-Bdynamic|")
+         s,-l\(Zydis\|m\)\>,-Wl\,-Bdynamic & -Wl\,-Bstatic,g; s|\$| -Wl,-Bdynamic|")
 readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
     fail "the program was linked with archives, but still needs $(cat shared)"
 
