@@ -61,7 +61,8 @@ static const struct next_matched *matched(const struct inferring *inferring, uin
 {
     static const struct next_matched nothing = {
         .old_of = BAT_NONE, .begins_as = BAT_NONE, .ends_as = BAT_NONE, .piece_of = BAT_NONE};
-    return inferring->given->match ? &inferring->given->match->all[node] : &nothing;
+    const struct next_match *match = inferring->a ? inferring->given->match : NULL;
+    return match ? &match->all[node] : &nothing;
 }
 
 static float trust(const struct next_matched *match)
@@ -221,7 +222,7 @@ static bool is_known_way(const struct inferring *inferring, uint32_t link)
 {
     const struct next_matched *match = matched(inferring, inferring->b->links[link].to);
     uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
-    return old_node != BAT_NONE && inferring->a->nodes[old_node].count > 0;
+    return inferring->a && old_node != BAT_NONE && inferring->a->nodes[old_node].count > 0;
 }
 
 /* Ways that ran in the old program are likelier than new ones. */

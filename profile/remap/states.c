@@ -21,8 +21,7 @@ struct following {
     const struct input_followed *function;
     uint32_t *pending; /* nodes whose state is set but not yet spread */
     uint32_t pending_count;
-    struct doubted_state
-        *doubted; /* at most two for each node: from the one before, and a branch */
+    struct doubted_state *doubted; /* each node leads to at most two */
     uint32_t doubted_count;
     struct bat_sort_key *entries; /* the note's entries of blocks: input address, node */
     uint32_t entry_count;
