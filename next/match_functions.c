@@ -95,14 +95,18 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
     return code;
 }
 
-/* The names without suffixes of units that are not paired yet. */
+/*
+ * The names without suffixes of units that are not paired yet. A part of a function (f.part.0), the
+ * rest of which is inlined in its callers, is not the same as all of it: both are put in place of
+ * their calls.
+ */
 static enum bat_code add_plain_names(struct function_matching *matching, bool is_new)
 {
     const struct next_program *program = matching->programs[is_new];
     for (uint32_t i = 0; i < program->unit_count; i++) {
         const char *name = next_unit_name(program, i);
-        if (!is_paired(matching, is_new, i) && *name &&
-            !add_name(matching, hash_name(name, next_plain_name_length(name)), i, is_new))
+        uint64_t hash = hash_name(name, next_plain_name_length(name)) + !strstr(name, ".part.");
+        if (!is_paired(matching, is_new, i) && *name && !add_name(matching, hash, i, is_new))
             return fail_memory(matching);
     }
     return BAT_OK;
