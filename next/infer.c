@@ -18,6 +18,7 @@
 #define PRICE_EXIT_COLD 30.0f /* ... behind a call of what never ran: it may not return */
 #define PRICE_COLD 30.0f
 #define UP_FACTOR 0.6f /* more than measured is likelier than less: samples get lost */
+#define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
 #define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
@@ -53,7 +54,7 @@ static uint64_t round_count(double count)
 
 static struct flow_wish wish(double count, float value)
 {
-    float up = round_count(count) == 0 ? 1 : UP_FACTOR;
+    float up = round_count(count) == 0 ? ZERO_FACTOR : UP_FACTOR;
     return (struct flow_wish){round_count(count), price(value), price(value * up)};
 }
 

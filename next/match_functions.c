@@ -97,16 +97,20 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
 
 /*
  * The names without suffixes of units that are not paired yet. A part of a function (f.part.0), the
- * rest of which is inlined in its callers, is not the same as all of it: both are put in place of
- * their calls.
+ * rest of which is inlined in its callers, may become all of it. All of it does not become a part:
+ * both are put in place of their calls then.
  */
 static enum bat_code add_plain_names(struct function_matching *matching, bool is_new)
 {
     const struct next_program *program = matching->programs[is_new];
     for (uint32_t i = 0; i < program->unit_count; i++) {
         const char *name = next_unit_name(program, i);
-        uint64_t hash = hash_name(name, next_plain_name_length(name)) + !strstr(name, ".part.");
-        if (!is_paired(matching, is_new, i) && *name && !add_name(matching, hash, i, is_new))
+        if (is_paired(matching, is_new, i) || !*name)
+            continue;
+        uint64_t whole = hash_name(name, next_plain_name_length(name));
+        bool is_part = strstr(name, ".part.");
+        if ((!(is_part && is_new) && !add_name(matching, whole, i, is_new)) ||
+            (is_part && !add_name(matching, whole + 1, i, is_new)))
             return fail_memory(matching);
     }
     return BAT_OK;
