@@ -17,7 +17,7 @@
 #define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
 #define PRICE_EXIT_COLD 30.0f /* ... behind a call of what never ran: it may not return */
 #define PRICE_COLD 30.0f
-#define UP_FACTOR 0.6f /* more than measured is likelier than less: samples get lost */
+#define UP_FACTOR 0.6f   /* more than measured is likelier than less: samples get lost */
 #define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
