@@ -164,42 +164,100 @@ static enum bat_code make_room(struct profile *profile)
     return BAT_OK;
 }
 
-/* Read the file to its end; zlib unpacks it if gzip has packed it. */
-static enum bat_code read_bytes(struct profile *profile, gzFile file)
+/* Read what the file has, up to size bytes; *got is 0 at its end. */
+static enum bat_code read_some(struct profile *profile, FILE *file, uint8_t *bytes, size_t size,
+                               size_t *got)
 {
-    for (int got = 1; got > 0;) {
+    *got = fread(bytes, 1, size, file);
+    if (*got == 0 && ferror(file))
+        return bat_fail(profile->error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
+    return BAT_OK;
+}
+
+static enum bat_code read_plain(struct profile *profile, FILE *file)
+{
+    for (size_t got = 1; got != 0; profile->size += got) {
         enum bat_code code = make_room(profile);
+        if (code == BAT_OK)
+            code = read_some(profile, file, profile->bytes + profile->size,
+                             profile->capacity - profile->size, &got);
         if (code != BAT_OK)
             return code;
-        size_t room = profile->capacity - profile->size;
-        got = gzread(file, profile->bytes + profile->size,
-                     room < CHUNK_SIZE ? (unsigned)room : CHUNK_SIZE);
-        profile->size += got > 0 ? (size_t)got : 0;
-        size_t packed = (size_t)gzoffset(file);
-        if (profile->size > UNPACKED_FREE && profile->size / UNPACKED_RATIO_MAX > packed)
-            return bat_fail(profile->error, BAT_ERR_RANGE,
-                            "expected a profile of at most %u times its packed bytes, found more: "
-                            "%zu in %zu",
-                            UNPACKED_RATIO_MAX, profile->size, packed);
     }
-    int status;
-    const char *message = gzerror(file, &status);
-    if (status == Z_ERRNO)
-        return bat_fail(profile->error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
-    if (status != Z_OK && status != Z_STREAM_END)
-        return bat_fail(profile->error, status == Z_BUF_ERROR ? BAT_ERR_TRUNCATED : BAT_ERR_SYNTAX,
-                        "expected a whole file of gzip, found damage: %s", message);
     return BAT_OK;
+}
+
+/* Unpack a piece of what unpacker has; *is_end is set behind the last one. */
+static enum bat_code unpack_some(struct profile *profile, z_stream *unpacker, bool *is_end)
+{
+    enum bat_code code = make_room(profile);
+    if (code != BAT_OK)
+        return code;
+    size_t room = profile->capacity - profile->size;
+    unpacker->next_out = profile->bytes + profile->size;
+    unpacker->avail_out = room < CHUNK_SIZE ? (uInt)room : CHUNK_SIZE;
+    int status = inflate(unpacker, Z_NO_FLUSH);
+    profile->size = (size_t)(unpacker->next_out - profile->bytes);
+    *is_end = status == Z_STREAM_END;
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+        return bat_fail(profile->error, BAT_ERR_SYNTAX,
+                        "expected gzip, found damaged bytes before offset 0x%lx: %s",
+                        unpacker->total_in, unpacker->msg ? unpacker->msg : zError(status));
+    if (profile->size > UNPACKED_FREE && profile->size / UNPACKED_RATIO_MAX > unpacker->total_in)
+        return bat_fail(profile->error, BAT_ERR_RANGE,
+                        "expected a profile of at most %u times its packed bytes, found more: "
+                        "%zu in %lu",
+                        UNPACKED_RATIO_MAX, profile->size, unpacker->total_in);
+    return BAT_OK;
+}
+
+/* Unpack the file up to gzip's end; what follows there is no part of the profile. */
+static enum bat_code unpack(struct profile *profile, FILE *file, z_stream *unpacker)
+{
+    uint8_t packed[CHUNK_SIZE];
+    for (bool is_end = false; !is_end;) {
+        size_t got = unpacker->avail_in;
+        enum bat_code code = BAT_OK;
+        if (got == 0) {
+            code = read_some(profile, file, packed, sizeof(packed), &got);
+            unpacker->next_in = packed;
+            unpacker->avail_in = (uInt)got;
+        }
+        if (code == BAT_OK && got == 0)
+            code = bat_fail(profile->error, BAT_ERR_TRUNCATED,
+                            "expected a whole file of gzip, found its end after %lu bytes",
+                            unpacker->total_in);
+        if (code == BAT_OK)
+            code = unpack_some(profile, unpacker, &is_end);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code read_packed(struct profile *profile, FILE *file)
+{
+    z_stream unpacker = {0};
+    if (inflateInit2(&unpacker, MAX_WBITS | 16) != Z_OK)
+        return bat_fail_memory(profile->error, "for gzip");
+    enum bat_code code = unpack(profile, file, &unpacker);
+    inflateEnd(&unpacker);
+    return code;
 }
 
 static enum bat_code read_file(struct profile *profile, const char *path)
 {
-    gzFile file = gzopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     if (!file)
         return bat_fail(profile->error, BAT_ERR_IO, "cannot be opened: %s", strerror(errno));
-    enum bat_code code = read_bytes(profile, file);
-    profile->is_packed = !gzdirect(file);
-    gzclose(file);
+    /* The file may be a pipe, so one byte must tell: no field begins with gzip's first. */
+    int first = getc(file);
+    profile->is_packed = first == 0x1f;
+    if (first != EOF)
+        ungetc(first, file);
+    enum bat_code code =
+        profile->is_packed ? read_packed(profile, file) : read_plain(profile, file);
+    fclose(file);
     return code;
 }
 

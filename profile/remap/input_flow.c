@@ -18,7 +18,7 @@ struct input_decoded {
 
 #define DECODED_COUNT 2048u
 #define RUN_COUNT 4096u
-#define RUN_MOST 4096u /* instructions */
+#define RUN_MOST 8192u /* instructions */
 #define RUN_STRIDE 32u /* instructions between two cached places of a run */
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original)

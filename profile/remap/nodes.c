@@ -262,11 +262,13 @@ struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t addr
 }
 
 #define MOST_JUMPS_ON 8u
+#define MOST_NODES_ON 64u
 
 const struct input_node *input_nodes_next_branch(const struct input_nodes *nodes,
                                                  const struct input_node *node)
 {
-    for (uint32_t jumps = 0; node && jumps < MOST_JUMPS_ON;) {
+    for (uint32_t jumps = 0, passed = 0; node && jumps < MOST_JUMPS_ON && passed < MOST_NODES_ON;
+         passed++) {
         bool is_jump = node->kind == BAT_INSTRUCTION_JUMP;
         const struct input_node *target = is_jump ? input_nodes_target(nodes, node) : NULL;
         if (input_kind_changes_flow(node->kind) && !target)
