@@ -12,7 +12,7 @@
  * from the ELF header's fields for the section header table; sections keep their indices, and the
  * headers of those that are left out before others become SHT_NULL. The output was begun for elf
  * (bat_elf_begin_output()). Fails with BAT_ERR_UNSUPPORTED for a file without section headers or
- * names, and with BAT_ERR_IO and BAT_ERR_MEMORY.
+ * names, or with program headers in its ELF header, and with BAT_ERR_IO and BAT_ERR_MEMORY.
  */
 enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
                                     struct bat_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "shipped.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -358,6 +359,13 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
     if (elf->section_count == 0 || elf->names_index == SHN_UNDEF)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected section headers with names, found a file without");
+    /* The ELF header changes; program headers that share its bytes would, too. */
+    Elf64_Ehdr header;
+    memcpy(&header, elf->bytes, sizeof(header));
+    if (elf->segment_count != 0 && header.e_phoff < sizeof(header))
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected program headers behind the ELF header, found them at 0x%" PRIx64,
+                        (uint64_t)header.e_phoff);
     struct shipping shipping = {.elf = elf,
                                 .text = elf_strings(elf, &elf->sections[elf->names_index]).bytes,
                                 .output = output,
