@@ -55,6 +55,8 @@ static bool begins_record(const uint8_t *at)
  */
 static bool is_perf_script(const uint8_t *text, size_t size)
 {
+    if (size == 0)
+        return false;
     const uint8_t *end = text + size;
     bool has_comment = false;
     for (const uint8_t *start = text; start < end;) {
