@@ -156,12 +156,6 @@ static const struct named *find_named(const struct next_references *references, 
     return address - found->address < size ? found : NULL;
 }
 
-uint32_t next_slot_name(const struct next_program *program, uint64_t address)
-{
-    const struct named *found = find_named(program->references, address);
-    return found && found->is_slot ? found->name : 0;
-}
-
 /* The length of a string at bytes; 0 if there is none. */
 static size_t string_length(const uint8_t *bytes, uint64_t size)
 {

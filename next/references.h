@@ -21,7 +21,4 @@ bool next_is_address(const struct next_program *program, uint64_t value);
  */
 uint32_t next_reference(const struct next_program *program, uint64_t address, bool *is_plain);
 
-/* A hash of the name of the function that a slot of the GOT is filled with; 0 if it is no such. */
-uint32_t next_slot_name(const struct next_program *program, uint64_t address);
-
 #endif

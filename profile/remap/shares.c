@@ -386,9 +386,12 @@ static enum bat_code find_pointers(struct shares *shares)
             (count == 0 || sites[count - 1].branch != shares->traces[i].branch))
             sites[count++] = (struct pointer_site){.branch = shares->traces[i].branch};
     enum bat_code code = BAT_OK;
-    if (count != 0 && shares->folded.pointer_count != 0 &&
-        bat_data_symbols_open(shares->folded.original->elf, &data, NULL) == BAT_OK)
+    if (count != 0 && shares->folded.pointer_count != 0)
+        code = bat_data_symbols_open(shares->folded.original->elf, &data, NULL);
+    if (data && code == BAT_OK)
         code = input_pointer_sources(shares->folded.original, data, sites, count);
+    if (code == BAT_ERR_ELF)
+        code = BAT_OK; /* without symbols all pointers count */
     if (data && code == BAT_OK)
         take_sources(shares, sites, count);
     bat_data_symbols_free(data);

@@ -213,6 +213,23 @@ int main()
 """
 
 
+def traces_both_ways(folder, compiler, options):
+    """The T records of the input's own run of a program, and those moved from its BOLTed run: two paths."""
+    fixtures.run([*compiler, "-Wl,-q", "-o", "input"], folder)
+
+    def record(binary):
+        path = folder / f"{binary}.T"
+        qemu_trace.record(folder / binary, [folder / binary], path)
+        return path
+
+    truth, moved = record("input"), folder / "moved"
+    bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
+    fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat", *options], folder)
+    toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p", record("bolted"),
+                 "--format=preagg", "-o", moved, "-q")
+    return truth, moved
+
+
 class FoldedAfterInlining(unittest.TestCase):
     """A function that only jumps to another has its code once that is inlined, and is folded into it."""
 
@@ -220,21 +237,9 @@ class FoldedAfterInlining(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "forwards.cc").write_text(FORWARDS, encoding="ascii")
-            fixtures.run(["g++", "-O2", "-fnon-call-exceptions", "-fno-pie", "-no-pie", "-fno-plt",
-                          "-Wl,-q", "forwards.cc", "-o", "input"], folder)
-
-            def record(binary):
-                path = folder / f"{binary}.T"
-                qemu_trace.record(folder / binary, [folder / binary], path)
-                return path
-
-            truth = record("input")
-            bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
-            fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat",
-                          "-inline-all", "-icf", "-skip-funcs=main"], folder)
-            moved = folder / "moved"
-            toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p",
-                         record("bolted"), "--format=preagg", "-o", moved, "-q")
+            truth, moved = traces_both_ways(
+                folder, ["g++", "-O2", "-fnon-call-exceptions", "-fno-pie", "-no-pie", "-fno-plt", "forwards.cc"],
+                ["-inline-all", "-icf", "-skip-funcs=main"])
             wanted = test_to_input.branch_counts(truth)
             found = test_to_input.branch_counts(moved)
             symbols = {s.name: s.address for s in elffile.Elf(folder / "input").functions()}
@@ -279,19 +284,7 @@ class FoldedPointers(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             (folder / "pointers.c").write_text(POINTERS, encoding="ascii")
-            fixtures.run([*options, "-Wl,-q", "pointers.c", "-o", "input"], folder)
-
-            def record(binary):
-                path = folder / f"{binary}.T"
-                qemu_trace.record(folder / binary, [folder / binary], path)
-                return path
-
-            truth = record("input")
-            bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
-            fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat", "-icf=1"], folder)
-            moved = folder / "moved"
-            toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p",
-                         record("bolted"), "--format=preagg", "-o", moved, "-q")
+            truth, moved = traces_both_ways(folder, [*options, "pointers.c"], ["-icf=1"])
             wanted = test_to_input.branch_counts(truth)
             found = test_to_input.branch_counts(moved)
             elf = elffile.Elf(folder / "input")

@@ -227,41 +227,42 @@ static void check_long(const struct flow_edge *edges, const struct flow_counts *
     }
 }
 
-static void test_large_graphs(void **state)
+/* A long graph, and room for its counts. */
+static struct flow_graph long_graph(struct flow_counts *counts)
 {
-    (void)state;
     static struct flow_node nodes[LONG];
     static struct flow_edge edges[2 * LONG];
     static uint64_t counts_of_nodes[LONG];
     static uint64_t counts_of_edges[2 * LONG];
     static uint64_t entries[LONG];
     make_long(nodes, edges);
-    const struct flow_graph graph = {nodes, edges, LONG, 2 * LONG, 0};
-    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    *counts = (struct flow_counts){counts_of_nodes, counts_of_edges, entries, false};
+    return (struct flow_graph){nodes, edges, LONG, 2 * LONG, 0};
+}
+
+static void test_large_graphs(void **state)
+{
+    (void)state;
+    struct flow_counts counts;
+    const struct flow_graph graph = long_graph(&counts);
     struct bat_error error;
     assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
-    check_long(edges, &counts);
+    check_long(graph.edges, &counts);
 }
 
 /* Without time for prices the counts are consistent, too. */
 static void test_without_work(void **state)
 {
     (void)state;
-    static struct flow_node nodes[LONG];
-    static struct flow_edge edges[2 * LONG];
-    static uint64_t counts_of_nodes[LONG];
-    static uint64_t counts_of_edges[2 * LONG];
-    static uint64_t entries[LONG];
     static uint64_t wanted[2 * LONG];
-    make_long(nodes, edges);
-    const struct flow_graph graph = {nodes, edges, LONG, 2 * LONG, 0};
-    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct flow_counts counts;
+    const struct flow_graph graph = long_graph(&counts);
     struct flow_network network = {0};
     assert_true(flow_network_begin(&network, &graph));
     network.work_limit = 0;
     assert_true(flow_network_solve(&network, wanted, &counts));
     assert_true(counts.was_limited);
-    check_long(edges, &counts);
+    check_long(graph.edges, &counts);
     flow_network_free(&network);
 }
 
