@@ -28,12 +28,6 @@ struct side {
     uint32_t count;
 };
 
-struct candidate {
-    float likeness;
-    uint32_t old_index;
-    uint32_t new_index;
-};
-
 struct code_matching {
     struct side olds;
     struct side news;
@@ -41,7 +35,7 @@ struct code_matching {
     struct bat_sort_key *spare;
     const struct bat_sort_key *sorted;
     size_t posting_count;
-    struct candidate *candidates;
+    struct next_candidate *candidates;
     size_t candidate_count;
     size_t candidate_capacity;
     struct bat_error *error;
@@ -129,7 +123,7 @@ static enum bat_code add_candidate(struct code_matching *matching, uint32_t old_
 {
     if (!may_be(matching, old_index, new_index))
         return BAT_OK;
-    const struct candidate candidate = {
+    const struct next_candidate candidate = {
         next_signature_compare(&matching->olds.signatures[old_index],
                                &matching->news.signatures[new_index]),
         old_index, new_index};
@@ -191,24 +185,13 @@ static enum bat_code find_all_candidates(struct code_matching *matching)
     return code;
 }
 
-static int by_likeness(const void *left, const void *right)
-{
-    const struct candidate *a = left;
-    const struct candidate *b = right;
-    if (a->likeness != b->likeness)
-        return a->likeness > b->likeness ? -1 : 1;
-    if (a->old_index != b->old_index)
-        return a->old_index < b->old_index ? -1 : 1;
-    return (a->new_index > b->new_index) - (a->new_index < b->new_index);
-}
-
 static void pair_best(struct code_matching *matching, struct next_pairs *pairs)
 {
     if (matching->candidate_count > 1)
         qsort(matching->candidates, matching->candidate_count, sizeof(*matching->candidates),
-              by_likeness);
+              next_by_likeness);
     for (size_t i = 0; i < matching->candidate_count; i++) {
-        const struct candidate *all = &matching->candidates[i];
+        const struct next_candidate *all = &matching->candidates[i];
         uint32_t old_unit = matching->olds.units[all->old_index];
         uint32_t new_unit = matching->news.units[all->new_index];
         if (pairs->new_of[old_unit] != BAT_NONE || pairs->old_of[new_unit] != BAT_NONE)

@@ -136,26 +136,9 @@ struct namesakes {
     uint32_t new_count;
 };
 
-struct candidate {
-    float likeness;
-    uint32_t old_unit;
-    uint32_t new_unit;
-};
-
-static int by_likeness(const void *left, const void *right)
-{
-    const struct candidate *a = left;
-    const struct candidate *b = right;
-    if (a->likeness != b->likeness)
-        return a->likeness > b->likeness ? -1 : 1;
-    if (a->old_unit != b->old_unit)
-        return a->old_unit < b->old_unit ? -1 : 1;
-    return (a->new_unit > b->new_unit) - (a->new_unit < b->new_unit);
-}
-
 static enum bat_code compare_namesakes(struct function_matching *matching,
-                                       const struct namesakes *group, struct candidate *candidates,
-                                       size_t *count)
+                                       const struct namesakes *group,
+                                       struct next_candidate *candidates, size_t *count)
 {
     struct next_signature news[NAMESAKES_MAX] = {0};
     enum bat_code code = BAT_OK;
@@ -167,8 +150,8 @@ static enum bat_code compare_namesakes(struct function_matching *matching,
         code =
             next_signature_make(matching->programs[0], group->olds[i].unit, &old, matching->error);
         for (uint32_t k = 0; k < group->new_count && code == BAT_OK; k++)
-            candidates[(*count)++] = (struct candidate){next_signature_compare(&old, &news[k]),
-                                                        group->olds[i].unit, group->news[k].unit};
+            candidates[(*count)++] = (struct next_candidate){
+                next_signature_compare(&old, &news[k]), group->olds[i].unit, group->news[k].unit};
         next_signature_free(&old);
     }
     for (uint32_t k = 0; k < group->new_count; k++)
@@ -186,18 +169,18 @@ static enum bat_code pair_namesakes(struct function_matching *matching,
     }
     if (group->old_count > NAMESAKES_MAX || group->new_count > NAMESAKES_MAX)
         return BAT_OK;
-    struct candidate *candidates =
+    struct next_candidate *candidates =
         malloc((size_t)group->old_count * group->new_count * sizeof(*candidates));
     size_t count = 0;
     if (!candidates)
         return fail_memory(matching);
     enum bat_code code = compare_namesakes(matching, group, candidates, &count);
-    qsort(candidates, count, sizeof(*candidates), by_likeness);
+    qsort(candidates, count, sizeof(*candidates), next_by_likeness);
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
-        const struct candidate *all = &candidates[i];
-        if (all->likeness > NAMESAKE_MIN && !is_paired(matching, false, all->old_unit) &&
-            !is_paired(matching, true, all->new_unit))
-            next_pair(matching->pairs, all->old_unit, all->new_unit, how);
+        const struct next_candidate *all = &candidates[i];
+        if (all->likeness > NAMESAKE_MIN && !is_paired(matching, false, all->old_index) &&
+            !is_paired(matching, true, all->new_index))
+            next_pair(matching->pairs, all->old_index, all->new_index, how);
     }
     free(candidates);
     return code;

@@ -88,3 +88,14 @@ float next_signature_compare(const struct next_signature *a, const struct next_s
     float all = a->weight + b->weight - common;
     return all > 0 ? common / all : 1;
 }
+
+int next_by_likeness(const void *left, const void *right)
+{
+    const struct next_candidate *a = left;
+    const struct next_candidate *b = right;
+    if (a->likeness != b->likeness)
+        return a->likeness > b->likeness ? -1 : 1;
+    if (a->old_index != b->old_index)
+        return a->old_index < b->old_index ? -1 : 1;
+    return (a->new_index > b->new_index) - (a->new_index < b->new_index);
+}

@@ -24,4 +24,14 @@ void next_signature_free(struct next_signature *signature);
 /* How much both have, as a share of what at least one has: 0 to 1. Linear. */
 float next_signature_compare(const struct next_signature *a, const struct next_signature *b);
 
+/* Two units that may be the same, by their indices in the programs or in lists. */
+struct next_candidate {
+    float likeness;
+    uint32_t old_index;
+    uint32_t new_index;
+};
+
+/* For qsort() of candidates: the most alike first. */
+int next_by_likeness(const void *left, const void *right);
+
 #endif
