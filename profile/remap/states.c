@@ -3,9 +3,11 @@
 #include "states.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "binary/code/conditions.h"
 #include "match.h"
+#include "search.h"
 #include "support/key_sort.h"
 #include "together.h"
 #include "walk.h"
@@ -13,6 +15,7 @@
 /* A state that leads to a node whose code does not begin as the input's code there does. */
 struct doubted_state {
     uint32_t node;
+    uint32_t before; /* the last one of the same node before it, or BAT_NONE */
     bool is_late;
     struct input_state state;
 };
@@ -23,6 +26,7 @@ struct following {
     uint32_t pending_count;
     struct doubted_state *doubted; /* each node leads to at most two */
     uint32_t doubted_count;
+    uint32_t *last_doubted;       /* of each node */
     struct bat_sort_key *entries; /* the note's entries of blocks: input address, node */
     uint32_t entry_count;
 };
@@ -192,6 +196,17 @@ static void take_state(struct following *following, struct input_node *node,
     set_state(following, node, state);
 }
 
+/* Keep a state that the node's code speaks against. */
+static void doubt(struct following *following, const struct input_node *node,
+                  struct input_state state, bool is_late)
+{
+    const uint32_t number = (uint32_t)(node - following->function->nodes->all);
+    uint32_t *last = &following->last_doubted[number];
+    following->doubted[following->doubted_count] =
+        (struct doubted_state){number, *last, is_late, state};
+    *last = following->doubted_count++;
+}
+
 /*
  * Set the state of a node unless it has one. is_exact: it is the state at the node, not before.
  * is_decision: it is the next decision, behind the node, as found for the node before. A state that
@@ -210,8 +225,7 @@ static void reach(struct following *following, struct input_node *node, struct i
         input_skip_silent(following->function, &state, NULL);
     if (is_checked && state.at != 0 &&
         !input_begins_alike(following->function, node, state.at, &is_here)) {
-        following->doubted[following->doubted_count++] = (struct doubted_state){
-            (uint32_t)(node - following->function->nodes->all), is_late, state};
+        doubt(following, node, state, is_late);
         return;
     }
     is_late = is_late && !is_here;
@@ -317,6 +331,43 @@ struct spread_progress {
     uint32_t doubted;
 };
 
+/* *leads is set if the input goes on from one state to another, and not from that back again. */
+static enum bat_code leads_on(const struct input_followed *function, struct input_state from,
+                              struct input_state to, bool *leads)
+{
+    struct input_path_draft on;
+    struct input_path_draft back = {.found = false};
+    enum bat_code code = input_search(function->flow, function->hot, from, to, true, false, &on);
+    if (code == BAT_OK && on.found)
+        code = input_search(function->flow, function->hot, to, from, true, false, &back);
+    *leads = on.found && !back.found;
+    return code;
+}
+
+/*
+ * Take a doubted state of a node that has none. If it leads on to another one, BOLT has removed the
+ * code between them, and both ways meet at that.
+ */
+static enum bat_code take_doubted(struct following *following, const struct doubted_state *doubted)
+{
+    struct input_node *node = &following->function->nodes->all[doubted->node];
+    if (node->state.at != 0)
+        return BAT_OK;
+    bool is_late = doubted->is_late;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = following->last_doubted[doubted->node]; i != BAT_NONE && code == BAT_OK;
+         i = following->doubted[i].before) {
+        const struct doubted_state *other = &following->doubted[i];
+        bool leads = false;
+        if (other != doubted)
+            code = leads_on(following->function, doubted->state, other->state, &leads);
+        is_late = is_late && !leads;
+        doubted = leads ? other : doubted;
+    }
+    take_state(following, node, doubted->state, is_late, false);
+    return code;
+}
+
 /* Spread all pending states; once there are none, take doubted ones, those found first first. */
 static enum bat_code spread_all(struct following *following, struct spread_progress *done)
 {
@@ -326,9 +377,7 @@ static enum bat_code spread_all(struct following *following, struct spread_progr
         if (done->pending < following->pending_count) {
             code = spread(following, &all[following->pending[done->pending++]]);
         } else if (done->doubted < following->doubted_count) {
-            const struct doubted_state *doubted = &following->doubted[done->doubted++];
-            if (all[doubted->node].state.at == 0)
-                take_state(following, &all[doubted->node], doubted->state, doubted->is_late, false);
+            code = take_doubted(following, &following->doubted[done->doubted++]);
         } else {
             break;
         }
@@ -355,9 +404,13 @@ enum bat_code input_states_find(const struct input_followed *function)
     size_t count = (size_t)function->nodes->count + 1;
     following.pending = malloc(count * sizeof(*following.pending));
     following.doubted = malloc(2 * count * sizeof(*following.doubted));
+    following.last_doubted = malloc(count * sizeof(*following.last_doubted));
     struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys));
-    enum bat_code code = following.pending && following.doubted && keys ? BAT_OK : BAT_ERR_MEMORY;
+    const bool is_made = following.pending && following.doubted && following.last_doubted && keys;
+    enum bat_code code = is_made ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK) {
+        memset(following.last_doubted, 0xff,
+               count * sizeof(*following.last_doubted)); /* BAT_NONE */
         following.entries = keys;
         add_all_entries(&following);
         following.entries = bat_sort_keys(keys, keys + count, following.entry_count);
@@ -365,6 +418,7 @@ enum bat_code input_states_find(const struct input_followed *function)
     }
     free(following.pending);
     free(following.doubted);
+    free(following.last_doubted);
     free(keys);
     return code;
 }
