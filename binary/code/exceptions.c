@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 
+#include "reader.h"
 #include "support/dwarf_numbers.h"
 
 /* --- Numbers ------------------------------------------------------------------------------ */
@@ -56,6 +57,18 @@ bool bat_call_site_begin(struct bat_call_site_walk *walk, const uint8_t *bytes, 
         return true;
     walk->next = walk->end;
     return false;
+}
+
+bool bat_code_exceptions(const struct bat_code_reader *reader, uint32_t function,
+                         struct bat_call_site_walk *walk)
+{
+    const struct code_wanted *wanted = code_find_wanted(reader, function);
+    const uint64_t table = wanted ? wanted->lsda : 0;
+    uint64_t size = UINT64_MAX;
+    const uint8_t *bytes = table ? code_bytes(reader, table, &size) : NULL;
+    *walk = (struct bat_call_site_walk){0};
+    return bytes &&
+           bat_call_site_begin(walk, bytes, (size_t)size, table, reader->all[function].address);
 }
 
 bool bat_call_site_next(struct bat_call_site_walk *walk, struct bat_call_site *site)

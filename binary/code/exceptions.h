@@ -36,6 +36,14 @@ struct bat_call_site_walk {
 bool bat_call_site_begin(struct bat_call_site_walk *walk, const uint8_t *bytes, size_t size,
                          uint64_t address, uint64_t function);
 
+/*
+ * The same for a function that the reader was opened for (code_blocks.h). False also if it has no
+ * exception table.
+ */
+struct bat_code_reader;
+bool bat_code_exceptions(const struct bat_code_reader *reader, uint32_t function,
+                         struct bat_call_site_walk *walk);
+
 /* The next call site in the table's order. False at the end, and where the table is damaged. */
 bool bat_call_site_next(struct bat_call_site_walk *walk, struct bat_call_site *site);
 

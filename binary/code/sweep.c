@@ -256,13 +256,11 @@ static void mark_landing_pads(struct code_sweep *sweep, struct bat_call_site_wal
     }
 }
 
-static enum bat_code read_exceptions(struct code_sweep *sweep, uint64_t lsda,
-                                     struct bat_error *error)
+static enum bat_code read_exceptions(struct code_sweep *sweep, struct bat_error *error)
 {
-    uint64_t size = UINT64_MAX;
-    const uint8_t *bytes = lsda ? code_bytes(sweep->reader, lsda, &size) : NULL;
     struct bat_call_site_walk walk;
-    if (!bytes || !bat_call_site_begin(&walk, bytes, (size_t)size, lsda, sweep->function->address))
+    const uint32_t function = (uint32_t)(sweep->function - sweep->reader->all);
+    if (!bat_code_exceptions(sweep->reader, function, &walk))
         return BAT_OK;
     uint32_t *calls = count_calls(sweep);
     if (!calls)
@@ -285,13 +283,13 @@ static bool has_aligned_labels(const struct code_sweep *sweep)
     return true;
 }
 
-static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct bat_error *error)
+static enum bat_code find_labels(struct code_sweep *sweep, struct bat_error *error)
 {
     mark_entries(sweep);
     mark_references(sweep, true);
     code_read_tables(sweep);
     mark_references(sweep, false);
-    enum bat_code code = read_exceptions(sweep, lsda, error);
+    enum bat_code code = read_exceptions(sweep, error);
     if (!sweep->obstacle && !has_aligned_labels(sweep))
         sweep->obstacle = BAT_CODE_MISALIGNED;
     if (!sweep->obstacle && sweep->count == 0)
@@ -339,7 +337,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
     if (sweep->obstacle)
         return BAT_OK;
     enum bat_code code = code_sweep_begin(reader, function, sweep, error);
-    return code || sweep->obstacle ? code : find_labels(sweep, wanted->lsda, error);
+    return code || sweep->obstacle ? code : find_labels(sweep, error);
 }
 
 void code_sweep_free(struct code_sweep *sweep)

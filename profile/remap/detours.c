@@ -11,10 +11,12 @@
 
 #include "binary/code/graph.h"
 #include "input_flow.h"
+#include "landing_pads.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "to_input.h"
 
+#define MOST_PADS 8u  /* landing pads of one place */
 #define MOST_IDLE 16u /* jumps and no-operations of one detour */
 
 /* The blocks that are looked at: so many for each trace on average, and so many in any case. */
@@ -38,6 +40,7 @@ struct detours {
     uint32_t function_count;
     size_t function_capacity;
     struct bat_code_reader *reader;
+    struct input_arrivals arrivals;
     uint64_t blocks_left;
     bool has_plt; /* a trace goes through a PLT entry */
 };
@@ -348,6 +351,65 @@ static bool may_return(const struct detours *detours, const struct bat_function_
              call.kind == BAT_INSTRUCTION_CALL && input_flow_has_code(detours->flow, call.target));
 }
 
+/* Add a trace that goes from its branch to start and on by idle code. */
+static enum bat_code add_way(struct detours *detours, const uint64_t *trace, uint64_t start)
+{
+    struct input_jump jumps[MOST_IDLE];
+    uint32_t count = 0;
+    follow_idle(detours, start, trace[1], jumps, &count);
+    return add_detour(detours, trace, start, jumps, count);
+}
+
+/*
+ * Find up to `most` places where the jump of a block, or an exception, may lead, and from which
+ * idle code leads to goal: goal itself comes first. Returns their number.
+ */
+static uint32_t find_pads(struct detours *detours, uint64_t goal,
+                          const struct bat_function_symbol *function,
+                          const struct bat_code_graph *graph, uint32_t from, struct input_pad *pads,
+                          uint32_t most)
+{
+    const struct bat_code_blocks *blocks = &graph->blocks;
+    uint32_t count = 0;
+    if (may_lead(graph, from, bat_code_block_at(blocks, goal - function->address)))
+        pads[count++].address = goal;
+    for (uint32_t i = 0; i < blocks->count && count < most && detours->blocks_left != 0; i++) {
+        struct input_jump ignored[MOST_IDLE];
+        uint32_t jumps;
+        const uint64_t start = function->address + blocks->all[i].start;
+        detours->blocks_left--;
+        if (may_lead(graph, from, i) && follow_idle(detours, start, goal, ignored, &jumps))
+            pads[count++].address = start;
+    }
+    detours->counters->limited += detours->blocks_left == 0;
+    return count;
+}
+
+/* Add the exceptions of a trace, which may have come to several landing pads. */
+static enum bat_code add_exceptions(struct detours *detours, const uint64_t *trace,
+                                    const struct bat_function_symbol *function,
+                                    const struct bat_code_graph *graph, struct input_pad *pads,
+                                    uint32_t count)
+{
+    const struct bat_original *original = detours->original;
+    const struct input_landing landing = {.original = original,
+                                          .reader = detours->reader,
+                                          .graph = graph,
+                                          .function = (uint32_t)(function - original->inputs)};
+    struct input_arrivals *arrivals = &detours->arrivals;
+    enum bat_code code = input_arrivals_read(arrivals, original->elf, detours->old);
+    if (code == BAT_OK)
+        code = input_divide_exceptions(arrivals, &landing, trace[1], trace[3], pads, count);
+    uint64_t part[5] = {trace[0], trace[1], trace[2], 0, trace[4]};
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        part[3] = pads[i].count;
+        if (pads[i].count != 0)
+            code = add_way(detours, part, pads[i].address);
+        part[4] = pads[i].count != 0 ? 0 : part[4];
+    }
+    return code;
+}
+
 /* Add a trace that starts with the indirect jump of a function, or comes from outside. */
 static enum bat_code add_table_trace(struct detours *detours, const uint64_t *trace,
                                      const struct bat_function_symbol *function,
@@ -360,18 +422,14 @@ static enum bat_code add_table_trace(struct detours *detours, const uint64_t *tr
     uint32_t to = bat_code_block_at(blocks, trace[1] - function->address);
     bool is_jump = is_outside || (from != BAT_NONE && blocks->all[from].last == jump);
     if (!is_jump || to == BAT_NONE || blocks->all[to].start != trace[1] - function->address ||
-        may_lead(graph, from, to) || (is_outside && may_return(detours, function, graph, to)))
+        (is_outside && may_return(detours, function, graph, to)))
         return add_detour(detours, trace, trace[1], NULL, 0);
-    for (uint32_t i = 0; i < blocks->count && detours->blocks_left != 0; i++) {
-        detours->blocks_left--;
-        struct input_jump jumps[MOST_IDLE];
-        uint64_t start = function->address + blocks->all[i].start;
-        uint32_t count;
-        if (may_lead(graph, from, i) && follow_idle(detours, start, trace[1], jumps, &count))
-            return add_detour(detours, trace, start, jumps, count);
-    }
-    detours->counters->limited += detours->blocks_left == 0;
-    return add_detour(detours, trace, trace[1], NULL, 0);
+    struct input_pad pads[MOST_PADS] = {{0}};
+    const uint32_t most = is_outside ? MOST_PADS : 1;
+    const uint32_t count = find_pads(detours, trace[1], function, graph, from, pads, most);
+    if (count < 2 || trace[3] == 0)
+        return add_way(detours, trace, count == 0 ? trace[1] : pads[0].address);
+    return add_exceptions(detours, trace, function, graph, pads, count);
 }
 
 /* --- All traces ------------------------------------------------------------------------------- */
@@ -424,6 +482,7 @@ enum bat_code input_add_detours(struct input_move *move, struct bat_profile *res
         code = add_traces(&detours, result);
     for (uint32_t i = 0; i < detours.function_count; i++)
         bat_code_graph_free(&detours.functions[i].graph);
+    input_arrivals_free(&detours.arrivals);
     bat_code_close(detours.reader);
     free(detours.functions);
     bat_counts_free(&detours.traces);
