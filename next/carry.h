@@ -22,6 +22,9 @@ struct next_report {
     struct next_share by_plain_name; /* ... but for what compilers append to it */
     struct next_share by_code;       /* ... found by their code, under another name */
     struct next_share gone;          /* ... not found */
+    /* Without what other programs have, too: start-up code, standard libraries. */
+    struct next_share own;
+    struct next_share found;    /* ... of that, in code that is the new program's, too */
     uint64_t inlined_functions; /* put in place of their calls, because one build inlines them */
     uint64_t copies;            /* functions without an old one that got another's counts */
     uint64_t unknown;           /* ... that are called, and are left without counts */
@@ -53,18 +56,18 @@ struct next_carry_options {
     const struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
     const struct bat_elf *new_symbols; /* ... of the new one */
     unsigned threads;                  /* 0: one for each processor */
-    /* Less of the old profile's count found, in parts of 1, is a foreign program. */
+    /* Less of the old profile's count or functions found, in parts of 1, is a foreign program. */
     double found_min;
 };
 
-#define NEXT_FOUND_MIN 0.1
+#define NEXT_FOUND_MIN 0.2
 
 /*
  * Carry records of old_elf's code, as bat_profile_translate() or bat_profile_translate_moved() made
  * them, to new_elf: profile, which is of new_elf and empty, gets them as records of fdata. Its
  * translation (bat_profile_translate()) can then be judged and written.
  *
- * Fails with BAT_ERR_MISMATCH if the new program does not have the functions of the old profile,
+ * Fails with BAT_ERR_MISMATCH if the new program does not have the code of the old profile,
  * BAT_ERR_UNSUPPORTED for another machine than x86-64 and for basic samples, BAT_ERR_MEMORY, and
  * as bat_elf_symbols() and bat_functions_create() do. Time is linear in both programs, n log n in
  * their symbols, and for functions with samples linear in their blocks with a few candidates each.

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "carrying.h"
-#include "signature.h"
 
 #define PASSES 6u
 #define LIKENESS_COPY 0.2f        /* of functions with one name but for suffixes */
@@ -29,20 +28,6 @@ static void count_calls(const struct next_carrying *carrying, double *calls)
     }
 }
 
-static enum bat_code compare(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
-                             float *likeness)
-{
-    struct next_signature a;
-    struct next_signature b = {0};
-    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, carrying->error);
-    if (code == BAT_OK)
-        code = next_signature_make(&carrying->news, new_unit, &b, carrying->error);
-    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
-    next_signature_free(&a);
-    next_signature_free(&b);
-    return code;
-}
-
 static bool has_samples(const struct next_carrying *carrying, uint32_t old_unit)
 {
     const struct next_counts *counts = carrying->measured.units[old_unit];
@@ -61,7 +46,7 @@ static enum bat_code find_original(struct next_carrying *carrying, uint32_t new_
         if (carrying->olds.name_of[carrying->olds.first_part[i]] != name ||
             !has_samples(carrying, i))
             continue;
-        code = compare(carrying, i, new_unit, &likeness);
+        code = next_compare_units(carrying, i, new_unit, &likeness);
         if (likeness > best) {
             best = likeness;
             *found = i;
@@ -86,7 +71,7 @@ static enum bat_code find_replaced(struct next_carrying *carrying, uint32_t new_
         float likeness;
         if (replacement->new_unit != new_unit || !has_samples(carrying, replacement->old_unit))
             continue;
-        code = compare(carrying, replacement->old_unit, new_unit, &likeness);
+        code = next_compare_units(carrying, replacement->old_unit, new_unit, &likeness);
         likeness *= 1 + (float)replacement->count / (1 + (float)most);
         if (likeness > best) {
             best = likeness;

@@ -4,12 +4,8 @@
 #include <stdlib.h>
 
 #include "carrying.h"
-#include "signature.h"
 
-/* Functions of one name whose code has less in common are not the same. */
-#define LIKENESS_MIN 0.05f
-
-static void add_share(struct next_share *share, uint64_t count)
+void next_add_share(struct next_share *share, uint64_t count)
 {
     share->functions++;
     share->count += count;
@@ -28,51 +24,10 @@ static void fill_report(const struct next_carrying *carrying)
             [NEXT_BY_PLAIN_NAME] = &report->by_plain_name,
             [NEXT_BY_CODE] = &report->by_code,
         };
-        add_share(&report->all, counts->total);
-        add_share(carrying->is_same[i] ? &report->same : shares[carrying->pairs.how[i]],
-                  counts->total);
+        next_add_share(&report->all, counts->total);
+        next_add_share(carrying->is_same[i] ? &report->same : shares[carrying->pairs.how[i]],
+                       counts->total);
     }
-}
-
-/* True if the code of a changed unit and of its partner has something in common. */
-static enum bat_code is_alike(struct next_carrying *carrying, uint32_t unit, bool *is_alike)
-{
-    struct next_signature a;
-    struct next_signature b = {0};
-    enum bat_code code = next_signature_make(&carrying->olds, unit, &a, carrying->error);
-    if (code == BAT_OK)
-        code =
-            next_signature_make(&carrying->news, carrying->pairs.new_of[unit], &b, carrying->error);
-    *is_alike = code == BAT_OK && next_signature_compare(&a, &b) >= LIKENESS_MIN;
-    next_signature_free(&a);
-    next_signature_free(&b);
-    return code;
-}
-
-/* A program without the functions of the profile is no other build of this one. */
-static enum bat_code check_foreign(struct next_carrying *carrying)
-{
-    const struct next_report *report = carrying->report;
-    if (report->all.count == 0)
-        return bat_fail(carrying->error, BAT_ERR_MISMATCH,
-                        "expected samples in functions of the old program, found none");
-    uint64_t alike = 0;
-    for (uint32_t i = 0; i < carrying->olds.unit_count; i++) {
-        bool is_same = carrying->is_same[i];
-        if (!carrying->measured.units[i] || carrying->pairs.new_of[i] == BAT_NONE)
-            continue;
-        enum bat_code code = is_same ? BAT_OK : is_alike(carrying, i, &is_same);
-        if (code != BAT_OK)
-            return code;
-        alike += is_same ? carrying->measured.units[i]->total : 0;
-    }
-    double found = (double)alike / (double)report->all.count;
-    if (found >= carrying->options->found_min)
-        return BAT_OK;
-    return bat_fail(carrying->error, BAT_ERR_MISMATCH,
-                    "expected another build of the same program, found one with functions of "
-                    "%.1f%% of the profile: it is another program",
-                    100 * found);
 }
 
 static enum bat_code carry(struct next_carrying *carrying, const struct bat_records *records,
@@ -87,7 +42,7 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
         code = next_find_same(carrying);
     if (code == BAT_OK) {
         fill_report(carrying);
-        code = check_foreign(carrying);
+        code = next_check_foreign(carrying);
     }
     if (code == BAT_OK)
         code = next_find_cold(carrying);

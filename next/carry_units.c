@@ -5,6 +5,7 @@
 
 #include "carrying.h"
 #include "infer.h"
+#include "signature.h"
 #include "spec/grow.h"
 
 /* A pair of functions, with all that is made to compare them. */
@@ -47,6 +48,20 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
     return made->blocks && made->entered && made->edges
                ? BAT_OK
                : bat_fail_memory(carrying->error, "for counts");
+}
+
+enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
+                                 uint32_t new_unit, float *likeness)
+{
+    struct next_signature a;
+    struct next_signature b = {0};
+    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, carrying->error);
+    if (code == BAT_OK)
+        code = next_signature_make(&carrying->news, new_unit, &b, carrying->error);
+    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
+    next_signature_free(&a);
+    next_signature_free(&b);
+    return code;
 }
 
 /* --- The result ----------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ struct next_pairs {
     uint32_t *new_of; /* for each old unit; BAT_NONE */
     uint32_t *old_of; /* for each new unit; BAT_NONE */
     uint8_t *how;     /* for each old unit: enum next_how */
-    float *likeness;  /* for each old unit that was matched by code */
+    float *likeness;  /* for each old unit that was matched by code; later for all with samples */
 };
 
 /*

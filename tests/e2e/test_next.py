@@ -16,6 +16,7 @@ sys.path.insert(0, str(HERE.parent / "exact"))
 
 # pylint: disable=wrong-import-position
 import bolt_profiles
+import fixtures
 import generate
 import qemu_trace
 import toolbox
@@ -219,7 +220,7 @@ class Wrong(unittest.TestCase):
         self.assertFalse(out.exists())
 
     def test_foreign(self):
-        """Another program."""
+        """Another program, with a main() of its own."""
         (self.pair.folder / "other.c").write_text(
             '#include <stdio.h>\nint main(int n, char **v) { int s = 0; for (int i = 0; i < n * 1000; i++) s += i * s % 7;'
             ' printf("%d %s\\n", s, v[0]); return 0; }\n', encoding="ascii")
@@ -258,6 +259,138 @@ class Wrong(unittest.TestCase):
         self.refuse("expected --for=FILE with -o", new, "--check", status=2)
         self.refuse("expected --for=FILE with -o", new, "--format=yaml", status=2)
         self.refuse("expected --explain with --for=FILE", "--explain=main", status=2)
+
+
+class Foreign(unittest.TestCase):
+    """Another program is told from another build of the same one."""
+
+    PROGRAMS = ("sqlite", "small", "exceptions", "samename", "secondary", "promoted", "folded")
+
+    def setUp(self):
+        self.out = Pair(self).folder / "x.fdata"
+
+    def carry(self, old, profile, new):
+        """battranslate's finished process; it wrote a profile, or said why not."""
+        self.out.unlink(missing_ok=True)
+        done = toolbox.run("battranslate", old, "-p", profile, f"--for={new}", "-o", self.out, "-q")
+        self.assertEqual(self.out.exists(), done.returncode == 0)
+        return done
+
+    def refuse(self, old, profile, new):
+        """Another program."""
+        done = self.carry(old, profile, new)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^battranslate: .*: expected another build of the same program, .* another program\n$")
+
+    def test_programs(self):
+        """Each of the fixtures' programs is foreign to each other one, and none to itself."""
+        folders = {name: fixtures.input_step(name, "fixed").folder() for name in self.PROGRAMS}
+        for old, old_folder in folders.items():
+            for new, new_folder in folders.items():
+                with self.subTest(old=old, new=new):
+                    files = (old_folder / "input", old_folder / "profile.fdata", new_folder / "input")
+                    if old == new:
+                        self.assertEqual(self.carry(*files).returncode, 0)
+                    else:
+                        self.refuse(*files)
+
+    def test_common_code(self):
+        """Two programs that spend most of their time in the same templates of C++'s library."""
+        pair = Pair(self)
+        texts = {"old": """static std::map<long, long> sums;
+__attribute__((noinline)) void gather(std::vector<long> &all, int rounds)
+{
+    for (int i = 0; i < rounds; i++) { all.push_back(i * 7919 % 1013); sums[i % 97] += i; }
+}
+int main()
+{
+    std::vector<long> all;
+    gather(all, 300);
+    std::sort(all.begin(), all.end());
+    printf("%ld %zu\\n", all[0], sums.size());
+}
+""", "new": """static bool is_prime(const std::vector<long> &primes, long value)
+{
+    for (long prime : primes)
+        if (value % prime == 0) return false;
+    return true;
+}
+__attribute__((noinline)) long walk(std::map<long, long> &heights, long seed)
+{
+    long highest = 0, steps = 0;
+    while (seed != 1) {
+        heights[seed] = ++steps;
+        if (seed > highest) highest = seed;
+        seed = seed % 2 ? 3 * seed + 1 : seed / 2;
+    }
+    return highest;
+}
+int main(int n, char **)
+{
+    std::vector<long> primes, found;
+    std::map<long, long> heights;
+    for (long i = 2; i < 500; i++) if (is_prime(primes, i)) primes.push_back(i);
+    for (long prime : primes) found.push_back(walk(heights, prime) % 1000);
+    if (n > 1) puts("?");
+    std::sort(found.begin(), found.end());
+    for (size_t i = 0; i < found.size(); i += 10) printf("%ld,", found[i]);
+}
+"""}
+        for name, text in texts.items():
+            (pair.folder / f"{name}.cc").write_text("#include <algorithm>\n#include <cstdio>\n#include <map>\n#include <vector>\n" + text,
+                                                    encoding="ascii")
+            run("g++", *FLAGS, f"{name}.cc", *LINKS, "-o", name, folder=pair.folder)
+            pair.record(name, ())
+        self.refuse(pair.folder / "old", pair.folder / "old.fdata", pair.folder / "new")
+        self.refuse(pair.folder / "new", pair.folder / "new.fdata", pair.folder / "old")
+
+    def test_few_functions(self):
+        """One function beside main(), changed: still the same program; so is main() alone if it is hardly changed."""
+        for parts in (("static", "volatile"), ("__attribute__((noinline))", "")):
+            pair = Pair(self)
+            for name, text in (("old", ""), ("new", "if (n > 77) puts(v[0]);")):
+                (pair.folder / f"{name}.c").write_text(f"""#include <stdio.h>
+{parts[0]} unsigned mix(unsigned a, {parts[1]} unsigned b)
+{{
+    for (unsigned i = 0; i < 50; i++) {{
+        if ((a ^ b) % 3 == 1) a = a * 7 + b; else b = b / 3 + a;
+        if (a % 5 < 2) b ^= i << 3;
+    }}
+    return a - b;
+}}
+int main(int n, char **v)
+{{
+    unsigned sum = 0;
+    {text}
+    for (int i = 0; i < 100; i++) {{
+        sum += mix(sum, i);
+        if (sum % 17 == 3) putchar('x');
+    }}
+    printf("%u\\n", sum);
+    return n > 3;
+}}
+""", encoding="ascii")
+                run("gcc", *FLAGS, f"{name}.c", *LINKS, "-o", name, folder=pair.folder)
+            pair.record("old", ())
+            self.assertEqual(self.carry(pair.folder / "old", pair.folder / "old.fdata", pair.folder / "new").returncode, 0)
+
+    def test_rewritten(self):
+        """-O0, a third of the functions replaced and a third changed: still the same program."""
+        pair = Pair(self)
+        text = generate.program(11, False)
+        (pair.folder / "old.c").write_text(text, encoding="utf-8")
+        heads = re.findall(r"^(?:static )?(?:__attribute__\(\(noinline\)\) )?word \w+\(word a, word b\) *\n?\{\n", text, re.M)
+        self.assertGreater(len(heads), 5)
+        for head in heads[::3]:
+            first = text.index(head) + len(head)
+            text = text[:first] + "    return a - b;\n" + text[text.index("\n}\n", first) + 1:]
+        for head in heads[1::3]:
+            text = text.replace(head, head + "    for (word i = 0; i < (b & 7); i++) { sink ^= a << i; if (sink % 3 == 2) a += i; }\n")
+        (pair.folder / "new.c").write_text(text, encoding="utf-8")
+        for name, level in (("old", "-O2"), ("new", "-O0")):
+            run("gcc", "-w", level, "-fno-pie", f"{name}.c", *LINKS, "-o", name, folder=pair.folder)
+        pair.record("old")
+        self.assertEqual(self.carry(pair.folder / "old", pair.folder / "old.fdata", pair.folder / "new").returncode, 0)
 
 
 if __name__ == "__main__":

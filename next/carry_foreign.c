@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Tells another build of the program from another program. */
+#include <stdbool.h>
+#include <string.h>
+
+#include "carrying.h"
+
+/*
+ * So alike is the code of functions of one name at the least, if they are the same: also at -O0 and
+ * at -O2. Chance seldom brings the names of a whole program together.
+ */
+#define LIKENESS_NAMED 0.1f
+/* Without a name that says something: chance gives 1% of small functions 0.3. */
+#define LIKENESS_UNNAMED 0.5f
+
+static bool begins_with(const char *name, const char *beginning)
+{
+    return strncmp(name, beginning, strlen(beginning)) == 0;
+}
+
+/* C++ and Rust mangle names: _ZN3foo3barEv, _RNvC3foo3bar. */
+static bool is_mangled(const char *name)
+{
+    return begins_with(name, "_Z") || begins_with(name, "_R");
+}
+
+/*
+ * True for code that other programs have, too. C and C++ reserve names with _ at the beginning for
+ * the implementation: start-up code, the compiler's and the C library's own functions. Of mangled
+ * names, those of the standard libraries of C++ and Rust.
+ */
+static bool is_common_code(const char *name)
+{
+    static const char *const plain[] = {"frame_dummy", "deregister_tm_clones",
+                                        "register_tm_clones"};
+    static const char *const mangled[] = {
+        "_ZSt",    "_ZNSt",    "_ZNKSt",    "_ZN9__gnu_cxx",         "_ZNK9__gnu_cxx",
+        "_ZN3std", "_ZN4core", "_ZN5alloc", "_ZN17compiler_builtins"};
+    size_t length = next_plain_name_length(name);
+    if (!is_mangled(name)) {
+        for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+            if (strlen(plain[i]) == length && memcmp(plain[i], name, length) == 0)
+                return true;
+        return name[0] == '_';
+    }
+    for (size_t i = 0; i < sizeof(mangled) / sizeof(mangled[0]); i++)
+        if (begins_with(name, mangled[i]))
+            return true;
+    return false;
+}
+
+/* True if a unit has its partner's code, or code so alike that this is no chance. */
+static bool is_found(const struct next_carrying *carrying, uint32_t unit)
+{
+    if (carrying->pairs.new_of[unit] == BAT_NONE || carrying->is_same[unit])
+        return carrying->pairs.new_of[unit] != BAT_NONE;
+    bool is_named = carrying->pairs.how[unit] != NEXT_BY_CODE &&
+                    strcmp(next_unit_name(&carrying->olds, unit), "main") != 0;
+    return carrying->pairs.likeness[unit] >= (is_named ? LIKENESS_NAMED : LIKENESS_UNNAMED);
+}
+
+/* Set how alike changed units with samples and their partners are. */
+static enum bat_code find_likeness(struct next_carrying *carrying)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
+        uint32_t partner = carrying->pairs.new_of[i];
+        if (carrying->measured.units[i] && partner != BAT_NONE && !carrying->is_same[i])
+            code = next_compare_units(carrying, i, partner, &carrying->pairs.likeness[i]);
+    }
+    return code;
+}
+
+/* Sum up the old program's functions with samples; with common code or without. */
+static void sum_up(struct next_carrying *carrying, bool with_common)
+{
+    struct next_report *report = carrying->report;
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++) {
+        const struct next_counts *counts = carrying->measured.units[i];
+        if (!counts || (!with_common && is_common_code(next_unit_name(&carrying->olds, i))))
+            continue;
+        next_add_share(&report->own, counts->total);
+        if (is_found(carrying, i))
+            next_add_share(&report->found, counts->total);
+    }
+}
+
+static double share_of(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+enum bat_code next_check_foreign(struct next_carrying *carrying)
+{
+    struct next_report *report = carrying->report;
+    if (report->all.count == 0)
+        return bat_fail(carrying->error, BAT_ERR_MISMATCH,
+                        "expected samples in functions of the old program, found none");
+    enum bat_code code = find_likeness(carrying);
+    if (code != BAT_OK)
+        return code;
+    sum_up(carrying, false);
+    if (report->own.count == 0) {
+        report->own = report->found = (struct next_share){0};
+        sum_up(carrying, true);
+    }
+    double count = share_of(report->found.count, report->own.count);
+    double functions = share_of(report->found.functions, report->own.functions);
+    if (count >= carrying->options->found_min && functions >= carrying->options->found_min)
+        return BAT_OK;
+    return bat_fail(carrying->error, BAT_ERR_MISMATCH,
+                    "expected another build of the same program, found one with code like that of "
+                    "%.1f%% of the profile, %.1f%% of its functions: it is another program",
+                    100 * count, 100 * functions);
+}
