@@ -489,6 +489,7 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->hot_indices = NULL;
     decoding->bodies = NULL;
     decoding->largest = NULL;
+    decoding->secondary_capacity = 0;
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
         return fail_memory(decoding->reader.error);

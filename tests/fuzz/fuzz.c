@@ -35,23 +35,36 @@ static bool same(const void *left, const void *right, uint64_t count, size_t siz
     return count == 0 || memcmp(left, right, (size_t)count * size) == 0;
 }
 
-/* The start of an empty range does not matter. */
-static struct bat_table without_empty_ranges(struct bat_table table)
+/* Where a table's ranges start in the map's arrays is left open. */
+static bool same_tables(struct bat_table left, struct bat_table right)
 {
-    if (table.entry_count == 0)
-        table.first_entry = 0;
-    if (table.block_count == 0)
-        table.first_block = 0;
-    if (table.secondary_count == 0)
-        table.first_secondary = 0;
-    return table;
+    left.first_entry = right.first_entry = 0;
+    left.first_block = right.first_block = 0;
+    left.first_secondary = right.first_secondary = 0;
+    return memcmp(&left, &right, sizeof(left)) == 0;
 }
 
-static bool same_tables(const struct bat_table *left, const struct bat_table *right)
+/* What the arrays of two maps have for a table that is the same in both. */
+static void expect_equal_contents(const struct bat_map *left_map, const struct bat_table *left,
+                                  const struct bat_map *right_map, const struct bat_table *right)
 {
-    struct bat_table a = without_empty_ranges(*left);
-    struct bat_table b = without_empty_ranges(*right);
-    return memcmp(&a, &b, sizeof(a)) == 0;
+    fuzz_expect(left->entry_count == 0 ||
+                    (same(left_map->output_offsets + left->first_entry,
+                          right_map->output_offsets + right->first_entry, left->entry_count, 4) &&
+                     same(left_map->input_offsets + left->first_entry,
+                          right_map->input_offsets + right->first_entry, left->entry_count, 4)),
+                "both maps have the same entries");
+    fuzz_expect(left->block_count == 0 || !bat_map_has_hashes(left_map) ||
+                    (same(left_map->block_hashes + left->first_block,
+                          right_map->block_hashes + right->first_block, left->block_count, 8) &&
+                     same(left_map->block_indices + left->first_block,
+                          right_map->block_indices + right->first_block, left->block_count, 4)),
+                "both maps have the same blocks");
+    fuzz_expect(left->secondary_count == 0 ||
+                    same(left_map->secondary_entries + left->first_secondary,
+                         right_map->secondary_entries + right->first_secondary,
+                         left->secondary_count, 4),
+                "both maps have the same secondary entry points");
 }
 
 void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *right)
@@ -64,27 +77,20 @@ void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *ri
                     left->block_count == right->block_count &&
                     left->secondary_count == right->secondary_count,
                 "both maps have the same counts");
-    uint32_t tables = bat_map_tables(left);
-    for (uint32_t i = 0; i < tables; i++)
-        fuzz_expect(same_tables(&left->tables[i], &right->tables[i]),
-                    "both maps have the same tables");
-    fuzz_expect(same(left->by_address, right->by_address, tables, 4) &&
-                    same(left->fragment_start, right->fragment_start, left->hot_count + 1ull, 4) &&
-                    same(left->fragments, right->fragments, left->cold_count, 4),
-                "both maps have the same order of tables");
-    fuzz_expect(same(left->output_offsets, right->output_offsets, left->entry_count, 4) &&
-                    same(left->input_offsets, right->input_offsets, left->entry_count, 4),
-                "both maps have the same entries");
     bool has_hashes = bat_map_has_hashes(left);
     fuzz_expect(has_hashes == (left->block_hashes != NULL) &&
                     has_hashes == (left->block_indices != NULL),
                 "there are hashes and indices where the version has them");
-    fuzz_expect(!has_hashes ||
-                    (same(left->block_hashes, right->block_hashes, left->block_count, 8) &&
-                     same(left->block_indices, right->block_indices, left->block_count, 4)),
-                "both maps have the same blocks");
-    fuzz_expect(same(left->secondary_entries, right->secondary_entries, left->secondary_count, 4),
-                "both maps have the same secondary entry points");
+    uint32_t tables = bat_map_tables(left);
+    fuzz_expect(same(left->by_address, right->by_address, tables, 4) &&
+                    same(left->fragment_start, right->fragment_start, left->hot_count + 1ull, 4) &&
+                    same(left->fragments, right->fragments, left->cold_count, 4),
+                "both maps have the same order of tables");
+    for (uint32_t i = 0; i < tables; i++) {
+        fuzz_expect(same_tables(left->tables[i], right->tables[i]),
+                    "both maps have the same tables");
+        expect_equal_contents(left, &left->tables[i], right, &right->tables[i]);
+    }
 }
 
 static void write_all(int file, const void *bytes, size_t size)

@@ -24,7 +24,8 @@ static inline void fuzz_expect(bool holds, const char *sentence)
  * size bytes, or the text. */
 void fuzz_expect_error(enum bat_code code, const struct bat_error *error, uint64_t size);
 
-/* Both maps must be equal in all elements of all arrays. */
+/* Both maps must say the same of each table. Where its elements are in the arrays does not matter:
+ * those of version 1 may have a fragment's between two functions'. */
 void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *right);
 
 /* bat_decode() with this reading of hot indices. */

@@ -8,8 +8,8 @@
 #
 # BIN_DIR has the fuzz targets and batdump. WORK_DIR keeps the corpora, and the inputs on which a target
 # failed: WORK_DIR/TARGET-crash-... The exit status is 1 if there was one. With 0 seconds only the
-# regressions run. With a number in FUZZ_SEED the first inputs are the same each time, and later ones alike, as long
-# as the target is the same; without it they are new ones.
+# regressions run. With a number in FUZZ_SEED they are the same inputs each time, as long as the target is the same:
+# the first 20,000, or as many as the time is enough for. Without it they are new ones.
 set -u
 
 if [ $# -lt 3 ]; then

@@ -12,8 +12,12 @@ target=$4
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 . "$here/targets.sh"
 
+# The log without the progress, and the input itself: where the log is kept, the folder often is not.
 fail() {
-    printf 'fuzz_%s: FAILED\n%s\n' "$target" "$(tail -n 60 "$work/$target.log")"
+    printf 'fuzz_%s: FAILED\n%s\n' "$target" "$(grep -v '^#' "$work/$target.log" | tail -n 60)"
+    find "$work" -maxdepth 1 -name "$target-*" | while read -r input; do
+        printf '%s, made small by gzip, in base64:\n%s\n' "$input" "$(gzip -9c "$input" | base64)"
+    done
     exit 1
 }
 
@@ -31,9 +35,12 @@ if [ -d "$regressions" ]; then
     BATKIT_GUARD=front "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 || fail
     line="$line regressions: $(find "$regressions" -type f | wc -l)"
 fi
+# With a seed, neither addresses, which libFuzzer puts into inputs, nor the time change what is tried.
+fixed=
+[ -z "${FUZZ_SEED:-}" ] || ! setarch -R true 2>/dev/null || fixed='setarch -R'
 if [ "$seconds" -gt 0 ]; then
     # shellcheck disable=SC2086
-    "$bin/fuzz_$target" -max_total_time="$seconds" ${FUZZ_SEED:+-seed=$FUZZ_SEED} $limits \
+    $fixed "$bin/fuzz_$target" -max_total_time="$seconds" ${FUZZ_SEED:+-seed=$FUZZ_SEED -runs=20000 -reload=0} $limits \
         -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
         "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1 || fail
     line="$line $(sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log")"
