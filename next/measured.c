@@ -83,9 +83,10 @@ static uint32_t edge_of(const struct next_program *program, const struct next_un
     *is_padding = false;
     uint32_t from = next_block_at(program, unit, (uint32_t)item[0], item[1]);
     uint32_t to = next_block_at(program, unit, (uint32_t)item[2], item[3]);
+    if (from == BAT_NONE || to == BAT_NONE)
+        return BAT_NONE;
     bool is_entry = item[3] == 0 && (uint32_t)item[2] == unit->blocks[0].function;
-    if (from == BAT_NONE || to == BAT_NONE ||
-        (is_entry && is_call_at(unit, &unit->blocks[from], item[1])))
+    if (is_entry && is_call_at(unit, &unit->blocks[from], item[1]))
         return BAT_NONE;
     if (unit->blocks[from].is_padding) {
         *is_padding = true;

@@ -227,6 +227,28 @@ static uint32_t block_in_part(const struct unit_reading *reading, uint64_t addre
     return block != BAT_NONE && reading->unit->blocks[block].start == offset ? block : BAT_NONE;
 }
 
+/* The edges of a block's jump table, from the jump at offset: one to each block, in the order of
+ * the entries. */
+static bool add_table_edges(struct unit_reading *reading, uint32_t index, uint32_t offset)
+{
+    struct next_unit *unit = reading->unit;
+    const struct next_table *table = &unit->tables[unit->blocks[index].table];
+    bool *is_target = calloc(unit->block_count, sizeof(*is_target));
+    bool is_fine = is_target != NULL;
+    for (uint32_t i = 0; is_fine && i < table->count; i++) {
+        const struct next_edge edge = {.from = index,
+                                       .to = unit->targets[table->first + i],
+                                       .offset = offset,
+                                       .kind = NEXT_EDGE_TABLE};
+        if (edge.to == BAT_NONE || is_target[edge.to])
+            continue;
+        is_target[edge.to] = true;
+        is_fine = add_edge(unit, &edge);
+    }
+    free(is_target);
+    return is_fine;
+}
+
 /* What ends a block, and the edges that follow from it. */
 static enum bat_code end_block(struct unit_reading *reading, uint32_t index)
 {
@@ -268,18 +290,8 @@ static enum bat_code end_block(struct unit_reading *reading, uint32_t index)
             return fail_memory(reading);
     } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_INDIRECT_JUMP) {
         block->end = block->table == BAT_NONE ? NEXT_END_TAIL : NEXT_END_TABLE;
-        const struct next_table *table = &unit->tables[block->table == BAT_NONE ? 0 : block->table];
-        for (uint32_t i = 0; block->table != BAT_NONE && i < table->count; i++) {
-            const struct next_edge edge = {.from = index,
-                                           .to = unit->targets[table->first + i],
-                                           .offset = all[last].offset,
-                                           .kind = NEXT_EDGE_TABLE};
-            bool is_known = edge.to == BAT_NONE;
-            for (uint32_t k = block->first_edge; k < unit->edge_count && !is_known; k++)
-                is_known = unit->edges[k].to == edge.to;
-            if (!is_known && !add_edge(unit, &edge))
-                return fail_memory(reading);
-        }
+        if (block->table != BAT_NONE && !add_table_edges(reading, index, all[last].offset))
+            return fail_memory(reading);
     } else if (last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_RETURN) {
         block->end = NEXT_END_RETURN;
     } else if ((last != BAT_NONE && decoded.kind == BAT_INSTRUCTION_TRAP) ||

@@ -371,6 +371,34 @@ def pair_seeds():
             source.randrange(256) for _ in range(source.randrange(150, 500)))
 
 
+def program_seed(source, seed, endings):
+    """The functions of a sound program (see made_program.c); the last block of the last one returns or traps."""
+    seed.append(3)
+    for function in range(4):
+        blocks = source.randrange(1, 9)
+        seed.append(blocks - 1)
+        for block in range(blocks):
+            is_last = block == blocks - 1
+            body = source.randrange(1, 4)
+            seed.append(8 * body + (source.choice((4, 4, 7)) if is_last else source.choice(endings)))
+            seed += bytes(source.choice((0, 1, 2, 3, 4, 7, 8, 9, 19, 30)) for _ in range(body))
+            seed.append(source.randrange(256))
+
+
+def next_seeds():
+    """Programs, their next builds and traces (see fuzz_next.c). Every other build has the same code elsewhere."""
+    source = random.Random(4)
+    for number in range(24):
+        seed = bytearray()
+        program_seed(source, seed, (0, 1, 2, 2, 2, 3, 4))
+        changes = number % 2 * source.randrange(1, 6)
+        seed += bytes([0, 0] + [0] * 4 + [source.randrange(16), changes])
+        seed += bytes(source.randrange(256) for _ in range(2 * changes))
+        seed += bytes([0, 0] + [0] * 4)
+        seed += bytes(source.randrange(128) for _ in range(96))
+        yield bytes(seed)
+
+
 def pack(folder, archive):
     """A folder's files as a zip archive."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -382,7 +410,8 @@ def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
-                   "sample_profile", "several", "demangle", "store", "unwind", "code", "names", "pairs"):
+                   "sample_profile", "several", "demangle", "store", "unwind", "code", "names", "pairs",
+                   "next"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -403,7 +432,8 @@ def main():
             (out / target / name).write_bytes(content)
     for name, content in unwind_seeds().items():
         (out / "unwind" / name).write_bytes(content)
-    for target, seeds in (("code", code_seeds()), ("names", name_seeds()), ("pairs", pair_seeds())):
+    for target, seeds in (("code", code_seeds()), ("names", name_seeds()), ("pairs", pair_seeds()),
+                          ("next", next_seeds())):
         for number, content in enumerate(seeds):
             (out / target / f"{target}-{number}").write_bytes(content)
     for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():

@@ -26,6 +26,7 @@ unwind       4096
 code         4096
 names        4096
 pairs        2048
+next         2048
 '
 
 # The names of all targets.
