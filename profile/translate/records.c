@@ -26,7 +26,6 @@ void bat_records_free(struct bat_records *records)
     free(records->stale_as[0]);
     free(records->stale_as[1]);
     free(records->tables);
-    free(records->block_counts);
     bat_strings_free(&records->extra_names);
     bat_strings_free(&records->events);
     bat_counts_free(&records->branches);

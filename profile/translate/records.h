@@ -52,9 +52,7 @@ struct bat_records {
     const struct bat_function_symbol *symbols; /* function_count */
     struct bat_function_symbol *renamed;       /* owned symbols with the input's names, or NULL */
     uint32_t function_count;
-    uint32_t *tables;       /* for each function its BAT table, or BAT_NONE */
-    uint32_t *block_counts; /* for each function its number of blocks; 0 if not known. NULL if the
-                               binary has a note */
+    uint32_t *tables; /* for each function its BAT table, or BAT_NONE */
     struct bat_strings extra_names;
 
     unsigned threads; /* that may work on the records; 0: one for each processor */

@@ -208,8 +208,6 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
                                               translation->error);
     if (code != BAT_OK)
         return code;
-    if (translation->records->block_counts)
-        translation->records->block_counts[function] = blocks->count;
     struct bat_code_fallthroughs found;
     if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
                                trace_source(symbol, trace, returned), &found)) {
@@ -605,11 +603,7 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         return code;
     records->original = original;
     records->symbols_elf = symbols;
-    if (!bat_records_have_note(records))
-        records->block_counts =
-            calloc((size_t)records->function_count + 1, sizeof(*records->block_counts));
-    if ((!records->block_counts && !bat_records_have_note(records)) ||
-        copy_events(records, translation->profile) != BAT_OK)
+    if (copy_events(records, translation->profile) != BAT_OK)
         return fail_add(translation->error, BAT_ERR_MEMORY);
     if (records->kind == BAT_PROFILE_BRANCHES)
         code = translate_traces(translation, symbols);

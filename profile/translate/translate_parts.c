@@ -25,7 +25,7 @@ struct part {
 static bool can_divide(const struct translation *translation)
 {
     const struct bat_records *records = translation->records;
-    return !records->block_counts &&
+    return bat_records_have_note(records) &&
            (translation->options.keep_all_records || translation->has_read_flows);
 }
 

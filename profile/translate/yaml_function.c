@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "tableless.h"
 #include "yaml_blocks.h"
 #include "yaml_string.h"
 
@@ -127,6 +128,11 @@ static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const u
     }
     if (table != BAT_NONE)
         return bat_map_secondary_id(writer->map, table, item[3]);
+    const struct bat_code_blocks *blocks;
+    if (writer->code && bat_tableless_has(writer->code, (uint32_t)item[2]))
+        return bat_tableless_blocks(writer->code, (uint32_t)item[2], &blocks, NULL) == BAT_OK
+                   ? bat_code_entry_id(blocks, item[3])
+                   : 0; /* cannot be: it was read before */
     const uint64_t key[2] = {(uint32_t)item[2], item[3]};
     const uint64_t *found = bat_counts_find(&writer->records->entry_ids, key);
     return found ? (uint32_t)found[2] : 0;
@@ -238,6 +244,19 @@ static void free_blocks(struct bat_yaml_writer *writer)
     free(writer->order);
 }
 
+/* Make room for the blocks of a function, which are lost if there was too little. */
+static bool reserve_blocks(struct bat_yaml_writer *writer, uint32_t capacity)
+{
+    if (capacity <= writer->block_capacity)
+        return true;
+    free_blocks(writer);
+    writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
+    writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
+    writer->order = malloc((size_t)capacity * sizeof(*writer->order));
+    writer->block_capacity = capacity;
+    return writer->blocks && writer->yaml_blocks && writer->order;
+}
+
 /* Read the function's blocks into writer->blocks, which may move; *count may be 0. */
 static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t *count)
 {
@@ -245,12 +264,7 @@ static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t
     if (*count <= writer->block_capacity)
         return true;
     uint32_t capacity = *count;
-    free_blocks(writer);
-    writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
-    writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
-    writer->order = malloc((size_t)capacity * sizeof(*writer->order));
-    writer->block_capacity = capacity;
-    if (!writer->blocks || !writer->yaml_blocks || !writer->order)
+    if (!reserve_blocks(writer, capacity))
         return false;
     *count = bat_yaml_blocks(writer->records, table, writer->blocks, capacity);
     return true;
@@ -317,14 +331,13 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
 
 /* The place that begins with writer->order[first]. *is_written is false if YAML has no such place.
  */
-static struct place place_from(const struct bat_yaml_writer *writer,
-                               const struct bat_table *function, uint32_t first, uint32_t count,
-                               bool *is_written)
+static struct place place_from(const struct bat_yaml_writer *writer, uint32_t place_count,
+                               uint32_t first, uint32_t count, bool *is_written)
 {
     const uint32_t block = writer->order[first];
     struct place place = {.first = first, .end = first + 1};
-    *is_written = bat_yaml_find_block(writer->records, writer->blocks, count,
-                                      function->input_block_count, block, &place.bid, &place.hash);
+    *is_written = bat_yaml_find_block(writer->records, writer->blocks, count, place_count, block,
+                                      &place.bid, &place.hash);
     if (bat_yaml_has_places(writer->records))
         while (place.end < count &&
                writer->blocks[writer->order[place.end]].index == writer->blocks[block].index)
@@ -340,15 +353,15 @@ static bool place_has_counts(const struct bat_yaml_writer *writer, const struct 
     return false;
 }
 
-static void write_blocks(struct bat_yaml_writer *writer, const struct bat_table *function,
-                         uint32_t count, struct bat_text_writer *text)
+static void write_blocks(struct bat_yaml_writer *writer, uint32_t place_count, uint32_t count,
+                         struct bat_text_writer *text)
 {
     sort_places(writer, count, bat_yaml_has_places(writer->records));
     const char *before = "    blocks:\n";
     uint32_t end;
     for (uint32_t i = 0; i < count; i = end) {
         bool is_written;
-        struct place place = place_from(writer, function, i, count, &is_written);
+        struct place place = place_from(writer, place_count, i, count, &is_written);
         end = place.end;
         if (!is_written || !place_has_counts(writer, &place))
             continue;
@@ -358,24 +371,51 @@ static void write_blocks(struct bat_yaml_writer *writer, const struct bat_table 
     }
 }
 
+/* Fill writer->blocks with a function's blocks by its code; none if it cannot be read. */
+static enum bat_code load_code(struct bat_yaml_writer *writer, uint32_t function, uint32_t *count,
+                               struct bat_error *error)
+{
+    const struct bat_code_blocks *blocks;
+    *count = 0;
+    if (!bat_tableless_has(writer->code, function))
+        return BAT_OK;
+    enum bat_code code = bat_tableless_blocks(writer->code, function, &blocks, error);
+    if (code != BAT_OK)
+        return code;
+    if (!reserve_blocks(writer, blocks->count))
+        return bat_fail_memory(error, "to write YAML");
+    *count = blocks->count;
+    for (uint32_t i = 0; i < *count; i++)
+        writer->blocks[i] = (struct bat_block){.input_offset = blocks->all[i].start, .index = i};
+    return BAT_OK;
+}
+
 enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
                                       const struct bat_yaml_range *range,
                                       struct bat_text_writer *text, struct bat_error *error)
 {
     uint32_t table = writer->records->tables[range->function];
-    if (table == BAT_NONE) {
-        const uint32_t *block_counts = writer->records->block_counts;
-        write_function_head(writer, range, 0, block_counts ? block_counts[range->function] : 0,
-                            text);
-        return BAT_OK;
-    }
-    const struct bat_table *function = &writer->map->tables[table];
-    uint32_t count;
-    if (!reserve_calls(writer, range->end - range->first) || !load_blocks(writer, table, &count))
+    uint32_t count = 0;
+    uint32_t place_count = 0;
+    uint64_t hash = 0;
+    if (!reserve_calls(writer, range->end - range->first))
         return bat_fail_memory(error, "to write YAML");
-    write_function_head(writer, range, function->hash, function->input_block_count, text);
+    if (table != BAT_NONE) {
+        if (!load_blocks(writer, table, &count))
+            return bat_fail_memory(error, "to write YAML");
+        hash = writer->map->tables[table].hash;
+        place_count = writer->map->tables[table].input_block_count;
+    } else if (writer->code) {
+        enum bat_code code = load_code(writer, range->function, &count, error);
+        if (code != BAT_OK)
+            return code;
+        place_count = count;
+    }
+    write_function_head(writer, range, hash, place_count, text);
+    if (count == 0)
+        return BAT_OK;
     fill_blocks(writer, range, count);
-    write_blocks(writer, function, count, text);
+    write_blocks(writer, place_count, count, text);
     return BAT_OK;
 }
 

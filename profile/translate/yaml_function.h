@@ -42,6 +42,7 @@ struct bat_yaml_range {
 };
 
 struct bat_yaml_block;
+struct bat_tableless;
 
 /* What functions are written from, and with. Each thread has its own. */
 struct bat_yaml_writer {
@@ -49,6 +50,7 @@ struct bat_yaml_writer {
     const struct bat_map *map;
     const uint32_t *entries; /* records into another function, or to their own start; by target */
     const uint32_t *numbers; /* for each function its number in the file */
+    struct bat_tableless *code; /* of functions without a table; NULL: they have no blocks */
 
     /* Of the function that is written, allocated when needed; bat_yaml_writer_free(). */
     uint32_t *calls;

@@ -7,6 +7,7 @@
 #include "records.h"
 #include "spec/large_memory.h"
 #include "support/parallel.h"
+#include "tableless.h"
 #include "yaml_function.h"
 #include "yaml_string.h"
 
@@ -19,6 +20,7 @@ struct yaml_file {
     uint32_t function_count;
     uint32_t *groups; /* the first function of each group, and function_count */
     uint32_t group_count;
+    struct bat_tableless code; /* of functions without a table, if the binary has no note */
     struct bat_yaml_writer writers[BAT_PARALLEL_MAX]; /* for each thread */
 };
 
@@ -137,6 +139,26 @@ static enum bat_code find_functions(struct yaml_file *file, struct bat_error *er
     return has_memory ? BAT_OK : bat_fail_memory(error, "to write YAML");
 }
 
+/* Read the code of the functions without a table. In a binary without a note they have the blocks
+ * of their code. */
+static enum bat_code read_code(struct yaml_file *file, struct bat_error *error)
+{
+    const struct bat_records *records = file->records;
+    uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
+    if (!wanted)
+        return bat_fail_memory(error, "to write YAML");
+    for (uint32_t i = 0; i < file->function_count; i++) {
+        uint32_t function = file->functions[i].function;
+        wanted[function] =
+            !file->functions[i].has_table && !(records->symbols[function].flags & BAT_FUNCTION_PLT);
+    }
+    file->code.threads = records->threads;
+    enum bat_code code = bat_tableless_open(&file->code, records->binary->elf, records->symbols_elf,
+                                            records->functions, wanted, error);
+    free(wanted);
+    return code == BAT_OK ? bat_tableless_read_all(&file->code, error) : code;
+}
+
 /* --- The file ----------------------------------------------------------------------------- */
 
 /* The longest build-id that is written; real ones have 20 bytes. */
@@ -227,6 +249,8 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
     /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */
     if (records->kind != BAT_PROFILE_SAMPLES) {
         enum bat_code code = find_functions(file, error);
+        if (code == BAT_OK && !bat_records_have_note(records))
+            code = read_code(file, error);
         if (code != BAT_OK)
             return code;
     }
@@ -234,7 +258,8 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
         file->writers[i] = (struct bat_yaml_writer){.records = records,
                                                     .map = records->map,
                                                     .entries = file->entries,
-                                                    .numbers = file->numbers};
+                                                    .numbers = file->numbers,
+                                                    .code = file->code.reader ? &file->code : NULL};
     *parts = (size_t)file->group_count + 2;
     return BAT_OK;
 }
@@ -263,6 +288,7 @@ static void end(void *state)
         return;
     for (size_t i = 0; i < BAT_PARALLEL_MAX; i++)
         bat_yaml_writer_free(&file->writers[i]);
+    bat_tableless_close(&file->code);
     free(file->entries);
     free(file->numbers);
     free(file->functions);

@@ -214,3 +214,16 @@ def read_yaml(path):
         function = _function(part, names)
         functions[name] = function._replace(blocks=dict(function.blocks))
     return header, functions
+
+
+def without_hashes(path):
+    """{name: (exec, nblocks, {bid: (successors, calls)})} of a YAML profile, without what never ran."""
+    def counted(edges):
+        return tuple(edge for edge in edges if edge[-2] != 0)
+
+    functions = {}
+    for name, function in read_yaml(path)[1].items():
+        blocks = {number: (counted(successors), counted(calls))
+                  for number, (_, _, successors, calls) in function.blocks.items()}
+        functions[name] = (function.exec, function.nblocks, {n: b for n, b in blocks.items() if any(b)})
+    return functions

@@ -57,10 +57,16 @@ class Pair:
         carried = bolt_profiles.read_fdata(self.folder / "carried.fdata")[1]
         return len(own), [(k, own.get(k), carried.get(k)) for k in own.keys() | carried.keys() if own.get(k) != carried.get(k)]
 
-    def bolt(self, profile):
+    def bolt(self, profile, *options):
         """What llvm-bolt says of a profile of the new build."""
-        return run("llvm-bolt-22", "new", "-o", "bolted", "-data", profile, "-reorder-blocks=ext-tsp",
+        return run("llvm-bolt-22", "new", "-o", "bolted", "-data", profile, *options, "-reorder-blocks=ext-tsp",
                    "-reorder-functions=cdsort", "-split-functions", "-split-all-cold", "-split-eh", folder=self.folder)
+
+    def layout(self, profile, *options):
+        """The symbols and the code of what llvm-bolt makes with a profile."""
+        self.bolt(profile, *options)
+        return (run("nm", "-n", "bolted", folder=self.folder),
+                run("objdump", "-d", "-j", ".text", "-j", ".text.cold", "bolted", folder=self.folder))
 
 
 class Same(unittest.TestCase):
@@ -165,6 +171,56 @@ class Changed(unittest.TestCase):
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
 
 
+class Yaml(unittest.TestCase):
+    """-w: blocks and counts as perf2bolt and llvm-bolt number them; hashes are LLVM's alone."""
+
+    def test_same(self):
+        """perf2bolt's own YAML of the new build's run."""
+        for is_cxx in (False, True):
+            pair = Same.build(self, 1, is_cxx, ["-Wl,--sort-section=name"])
+            report = pair.carry("-w", pair.folder / "carried.yaml")
+            self.assertIn("llvm-bolt reads it with -profile-ignore-hash", report)
+            run("perf2bolt-22", "new", "-p", "new.preagg", "--pa", "-o", "theirs.fdata", "-w", "theirs.yaml", folder=pair.folder)
+            theirs = bolt_profiles.without_hashes(pair.folder / "theirs.yaml")
+            self.assertGreater(sum(len(function[2]) for function in theirs.values()), 10)
+            self.assertEqual(theirs, bolt_profiles.without_hashes(pair.folder / "carried.yaml"))
+
+    def test_changed(self):
+        """llvm-bolt takes all of it, and makes the same of it as of the YAML that it makes of the fdata itself; -w alone and
+        --format=yaml write the same."""
+        for number, compilers in ((5, [["gcc", "-O2"], ["gcc", "-O3"]]), (7, [["gcc", "-O2"], ["clang", "-O2"]])):
+            pair = Changed.build(self, number, compilers)
+            yaml = pair.folder / "carried.yaml"
+            pair.carry("-w", yaml, "-q")
+            said = pair.bolt(yaml, "-profile-ignore-hash")
+            self.assertRegex(said, "[1-9][0-9]* out of .* functions in the binary .* have non-empty execution profile")
+            self.assertNotRegex(said, "invalid|inferred profile|stale")
+            run("llvm-bolt-22", "new", "-o", "unused", "-data", "carried.fdata", "-w", "theirs.yaml", folder=pair.folder)
+            # llvm-bolt does not name callees that have no blocks, such as entries of the PLT.
+            theirs, ours = ({name: (*head, {n: successors for n, (successors, _) in blocks.items() if successors})
+                             for name, (*head, blocks) in bolt_profiles.without_hashes(path).items() if blocks}
+                            for path in (pair.folder / "theirs.yaml", yaml))
+            self.assertEqual(theirs, ours)
+            layouts = (pair.layout("theirs.yaml"), pair.layout(yaml, "-profile-ignore-hash"))
+            self.assertNotEqual(layouts[0][0], run("nm", "-n", "new", folder=pair.folder))
+            self.assertEqual(*layouts)
+            both = yaml.read_bytes()
+            for options in (("-w", yaml), ("-o", yaml, "--format=yaml")):
+                yaml.unlink()
+                toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata", f"--for={pair.folder / 'new'}",
+                             "-q", *options)
+                self.assertEqual(yaml.read_bytes(), both)
+
+    def test_input(self):
+        """The YAML of a binary that BOLT has not written has blocks, too."""
+        pair = Changed.build(self, 5, [["gcc", "-O2"], ["gcc", "-O2"]])
+        for options in ((), ("--parity",)):
+            toolbox.fine("battranslate", pair.folder / "new", "-p", pair.folder / "new.preagg", "-q", "-w", pair.folder / "our.yaml",
+                         *options)
+            run("perf2bolt-22", "new", "-p", "new.preagg", "--pa", "-o", "theirs.fdata", "-w", "theirs.yaml", folder=pair.folder)
+            self.assertEqual(*(bolt_profiles.without_hashes(pair.folder / name) for name in ("theirs.yaml", "our.yaml")))
+
+
 class Bolted(unittest.TestCase):
     """The old program is BOLTed: --original names what llvm-bolt read."""
 
@@ -256,8 +312,8 @@ class Wrong(unittest.TestCase):
     def test_usage(self):
         """Options that do not go with it."""
         new = f"--for={self.pair.folder / 'old'}"
-        self.refuse("expected --for=FILE with -o", new, "--check", status=2)
-        self.refuse("expected --for=FILE with -o", new, "--format=yaml", status=2)
+        self.refuse("expected --for=FILE with -o or -w", new, "--check", status=2)
+        self.refuse("expected --for=FILE with -o or -w", new, "--format=profgen", status=2)
         self.refuse("expected --explain with --for=FILE", "--explain=main", status=2)
 
 

@@ -232,11 +232,12 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
         !arguments->check.is_wanted)
         argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
-    if (arguments->next && (arguments->format != FORMAT_FDATA || arguments->yaml ||
-                            !arguments->output || arguments->check.is_wanted || arguments->parity ||
-                            arguments->heatmap.path || arguments->show_density))
-        argp_error(state, "expected --for=FILE with -o and --format=fdata, found none, or -w, "
-                          "--check, --parity, --heatmap or --show-density, too");
+    if (arguments->next &&
+        (arguments->format > FORMAT_YAML || arguments->check.is_wanted || arguments->parity ||
+         arguments->heatmap.path || arguments->show_density))
+        argp_error(state,
+                   "expected --for=FILE with -o or -w, and --format=fdata or yaml, found another "
+                   "format, --check, --parity, --heatmap or --show-density");
     if (arguments->explain && !arguments->next)
         argp_error(state, "expected --explain with --for=FILE, found no --for");
     if (arguments->check.is_wanted && arguments->format > FORMAT_YAML)

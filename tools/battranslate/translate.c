@@ -377,9 +377,14 @@ static enum tool_exit judge_outputs(const struct work *work, struct report_judge
 {
     const struct translate_request *arguments = work->arguments;
     bool has_output = arguments->output || arguments->check.is_wanted;
-    bool as_fdata = has_output && arguments->format == FORMAT_FDATA;
-    bool as_yaml = arguments->yaml || (has_output && arguments->format == FORMAT_YAML);
-    const char *path = arguments->original ? arguments->original : arguments->binary;
+    /* llvm-bolt takes as much of the next build's YAML as of its fdata, if told to ignore hashes.
+     */
+    bool as_fdata = arguments->next || (has_output && arguments->format == FORMAT_FDATA);
+    bool as_yaml =
+        !arguments->next && (arguments->yaml || (has_output && arguments->format == FORMAT_YAML));
+    const char *path = arguments->next       ? arguments->next
+                       : arguments->original ? arguments->original
+                                             : arguments->binary;
     return report_judge(path, work->records, as_fdata, as_yaml, judgements);
 }
 
@@ -685,6 +690,10 @@ static enum tool_exit finish_next(struct work *work, const struct bat_elf *elf,
     if (status == TOOL_FINE && !arguments->quiet)
         next_build_print(report_file(work), &next, judgements.has_fdata ? &judgements.fdata : NULL,
                          arguments->json_report);
+    if (status == TOOL_FINE && !arguments->quiet && !arguments->json_report &&
+        (arguments->yaml || arguments->format == FORMAT_YAML))
+        fputs("the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n",
+              report_file(work));
     next_build_close(&next);
     return status;
 }
