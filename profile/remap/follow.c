@@ -22,7 +22,6 @@ void input_follow_close(struct input_follow *follow)
          i++)
         free(follow->functions[i].all);
     free(follow->functions);
-    input_paths_free(&follow->paths);
     if (follow->flow.original)
         input_flow_close(&follow->flow);
 }
@@ -36,7 +35,6 @@ static struct input_followed function_of(struct input_follow *follow, uint32_t t
         &original->inputs[bat_original_input_of_table(original, hot)];
     return (struct input_followed){
         .flow = &follow->flow,
-        .paths = &follow->paths,
         .nodes = &follow->functions[hot],
         .hot = hot,
         .input_start = input->address,

@@ -7,11 +7,9 @@
 #define BAT_PROFILE_REMAP_FOLLOW_H
 
 #include "nodes.h"
-#include "path.h"
 
 struct input_follow {
     struct input_flow flow;
-    struct input_paths paths;
     struct input_nodes *functions; /* one for each hot table */
 };
 

@@ -7,11 +7,9 @@
 #define BAT_PROFILE_REMAP_FOLLOWED_FUNCTION_H
 
 #include "nodes.h"
-#include "path.h"
 
 struct input_followed {
     struct input_flow *flow;
-    struct input_paths *paths;
     struct input_nodes *nodes;
     uint32_t hot;         /* its hot table */
     uint64_t input_start; /* the input function's code */

@@ -16,7 +16,7 @@ struct input_decoded {
     struct bat_instruction instruction;
 };
 
-#define DECODED_COUNT 2048u
+#define DECODED_COUNT 8192u
 #define RUN_COUNT 4096u
 #define RUN_MOST 8192u /* instructions */
 #define RUN_STRIDE 32u /* instructions between two cached places of a run */
@@ -44,6 +44,8 @@ void input_flow_close(struct input_flow *flow)
     free(flow->frames);
     free(flow->decoded);
     free(flow->runs);
+    free(flow->places);
+    input_paths_free(&flow->paths);
     bat_counts_free(&flow->frames_by_call);
 }
 

@@ -7,6 +7,7 @@
 #define BAT_PROFILE_REMAP_INPUT_FLOW_H
 
 #include "binary/original/original.h"
+#include "path.h"
 #include "support/counts.h"
 
 /* The frame of the function's own code, which BOLT has not inlined. */
@@ -54,8 +55,11 @@ struct input_flow {
     struct bat_counts frames_by_call; /* caller, returns_to: index in frames */
     struct input_decoded *decoded;    /* cache of instructions, by address */
     struct input_run *runs;           /* cache of straight code, by start */
-    uint64_t steps_left;              /* of long walks: see input_flow_most_steps() */
-    uint64_t limited;                 /* walks that ended because there were none left */
+    struct input_paths paths;
+    struct input_place *places; /* of a search (search.c) */
+    size_t place_capacity;
+    uint64_t steps_left; /* of long walks: see input_flow_most_steps() */
+    uint64_t limited;    /* walks that ended because there were none left */
 };
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original);

@@ -275,8 +275,9 @@ static enum bat_code match_walk(const struct input_followed *function, struct in
     if (walk->code == BAT_OK && walk->path.found && is_promotion(node, walk))
         walk->code = input_promotion_follow(function, node, walk);
     walk->path.last = 0;
-    return walk->code == BAT_OK ? input_paths_keep(function->paths, &walk->path, &node->before)
-                                : walk->code;
+    return walk->code == BAT_OK
+               ? input_paths_keep(&function->flow->paths, &walk->path, &node->before)
+               : walk->code;
 }
 
 static enum bat_code match_by_walk(const struct input_followed *function, struct input_node *node,
@@ -306,6 +307,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     node->taken = node->state;
     node->fall = node->state;
     node->before = &input_path_empty;
+    input_paths_drop_drafts(&function->flow->paths);
     bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
     if (!input_kind_changes_flow(node->kind) || is_inner_jump)
         return BAT_OK;
@@ -347,5 +349,5 @@ enum bat_code input_match_before(const struct input_followed *function, struct i
     if (code == BAT_OK && !path.found)
         code = walk_to_entry(function, node, entry, &path);
     path.last = 0;
-    return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->before) : code;
+    return code == BAT_OK ? input_paths_keep(&function->flow->paths, &path, &node->before) : code;
 }

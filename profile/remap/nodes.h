@@ -7,7 +7,7 @@
 #define BAT_PROFILE_REMAP_NODES_H
 
 #include "binary/original/original.h"
-#include "path.h"
+#include "input_flow.h"
 
 /*
  * An address of the output: the start of a block, a branch or call, or what follows one. Its paths

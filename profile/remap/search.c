@@ -2,14 +2,20 @@
 /* Breadth-first search for a path through the input's blocks (search.h). */
 #include "search.h"
 
-/* Of a search. A row of inlined calls is long, but has few other ways. */
-#define MOST_PLACES 192u
+#include "spec/grow.h"
+
+/*
+ * Of a search. A row of inlined calls is long, but has few other ways: their code may take further
+ * steps, and what is beyond FREE_PLACES is taken off the sum of all long walks.
+ */
+#define FREE_PLACES 192u
 #define MOST_WAYS 64u   /* places, without starts and returns of called functions */
 #define MOST_STEPS 256u /* instructions, or stretches of straight code */
 #define STEPS_OF_CALL 4u
+#define PLACES_OF_STEP 16u /* that are looked through in the time of a step */
 
 /* A block, or the rest of one, that the search has reached. */
-struct place {
+struct input_place {
     struct input_state state;
     uint64_t from;   /* the jump that leads here, or the last instruction before it */
     uint32_t parent; /* index of the place before it */
@@ -26,11 +32,11 @@ struct search {
     uint64_t start; /* of the function */
     uint64_t end;
     struct input_state goal;
-    struct place *places; /* MOST_PLACES of them */
-    uint32_t count;
+    uint32_t count; /* of flow->places */
     uint32_t calls; /* places that are starts or returns of called functions */
     uint32_t steps;
-    bool passes_calls; /* calls are stepped over, not entered */
+    uint64_t most_steps; /* with all code of called functions */
+    bool is_limited;     /* the search was given up: it was too much work */
     bool passes_branches;
     bool must_move;
     bool found; /* the goal, as the last place */
@@ -46,30 +52,54 @@ static bool is_known(const struct search *search, struct input_state state)
 {
     /* Without the first place: a block may jump to itself. */
     for (uint32_t i = 1; i < search->count; i++)
-        if (search->places[i].state.at == state.at && search->places[i].state.frame == state.frame)
+        if (search->flow->places[i].state.at == state.at &&
+            search->flow->places[i].state.frame == state.frame)
             return true;
     return false;
 }
 
-static void arrive(struct search *search, const struct place *place)
+/* Take work off the sum of all long walks; false if nothing is left of it. */
+static bool spend(struct search *search, uint64_t work)
 {
-    if (search->found || search->count == MOST_PLACES ||
-        search->count - search->calls == MOST_WAYS || is_known(search, place->state))
+    uint64_t *left = &search->flow->steps_left;
+    search->is_limited |= *left == 0;
+    *left -= work < *left ? work : *left;
+    return !search->is_limited;
+}
+
+static void arrive(struct search *search, const struct input_place *place)
+{
+    struct input_flow *flow = search->flow;
+    if (search->found || search->count - search->calls == MOST_WAYS ||
+        (search->count >= FREE_PLACES && !spend(search, search->count / PLACES_OF_STEP)) ||
+        is_known(search, place->state))
         return;
-    search->places[search->count++] = *place;
+    if (!bat_grow(&flow->places, &flow->place_capacity, search->count, sizeof(*flow->places))) {
+        search->code = BAT_ERR_MEMORY;
+        return;
+    }
+    flow->places[search->count++] = *place;
     search->found = is_goal(search, place->state);
 }
 
 /* The same for the start, or the return, of a called function. */
-static void arrive_by_call(struct search *search, const struct place *place)
+static void arrive_by_call(struct search *search, const struct input_place *place)
 {
     const uint32_t count = search->count;
     arrive(search, place);
     search->calls += search->count - count;
 }
 
+/* The size of the function at an input address. */
+static uint64_t size_at(const struct search *search, uint64_t address)
+{
+    const struct bat_original *original = search->flow->original;
+    return original->inputs[bat_functions_find(original->input_functions, address)].size;
+}
+
 /* Enter the function that is called; false if the call is stepped over. */
-static bool enter_call(struct search *search, struct place *to, uint64_t target, uint64_t next)
+static bool enter_call(struct search *search, struct input_place *to, uint64_t target,
+                       uint64_t next)
 {
     uint32_t frame = BAT_NONE;
     if (next != 0 && input_flow_is_outside(search->flow, target, &to->leaves)) {
@@ -80,18 +110,19 @@ static bool enter_call(struct search *search, struct place *to, uint64_t target,
         arrive(search, to);
         return true;
     }
-    if (search->passes_calls || !input_flow_has_code(search->flow, target))
+    if (!input_flow_has_code(search->flow, target))
         return false;
     search->code = input_flow_enter(search->flow, to->state.frame, next, &frame);
     if (search->code != BAT_OK || frame == BAT_NONE)
         return false;
     to->state = (struct input_state){target, frame};
     to->is_jump = true;
+    search->most_steps += size_at(search, target);
     arrive_by_call(search, to);
     return true;
 }
 
-static void leave_frame(struct search *search, struct place *to)
+static void leave_frame(struct search *search, struct input_place *to)
 {
     const struct input_frame *frame = &search->flow->frames[to->state.frame];
     if (frame->returns_to == 0)
@@ -102,7 +133,7 @@ static void leave_frame(struct search *search, struct place *to)
     arrive_by_call(search, to);
 }
 
-static void jump(struct search *search, struct place to, uint64_t target)
+static void jump(struct search *search, struct input_place to, uint64_t target)
 {
     to.state.at = target;
     to.state.frame = input_flow_frame_behind(search->flow, to.state.frame, to.from, target,
@@ -112,7 +143,7 @@ static void jump(struct search *search, struct place to, uint64_t target)
 }
 
 /* An indirect jump may lead to any block that the note lists. */
-static void jump_anywhere(struct search *search, const struct place *to)
+static void jump_anywhere(struct search *search, const struct input_place *to)
 {
     if (to->state.frame == INPUT_ROOT_FRAME && search->goal.frame == INPUT_ROOT_FRAME &&
         input_block_at(search->function, search->goal.at))
@@ -125,7 +156,8 @@ static bool is_inside(const struct search *search, struct input_state state)
 }
 
 /* Follow one instruction; false if execution does not go on behind it. */
-static bool pass(struct search *search, struct place *to, const struct bat_instruction *instruction)
+static bool pass(struct search *search, struct input_place *to,
+                 const struct bat_instruction *instruction)
 {
     uint64_t next = to->from + instruction->length;
     switch (instruction->kind) {
@@ -183,7 +215,7 @@ static bool pass_straight_code(const struct search *search, uint64_t event,
 }
 
 /* True if the block ends at this event; then its end is a new place, unless it is outside. */
-static bool ends_at_event(struct search *search, const struct place *to)
+static bool ends_at_event(struct search *search, const struct input_place *to)
 {
     struct bat_instruction ignored;
     bool is_end = is_goal(search, to->state);
@@ -197,15 +229,18 @@ static bool ends_at_event(struct search *search, const struct place *to)
     return is_end;
 }
 
-static bool may_go_on(const struct search *search)
+static bool may_go_on(struct search *search)
 {
-    return !search->found && search->steps < MOST_STEPS + STEPS_OF_CALL * search->calls;
+    if (search->found || search->code != BAT_OK)
+        return false;
+    return search->steps < MOST_STEPS + STEPS_OF_CALL * search->calls ||
+           (search->steps < search->most_steps && spend(search, 1));
 }
 
 /* Follow a block's instructions to all places where it may lead. */
 static void leave_block(struct search *search, uint32_t number)
 {
-    struct input_state state = search->places[number].state;
+    struct input_state state = search->flow->places[number].state;
     uint64_t before = state.at;
     uint64_t event = next_event(search, state.frame, state.at + 1);
     bool after_branch = false;
@@ -214,7 +249,7 @@ static void leave_block(struct search *search, uint32_t number)
     for (bool is_first = true; may_go_on(search); is_first = false) {
         search->steps++;
         struct bat_instruction instruction;
-        struct place to = {.state = state, .from = before, .parent = number};
+        struct input_place to = {.state = state, .from = before, .parent = number};
         if (state.at >= event) {
             if (ends_at_event(search, &to))
                 return;
@@ -253,7 +288,7 @@ static uint8_t first_kind(const struct search *search, uint64_t address)
 }
 
 /* True if the output can run through a block without a trace of it. */
-static bool is_transparent(const struct search *search, const struct place *place)
+static bool is_transparent(const struct search *search, const struct input_place *place)
 {
     if (!is_inside(search, place->state))
         return false;
@@ -267,26 +302,28 @@ static bool is_transparent(const struct search *search, const struct place *plac
            (search->passes_branches && kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
-/* Fill the path to the last place. */
-static void trace_back(const struct search *search, struct input_path_draft *path)
+/* Add a jump before all others of the path. */
+static void prepend(struct search *search, struct input_path_draft *path, uint64_t from,
+                    uint64_t to)
 {
-    uint32_t last = search->count - 1;
-    path->jump_count = 0;
-    path->last = search->places[last].from;
-    for (uint32_t i = last; i != 0; i = search->places[i].parent)
-        path->jump_count += search->places[i].outside ? 3 : search->places[i].is_jump;
-    path->found = path->jump_count <= INPUT_PATH_JUMPS;
-    if (!path->found)
-        return;
-    uint32_t number = path->jump_count;
-    for (uint32_t i = last; i != 0; i = search->places[i].parent) {
-        const struct place *place = &search->places[i];
+    if (!input_draft_prepend(&search->flow->paths, path, (struct input_jump){from, to}))
+        search->code = BAT_ERR_MEMORY;
+}
+
+/* Fill the path to the last place. */
+static void trace_back(struct search *search, struct input_path_draft *path)
+{
+    const struct input_place *places = search->flow->places;
+    path->last = places[search->count - 1].from;
+    path->found = true;
+    for (uint32_t i = search->count - 1; i != 0; i = places[i].parent) {
+        const struct input_place *place = &places[i];
         if (place->outside) {
-            path->jumps[--number] = (struct input_jump){BAT_ADDRESS_EXTERNAL, place->state.at};
-            path->jumps[--number] = (struct input_jump){place->leaves, BAT_ADDRESS_EXTERNAL};
-            path->jumps[--number] = (struct input_jump){place->from, place->outside};
+            prepend(search, path, BAT_ADDRESS_EXTERNAL, place->state.at);
+            prepend(search, path, place->leaves, BAT_ADDRESS_EXTERNAL);
+            prepend(search, path, place->from, place->outside);
         } else if (place->is_jump) {
-            path->jumps[--number] = (struct input_jump){place->from, place->state.at};
+            prepend(search, path, place->from, place->state.at);
         }
     }
 }
@@ -294,13 +331,14 @@ static void trace_back(const struct search *search, struct input_path_draft *pat
 static void search_path(struct search *search, struct input_state from,
                         struct input_path_draft *path)
 {
-    search->places[0] = (struct place){.state = from, .from = from.at};
+    search->flow->places[0] = (struct input_place){.state = from, .from = from.at};
     search->count = 1;
     search->calls = 0;
     search->steps = 0;
+    search->most_steps = MOST_STEPS;
     search->found = !search->must_move && is_goal(search, from);
     for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
-        if (i == 0 || is_transparent(search, &search->places[i]))
+        if (i == 0 || is_transparent(search, &search->flow->places[i]))
             leave_block(search, i);
     if (search->found)
         trace_back(search, path);
@@ -310,9 +348,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
                            struct input_state to, bool must_move, bool passes_branches,
                            struct input_path_draft *path)
 {
-    path->found = false;
-    path->jump_count = 0;
-    path->last = 0;
+    input_draft_begin(path);
     if (from.at == 0 || to.at == 0)
         return BAT_OK;
     enum bat_code code = input_flow_read(flow, hot);
@@ -320,9 +356,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         return code;
     const struct bat_function_symbol *input =
         &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
-    struct place places[MOST_PLACES];
     struct search search = {
-        .places = places,
         .flow = flow,
         .function = &flow->functions[hot],
         .hot = hot,
@@ -332,10 +366,9 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .must_move = must_move,
         .passes_branches = passes_branches,
     };
+    if (!bat_grow(&flow->places, &flow->place_capacity, 0, sizeof(*flow->places)))
+        return BAT_ERR_MEMORY;
     search_path(&search, from, path);
-    if (!path->found && search.code == BAT_OK) {
-        search.passes_calls = true;
-        search_path(&search, from, path);
-    }
+    flow->limited += search.is_limited;
     return search.code;
 }

@@ -3,7 +3,7 @@
 #ifndef BAT_PROFILE_REMAP_SEARCH_H
 #define BAT_PROFILE_REMAP_SEARCH_H
 
-#include "path.h"
+#include "input_flow.h"
 
 /*
  * The path from one state to another in the function of a hot table, over as few blocks as

@@ -7,7 +7,6 @@
 
 #include "binary/code/conditions.h"
 #include "match.h"
-#include "search.h"
 #include "support/key_sort.h"
 #include "together.h"
 #include "walk.h"
@@ -168,6 +167,7 @@ static struct input_state next_decision(const struct input_followed *function,
 {
     const struct input_node *next = input_nodes_next_branch(function->nodes, node);
     struct input_walk walk;
+    input_paths_drop_drafts(&function->flow->paths);
     input_walk_begin(&walk, function, next, state);
     walk.is_probe = !next;
     walk.is_lazy = true;
@@ -331,41 +331,45 @@ struct spread_progress {
     uint32_t doubted;
 };
 
-/* *leads is set if the input goes on from one state to another, and not from that back again. */
-static enum bat_code leads_on(const struct input_followed *function, struct input_state from,
-                              struct input_state to, bool *leads)
+#define MOST_DROPPED 32u /* instructions */
+
+/* True if the input goes on from one state to another without any decision. */
+static bool leads_on(const struct input_followed *function, struct input_state from,
+                     struct input_state to)
 {
-    struct input_path_draft on;
-    struct input_path_draft back = {.found = false};
-    enum bat_code code = input_search(function->flow, function->hot, from, to, true, false, &on);
-    if (code == BAT_OK && on.found)
-        code = input_search(function->flow, function->hot, to, from, true, false, &back);
-    *leads = on.found && !back.found;
-    return code;
+    struct bat_instruction instruction;
+    if (from.frame != to.frame)
+        return false;
+    for (uint32_t i = 0; i < MOST_DROPPED && from.at != to.at; i++) {
+        if (!input_flow_decode(function->flow, from.at, &instruction) ||
+            (input_kind_changes_flow(instruction.kind) && instruction.kind != BAT_INSTRUCTION_JUMP))
+            return false;
+        from.at = instruction.kind == BAT_INSTRUCTION_JUMP ? instruction.target
+                                                           : from.at + instruction.length;
+    }
+    return from.at == to.at;
 }
 
 /*
  * Take a doubted state of a node that has none. If it leads on to another one, BOLT has removed the
  * code between them, and both ways meet at that.
  */
-static enum bat_code take_doubted(struct following *following, const struct doubted_state *doubted)
+static void take_doubted(struct following *following, const struct doubted_state *doubted)
 {
     struct input_node *node = &following->function->nodes->all[doubted->node];
-    if (node->state.at != 0)
-        return BAT_OK;
     bool is_late = doubted->is_late;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = following->last_doubted[doubted->node]; i != BAT_NONE && code == BAT_OK;
+    if (node->state.at != 0)
+        return;
+    for (uint32_t i = following->last_doubted[doubted->node]; i != BAT_NONE;
          i = following->doubted[i].before) {
         const struct doubted_state *other = &following->doubted[i];
-        bool leads = false;
-        if (other != doubted)
-            code = leads_on(following->function, doubted->state, other->state, &leads);
-        is_late = is_late && !leads;
-        doubted = leads ? other : doubted;
+        if (other->state.at != doubted->state.at &&
+            leads_on(following->function, doubted->state, other->state)) {
+            doubted = other;
+            is_late = false;
+        }
     }
     take_state(following, node, doubted->state, is_late, false);
-    return code;
 }
 
 /* Spread all pending states; once there are none, take doubted ones, those found first first. */
@@ -377,7 +381,7 @@ static enum bat_code spread_all(struct following *following, struct spread_progr
         if (done->pending < following->pending_count) {
             code = spread(following, &all[following->pending[done->pending++]]);
         } else if (done->doubted < following->doubted_count) {
-            code = take_doubted(following, &following->doubted[done->doubted++]);
+            take_doubted(following, &following->doubted[done->doubted++]);
         } else {
             break;
         }

@@ -14,12 +14,11 @@ bool input_shares_function(const struct input_followed *function, uint64_t left,
     return bat_functions_find(functions, left) == bat_functions_find(functions, right);
 }
 
-static void jump(struct input_state *state, struct input_state to, struct input_path_draft *path)
+static void jump(const struct input_followed *function, struct input_state *state,
+                 struct input_state to, struct input_path_draft *path)
 {
-    if (path && path->jump_count < INPUT_PATH_JUMPS)
-        path->jumps[path->jump_count++] = (struct input_jump){state->at, to.at};
-    else if (path)
-        path->found = false;
+    if (path)
+        input_draft_append(&function->flow->paths, path, (struct input_jump){state->at, to.at});
     *state = to;
 }
 
@@ -43,13 +42,13 @@ static bool pass_silent(const struct input_followed *function, struct input_stat
     case BAT_INSTRUCTION_RETURN:
         if (frame->returns_to == 0)
             return false;
-        jump(state, (struct input_state){frame->returns_to, frame->caller}, path);
+        jump(function, state, (struct input_state){frame->returns_to, frame->caller}, path);
         return true;
     case BAT_INSTRUCTION_JUMP:
         if (state->frame == INPUT_ROOT_FRAME ||
             !input_shares_function(function, state->at, instruction.target))
             return false;
-        jump(state, (struct input_state){instruction.target, state->frame}, path);
+        jump(function, state, (struct input_state){instruction.target, state->frame}, path);
         return true;
     default:
         return false;
@@ -104,7 +103,7 @@ bool input_step_together(const struct input_followed *function, const struct inp
             path->last = state->at;
         state->at += input.instruction.length;
     }
-    return at == node[1].address && (!path || path->found);
+    return at == node[1].address;
 }
 
 #define MOST_NOPS 16u

@@ -19,7 +19,7 @@ void input_skip_silent(const struct input_followed *function, struct input_state
 /*
  * Go with the input through the plain code from a node to the next one: *state, where the input is
  * at the node, is at the next node then. The jumps are added to path, unless that is NULL. False if
- * the code differs, where BOLT has changed it, or if there are too many jumps.
+ * the code differs, where BOLT has changed it.
  */
 bool input_step_together(const struct input_followed *function, const struct input_node *node,
                          struct input_state *state, struct input_path_draft *path);

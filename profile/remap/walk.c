@@ -2,26 +2,26 @@
 /* Walks through the input's code to the next deciding instruction (walk.h). */
 #include "walk.h"
 
-#define MOST_STEPS 4096u /* instructions between two branches of the output */
+#define MOST_STEPS 65536u /* instructions between two branches of the output */
 
 static bool add_jump(struct input_walk *walk, struct input_state to)
 {
-    if (walk->path.jump_count == INPUT_PATH_JUMPS)
-        return false;
-    walk->path.jumps[walk->path.jump_count++] = (struct input_jump){walk->state.at, to.at};
+    const struct input_jump jump = {walk->state.at, to.at};
+    if (!input_draft_append(&walk->function->flow->paths, &walk->path, jump))
+        walk->code = BAT_ERR_MEMORY;
     walk->state = to;
-    return true;
+    return walk->code == BAT_OK;
 }
 
 /* Pass a call that leaves the binary and comes back: BOLT has replaced it by other code. */
 static bool pass_outside(struct input_walk *walk, uint64_t leaves, uint64_t next)
 {
     struct input_state plt = {walk->instruction.target, walk->state.frame};
-    if (walk->path.jump_count + 3 > INPUT_PATH_JUMPS || !add_jump(walk, plt))
+    if (!add_jump(walk, plt))
         return false;
     walk->state.at = leaves;
-    add_jump(walk, (struct input_state){BAT_ADDRESS_EXTERNAL, walk->state.frame});
-    return add_jump(walk, (struct input_state){next, walk->state.frame});
+    return add_jump(walk, (struct input_state){BAT_ADDRESS_EXTERNAL, walk->state.frame}) &&
+           add_jump(walk, (struct input_state){next, walk->state.frame});
 }
 
 /*
@@ -127,16 +127,34 @@ static bool ends_at_block(const struct input_walk *walk)
            input_flow_is_block(walk->function->flow, walk->function->hot, walk->state.at);
 }
 
+/* Where a walk was, to find out that it goes round in a circle. */
+struct walk_mark {
+    struct input_state state;
+    uint32_t steps;
+};
+
+/* True if a walk is again at the mark; the mark moves on now and then. */
+static bool is_circle(const struct input_walk *walk, uint32_t steps, struct walk_mark *mark)
+{
+    if (walk->state.at == mark->state.at && walk->state.frame == mark->state.frame)
+        return true;
+    if (steps / 2 > mark->steps)
+        *mark = (struct walk_mark){walk->state, steps};
+    return false;
+}
+
 void input_walk_on(struct input_walk *walk)
 {
     struct input_flow *flow = walk->function->flow;
     const uint32_t most = input_flow_most_steps(flow, MOST_STEPS);
+    struct walk_mark mark = {.steps = INPUT_SHORT_WALK};
     uint32_t steps = 0;
     bool is_new = true; /* behind a jump or call, or at the beginning */
     for (; steps < most; steps++) {
         walk->path.found = steps != 0 && ends_at_block(walk);
         uint64_t before = walk->state.at;
-        if (walk->path.found || (is_new && !pass_straight_code(walk)))
+        if (walk->path.found ||
+            (is_new && (is_circle(walk, steps, &mark) || !pass_straight_code(walk))))
             break;
         is_new = false;
         if (walk->state.at != before)

@@ -20,20 +20,10 @@ struct input_walk {
     enum bat_code code;
 };
 
-/* Fill all but the path's jumps: they are many, and clearing them is measurable. */
 static inline void input_walk_begin(struct input_walk *walk, const struct input_followed *function,
                                     const struct input_node *node, struct input_state state)
 {
-    walk->function = function;
-    walk->node = node;
-    walk->state = state;
-    walk->instruction = (struct bat_instruction){0};
-    walk->path.last = 0;
-    walk->path.jump_count = 0;
-    walk->path.found = false;
-    walk->is_probe = false;
-    walk->is_lazy = false;
-    walk->code = BAT_OK;
+    *walk = (struct input_walk){.function = function, .node = node, .state = state};
 }
 
 /*

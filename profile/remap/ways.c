@@ -6,17 +6,6 @@
 #include "search.h"
 #include "together.h"
 
-/* Insert a jump at the start of a path. */
-static void begin_with_jump(struct input_path_draft *path, uint64_t from, uint64_t to)
-{
-    path->found = path->found && path->jump_count < INPUT_PATH_JUMPS;
-    if (!path->found)
-        return;
-    for (uint32_t i = path->jump_count++; i > 0; i--)
-        path->jumps[i] = path->jumps[i - 1];
-    path->jumps[0] = (struct input_jump){from, to};
-}
-
 /* The path from behind a node's instruction to another state, with the input's jump if jumps. */
 static enum bat_code find_way(const struct input_followed *function, const struct input_node *node,
                               struct input_state from, bool jumps, struct input_state to,
@@ -35,11 +24,11 @@ static enum bat_code find_way(const struct input_followed *function, const struc
         input_search(flow, function->hot, from, to, must_move, is_exchanged, &path);
     if (code == BAT_OK && must_move && !path.found)
         code = input_search(flow, function->hot, from, to, false, is_exchanged, &path);
-    if (code == BAT_OK && jumps)
-        begin_with_jump(&path, node->jump, from.at);
+    if (code == BAT_OK && jumps && path.found)
+        input_draft_prepend(&flow->paths, &path, (struct input_jump){node->jump, from.at});
     else if (path.found && path.jump_count == 0 && from.at == to.at)
         path.last = node->source;
-    return code == BAT_OK ? input_paths_keep(function->paths, &path, kept) : code;
+    return code == BAT_OK ? input_paths_keep(&function->flow->paths, &path, kept) : code;
 }
 
 static bool is_same_state(struct input_state left, struct input_state right)
@@ -53,14 +42,13 @@ static bool goes_together(const struct input_followed *function, const struct in
                           struct input_path_draft *path)
 {
     struct input_state state = node->state;
+    input_draft_begin(path);
     path->found = true;
-    path->jump_count = 0;
-    path->last = 0;
     if (node->is_late || node->is_early || !input_step_together(function, node, &state, path))
         return false;
     if (!is_same_state(state, node[1].state))
         input_skip_silent(function, &state, path);
-    return path->found && is_same_state(state, node[1].state);
+    return is_same_state(state, node[1].state);
 }
 
 /* Fill the path to the next node. */
@@ -77,7 +65,7 @@ static enum bat_code find_fall(const struct input_followed *function, struct inp
         return BAT_OK;
     }
     if (is_plain && !node[1].is_fixed && goes_together(function, node, &path))
-        return input_paths_keep(function->paths, &path, &node->fall_path);
+        return input_paths_keep(&function->flow->paths, &path, &node->fall_path);
     return find_way(function, node, node->fall, node->jumps_if_not, node[1].state,
                     &node->fall_path);
 }
@@ -105,12 +93,14 @@ static enum bat_code find_enter(const struct input_followed *function, struct in
         return BAT_OK;
     enum bat_code code =
         input_search(function->flow, function->hot, start, node->state, false, false, &path);
-    return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->enter_path) : code;
+    return code == BAT_OK ? input_paths_keep(&function->flow->paths, &path, &node->enter_path)
+                          : code;
 }
 
 enum bat_code input_ways_find(const struct input_followed *function, struct input_node *node)
 {
     node->has_ways = true;
+    input_paths_drop_drafts(&function->flow->paths);
     if (node->state.at == 0) {
         node->before = &input_path_empty;
         node->fall_path = &input_path_unknown;

@@ -219,7 +219,7 @@ static void test_inlined_call(void **state)
     close_scene(&scene);
 }
 
-/* Calls of f in a row, all inlined: the way goes through each of them and back. */
+/* Calls of f in a row, all inlined: the way goes through each of them, f's jumps, and back. */
 static void test_row_of_inlined_calls(void **state)
 {
     (void)state;
@@ -234,16 +234,22 @@ static void test_row_of_inlined_calls(void **state)
     input[5 * CALLS] = output[2 * CALLS] = '\xc3'; /* ret */
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
-    open_scene(&scene, (struct code){input, sizeof(input)}, CODE("\x89\xc0\xc3"),
+    open_scene(&scene, (struct code){input, sizeof(input)},
+               CODE("\x89\xc0" /* f + 0: mov */
+                    "\xeb\x00" /* f + 2: jmp f + 4 */
+                    "\xeb\x00" /* f + 4: jmp f + 6 */
+                    "\xc3"),   /* f + 6: ret */
                (struct code){output, sizeof(output)}, blocks, 1);
-    struct input_jump jumps[2 * CALLS];
+    struct input_jump jumps[4 * CALLS];
     for (size_t i = 0; i < CALLS; i++) {
-        jumps[2 * i] = (struct input_jump){MAIN + 5 * i, F};
-        jumps[2 * i + 1] = (struct input_jump){F + 2, MAIN + 5 * (i + 1)};
+        jumps[4 * i] = (struct input_jump){MAIN + 5 * i, F};
+        jumps[4 * i + 1] = (struct input_jump){F + 2, F + 4};
+        jumps[4 * i + 2] = (struct input_jump){F + 4, F + 6};
+        jumps[4 * i + 3] = (struct input_jump){F + 6, MAIN + 5 * (i + 1)};
     }
     const struct input_node *end = node_at(&scene, 2 * CALLS);
     assert_int_equal(end->source, MAIN + 5 * CALLS);
-    assert_path(end->before, 2 * CALLS, jumps);
+    assert_path(end->before, 4 * CALLS, jumps);
     close_scene(&scene);
 }
 
