@@ -3,6 +3,8 @@
 #include "promotion.h"
 
 #include "binary/code/conditions.h"
+#include "spec/little_endian.h"
+#include "together.h"
 
 /* The start of the input function that the code before a branch compares with; 0 if none. */
 static uint64_t compared_function(const struct input_followed *function,
@@ -33,6 +35,46 @@ bool input_calls_next(const struct input_followed *function, const struct input_
            input_flow_calls_same(function->flow, node->target, callee);
 }
 
+/* The constant of the last instruction before a branch, which compares with it; 0 if none. */
+static uint64_t compared_number(const struct bat_elf *elf, const struct input_node *node)
+{
+    struct bat_instruction instruction = {0};
+    for (uint64_t at = node->is_first ? node->address : node[-1].address; at < node->address;
+         at += instruction.length)
+        if (!bat_original_decode(elf, at, &instruction))
+            return 0;
+    return instruction.immediate;
+}
+
+#define ENTRY_SIZE 8u
+
+/* The entry of a jump table of addresses that a branch compares the index of; 0 if unknown. */
+static uint64_t compared_entry(const struct input_followed *function, const struct input_node *node,
+                               const struct input_walk *walk)
+{
+    const struct bat_original *original = function->flow->original;
+    const struct bat_instruction *jump = &walk->instruction;
+    const uint64_t index = compared_number(original->binary->elf, node);
+    uint64_t size;
+    if (jump->kind != BAT_INSTRUCTION_INDIRECT_JUMP || jump->jump != BAT_JUMP_TABLE ||
+        index > UINT32_MAX)
+        return 0;
+    const uint8_t *entry =
+        bat_elf_at_address(original->elf, jump->slot + ENTRY_SIZE * index, &size);
+    const uint64_t to = entry && size >= ENTRY_SIZE ? bat_load64(entry) : 0;
+    return to != 0 && input_shares_function(function, walk->state.at, to) ? to : 0;
+}
+
+/* The promotion of the input's jump or call is taken: the input goes to a state. */
+static void promote(struct input_node *node, const struct input_walk *walk, bool is_equal,
+                    struct input_state to)
+{
+    *(is_equal ? &node->taken : &node->fall) = to;
+    node->jump = walk->state.at;
+    node->jumps_if_taken = is_equal;
+    node->jumps_if_not = !is_equal;
+}
+
 enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
                                      const struct input_walk *walk)
 {
@@ -42,6 +84,11 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
                               : node->falls ? node + 1
                                             : NULL;
     struct input_flow *flow = function->flow;
+    const uint64_t entry = compared_entry(function, node, walk);
+    if (next && entry != 0) {
+        promote(node, walk, is_equal, (struct input_state){entry, walk->state.frame});
+        return BAT_OK;
+    }
     if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
         input_calls_next(function, next, callee))
         return BAT_OK;
@@ -54,10 +101,6 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
         code = input_flow_enter(flow, walk->state.frame, returns_to, &frame);
     if (code != BAT_OK || frame == BAT_NONE)
         return code;
-    struct input_state *state = is_equal ? &node->taken : &node->fall;
-    *state = (struct input_state){callee, frame};
-    node->jump = walk->state.at;
-    node->jumps_if_taken = is_equal;
-    node->jumps_if_not = !is_equal;
+    promote(node, walk, is_equal, (struct input_state){callee, frame});
     return BAT_OK;
 }

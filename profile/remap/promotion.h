@@ -8,8 +8,9 @@
 /*
  * Follow a branch of BOLT's that compares the pointer of an indirect call with a function. Where
  * they are equal, the output calls that function directly or has its code inlined: in the second
- * case fill taken (or fall), jump, jumps_if_taken and jumps_if_not of node. walk stands at the
- * indirect call or jump of the input. Fails with BAT_ERR_MEMORY.
+ * case fill taken (or fall), jump, jumps_if_taken and jumps_if_not of node. The same for a branch
+ * that compares the index of a jump table of addresses: the table has the input's target. walk
+ * stands at the indirect call or jump of the input. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
                                      const struct input_walk *walk);
