@@ -247,6 +247,26 @@ static bool branches_agree(const struct folded *folded, const struct folded_memb
     return true;
 }
 
+#define MOST_JUMPS 16u
+
+static uint64_t start_of_body(const struct folded *folded, const struct folded_member *member)
+{
+    return folded->members[folded->bodies[member->body].first_member].start;
+}
+
+/* True if a member's code is jumps alone, to the start of the body's function. */
+static bool leads_to_body(const struct folded *folded, const struct folded_member *member)
+{
+    const uint64_t goal = start_of_body(folded, member);
+    struct bat_instruction jump;
+    uint64_t at = member->start;
+    for (uint32_t i = 0; i < MOST_JUMPS && at != goal; i++, at = jump.target)
+        if (!bat_original_decode(folded->original->elf, at, &jump) ||
+            jump.kind != BAT_INSTRUCTION_JUMP)
+            return false;
+    return at == goal;
+}
+
 enum bat_code folded_compare(struct folded *folded, uint32_t number)
 {
     struct folded_member *member = &folded->members[number];
@@ -259,7 +279,10 @@ enum bat_code folded_compare(struct folded *folded, uint32_t number)
     bool is_shifted = false;
     bool fits =
         align(folded, member, offsets, &is_shifted) && branches_agree(folded, member, offsets);
-    member->fit = !fits ? FOLDED_DIFFERS : is_shifted ? FOLDED_SHIFTED : FOLDED_EQUAL;
+    if (fits)
+        member->fit = is_shifted ? FOLDED_SHIFTED : FOLDED_EQUAL;
+    else
+        member->fit = leads_to_body(folded, member) ? FOLDED_LEADS : FOLDED_DIFFERS;
     if (fits && is_shifted)
         member->offsets = offsets;
     else
@@ -275,7 +298,7 @@ bool folded_move(const struct folded *folded, uint32_t number, uint64_t address,
     if (!place || member->fit == FOLDED_DIFFERS || member->fit == FOLDED_UNREAD)
         return false;
     uint32_t offset = member->offsets ? member->offsets[place - body->places] : place->offset;
-    *moved = member->start + offset;
+    *moved = member->fit == FOLDED_LEADS ? address : member->start + offset;
     return offset != BAT_NONE;
 }
 
@@ -314,7 +337,10 @@ enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, 
     if (named == BAT_NONE || folded->members[named].body != folded_body_at(folded, to))
         return BAT_OK;
     enum bat_code code = folded_compare(folded, named);
-    if (code == BAT_OK && folded_move(folded, named, to, &moved) && moved == target)
+    if (code != BAT_OK || !folded_move(folded, named, to, &moved))
+        return code;
+    const struct folded_member *found = &folded->members[named];
+    if (found->fit == FOLDED_LEADS ? to == start_of_body(folded, found) : moved == target)
         *member = named;
-    return code;
+    return BAT_OK;
 }

@@ -26,6 +26,7 @@ enum folded_fit {
     FOLDED_UNREAD,
     FOLDED_EQUAL,   /* the same instructions at the same offsets */
     FOLDED_SHIFTED, /* the same instructions but for no-operations and lengths of branches */
+    FOLDED_LEADS,   /* jumps alone, to the start of the body's function: BOLT inlined that */
     FOLDED_DIFFERS,
 };
 
@@ -83,7 +84,10 @@ const struct folded_place *folded_place_at(const struct folded *folded, uint32_t
 /* Compare a member's code with its body, once. The body has been read. */
 enum bat_code folded_compare(struct folded *folded, uint32_t number);
 
-/* The address in a member that corresponds to an address of its body; false if it has none. */
+/*
+ * The address in a member that corresponds to an address of its body; false if it has none. Of a
+ * member that only leads to the body, it is the body's own.
+ */
 bool folded_move(const struct folded *folded, uint32_t number, uint64_t address, uint64_t *moved);
 
 /*

@@ -364,38 +364,6 @@ static enum input_way way_to(const struct input_move *move, const struct input_p
     return INPUT_WAY_PLAIN;
 }
 
-#define MOST_FORWARDS 16u
-
-/*
- * The input's direct call or jump names another function than the one whose output code it enters:
- * BOLT inlined a jump in that function, and folded what was left. Go from there by its jumps.
- */
-static enum bat_code enter_named(struct input_move *move, struct input_piece *piece)
-{
-    const struct bat_elf *elf = move->original->elf;
-    struct bat_instruction instruction;
-    uint64_t goal = piece->from;
-    if (!bat_original_decode(elf, piece->branch, &instruction) ||
-        (instruction.kind != BAT_INSTRUCTION_CALL && instruction.kind != BAT_INSTRUCTION_JUMP))
-        return BAT_OK;
-    struct input_jump jumps[MOST_FORWARDS];
-    uint64_t start = instruction.target;
-    uint64_t at = start;
-    uint32_t count = 0;
-    while (at != goal && count < MOST_FORWARDS && bat_original_decode(elf, at, &instruction) &&
-           instruction.kind == BAT_INSTRUCTION_JUMP) {
-        jumps[count++] = (struct input_jump){at, instruction.target};
-        at = instruction.target;
-    }
-    if (at != goal || count == 0)
-        return BAT_OK;
-    piece->from = start;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = cut(move, piece, &jumps[i]);
-    return code;
-}
-
 /* True if an indirect jump leads to a block that BOLT made on its way: the input is still at it. */
 static bool is_silent(const struct spot *source, const struct spot *from)
 {
@@ -441,9 +409,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
         lose_branch(move, piece);
         return BAT_OK;
     }
-    code = has_source ? begin_with_tail_call(move, &source, piece) : BAT_OK;
-    return code == BAT_OK && has_source && *way == INPUT_WAY_ENTERS ? enter_named(move, piece)
-                                                                    : code;
+    return has_source ? begin_with_tail_call(move, &source, piece) : BAT_OK;
 }
 
 /* --- Through the nodes ------------------------------------------------------------------------ */

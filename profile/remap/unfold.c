@@ -50,8 +50,40 @@ static bool can_leave(const struct unfolding *unfolding, const struct shares_tra
     return !is_direct || instruction.target == trace->from;
 }
 
+/* True if a part enters a body by a member that only leads there. */
+static bool is_led(const struct unfolding *unfolding, const struct shares_trace *trace,
+                   const struct part *part)
+{
+    const struct folded *folded = &unfolding->shares.folded;
+    return part->into != BAT_NONE && folded->members[part->into].fit == FOLDED_LEADS &&
+           (trace->way == SHARES_KNOWN || trace->way == SHARES_CALLED) &&
+           trace->from == folded->members[folded->bodies[trace->into].first_member].start;
+}
+
+/* Add the jumps from a member's start to the body: the run's branch, *branch, is the last then. */
+static enum bat_code add_lead(struct unfolding *unfolding, const struct shares_trace *trace,
+                              struct part *part, uint64_t *branch)
+{
+    const struct folded *folded = &unfolding->shares.folded;
+    struct bat_balances *balances = &unfolding->counters->balances;
+    struct bat_instruction jump;
+    enum bat_code code = BAT_OK;
+    for (uint64_t at = folded->members[part->into].start;
+         at != trace->from && code == BAT_OK &&
+         bat_original_decode(folded->original->elf, at, &jump);
+         at = jump.target) {
+        const uint64_t key[3] = {*branch, at, at};
+        code = bat_counts_add(&unfolding->traces, key, part->count, part->mispredictions);
+        balances->runs.made += part->count;
+        balances->branches.made += part->count;
+        part->mispredictions = 0;
+        *branch = at;
+    }
+    return code;
+}
+
 static enum bat_code give(struct unfolding *unfolding, const struct shares_trace *trace,
-                          const struct part *part)
+                          struct part *part)
 {
     uint64_t key[3] = {trace->branch, trace->from, trace->to};
     if (part->count == 0 && part->mispredictions == 0)
@@ -69,7 +101,10 @@ static enum bat_code give(struct unfolding *unfolding, const struct shares_trace
         key[2] = trace->to;
     }
     enum bat_code code = BAT_OK;
-    if (key[0] != trace->branch && bat_counts_find(&unfolding->result->returns, &trace->branch))
+    if (is_led(unfolding, trace, part))
+        code = add_lead(unfolding, trace, part, &key[0]);
+    else if (key[0] != trace->branch &&
+             bat_counts_find(&unfolding->result->returns, &trace->branch))
         code = bat_counts_add(&unfolding->result->returns, &key[0], 0, 0);
     return code == BAT_OK
                ? bat_counts_add(&unfolding->traces, key, part->count, part->mispredictions)

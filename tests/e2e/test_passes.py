@@ -198,12 +198,14 @@ FORWARDS = """
 KEPT void inner(void *p) { free(p); }
 KEPT void outer(void *p) { inner(p); }
 KEPT void *get(int n) { return malloc(n); }
+void (*volatile pointer)(void *) = outer;
 int main()
 {
     int caught = 0;
     for (int i = 0; i < 500; i++) {
         try {
             outer(get(i));
+            pointer(get(i));
         } catch (...) {
             caught++;
         }
@@ -245,7 +247,7 @@ class FoldedAfterInlining(unittest.TestCase):
             symbols = {s.name: s.address for s in elffile.Elf(folder / "input").functions()}
             starts = [symbols[n] for n in ("outer", "inner")]
             for counts in (wanted, found):
-                self.assertEqual([500, 500], [sum(n for (_, to), n in counts.items() if to == s)
+                self.assertEqual([1000, 1000], [sum(n for (_, to), n in counts.items() if to == s)
                                                    for s in starts])
 
 
