@@ -64,8 +64,9 @@ struct next_carry_options {
 
 /*
  * Carry records of old_elf's code, as bat_profile_translate() or bat_profile_translate_moved() made
- * them, to new_elf: profile, which is of new_elf and empty, gets them as records of fdata. Its
- * translation (bat_profile_translate()) can then be judged and written.
+ * them, to new_elf: profile, which is of new_elf, gets them as records of fdata. It is empty, or
+ * has those of other old programs, to which these are added. Its translation
+ * (bat_profile_translate()) can then be judged and written.
  *
  * Fails with BAT_ERR_MISMATCH if the new program does not have the code of the old profile,
  * BAT_ERR_UNSUPPORTED for another machine than x86-64 and for basic samples, BAT_ERR_MEMORY, and

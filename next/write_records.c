@@ -291,7 +291,8 @@ enum bat_code next_write_records(struct next_carrying *carrying, struct bat_prof
         memset(writing.names, 0xff, ((size_t)functions + 1) * sizeof(*writing.names));
         if (carrying->origin_count > 1)
             qsort(carrying->origins, carrying->origin_count, sizeof(*carrying->origins), by_place);
-        profile->fdata.branches = bat_counts_new(4);
+        if (!profile->fdata.seen)
+            profile->fdata.branches = bat_counts_new(4);
         profile->fdata.seen = true;
         writing.unknown = add_name(&writing, "[unknown]");
         write_same(&writing);

@@ -64,6 +64,8 @@ class Pages(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder)
             shutil.copy(fixture.input, folder / "sqlite3")
             shutil.copy(fixture.input, folder / "sqlite3.next")
+            shutil.copy(fixture.input, folder / "sqlite3.canary")
+            shutil.copy(fixture.fdata, folder / "canary.fdata")
             shutil.copy(fixture.bolted, folder / "sqlite3.bolt")
             shutil.copy(older.bolted, folder / "sqlite3.bolt19")
             shutil.copy(bolt_profiles.reference(fixture).profile("T"), folder / "sqlite3.preagg")

@@ -258,6 +258,96 @@ class Bolted(unittest.TestCase):
         self.assertIn("expected the build that llvm-bolt will read, found one that it has written", done.stderr)
 
 
+class Several(unittest.TestCase):
+    """Several old releases are carried at once: the sum of what each gives alone."""
+
+    def setUp(self):
+        self.pair = Pair(self)
+        self.folder = self.pair.folder
+        text = generate.program(12, False)
+        changed = re.sub(r"^((?:static )?(?:__attribute__\(\(noinline\)\) )?word f1\(word a, word b\) *\{\n)",
+                         r"\1    if (a == 0x12345678UL && b > 7) sink += b * 3;\n", text, count=1, flags=re.M)
+        self.assertNotEqual(text, changed)
+        for name, content, level in (("stable", text, "-O2"), ("canary", changed, "-O2"), ("new", changed, "-O3")):
+            (self.folder / f"{name}.c").write_text(content, encoding="utf-8")
+            run("gcc", "-w", level, "-fno-pie", f"{name}.c", *LINKS, "-o", name, folder=self.folder)
+        self.pair.record("stable")
+        self.pair.record("canary", ("2",))
+        run("llvm-bolt-22", "canary", "-o", "canary.bolt", "-data", "canary.fdata", "--enable-bat", "-reorder-blocks=ext-tsp",
+            "-split-functions", folder=self.folder)
+        qemu_trace.record(self.folder / "canary.bolt", [str(self.folder / "canary.bolt"), "4"], self.folder / "canary.preagg")
+        self.releases = [["stable", "-p", "stable.fdata"], ["canary.bolt", "--original=canary", "-p", "canary.preagg"],
+                         ["canary", "-p", "canary.fdata", "-p", "canary.fdata"]]
+
+    def carry(self, *arguments, **options):
+        """battranslate --for=new in the folder."""
+        return toolbox.fine("battranslate", *arguments, "--for=new", cwd=self.folder, **options)
+
+    def sums(self, arguments):
+        """The records of all releases, each carried alone, added up."""
+        total = {}
+        for release in arguments:
+            self.carry(*release, "-o", "one.fdata", "-q")
+            for key, counts in bolt_profiles.read_fdata(self.folder / "one.fdata")[1].items():
+                total[key] = [a + b for a, b in zip(total.get(key, [0, 0]), counts)]
+        return total
+
+    def test_sum(self):
+        """Two and three releases, in any order: the sum of the records, the same bytes; YAML is of the same."""
+        for chosen in ([0, 1], [0, 1, 2]):
+            releases = [self.releases[i] for i in chosen]
+            expected = self.sums(releases)
+            self.assertGreater(len(expected), 50)
+            texts = set()
+            for order in (releases, releases[::-1]):
+                report = self.carry(*sum(order, []), "-o", "all.fdata", "-w", "all.yaml")
+                for release in order:
+                    self.assertIn(f"{release[0]}: the profile of ", report)
+                texts.add((self.folder / "all.fdata").read_text("utf-8") + (self.folder / "all.yaml").read_text("utf-8"))
+            self.assertEqual(len(texts), 1)
+            self.assertEqual({k: list(v) for k, v in bolt_profiles.read_fdata(self.folder / "all.fdata")[1].items()}, expected)
+            said = self.pair.bolt("all.fdata")
+            self.assertNotRegex(said, "invalid|inferred profile|stale")
+
+    def test_options(self):
+        """Where the options stand: in front of the first BINARY they are its own; the report as JSON has each release."""
+        first, second = self.releases[:2]
+        self.carry(*first, *second, "-o", "all.fdata", "-q")
+        self.carry("-o", "other.fdata", *first[1:], first[0], second[0], *reversed(second[1:2]), *second[2:], "-q")
+        self.assertEqual(*((self.folder / name).read_bytes() for name in ("all.fdata", "other.fdata")))
+        report = json.loads(self.carry(*first, *second, "-o", "all.fdata", "--report=json"))["next"]
+        self.assertEqual([release["all"]["count"] > 0 for release in report["releases"]], [True, True])
+        self.assertEqual(report["stale_functions"], 0)
+
+    def test_wrong(self):
+        """A release without a profile, a foreign one, a BOLTed one without its input, one that is an output."""
+        def refuse(text, status, *arguments):
+            (self.folder / "x.fdata").unlink(missing_ok=True)
+            done = toolbox.run("battranslate", *arguments, "--for=new", cwd=self.folder)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertIn(text, done.stderr)
+            self.assertFalse((self.folder / "x.fdata").exists())
+
+        first, second, third = self.releases
+        output = ("-o", "x.fdata")
+        refuse('expected -p FILE behind each BINARY, found none behind "canary"', 2, *first, "canary", *output)
+        refuse('expected -p FILE behind each BINARY, found none behind "stable"', 2, "stable", *third, *output)
+        refuse("expected --once and --keep-going with one BINARY", 2, *first, *third, "--once", *output)
+        refuse("expected -w, --symbols", 2, *first, *third, "--output-dir=d")
+        refuse("expected --original=FILE", 1, *first, "canary.bolt", "-p", "canary.preagg", *output)
+        small = fixtures.input_step("small", "fixed").folder()
+        refuse(f"new: for {small / 'input'}: expected another build of the same program", 1, *first, small / "input", "-p", small / "profile.fdata", *output)
+        (self.folder / "cut").write_bytes((self.folder / "canary").read_bytes()[:4000])
+        refuse("cut: ", 1, *first, "cut", "-p", "canary.fdata", *output)
+        (self.folder / "random").write_bytes(bytes(i * 7919 % 251 for i in range(9000)))
+        refuse("random:1:1: ", 1, *first, "canary", "-p", "random", *output)
+        refuse("missing", 1, *first, "canary", "-p", "missing", *output)
+        before = (self.folder / "canary").read_bytes()
+        done = toolbox.run("battranslate", *first, *third, "--for=new", "-o", "canary", cwd=self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual((self.folder / "canary").read_bytes(), before)
+
+
 class Wrong(unittest.TestCase):
     """Files that are no other build of the program."""
 

@@ -86,9 +86,30 @@ static char **split_arguments(int *argc, char **argv)
     return split;
 }
 
+static void add_release(struct translate_request *arguments, struct argp_state *state)
+{
+    if (!bat_grow(&arguments->releases, &arguments->release_capacity, arguments->release_count,
+                  sizeof(*arguments->releases)))
+        argp_failure(state, TOOL_BAD, 0, "not enough memory");
+    arguments->releases[arguments->release_count] = (struct release){
+        .first_profile = arguments->release_count == 0 ? 0 : arguments->profile_count};
+    arguments->release_count++;
+}
+
+/* The release that an option is for: of the BINARY in front of it, or of the first one. */
+static struct release *release_of(struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->release_count == 0)
+        add_release(arguments, state);
+    return &arguments->releases[arguments->release_count - 1];
+}
+
 static void add_binary(struct translate_request *arguments, struct argp_state *state,
                        const char *path)
 {
+    if (arguments->binary_count > 0)
+        add_release(arguments, state);
+    release_of(arguments, state)->binary = path;
     if (!bat_grow(&arguments->binaries, &arguments->binary_capacity, arguments->binary_count,
                   sizeof(path)))
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
@@ -207,6 +228,29 @@ static error_t check_common(const struct translate_request *arguments, struct ar
     return 0;
 }
 
+/* Options of --for. Each of several old builds has its own profile. */
+static error_t check_next(const struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->format > FORMAT_YAML || arguments->check.is_wanted || arguments->parity ||
+        arguments->heatmap.path || arguments->show_density)
+        argp_error(state,
+                   "expected --for=FILE with -o or -w, and --format=fdata or yaml, found another "
+                   "format, --check, --parity, --heatmap or --show-density");
+    if (arguments->release_count == 1)
+        return 0;
+    if (arguments->once || arguments->keep_going)
+        argp_error(state, "expected --once and --keep-going with one BINARY, found several for "
+                          "--for");
+    for (size_t i = 0; i < arguments->release_count; i++) {
+        size_t end = i + 1 < arguments->release_count ? arguments->releases[i + 1].first_profile
+                                                      : arguments->profile_count;
+        if (arguments->releases[i].first_profile == end)
+            argp_error(state, "expected -p FILE behind each BINARY, found none behind \"%s\"",
+                       arguments->releases[i].binary);
+    }
+    return 0;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
     if (arguments->is_common)
@@ -232,12 +276,8 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
         !arguments->check.is_wanted)
         argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
-    if (arguments->next &&
-        (arguments->format > FORMAT_YAML || arguments->check.is_wanted || arguments->parity ||
-         arguments->heatmap.path || arguments->show_density))
-        argp_error(state,
-                   "expected --for=FILE with -o or -w, and --format=fdata or yaml, found another "
-                   "format, --check, --parity, --heatmap or --show-density");
+    if (arguments->next)
+        check_next(arguments, state);
     if (arguments->explain && !arguments->next)
         argp_error(state, "expected --explain with --for=FILE, found no --for");
     if (arguments->check.is_wanted && arguments->format > FORMAT_YAML)
@@ -292,9 +332,22 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     return 0;
 }
 
+/* Set what an option says of one of several old builds, too. */
+static void set_release(struct translate_request *arguments, int key, const char *argument,
+                        struct argp_state *state)
+{
+    if (key == KEY_SYMBOLS)
+        release_of(arguments, state)->symbols = argument;
+    else if (key == KEY_NOTE)
+        release_of(arguments, state)->note = argument;
+    else if (key == KEY_ORIGINAL)
+        release_of(arguments, state)->original = argument;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
+    set_release(arguments, key, argument, state);
     const struct tool_field fields[] = {
         {'o', &arguments->output, NULL, NULL},
         {KEY_YAML, &arguments->yaml, NULL, NULL},
@@ -427,7 +480,9 @@ static const struct argp_option options[] = {
      3},
     {"for", KEY_FOR, "FILE", 0,
      "Carry the profile to FILE, another build of the program: the next release, or one by another "
-     "compiler. BINARY is one that BOLT has not written, or --original names its input",
+     "compiler. BINARY is one that BOLT has not written, or --original names its input. Several "
+     "old "
+     "builds, each with its -p and --original behind it, are added up",
      3},
     {"explain", KEY_EXPLAIN, "FUNCTION", 0,
      "With --for, print for each block of FUNCTION, as profiles name it, which old block it is", 3},
@@ -552,7 +607,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse_option,
-        "BINARY -p PROFILE... -o OUT\nBINARY[=OUT]... -p PROFILE... --output-dir=DIR\n"
+        "BINARY -p PROFILE... -o OUT\nBINARY -p PROFILE... BINARY -p PROFILE... --for=NEXT -o OUT\n"
+        "BINARY[=OUT]... -p PROFILE... --output-dir=DIR\n"
         "--compare PROFILE PROFILE...\n--common PROFILE PROFILE... -o OUT",
         documentation,
         children,
@@ -574,7 +630,7 @@ int main(int argc, char **argv)
         return TOOL_USAGE;
     }
     enum tool_exit status = TOOL_BAD;
-    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments) &&
+    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
         stores_add_environment(&arguments.stores))
         status = arguments.is_common      ? common_run(&arguments)
                  : arguments.compares     ? compare_run(&arguments)
@@ -583,6 +639,7 @@ int main(int argc, char **argv)
     perf2bolt_free(&arguments);
     stores_free(&arguments.stores);
     free(arguments.binaries);
+    free(arguments.releases);
     free(split);
     return (int)status;
 }

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "translate_work.h"
-
+/* --for: the profiles of old builds, carried to the next one and added up. */
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "next/carry.h"
 #include "optional_elf.h"
 #include "tools/common/store.h"
+#include "translate_work.h"
 
-void next_build_close(struct next_build *next)
+/* The next build, and its profile. */
+struct next_build {
+    struct bat_binary binary;
+    struct bat_elf *symbols; /* NULL: the binary's own */
+    struct bat_profile *profile;
+    struct next_report *reports; /* one for each old build, in the request's order */
+    size_t count;                /* of reports */
+};
+
+static void next_build_close(struct next_build *next)
 {
-    bat_records_free(next->records);
     bat_profile_free(next->profile);
     bat_elf_close(next->symbols);
     bat_binary_close(&next->binary);
-    *next = (struct next_build){0};
+    free(next->reports);
 }
 
-static enum tool_exit open_build(const char *path, struct next_build *next)
+static enum tool_exit open_build(const struct translate_request *request, struct next_build *next)
 {
+    const char *path = request->next;
     struct bat_error error;
+    next->reports = calloc(request->release_count + 1, sizeof(*next->reports));
+    if (!next->reports)
+        return tool_no_memory(NULL);
     if (bat_binary_find_note_if_any(path, &next->binary, &error) != BAT_OK)
         return tool_report(path, &error);
     if (!next->binary.elf || next->binary.note)
@@ -27,6 +41,8 @@ static enum tool_exit open_build(const char *path, struct next_build *next)
         return tool_report(path, &error);
     if (!has_symbols(next->symbols ? next->symbols : next->binary.elf))
         return tool_message(path, "expected a symbol table, found a stripped file");
+    if (bat_profile_new_of(&next->binary, &next->profile, &error) != BAT_OK)
+        return tool_report(path, &error);
     return TOOL_FINE;
 }
 
@@ -46,53 +62,90 @@ static void print_block(const struct next_explained *block, void *context)
                 100 * (double)block->confidence, 100 * (double)block->content);
 }
 
-enum tool_exit next_build_make(const char *path, const struct next_origin *origin, unsigned threads,
-                               bool will_be_judged, struct next_build *next)
+/* Carry the records of an old build, which work has made. */
+static enum tool_exit add_records(const struct work *work, FILE *report, struct next_build *next)
 {
+    const struct translate_request *request = work->arguments;
     struct bat_error error;
-    *next = (struct next_build){0};
-    enum tool_exit status = open_build(path, next);
-    if (status != TOOL_FINE)
-        return status;
-    if (bat_profile_new_of(&next->binary, &next->profile, &error) != BAT_OK)
-        return tool_report(path, &error);
-    const struct next_carry_options options = {.old_symbols = origin->symbols,
-                                               .new_symbols = next->symbols,
-                                               .threads = threads,
-                                               .explain = origin->explain,
-                                               .explained = print_block,
-                                               .explain_context = origin->report,
-                                               .found_min = NEXT_FOUND_MIN};
-    if (next_carry(origin->records, origin->elf, next->binary.elf, &options, next->profile,
-                   &next->report, &error) != BAT_OK)
-        return tool_report(path, &error);
-    const struct bat_translate_options translate = {.size = sizeof(translate),
-                                                    .symbols = next->symbols,
-                                                    .will_be_judged = will_be_judged,
-                                                    .threads = threads};
-    if (bat_profile_translate(next->profile, &next->binary, &translate, &next->records, &error) !=
-        BAT_OK)
-        return tool_report(path, &error);
+    const struct next_carry_options options = {
+        .old_symbols = work->original ? work->original_symbols : work->symbols,
+        .new_symbols = next->symbols,
+        .threads = request->threads,
+        .explain = request->explain,
+        .explained = print_block,
+        .explain_context = report,
+        .found_min = NEXT_FOUND_MIN};
+    const struct bat_elf *elf =
+        work->original ? bat_original_elf(work->original) : work->binary.elf;
+    if (next_carry(work->records, elf, next->binary.elf, &options, next->profile,
+                   &next->reports[next->count++], &error) == BAT_OK)
+        return TOOL_FINE;
+    if (request->release_count == 1)
+        return tool_report(request->next, &error);
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(&error, text, sizeof(text));
+    return tool_message(request->next, "for %s: %s", request->binary, text);
+}
+
+/* The request for one of the old builds alone. It shares all arrays. */
+static struct translate_request request_of(const struct translate_request *request, size_t index)
+{
+    const struct release *release = &request->releases[index];
+    size_t end =
+        index + 1 < request->release_count ? release[1].first_profile : request->profile_count;
+    struct translate_request one = *request;
+    one.binary = release->binary;
+    one.symbols = release->symbols;
+    one.note = release->note;
+    one.original = release->original;
+    one.profiles = request->profiles + release->first_profile;
+    one.profile_count = end - release->first_profile;
+    return one;
+}
+
+/* Read the profile of one of the old builds, and carry it. */
+static enum tool_exit add_release(const struct work *whole, size_t index, struct parts *parts,
+                                  struct next_build *next)
+{
+    const struct translate_request one = request_of(whole->arguments, index);
+    /* The whole request outlives parts. */
+    struct work work = {.arguments = whole->arguments->release_count > 1 ? &one : whole->arguments,
+                        .stored = stored_nothing()};
+    enum tool_exit status = work_open(&work);
+    if (status == TOOL_FINE)
+        status = work_read_profiles(&work, parts);
+    if (status == TOOL_FINE)
+        status = work_make_records(&work);
+    if (status == TOOL_FINE)
+        status = add_records(&work, work_report_file(whole), next);
+    work_close(&work);
+    return status;
+}
+
+static enum tool_exit translate_next(struct work *work, struct next_build *next)
+{
+    const struct bat_translate_options options = {.size = sizeof(options),
+                                                  .symbols = next->symbols,
+                                                  .yaml_extern = work->arguments->yaml_extern,
+                                                  .will_be_judged = !work->arguments->quiet,
+                                                  .threads = work->arguments->threads};
+    if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
+                              &work->error) != BAT_OK)
+        return tool_report(work->arguments->next, &work->error);
     return TOOL_FINE;
 }
 
 /* --- The report ----------------------------------------------------------------------------- */
-
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole == 0 ? 0 : 100 * (double)part / (double)whole;
-}
 
 static void print_share(FILE *file, const struct next_report *report, const char *text,
                         const struct next_share *share)
 {
     if (share->functions != 0)
         fprintf(file, "  %.1f%% in %" PRIu64 " functions %s\n",
-                percent(share->count, report->all.count), share->functions, text);
+                figures_percent(share->count, report->all.count), share->functions, text);
 }
 
-static void print_text(FILE *file, const struct next_report *report,
-                       const struct bat_judgement *judgement)
+static void print_text(FILE *file, const struct next_report *report)
 {
     fprintf(file, "the profile of %" PRIu64 " functions, carried to the next build:\n",
             report->all.functions);
@@ -106,19 +159,13 @@ static void print_text(FILE *file, const struct next_report *report,
         fprintf(file,
                 "in changed functions %.1f%% of the counts are of blocks that were found, "
                 "%.1f%% were inferred\n",
-                percent(report->blocks_matched, report->blocks),
-                percent(report->blocks - report->blocks_matched, report->blocks));
+                figures_percent(report->blocks_matched, report->blocks),
+                figures_percent(report->blocks - report->blocks_matched, report->blocks));
     if (report->copies + report->unknown != 0)
         fprintf(file,
                 "of new functions that are called, %" PRIu64 " are like an old one and got its "
                 "counts, %" PRIu64 " are not and got none\n",
                 report->copies, report->unknown);
-    if (judgement)
-        fprintf(file,
-                "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-                " functions, with %.2f%% of the samples\n",
-                judgement->stale_functions, judgement->functions,
-                percent(judgement->stale_samples, judgement->samples));
 }
 
 static void print_share_json(FILE *file, const char *name, const struct next_share *share)
@@ -127,10 +174,9 @@ static void print_share_json(FILE *file, const char *name, const struct next_sha
             share->functions, share->count);
 }
 
-static void print_json(FILE *file, const struct next_report *report,
-                       const struct bat_judgement *judgement)
+/* Print the members of an object. */
+static void print_json(FILE *file, const struct next_report *report)
 {
-    fputs("{\"next\":{", file);
     print_share_json(file, "all", &report->all);
     print_share_json(file, "same", &report->same);
     print_share_json(file, "by_name", &report->by_name);
@@ -141,20 +187,92 @@ static void print_json(FILE *file, const struct next_report *report,
             "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
             ",\"blocks_matched\":%" PRIu64,
             report->copies, report->unknown, report->blocks, report->blocks_matched);
-    if (judgement)
-        fprintf(file,
-                ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
-                ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
-                judgement->functions, judgement->stale_functions, judgement->samples,
-                judgement->stale_samples);
+}
+
+static void print_judgement(FILE *file, const struct bat_judgement *judgement)
+{
+    fprintf(file,
+            "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
+            " functions, with %.2f%% of the samples\n",
+            judgement->stale_functions, judgement->functions,
+            figures_percent(judgement->stale_samples, judgement->samples));
+}
+
+static void print_judgement_json(FILE *file, const struct bat_judgement *judgement)
+{
+    fprintf(file,
+            ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
+            ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
+            judgement->functions, judgement->stale_functions, judgement->samples,
+            judgement->stale_samples);
+}
+
+static void print_report(const struct work *work, const struct next_build *next,
+                         const struct report_judgements *judgements)
+{
+    const struct translate_request *request = work->arguments;
+    FILE *file = work_report_file(work);
+    for (size_t i = 0; i < next->count; i++) {
+        if (next->count > 1)
+            fprintf(file, "%s: ", request->releases[i].binary);
+        print_text(file, &next->reports[i]);
+    }
+    if (judgements->has_fdata)
+        print_judgement(file, &judgements->fdata);
+    if (request->yaml || request->format == FORMAT_YAML)
+        fputs("the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n", file);
+}
+
+/* One object "next", or a list "releases" of them, in the request's order. */
+static void print_report_json(const struct work *work, const struct next_build *next,
+                              const struct report_judgements *judgements)
+{
+    FILE *file = work_report_file(work);
+    bool is_list = next->count > 1;
+    fputs(is_list ? "{\"next\":{\"releases\":[" : "{\"next\":{", file);
+    for (size_t i = 0; i < next->count; i++) {
+        if (is_list)
+            fputs(i ? ",{" : "{", file);
+        print_json(file, &next->reports[i]);
+        if (is_list)
+            fputs("}", file);
+    }
+    if (is_list)
+        fputs("]", file);
+    if (judgements->has_fdata)
+        print_judgement_json(file, &judgements->fdata);
     fputs("}}\n", file);
 }
 
-void next_build_print(FILE *file, const struct next_build *next,
-                      const struct bat_judgement *judgement, bool as_json)
+/* --- All of it ------------------------------------------------------------------------------ */
+
+static enum tool_exit add_releases(struct work *work, struct parts *parts, struct next_build *next)
 {
-    if (as_json)
-        print_json(file, &next->report, judgement);
-    else
-        print_text(file, &next->report, judgement);
+    enum tool_exit status = add_release(work, 0, parts, next);
+    work->parts = parts;
+    for (size_t i = 1; i < work->arguments->release_count && status == TOOL_FINE; i++) {
+        struct parts more = {0};
+        status = add_release(work, i, &more, next);
+        parts_free(&more);
+    }
+    return status;
+}
+
+enum tool_exit next_run(struct work *work, struct parts *parts)
+{
+    struct next_build next = {.count = 0};
+    struct report_judgements judgements = {0};
+    enum tool_exit status = open_build(work->arguments, &next);
+    if (status == TOOL_FINE)
+        status = add_releases(work, parts, &next);
+    if (status == TOOL_FINE)
+        status = translate_next(work, &next);
+    if (status == TOOL_FINE)
+        status = work_write_records(work, &judgements);
+    if (status == TOOL_FINE && !work->arguments->quiet)
+        (work->arguments->json_report ? print_report_json : print_report)(work, &next, &judgements);
+    bat_records_free(work->records);
+    work->records = NULL;
+    next_build_close(&next);
+    return status;
 }

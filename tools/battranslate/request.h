@@ -36,12 +36,24 @@ struct translate_format_row {
 
 extern const struct translate_format_row translate_formats[FORMATS];
 
+/* An old build whose profile --for carries: a BINARY, and the options that follow it. */
+struct release {
+    const char *binary;
+    const char *symbols;
+    const char *note;
+    const char *original;
+    size_t first_profile; /* in the request's profiles; those of the next release end them */
+};
+
 /* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */
 struct translate_request {
     const char *binary;
     const char **binaries; /* all arguments; binary is the first */
     size_t binary_count;
     size_t binary_capacity;
+    struct release *releases; /* one for each of binaries, or one */
+    size_t release_count;
+    size_t release_capacity;
     bool all; /* --all */
     const char **profiles;
     size_t profile_count;

@@ -31,7 +31,7 @@ struct several {
 bool several_is(const struct translate_request *request)
 {
     return request->all || request->output_folder || request->originals ||
-           request->binary_count > 1 ||
+           (request->binary_count > 1 && !request->next) ||
            (request->binary && strchr(request->binary, '=') && access(request->binary, F_OK) != 0);
 }
 

@@ -246,7 +246,7 @@ static enum bat_code read_profile(void *context, const char *path, struct bat_er
     return code;
 }
 
-static enum tool_exit read_profiles(struct work *work, struct parts *parts)
+enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
 {
     const struct translate_request *arguments = work->arguments;
     enum tool_exit status = work_make_profile(work, true);
@@ -338,16 +338,18 @@ enum tool_exit work_begin_outputs(struct work *work)
 static enum tool_exit check_outputs(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    const char *const single[] = {arguments->binary,
-                                  arguments->symbols,
-                                  arguments->note,
-                                  arguments->debug_file,
-                                  arguments->original,
-                                  arguments->next,
+    const char *const single[] = {arguments->debug_file, arguments->next,
                                   arguments->check.suppressions_path,
                                   arguments->check.baseline_path};
     enum bat_code code = bat_outputs_check(work->outputs, work->output_count, single,
                                            sizeof(single) / sizeof(single[0]), &work->error);
+    for (size_t i = 0; i < arguments->release_count && code == BAT_OK; i++) {
+        const struct release *release = &arguments->releases[i];
+        const char *const files[] = {release->binary, release->symbols, release->note,
+                                     release->original};
+        code = bat_outputs_check(work->outputs, work->output_count, files,
+                                 sizeof(files) / sizeof(files[0]), &work->error);
+    }
     if (code == BAT_OK)
         code = bat_outputs_check(work->outputs, work->output_count, arguments->profiles,
                                  arguments->profile_count, &work->error);
@@ -361,8 +363,7 @@ static enum tool_exit commit_outputs(struct work *work)
     return tool_commit(NULL, work->outputs, count);
 }
 
-/* The report goes to standard error if an output goes to standard output. */
-static FILE *report_file(const struct work *work)
+FILE *work_report_file(const struct work *work)
 {
     if (work->report)
         return work->report;
@@ -402,8 +403,7 @@ static void *run_judging(void *context)
     return NULL;
 }
 
-/* Write all outputs, and fill *judgements for the report, if there will be one. */
-static enum tool_exit write_and_judge(struct work *work, struct report_judgements *judgements)
+enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
 {
     report_check_balances(work->arguments->binary, work->records);
     if (work->arguments->quiet && !work->arguments->check.is_wanted)
@@ -484,7 +484,7 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
 /* End the report with the line that every report has. */
 static void print_check_line(struct work *work)
 {
-    FILE *file = report_file(work);
+    FILE *file = work_report_file(work);
     if (work->arguments->quiet)
         return;
     check_warn(&work->check, work->arguments->binary);
@@ -509,7 +509,7 @@ static enum tool_exit finish_check(struct work *work)
         print_check_line(work);
         return TOOL_FINE;
     }
-    FILE *file = report_file(work);
+    FILE *file = work_report_file(work);
     if (!arguments->quiet && arguments->json_report) {
         fputs(work->records ? "," : "{", file);
         status = check_print_json(&work->check, file);
@@ -591,9 +591,9 @@ static enum tool_exit finish_preagg(struct work *work)
     if (status != TOOL_FINE)
         return status;
     if (is_moved && !arguments->quiet)
-        report_moved(report_file(work), arguments->json_report, work->original, &counters);
+        report_moved(work_report_file(work), arguments->json_report, work->original, &counters);
     else if (!arguments->quiet)
-        report_print(report_file(work), arguments->json_report, work->profile, NULL, NULL);
+        report_print(work_report_file(work), arguments->json_report, work->profile, NULL, NULL);
     end_report(work, is_moved ? &counters : NULL, arguments->basic_samples);
     return TOOL_FINE;
 }
@@ -631,7 +631,7 @@ static enum tool_exit finish_foreign(struct work *work)
         .output = work->outputs[0],
         .by_addresses = arguments->format == FORMAT_PROFGEN,
         .format = viewer,
-        .report = arguments->quiet ? NULL : report_file(work),
+        .report = arguments->quiet ? NULL : work_report_file(work),
         .json_report = arguments->json_report,
         .threads = arguments->threads,
     };
@@ -665,36 +665,16 @@ static enum tool_exit open_viewed(struct work *work)
     return tool_report(path_of_note(work->arguments), &work->error);
 }
 
-/*
- * Carry work's records to the next build, which takes their place. elf and symbols are of the
- * program that they are of.
- */
-static enum tool_exit finish_next(struct work *work, const struct bat_elf *elf,
-                                  const struct bat_elf *symbols)
+/* Make the records in the input binary. The caller frees *input, of which they are made. */
+static enum tool_exit translate_moved(struct work *work, struct bat_profile **input,
+                                      struct bat_to_input_counters *counters)
 {
-    const struct translate_request *arguments = work->arguments;
-    const struct next_origin origin = {.records = work->records,
-                                       .elf = elf,
-                                       .symbols = symbols,
-                                       .explain = arguments->explain,
-                                       .report = report_file(work)};
-    struct next_build next;
-    enum tool_exit status =
-        next_build_make(arguments->next, &origin, arguments->threads, !arguments->quiet, &next);
-    struct bat_records *old_records = work->records;
-    struct report_judgements judgements = {0};
-    work->records = next.records;
-    if (status == TOOL_FINE)
-        status = write_and_judge(work, &judgements);
-    work->records = old_records;
-    if (status == TOOL_FINE && !arguments->quiet)
-        next_build_print(report_file(work), &next, judgements.has_fdata ? &judgements.fdata : NULL,
-                         arguments->json_report);
-    if (status == TOOL_FINE && !arguments->quiet && !arguments->json_report &&
-        (arguments->yaml || arguments->format == FORMAT_YAML))
-        fputs("the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n",
-              report_file(work));
-    next_build_close(&next);
+    enum tool_exit status = move_profile(work, input, counters);
+    const struct bat_translate_options options = translate_options(work);
+    if (status == TOOL_FINE &&
+        bat_profile_translate_moved(*input, work->profile, work->original, &options, &work->records,
+                                    &work->error) != BAT_OK)
+        status = tool_report(work->arguments->original, &work->error);
     return status;
 }
 
@@ -704,25 +684,16 @@ static enum tool_exit finish_records_original(struct work *work)
     const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    enum tool_exit status = move_profile(work, &input, &counters);
-    const struct bat_translate_options options = translate_options(work);
-    if (status == TOOL_FINE &&
-        bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
-                                    &work->error) != BAT_OK)
-        status = tool_report(arguments->original, &work->error);
-    if (status == TOOL_FINE && arguments->next) {
-        bat_profile_free(input);
-        return finish_next(work, bat_original_elf(work->original), work->original_symbols);
-    }
+    enum tool_exit status = translate_moved(work, &input, &counters);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
-        status = write_and_judge(work, &judgements);
+        status = work_write_records(work, &judgements);
     if (status == TOOL_FINE)
         status = check_fitness(work, input, &counters, &judgements);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
-                           &counters, work->records, &judgements);
+        report_print_moved(work_report_file(work), arguments->json_report, work->profile,
+                           work->original, &counters, work->records, &judgements);
     return status == TOOL_FINE ? finish_check(work) : status;
 }
 
@@ -757,7 +728,7 @@ static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
     if (status == TOOL_FINE)
         status = open_symbols(work);
     if (status == TOOL_FINE)
-        status = read_profiles(work, parts);
+        status = work_read_profiles(work, parts);
     if (status == TOOL_FINE && work->arguments->impute_runs &&
         bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
         return tool_report(NULL, &work->error);
@@ -777,7 +748,7 @@ static enum tool_exit print_density(struct work *work)
     bat_records_free(all_records);
     if (code != BAT_OK)
         return tool_report(arguments->binary, &work->error);
-    report_density(report_file(work), arguments->density_cutoff, density,
+    report_density(work_report_file(work), arguments->density_cutoff, density,
                    arguments->density_threshold);
     return TOOL_FINE;
 }
@@ -785,20 +756,14 @@ static enum tool_exit print_density(struct work *work)
 static enum tool_exit finish_records(struct work *work)
 {
     enum tool_exit status = translate(work);
-    if (status == TOOL_FINE && work->arguments->next)
-        return work->binary.note
-                   ? tool_message(work->arguments->binary,
-                                  "expected --original=FILE with the input binary, without which "
-                                  "--for cannot read its code, found a BOLTed binary alone")
-                   : finish_next(work, work->binary.elf, work->symbols);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
-        status = write_and_judge(work, &judgements);
+        status = work_write_records(work, &judgements);
     if (status == TOOL_FINE)
         status = check_fitness(work, work->profile, NULL, &judgements);
     if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
-                     &judgements);
+        report_print(work_report_file(work), work->arguments->json_report, work->profile,
+                     work->records, &judgements);
     if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
         status = print_density(work);
     return status == TOOL_FINE ? finish_check(work) : status;
@@ -822,13 +787,39 @@ enum tool_exit work_open(struct work *work)
     return open_unbolted(work);
 }
 
+/* Change the profile as options say. */
+static enum tool_exit prepare_profile(struct work *work)
+{
+    if (work->arguments->drop_memory)
+        bat_profile_drop_memory(work->profile);
+    if (work->arguments->impute_runs &&
+        bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
+        return tool_report(NULL, &work->error);
+    return TOOL_FINE;
+}
+
+enum tool_exit work_make_records(struct work *work)
+{
+    struct bat_profile *input = NULL;
+    struct bat_to_input_counters counters;
+    enum tool_exit status = prepare_profile(work);
+    if (status != TOOL_FINE)
+        return status;
+    if (!work->arguments->original && work->binary.note)
+        return tool_message(work->arguments->binary,
+                            "expected --original=FILE with the input binary, without which --for "
+                            "cannot read its code, found a BOLTed binary alone");
+    status = work->arguments->original ? translate_moved(work, &input, &counters) : translate(work);
+    bat_profile_free(input);
+    return status;
+}
+
 enum tool_exit work_finish(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    if (arguments->drop_memory)
-        bat_profile_drop_memory(work->profile);
-    if (arguments->impute_runs && bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
-        return tool_report(NULL, &work->error);
+    enum tool_exit status = prepare_profile(work);
+    if (status != TOOL_FINE)
+        return status;
     if (arguments->format == FORMAT_PREAGG)
         return finish_preagg(work);
     if (arguments->format > FORMAT_YAML)
@@ -857,11 +848,13 @@ void work_close(struct work *work)
 static enum tool_exit run(struct work *work, struct parts *parts)
 {
     bool has_check = work->arguments->check.is_wanted;
+    if (work->arguments->next)
+        return next_run(work, parts);
     if (work->output_count == work->heatmap_count && !has_check)
         return run_heatmap(work, parts);
     enum tool_exit status = work_open(work);
     if (status == TOOL_FINE)
-        status = read_profiles(work, parts);
+        status = work_read_profiles(work, parts);
     if (status == TOOL_FINE)
         return work_finish(work);
     if (!has_check || !check_fail_reading(&work->check))
@@ -875,7 +868,7 @@ static enum tool_exit run(struct work *work, struct parts *parts)
  */
 static enum tool_exit print_all(const struct work *work, const char *report, size_t size)
 {
-    struct output *out = output_begin(fileno(report_file(work)));
+    struct output *out = output_begin(fileno(work_report_file(work)));
     if (!out)
         return TOOL_BAD;
     bool has_parts = parts_are_reported(work->arguments);

@@ -8,11 +8,11 @@
 #include "bat_binary.h"
 #include "bat_original.h"
 #include "bat_profile.h"
-#include "next/carry.h"
 #include "parts.h"
 #include "request.h"
 #include "tools/common/check.h"
 #include "tools/common/tool.h"
+#include "translate_report.h"
 
 /* -o and -w. */
 #define OUTPUTS_MAX 2u
@@ -61,37 +61,25 @@ struct bat_read_options work_read_options(const struct translate_request *argume
 /* Translate the profile, write the outputs, print the report. */
 enum tool_exit work_finish(struct work *work);
 
+/* Read the request's profiles into the profile that is made for it; parts must outlive work. */
+enum tool_exit work_read_profiles(struct work *work, struct parts *parts);
+
+/* Make the records that --for carries: the profile's, in the input binary if that is given. */
+enum tool_exit work_make_records(struct work *work);
+
+/* Write all outputs, and fill *judgements for the report, if there will be one. */
+enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements);
+
+/* Where the report goes: to standard error if an output goes to standard output. */
+FILE *work_report_file(const struct work *work);
+
 /* Abandon outputs that were not committed, and free everything. */
 void work_close(struct work *work);
 
-/* The other build, and its profile. */
-struct next_build {
-    struct bat_binary binary;
-    struct bat_elf *symbols; /* NULL: the binary's own */
-    struct bat_profile *profile;
-    struct bat_records *records;
-    struct next_report report;
-};
-
-/* What is carried. */
-struct next_origin {
-    const struct bat_records *records;
-    const struct bat_elf *elf;     /* that they are of */
-    const struct bat_elf *symbols; /* an unstripped copy of it, or NULL */
-    const char *explain;           /* --explain; or NULL */
-    FILE *report;                  /* where explanations go */
-};
-
 /*
- * Open the build at path, and make its records. Prints errors to standard error. The caller closes
- * *next with next_build_close(), also after a failure.
+ * Carry the profiles of all releases of the request to the build that --for names, write the
+ * outputs, and print the report. parts, of the first release, must outlive work.
  */
-enum tool_exit next_build_make(const char *path, const struct next_origin *origin, unsigned threads,
-                               bool will_be_judged, struct next_build *next);
-void next_build_close(struct next_build *next);
-
-/* Print what became of the profile; judgement is NULL if llvm-bolt's rules were not applied. */
-void next_build_print(FILE *file, const struct next_build *next,
-                      const struct bat_judgement *judgement, bool as_json);
+enum tool_exit next_run(struct work *work, struct parts *parts);
 
 #endif
