@@ -429,6 +429,21 @@ struct bat_balances {
     struct bat_balance loads;          /* memory samples */
 };
 
+/*
+ * A function of the BOLTed binary whose code is not what BOLT is known to do (spec/remap.md 5): its
+ * profile is moved by the note alone. Counts are of runs and of branches.
+ */
+struct bat_unexplained {
+    const char *name;  /* of the input function; owned by the original; NULL: see no_names there */
+    uint64_t counts;   /* all, of the function with its fragments */
+    uint64_t cut;      /* runs without a way in the input's code */
+    uint64_t left_out; /* branches that the input's code does not have */
+    uint64_t unlisted; /* runs through branches and calls that are neither the input's nor made by a
+                          known pass */
+};
+
+#define BAT_UNEXPLAINED_MAX 8u
+
 /* Numbers of samples (sums of counts) by what became of them, for reports. */
 struct bat_to_input_counters {
     uint64_t samples;      /* traces and basic samples */
@@ -446,6 +461,14 @@ struct bat_to_input_counters {
      * them together took too much work. */
     uint64_t limited;
     struct bat_balances balances;
+
+    /* Runs and branches in functions with a table, and those of them that are explained. */
+    uint64_t parts;
+    uint64_t parts_explained;
+    /* Functions that are not explained, their runs and branches, and those with most of them. */
+    uint64_t by_note_functions;
+    uint64_t by_note_parts;
+    struct bat_unexplained heaviest[BAT_UNEXPLAINED_MAX];
 };
 
 /*

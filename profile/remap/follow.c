@@ -89,7 +89,8 @@ static bool is_empty(const struct input_path *path)
 
 static bool is_plain(const struct input_node *node)
 {
-    return node->falls && !node->is_promotion && node->state.frame == INPUT_ROOT_FRAME &&
+    return node->falls && !node->is_promotion && !node->is_unlisted &&
+           node->state.frame == INPUT_ROOT_FRAME &&
            (node->kind == BAT_INSTRUCTION_OTHER || is_empty(node->before)) &&
            is_empty(node->fall_path);
 }

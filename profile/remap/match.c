@@ -52,6 +52,43 @@ static enum bat_code match_leaving(const struct input_followed *function,
     return code;
 }
 
+/* True if a node is a conditional branch right behind another one. */
+static bool follows_test(const struct input_node *node)
+{
+    return !node->is_first && node[-1].kind == BAT_INSTRUCTION_CONDITIONAL &&
+           node[-1].address + node[-1].length == node->address;
+}
+
+/*
+ * True if a known pass may have made the output's instruction although the input has another one
+ * here: one test of several on one comparison (-three-way-branch), a jump by a register (-plt, far
+ * targets, or the reverse: retpolines), the return behind what was a tail call (-inline-memcpy).
+ */
+static bool is_listed(const struct input_followed *function, const struct input_node *node,
+                      const struct input_walk *walk)
+{
+    const uint8_t kind = walk->instruction.kind;
+    struct bat_instruction next;
+    uint64_t ignored;
+    switch (node->kind) {
+    case BAT_INSTRUCTION_CONDITIONAL:
+        return kind == BAT_INSTRUCTION_CONDITIONAL &&
+               (follows_test(node) ||
+                (input_flow_decode(function->flow, walk->state.at + walk->instruction.length,
+                                   &next) &&
+                 next.kind == BAT_INSTRUCTION_CONDITIONAL));
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+        return kind == BAT_INSTRUCTION_JUMP;
+    case BAT_INSTRUCTION_JUMP:
+        return kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    case BAT_INSTRUCTION_RETURN:
+        return kind == BAT_INSTRUCTION_JUMP &&
+               input_flow_is_outside(function->flow, walk->instruction.target, &ignored);
+    default:
+        return false;
+    }
+}
+
 /*
  * A conditional branch of both binaries: the output's has the input's condition, the opposite one
  * (BOLT has swapped the successors), or another.
@@ -87,6 +124,7 @@ static enum bat_code match_condition(const struct input_followed *function, stru
     node->taken = here;
     node->fall = here;
     node->source = 0;
+    node->is_unlisted = !is_listed(function, node, walk);
     return BAT_OK;
 }
 
@@ -120,6 +158,8 @@ static enum bat_code match(const struct input_followed *function, struct input_n
         return match_condition(function, node, walk);
     } else if (node->kind == kind) {
         node->source = here.at;
+    } else {
+        node->is_unlisted = !node->is_promotion && !is_listed(function, node, walk);
     }
     return BAT_OK;
 }

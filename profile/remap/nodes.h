@@ -43,6 +43,7 @@ struct input_node {
     bool jumps_if_not;   /* ... if this branch is not taken */
     bool falls;          /* the next node is in the same fragment */
     bool is_promotion;   /* BOLT's comparison before a promoted indirect call or jump */
+    bool is_unlisted; /* neither the input's nor made by a pass that is known (spec/remap.md 5) */
 };
 
 /* The nodes of an output function, with all its fragments, by ascending address. */

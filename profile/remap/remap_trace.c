@@ -43,14 +43,18 @@ static enum bat_code find_spot(struct input_move *move, uint64_t address, struct
         return BAT_OK;
     *spot =
         (struct spot){.address = address, .output = output, .table = original->table_of[output]};
+    if (spot->table != BAT_NONE && input_is_by_note(move, spot->table))
+        spot->table = BAT_NONE;
     if (spot->table == BAT_NONE) {
         *found = find_input(move, spot);
         return BAT_OK;
     }
     enum bat_code code = input_follow_node(&move->follow, spot->table, address, &spot->node);
     *found = code == BAT_OK && spot->node && spot->node->state.at != 0;
-    if (!*found)
+    if (!*found) {
+        move->sights.lost_in = map_of(move)->tables[spot->table].parent;
         return code;
+    }
     if (spot->node->address != address) {
         *found = find_input(move, spot);
         return BAT_OK;
@@ -101,7 +105,8 @@ static void count_sights(struct input_move *move, uint64_t count)
     counters->unfollowed += sights->is_cut ? count : 0;
     counters->left_out += sights->is_unsourced ? count : 0;
     counters->misfits += sights->is_cut || sights->is_unsourced ? count : 0;
-    move->sights = (struct input_sights){0};
+    input_explain(move, count);
+    move->sights = input_no_sights();
 }
 
 /* A jump of the input from or to another function, along one trace, is of inlined code. */
@@ -117,6 +122,7 @@ static void look_at_node(struct input_move *move, const struct input_node *node)
 {
     move->sights.is_promoted |= node->is_promotion;
     move->sights.is_inlined |= node->state.frame != INPUT_ROOT_FRAME;
+    move->sights.is_unlisted |= node->is_unlisted;
 }
 
 /* --- Runs ------------------------------------------------------------------------------------- */
@@ -396,6 +402,8 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     if (is_constant)
         return BAT_OK;
     piece->branch = has_source ? source_of(&source) : BAT_ADDRESS_EXTERNAL;
+    if (has_source && source.table != BAT_NONE)
+        move->sights.branch_in = map_of(move)->tables[source.table].parent;
     const struct input_path *path = has_source ? way_of(&source) : NULL;
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
@@ -511,13 +519,17 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
     }
     if (!from->node)
         return end_invalid(move, piece);
+    move->sights.run_in = map_of(move)->tables[from->table].parent;
     move->function = &move->original->inputs[move->original->input_of[from->output]];
     code = go_to_first(move, from, way, piece);
     if (code == BAT_OK)
         code = walk(move, from, &to, piece, &is_over);
     if (code != BAT_OK)
         return code;
-    return is_over ? end_invalid(move, piece) : end_piece(move, &to, piece);
+    if (!is_over)
+        return end_piece(move, &to, piece);
+    move->sights.run_in = BAT_NONE; /* It was not looked at. */
+    return end_invalid(move, piece);
 }
 
 static struct input_start start_of(const struct input_piece *piece, enum input_way way)
@@ -597,7 +609,9 @@ static enum bat_code move_parts(struct input_move *move, const struct input_piec
     return code;
 }
 
-enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
+/* Remap a trace. has_own_branch is false if its branch is moved by itself (by_note.c). */
+static enum bat_code move_whole(struct input_move *move, const struct input_piece *trace,
+                                bool has_own_branch)
 {
     struct input_piece rest;
     struct input_piece piece;
@@ -611,10 +625,13 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     code = begin(move, &rest, &piece, &from, &has_from, &way);
     if (code != BAT_OK)
         return code;
+    if (!has_own_branch && input_has_branch(&piece))
+        piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
     bool has_branch = piece.branch != BAT_ADDRESS_EXTERNAL && input_has_branch(&piece);
     if (!has_from && !has_branch) {
         move->counters.external += rest.count;
         input_count_outside(&move->counters.balances, &piece);
+        count_sights(move, rest.count);
         return BAT_OK;
     }
     move->counters.moved += rest.count;
@@ -626,4 +643,14 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     code = finish(move, &rest, &from, has_from, way, &piece);
     count_sights(move, rest.count);
     return code;
+}
+
+enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
+{
+    struct input_piece rest = *trace;
+    enum input_rest kind = INPUT_REST_ALL;
+    enum bat_code code = move->by_note ? input_by_note_keep(move, trace, &rest, &kind) : BAT_OK;
+    if (code != BAT_OK || kind == INPUT_REST_NOTHING)
+        return code;
+    return move_whole(move, &rest, kind != INPUT_REST_RUN);
 }

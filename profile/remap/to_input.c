@@ -44,7 +44,7 @@ static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
 #define LEAST_NODES (UINT64_C(1) << 16)
 
 /* In sorted order, not in the order of reading, so that the result does not depend on that. */
-static enum bat_code move_traces(struct input_move *move)
+static enum bat_code follow_traces(struct input_move *move)
 {
     struct bat_counts traces = move->profile->traces;
     uint32_t *order = malloc(((size_t)traces.count + 1) * sizeof(*order));
@@ -62,6 +62,31 @@ static enum bat_code move_traces(struct input_move *move)
         code = input_move_trace(move, &trace);
     }
     free(order);
+    return code;
+}
+
+/* Follow all traces once more, but for what is moved by the note alone. */
+static enum bat_code follow_again(struct input_move *move, struct bat_profile *result)
+{
+    const uint64_t misfits = move->counters.misfits;
+    bat_counts_clear(&result->traces);
+    input_joins_free(&move->joins);
+    input_starts_free(&move->starts);
+    move->joins = input_joins_new(result, &move->counters);
+    move->starts = input_starts_new();
+    move->counters = (struct bat_to_input_counters){.balances = bat_profile_sums(move->profile)};
+    enum bat_code code = follow_traces(move);
+    move->counters.misfits = misfits; /* a warning counts them, however they were moved */
+    return code;
+}
+
+static enum bat_code move_traces(struct input_move *move, struct bat_profile *result)
+{
+    enum bat_code code = follow_traces(move);
+    if (code == BAT_OK)
+        code = input_by_note_choose(move);
+    if (code == BAT_OK && move->by_note)
+        code = follow_again(move, result);
     return code == BAT_OK ? input_joins_finish(&move->joins) : code;
 }
 
@@ -157,7 +182,7 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
     enum bat_code code = copy_events(move->profile, result);
     move->counters.balances = bat_profile_sums(move->profile);
     if (code == BAT_OK)
-        code = move_traces(move);
+        code = move_traces(move, result);
     if (code == BAT_OK)
         code = move_returns(move, result);
     if (code == BAT_OK)
@@ -167,7 +192,10 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
     move->counters.limited += move->follow.flow.limited;
     if (code == BAT_OK)
         code = input_unfold(move->original, result, &move->counters);
-    return code == BAT_OK ? input_add_detours(move, result) : code;
+    if (code == BAT_OK)
+        code = input_add_detours(move, result);
+    input_explained_report(move);
+    return code == BAT_OK ? input_by_note_add(move, result) : code;
 }
 
 enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
@@ -180,17 +208,21 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected the binary that the input binary was paired with, found another");
     struct bat_original_walks walks = {0};
-    struct input_move move = {.profile = profile, .original = original, .walks = &walks};
+    struct input_move move = {
+        .profile = profile, .original = original, .walks = &walks, .sights = input_no_sights()};
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
     enum bat_code code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = input_explained_open(&move);
     if (code == BAT_OK)
         code = move_all(&move, result);
     input_follow_close(&move.follow);
     bat_original_walks_free(&walks);
     input_joins_free(&move.joins);
     input_starts_free(&move.starts);
+    input_explained_close(&move);
     if (code != BAT_OK) {
         bat_profile_free(result);
         return bat_counts_fail(error, code, "the input binary's profile");

@@ -145,10 +145,22 @@ bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t co
 
 /* What a trace runs through, for the counters. */
 struct input_sights {
-    bool is_promoted;  /* a comparison of a promoted indirect call or jump */
-    bool is_inlined;   /* code of an inlined call */
-    bool is_cut;       /* a step that the input's code does not have: the run is cut there */
-    bool is_unsourced; /* its branch is left out */
+    bool is_promoted;   /* a comparison of a promoted indirect call or jump */
+    bool is_inlined;    /* code of an inlined call */
+    bool is_cut;        /* a step that the input's code does not have: the run is cut there */
+    bool is_unsourced;  /* its branch is left out */
+    bool is_unlisted;   /* see struct input_node */
+    uint32_t run_in;    /* the hot table of the function that its run is in, or BAT_NONE */
+    uint32_t branch_in; /* ... of the one that its branch is in */
+    uint32_t lost_in;   /* ... of the one where the input is not known at an end of it */
+};
+
+/* Of an output function with its fragments: see struct bat_unexplained. */
+struct input_explained {
+    uint64_t counts;
+    uint64_t cut;
+    uint64_t left_out;
+    uint64_t unlisted;
 };
 
 struct input_move {
@@ -160,9 +172,18 @@ struct input_move {
     const struct bat_function_symbol *function; /* the input function that holds the current run */
     struct input_follow follow;
     struct input_joins joins;
-    struct input_starts starts; /* from records of branches without a run */
-    uint64_t nodes_left;        /* that long runs may still go through */
+    struct input_starts starts;        /* from records of branches without a run */
+    uint64_t nodes_left;               /* that long runs may still go through */
+    struct input_explained *explained; /* of each hot table's function */
+    struct bat_profile *by_note;       /* traces that are moved by the note alone; NULL at first */
+    uint8_t *is_by_note;               /* for each hot table, once there is by_note */
 };
+
+/* The sights of a trace that has not begun. */
+static inline struct input_sights input_no_sights(void)
+{
+    return (struct input_sights){.run_in = BAT_NONE, .branch_in = BAT_NONE, .lost_in = BAT_NONE};
+}
 
 /*
  * Remap one trace. Traces without a run (`to` is BAT_TRACE_BRANCH_ONLY) must come before traces
@@ -172,6 +193,48 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
 
 /* The input address of the branch at an output address; BAT_ADDRESS_EXTERNAL if not known. */
 enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source);
+
+/* --- What is explained (explained.c) -------------------------------------------------- */
+
+/* Make room for what is counted. Fails with BAT_ERR_MEMORY. */
+enum bat_code input_explained_open(struct input_move *move);
+void input_explained_close(struct input_move *move);
+
+/* Count what the sights of a trace, or of a part of it, say about the functions of its ends. */
+void input_explain(struct input_move *move, uint64_t count);
+
+/*
+ * After all traces: choose the functions that are not explained. If there are any, by_note is set,
+ * and all traces must be moved again.
+ */
+enum bat_code input_by_note_choose(struct input_move *move);
+
+/* Fill the counters of what is explained, and of what is not. */
+void input_explained_report(struct input_move *move);
+
+/* --- By the note alone (by_note.c) ---------------------------------------------------- */
+
+/* True if the function of a table is moved by the note alone. */
+static inline bool input_is_by_note(const struct input_move *move, uint32_t table)
+{
+    return move->by_note &&
+           move->is_by_note[move->original->binary->map->tables[table].parent] != 0;
+}
+
+/* How much of a trace is not moved by the note alone. */
+enum input_rest {
+    INPUT_REST_ALL,
+    INPUT_REST_BRANCH, /* without its run: *rest is a branch alone */
+    INPUT_REST_RUN, /* without its branch: *rest comes from an unknown one, or an unknown return */
+    INPUT_REST_NOTHING,
+};
+
+/* Keep the parts of a trace that are moved by the note alone, if there is by_note. */
+enum bat_code input_by_note_keep(struct input_move *move, const struct input_piece *trace,
+                                 struct input_piece *rest, enum input_rest *kind);
+
+/* Move what was kept, and add it to the result. Fails as bat_profile_translate(). */
+enum bat_code input_by_note_add(struct input_move *move, struct bat_profile *result);
 
 /* --- Folded functions (unfold.c) ----------------------------------------------------- */
 

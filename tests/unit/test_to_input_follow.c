@@ -358,13 +358,86 @@ static void test_conditional_tail_call(void **state)
     close_scene(&scene);
 }
 
+/* --- Code of no known pass -------------------------------------------------------------------- */
+
+/* A test that BOLT does not make of the input's. */
+static void test_unlisted_branch(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {4, 4}, {6, 6}};
+    open_scene(&scene,
+               CODE("\x85\xc0" /* 0: test */
+                    "\x74\x02" /* 2: je 6 */
+                    "\x89\xc0" /* 4: mov */
+                    "\xc3"),   /* 6: ret */
+               CODE("\xc3"),
+               CODE("\x85\xc0" /* 0: test */
+                    "\x78\x02" /* 2: js 6 */
+                    "\x89\xc0" /* 4: mov */
+                    "\xc3"),   /* 6: ret */
+               blocks, 3);
+    assert_true(node_at(&scene, 2)->is_unlisted);
+    assert_false(node_at(&scene, 6)->is_unlisted);
+    close_scene(&scene);
+}
+
+/* A call where the input has a branch. */
+static void test_unlisted_call(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {7, 4}, {9, 6}};
+    open_scene(&scene,
+               CODE("\x85\xc0" /* 0: test */
+                    "\x74\x02" /* 2: je 6 */
+                    "\x89\xc0" /* 4: mov */
+                    "\xc3"),   /* 6: ret */
+               CODE("\xc3"),
+               CODE("\x85\xc0"             /* 0: test */
+                    "\xe8\xf9\x00\x00\x00" /* 2: call f */
+                    "\x89\xc0"             /* 7: mov, 4 before */
+                    "\xc3"),               /* 9: ret, 6 before */
+               blocks, 3);
+    assert_true(node_at(&scene, 2)->is_unlisted);
+    close_scene(&scene);
+}
+
+/* -three-way-branch exchanges two tests of one comparison, and may change their conditions. */
+static void test_exchanged_tests(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {6, 6}, {8, 8}};
+    open_scene(&scene,
+               CODE("\x85\xc0" /* 0: test */
+                    "\x74\x04" /* 2: je 8 */
+                    "\x7f\x01" /* 4: jg 7 */
+                    "\xc3"     /* 6: ret */
+                    "\x90"     /* 7: nop */
+                    "\xc3"),   /* 8: ret */
+               CODE("\xc3"),
+               CODE("\x85\xc0" /* 0: test */
+                    "\x7f\x03" /* 2: jg 7 */
+                    "\x7d\x02" /* 4: jge 8 */
+                    "\xc3"     /* 6: ret */
+                    "\x90"     /* 7: nop */
+                    "\xc3"),   /* 8: ret */
+               blocks, 3);
+    assert_int_equal(node_at(&scene, 2)->source, 0);
+    assert_false(node_at(&scene, 2)->is_unlisted);
+    assert_false(node_at(&scene, 4)->is_unlisted);
+    close_scene(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inverted_branch),       cmocka_unit_test(test_inlined_call),
         cmocka_unit_test(test_row_of_inlined_calls),  cmocka_unit_test(test_endless_recursion),
         cmocka_unit_test(test_promoted_call),         cmocka_unit_test(test_promoted_call_inlined),
-        cmocka_unit_test(test_conditional_tail_call),
+        cmocka_unit_test(test_conditional_tail_call), cmocka_unit_test(test_unlisted_branch),
+        cmocka_unit_test(test_unlisted_call),         cmocka_unit_test(test_exchanged_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,8 @@ static void print_report(const struct foreign_profile *wanted,
     if (!wanted->by_addresses)
         figures_add(&figures, of_code, 4);
     figures_print(wanted->report, wanted->json_report, 40, &figures);
+    if (wanted->moved)
+        report_by_note(wanted->report, wanted->json_report, moved);
 }
 
 static enum tool_exit write_symbolized(const struct foreign_profile *wanted,

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tools/common/output.h"
+
 /* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0
 
@@ -391,8 +393,84 @@ static void gather_moved(const struct bat_original *original,
         {"left_out", "branch left out: none of the input", counters->left_out, counters->samples},
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
         {"limited", "walks given up: too much work", counters->limited, 0},
+        {"parts", "runs and branches in moved code", counters->parts, 0},
+        {"parts_explained", "explained by BOLT's known passes", counters->parts_explained,
+         counters->parts},
+        {"parts_by_note", "in functions by the note alone", counters->by_note_parts,
+         counters->parts},
     };
     figures_add(figures, all, sizeof(all) / sizeof(all[0]));
+}
+
+/* --- What is not explained ---------------------------------------------------------------- */
+
+static uint64_t explained(const struct bat_unexplained *function)
+{
+    return function->counts - function->cut - function->left_out - function->unlisted;
+}
+
+static void put_name(struct output *output, const struct bat_unexplained *function, bool as_json)
+{
+    const char *name = function->name ? function->name : "";
+    if (as_json)
+        output_json_string(output, name);
+    else
+        output_escaped(output, name);
+}
+
+static void put_unexplained(struct output *output, const struct bat_unexplained *function)
+{
+    output_text(output, "  ");
+    put_name(output, function, false);
+    output_format(output,
+                  ": %.1f%% of %" PRIu64 " explained; %" PRIu64 " cut, %" PRIu64
+                  " left out, %" PRIu64 " by code of no known pass\n",
+                  figures_percent(explained(function), function->counts), function->counts,
+                  function->cut, function->left_out, function->unlisted);
+}
+
+static void put_unexplained_json(struct output *output, const struct bat_unexplained *function)
+{
+    output_text(output, "{\"name\":");
+    put_name(output, function, true);
+    output_format(output,
+                  ",\"parts\":%" PRIu64 ",\"explained\":%" PRIu64 ",\"cut\":%" PRIu64
+                  ",\"left_out\":%" PRIu64 ",\"unlisted\":%" PRIu64 "}",
+                  function->counts, explained(function), function->cut, function->left_out,
+                  function->unlisted);
+}
+
+void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters *counters)
+{
+    const uint64_t count = counters->by_note_functions;
+    if (count == 0 && !as_json)
+        return;
+    struct output *output = output_begin_memory();
+    if (!output) {
+        tool_no_memory(NULL);
+        return;
+    }
+    if (as_json)
+        output_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
+    else
+        output_format(output,
+                      "functions moved by the note alone, as BOLT's known passes do not explain "
+                      "them: %" PRIu64 "\n",
+                      count);
+    for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
+        if (as_json)
+            output_text(output, i == 0 ? "" : ",");
+        (as_json ? put_unexplained_json : put_unexplained)(output, &counters->heaviest[i]);
+    }
+    output_text(output, as_json ? "]" : "");
+    output_end_in(output, file);
+}
+
+/* What follows the figures of a move. */
+static void print_moved(FILE *file, bool as_json, const struct bat_to_input_counters *counters)
+{
+    report_by_note(file, as_json, counters);
+    print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
 }
 
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
@@ -436,7 +514,7 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
     gather_memory(&done, &figures);
     gather_judgements(judgements, &figures);
     figures_print(file, as_json, LABEL_COLUMNS, &figures);
-    print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
+    print_moved(file, as_json, counters);
     print_balances(file, as_json, "balance", TRANSLATED, &done.balances, &done.records);
 }
 
@@ -446,7 +524,7 @@ void report_moved(FILE *file, bool as_json, const struct bat_original *original,
     struct figures figures = {.count = 0};
     gather_moved(original, counters, &figures);
     figures_print(file, as_json, LABEL_COLUMNS, &figures);
-    print_balances(file, as_json, "balance_moved", MOVED, &counters->balances, NULL);
+    print_moved(file, as_json, counters);
 }
 
 double figures_percent(uint64_t part, uint64_t whole)

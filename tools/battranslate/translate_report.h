@@ -64,6 +64,9 @@ enum tool_exit report_judge(const char *path, struct bat_records *records, bool 
 void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters);
 
+/* Print which functions were moved by the note alone: the heaviest of them. As JSON, members. */
+void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters *counters);
+
 /*
  * Print the report at the end. records and judgements are NULL
  * if nothing was translated.

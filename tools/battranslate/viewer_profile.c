@@ -9,6 +9,7 @@
 #include "support/counts.h"
 #include "tools/common/demangle.h"
 #include "tools/common/tool.h"
+#include "translate_report.h"
 
 /* The most frames of one address; no compiler inlines so deeply. */
 #define FRAMES_MAX 256u
@@ -179,6 +180,8 @@ static enum tool_exit write_stacks(struct viewing *viewing)
     demangled_names_warn(viewing->demangled, path);
     if (wanted->report)
         print_report(viewing, unit);
+    if (wanted->report && wanted->moved)
+        report_by_note(wanted->report, wanted->json_report, wanted->moved);
     return TOOL_FINE;
 }
 

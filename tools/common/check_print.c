@@ -267,12 +267,7 @@ static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *
     if (!output)
         return tool_no_memory(NULL);
     print(check, output);
-    size_t size = output_position(output);
-    const char *text = output_memory(output);
-    if (text)
-        fwrite(text, 1, size, file);
-    output_free(output);
-    return text ? TOOL_FINE : tool_no_memory(NULL);
+    return output_end_in(output, file);
 }
 
 enum tool_exit check_print(const struct check *check, FILE *file)

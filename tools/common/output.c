@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -78,6 +77,16 @@ const char *output_memory(struct output *output)
     output->memory_size = 0;
     output->error = 0;
     return text;
+}
+
+enum tool_exit output_end_in(struct output *output, FILE *file)
+{
+    const size_t size = output_position(output);
+    const char *text = output_memory(output);
+    if (text)
+        fwrite(text, 1, size, file);
+    output_free(output);
+    return text ? TOOL_FINE : tool_no_memory(NULL);
 }
 
 /* --- Files ---------------------------------------------------------------------------------- */

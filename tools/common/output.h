@@ -16,6 +16,7 @@
 #include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tool.h"
@@ -63,6 +64,10 @@ void output_free(struct output *output);
  * the next output; this starts with an empty text.
  */
 const char *output_memory(struct output *output);
+
+/* Write the text that was collected in memory to file, and free output. TOOL_BAD, with a message,
+ * if there was not enough memory. */
+enum tool_exit output_end_in(struct output *output, FILE *file);
 
 /* How long the text in memory is up to now. */
 static inline size_t output_position(const struct output *output)
