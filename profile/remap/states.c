@@ -274,6 +274,23 @@ static struct input_state find_outcome(const struct input_followed *function,
     return count == 1 ? found : here;
 }
 
+/*
+ * The state of the input at a node that a branch leads to. A test there, which the node does not
+ * make, is one that another branch of the output has made before.
+ */
+static struct input_state behind_branch(const struct input_followed *function,
+                                        const struct input_node *next, struct input_state state)
+{
+    struct bat_instruction instruction;
+    bool ignored;
+    const bool is_test = !next->is_fixed && next->state.at == 0 &&
+                         input_flow_decode(function->flow, state.at, &instruction) &&
+                         instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
+    return is_test && !input_begins_alike(function, next, state.at, &ignored)
+               ? find_outcome(function, next, state)
+               : state;
+}
+
 /* True if a branch of the output makes another test than the input's, which it stands at. */
 static bool is_exchanged(const struct input_node *node)
 {
@@ -299,9 +316,11 @@ static enum bat_code spread(struct following *following, struct input_node *node
     if (node->falls && !input_kind_changes_flow(node->kind))
         reach_next(following, node);
     else if (node->falls && input_kind_goes_on(node->kind))
-        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not, false);
+        reach(following, node + 1, behind_branch(function, node + 1, node->fall),
+              is_exact || node->jumps_if_not, false);
     if (target)
-        reach(following, target, node->taken, is_exact || node->jumps_if_taken, false);
+        reach(following, target, behind_branch(function, target, node->taken),
+              is_exact || node->jumps_if_taken, false);
     return BAT_OK;
 }
 
