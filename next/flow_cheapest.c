@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Finds the cheapest flow. It begins with all arcs as wanted, where no change has a negative price;
- * then vertices have too much or too little. Each phase finds the distances from all vertices with
- * too much to the nearest with too little, and sends along all the ways of that length.
+ * then vertices have too much or too little. From each vertex with too much, it is sent to the
+ * nearest one with too little, by the cheapest way; what is farther is not looked at.
  */
 #include "flow_network.h"
 
@@ -76,11 +76,11 @@ bool flow_network_begin(struct flow_network *network, const struct flow_graph *g
     network->excess = malloc(vertices * sizeof(*network->excess));
     network->potential = malloc(vertices * sizeof(*network->potential));
     network->distance = malloc(vertices * sizeof(*network->distance));
-    network->current = malloc(vertices * sizeof(*network->current));
+    network->reached = malloc(vertices * sizeof(*network->reached));
     network->state = malloc(vertices);
     network->path = malloc(vertices * sizeof(*network->path));
     if (!network->arcs || !network->around || !network->first || !network->excess ||
-        !network->potential || !network->distance || !network->current || !network->state ||
+        !network->potential || !network->distance || !network->reached || !network->state ||
         !network->path)
         return false;
     set_arcs(network);
@@ -96,7 +96,7 @@ void flow_network_free(struct flow_network *network)
     free(network->excess);
     free(network->potential);
     free(network->distance);
-    free(network->current);
+    free(network->reached);
     free(network->state);
     free(network->path);
     free(network->heap);
@@ -160,137 +160,105 @@ static struct flow_heap_entry pop(struct flow_network *network)
     return top;
 }
 
+/* Vertex can be reached at a distance, by an arc (BAT_NONE: it is where the search begins). */
+static bool reach(struct flow_network *network, uint32_t vertex, int64_t distance, uint32_t arc)
+{
+    if (distance >= network->distance[vertex])
+        return true;
+    if (network->distance[vertex] == FAR)
+        network->reached[network->reached_count++] = vertex;
+    network->distance[vertex] = distance;
+    network->path[vertex] = arc;
+    return push(network, vertex, distance);
+}
+
 static bool relax(struct flow_network *network, uint32_t vertex)
 {
+    int64_t here = network->distance[vertex] + network->potential[vertex];
     for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1]; i++) {
         struct change change;
         const struct flow_arc *arc = &network->arcs[network->around[i]];
-        if (arc->from == arc->to || !change_of(arc, vertex, &change))
-            continue;
-        int64_t distance = network->distance[vertex] + change.price + network->potential[vertex] -
-                           network->potential[change.to];
-        if (distance < network->distance[change.to]) {
-            network->distance[change.to] = distance;
-            if (!push(network, change.to, distance))
-                return false;
-        }
+        if (arc->from != arc->to && change_of(arc, vertex, &change) &&
+            !reach(network, change.to, here + change.price - network->potential[change.to],
+                   network->around[i]))
+            return false;
     }
     network->work += network->first[vertex + 1] - network->first[vertex];
     return true;
 }
 
 /*
- * Find the distance to the nearest vertex with too little, and add it to the potentials; *is_there
- * is false if there is none.
+ * Find the nearest vertex with too little (BAT_NONE: there is none), and the way to it. Vertices
+ * that are nearer get their distance from it as a change of their potential.
  */
-static bool find_distances(struct flow_network *network, bool *is_there)
+static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t *nearest)
 {
-    int64_t nearest = FAR;
     network->heap_count = 0;
-    for (uint32_t i = 0; i < network->vertex_count; i++) {
-        network->distance[i] = network->excess[i] > 0 ? 0 : FAR;
-        if (network->excess[i] > 0 && !push(network, i, 0))
-            return false;
-    }
-    while (network->heap_count > 0) {
+    network->reached_count = 0;
+    *nearest = BAT_NONE;
+    bool is_fine = reach(network, start, 0, BAT_NONE);
+    while (is_fine && network->heap_count > 0 && *nearest == BAT_NONE) {
         struct flow_heap_entry top = pop(network);
         if (top.distance > network->distance[top.vertex])
             continue;
-        if (network->excess[top.vertex] < 0) {
-            nearest = top.distance;
-            break;
-        }
-        if (!relax(network, top.vertex))
-            return false;
+        if (network->excess[top.vertex] < 0)
+            *nearest = top.vertex;
+        else
+            is_fine = relax(network, top.vertex);
     }
-    *is_there = nearest != FAR;
-    for (uint32_t i = 0; i < network->vertex_count && *is_there; i++)
-        network->potential[i] += network->distance[i] < nearest ? network->distance[i] : nearest;
-    return true;
+    int64_t most = *nearest == BAT_NONE ? 0 : network->distance[*nearest];
+    for (uint32_t i = 0; i < network->reached_count; i++) {
+        uint32_t vertex = network->reached[i];
+        if (network->distance[vertex] < most)
+            network->potential[vertex] += network->distance[vertex] - most;
+        network->distance[vertex] = FAR;
+    }
+    return is_fine;
 }
 
 /* --- Sending -------------------------------------------------------------------------------- */
 
-enum vertex_state { VERTEX_NEW, VERTEX_ON_PATH, VERTEX_DONE };
-
-/* An arc of the vertex that leads on at no further price; its index in around, or BAT_NONE. */
-static uint32_t next_free(struct flow_network *network, uint32_t vertex)
+/* The vertex before this one on the way that was found. */
+static uint32_t before(const struct flow_network *network, uint32_t vertex)
 {
-    for (uint32_t *at = &network->current[vertex]; *at < network->first[vertex + 1]; ++*at) {
-        struct change change;
-        network->work++;
-        if (!change_of(&network->arcs[network->around[*at]], vertex, &change) ||
-            network->state[change.to] != VERTEX_NEW)
-            continue;
-        if (change.price + network->potential[vertex] == network->potential[change.to])
-            return *at;
-    }
-    return BAT_NONE;
+    const struct flow_arc *arc = &network->arcs[network->path[vertex]];
+    return arc->from == vertex ? arc->to : arc->from;
 }
 
-/* Send along the path from a vertex with too much to one with too little. */
-static void send(struct flow_network *network, uint32_t start, uint32_t length)
+/* Send as much as one price allows along the way that was found, from start to end. */
+static void send(struct flow_network *network, uint32_t start, uint32_t end)
 {
-    uint32_t end = start;
     int64_t most = network->excess[start];
-    struct change change;
-    for (uint32_t i = 0; i < length; i++, end = change.to) {
-        change_of(&network->arcs[network->path[i]], end, &change);
+    most = most < -network->excess[end] ? most : -network->excess[end];
+    for (uint32_t vertex = end; vertex != start; vertex = before(network, vertex)) {
+        struct change change;
+        change_of(&network->arcs[network->path[vertex]], before(network, vertex), &change);
         most = change.most < most ? change.most : most;
     }
-    most = most < -network->excess[end] ? most : -network->excess[end];
-    uint32_t vertex = start;
-    for (uint32_t i = 0; i < length; i++) {
-        struct flow_arc *arc = &network->arcs[network->path[i]];
-        bool is_forward = arc->from == vertex;
-        arc->flow += is_forward ? most : -most;
-        vertex = is_forward ? arc->to : arc->from;
+    for (uint32_t vertex = end; vertex != start; vertex = before(network, vertex)) {
+        struct flow_arc *arc = &network->arcs[network->path[vertex]];
+        arc->flow += arc->to == vertex ? most : -most;
     }
     network->excess[start] -= most;
     network->excess[end] += most;
 }
 
-/* Look for a path at no price from a vertex, and send along it. False if there is none. */
-static bool send_from(struct flow_network *network, uint32_t start)
+/* Send what the vertices have too much; *is_limited is true if work ended it before. */
+static bool send_all(struct flow_network *network, bool *is_limited)
 {
-    uint32_t length = 0;
-    uint32_t vertex = start;
-    network->state[vertex] = VERTEX_ON_PATH;
-    while (network->excess[vertex] >= 0) {
-        uint32_t found = next_free(network, vertex);
-        if (found == BAT_NONE) {
-            network->state[vertex] = VERTEX_DONE;
-            if (length == 0)
-                return false;
-            const struct flow_arc *arc = &network->arcs[network->path[--length]];
-            vertex = arc->from == vertex ? arc->to : arc->from;
-            network->current[vertex]++;
-            continue;
-        }
-        const struct flow_arc *arc = &network->arcs[network->around[found]];
-        network->path[length++] = network->around[found];
-        vertex = arc->from == vertex ? arc->to : arc->from;
-        network->state[vertex] = VERTEX_ON_PATH;
-    }
-    send(network, start, length);
-    /* The vertices on the path may be used again. */
-    vertex = start;
-    network->state[vertex] = VERTEX_NEW;
-    for (uint32_t i = 0; i < length; i++) {
-        const struct flow_arc *arc = &network->arcs[network->path[i]];
-        vertex = arc->from == vertex ? arc->to : arc->from;
-        network->state[vertex] = VERTEX_NEW;
-    }
-    return true;
-}
-
-static void send_all(struct flow_network *network)
-{
-    memset(network->state, VERTEX_NEW, network->vertex_count);
-    memcpy(network->current, network->first, network->vertex_count * sizeof(*network->first));
     for (uint32_t i = 0; i < network->vertex_count; i++)
-        while (network->excess[i] > 0 && network->state[i] == VERTEX_NEW && send_from(network, i)) {
+        network->distance[i] = FAR;
+    for (uint32_t i = 0; i < network->vertex_count; i++) {
+        uint32_t end = 0;
+        while (network->excess[i] > 0 && end != BAT_NONE && network->work < network->work_limit) {
+            if (!find_nearest(network, i, &end))
+                return false;
+            if (end != BAT_NONE)
+                send(network, i, end);
         }
+    }
+    *is_limited = network->work >= network->work_limit;
+    return true;
 }
 
 /* --- All of it ------------------------------------------------------------------------------ */
@@ -322,14 +290,10 @@ bool flow_network_solve(struct flow_network *network, const uint64_t *wanted,
     const struct flow_graph *graph = network->graph;
     begin_flow(network, wanted);
     network->work = 0;
-    bool is_there = true;
-    while (is_there && network->work < network->work_limit) {
-        if (!find_distances(network, &is_there))
-            return false;
-        if (is_there)
-            send_all(network);
-    }
-    if (is_there) {
+    bool is_limited;
+    if (!send_all(network, &is_limited))
+        return false;
+    if (is_limited) {
         counts->was_limited = true;
         if (!flow_balance_leftovers(network))
             return false;

@@ -33,9 +33,10 @@ struct flow_network {
     int64_t *excess; /* of each vertex: what flows in, less what flows out */
     int64_t *potential;
     int64_t *distance;
-    uint32_t *current; /* the next of its arcs to try */
-    uint8_t *state;
-    uint32_t *path; /* arcs from a vertex with too much on */
+    uint32_t *reached; /* vertices with a distance */
+    uint32_t reached_count;
+    uint32_t *path; /* the arc by which each of them is reached */
+    uint8_t *state; /* for the leftovers */
     struct flow_heap_entry *heap;
     size_t heap_count;
     size_t heap_capacity;

@@ -5,8 +5,7 @@
  * Counts are whole numbers. Internal to the library.
  *
  * It is a minimum-cost flow: the counts begin as wanted, and what is too much at one node goes to
- * where too little is along the cheapest ways (successive shortest paths with potentials, all ways
- * of one length together).
+ * where too little is along the cheapest ways (successive shortest paths with potentials).
  *
  * Shares ("of what reaches this node, 90% goes that way") are no prices of a flow. They become
  * wanted values, first from an estimate of the nodes' counts, then from the counts that were found,

@@ -76,20 +76,16 @@ static uint32_t whole_of(const struct next_program *program, uint32_t function)
     return whole && whole[function] != BAT_NONE ? whole[function] : function;
 }
 
-/* Append a function to the parts of a unit; the first that is no fragment comes first. */
-static void add_part(struct next_program *program, uint32_t unit, uint32_t function)
+/* Put the functions that are fragments, or those that are none, before the parts of their units. */
+static void add_parts(struct next_program *program, bool are_fragments)
 {
-    uint32_t *first = &program->first_part[unit];
-    if (*first == BAT_NONE || ((program->all[*first].flags & BAT_FUNCTION_FRAGMENT) &&
-                               !(program->all[function].flags & BAT_FUNCTION_FRAGMENT))) {
-        program->next_part[function] = *first;
-        *first = function;
-        return;
+    for (uint32_t i = program->function_count; i-- > 0;) {
+        bool is_fragment = program->all[i].flags & BAT_FUNCTION_FRAGMENT;
+        if (program->unit_of[i] == BAT_NONE || is_fragment != are_fragments)
+            continue;
+        program->next_part[i] = program->first_part[program->unit_of[i]];
+        program->first_part[program->unit_of[i]] = i;
     }
-    uint32_t last = *first;
-    while (program->next_part[last] != BAT_NONE)
-        last = program->next_part[last];
-    program->next_part[last] = function;
 }
 
 static void make_units(struct next_program *program)
@@ -104,8 +100,9 @@ static void make_units(struct next_program *program)
         if (program->unit_of[whole] == BAT_NONE)
             program->unit_of[whole] = program->unit_count++;
         program->unit_of[i] = program->unit_of[whole];
-        add_part(program, program->unit_of[i], i);
     }
+    add_parts(program, true);
+    add_parts(program, false);
 }
 
 uint64_t next_unit_size(const struct next_program *program, uint32_t unit)

@@ -5,6 +5,7 @@ and a tool's command for what was made."""
 import collections
 
 import made_binaries as binaries
+import made_builds as builds
 import made_profiles as profiles
 
 # make(folder, n) writes the input; command(folder) is the tool's; count: n for the first size. stdin: the
@@ -28,6 +29,7 @@ ONCE = tool("battranslate", "{binary}", "-p", "{profile}", "--format=preagg", "-
 FIRST_PROCESSES = tool("battranslate", "{binary}", "-p", "{profile}", "-o", "{out}", "-q", ONE,
                        "--pid=" + ",".join(str(i + 1) for i in range(1000)))
 ORIGINAL = tool("battranslate", "{binary}", "--original={input}", "-p", "{profile}", "-o", "{out}", "-q", ONE)
+FOR_NEXT = tool("battranslate", "{old}", "-p", "{profile}", "--for={next}", "-o", "{out}", "-q", ONE)
 FOLDED = tool("battranslate", "{binary}", "-p", "{profile}", "-ba", "--format=folded", "-o", "{out}", "-q", ONE)
 ALL = tool("battranslate", "--all", "-p", "{profile}", "--output-dir={out}", "-q", ONE)
 REPORT = tool("batreport", "{binary}", "-p", "{profile}", "-o", "{page}")
@@ -116,6 +118,16 @@ KINDS = [
     Kind("copies of a block", binaries.copies_of_a_block, ORIGINAL, 500),
     Kind("long runs", binaries.long_runs, ORIGINAL, 250),
     Kind("starts of runs", binaries.starts_of_runs, ORIGINAL, 500),
+    # The next build
+    Kind("changed and renamed functions", builds.functions, FOR_NEXT, 500),
+    Kind("changed functions of one name", builds.statics, FOR_NEXT, 250),
+    Kind("cold parts of a function", builds.fragments, FOR_NEXT, 500),
+    Kind("blocks of a changed function", builds.blocks, FOR_NEXT, 500),
+    Kind("equal blocks of a changed function", builds.equal_blocks, FOR_NEXT, 500),
+    Kind("calls that are inlined", builds.inlined, FOR_NEXT, 200),
+    Kind("loops in loops", builds.loops, FOR_NEXT, 250),
+    Kind("functions that call each other", builds.callers, FOR_NEXT, 500),
+    Kind("changed cases of a jump table", builds.cases, FOR_NEXT, 500),
     Kind("long runs by the note", binaries.long_runs, TO_FDATA, 500),
     Kind("long runs by the note, parity", binaries.long_runs, PARITY, 500),
     Kind("long runs of one block", binaries.long_runs_of_a_block, TO_FDATA, 500),

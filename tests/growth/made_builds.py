@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program, its next build and a profile of the first, with n things of one kind: `old`, `next`, `profile`."""
+
+import struct
+
+import made_code
+import odd_elf
+from made_binaries import MOVE, NOP, RET, TEXT, text
+from odd_elf import MadeElf
+
+NEXT_TEXT = TEXT + 0x1230
+
+
+class Code:
+    """Functions one behind the other, with jumps between their places."""
+
+    def __init__(self, start):
+        self.start = start
+        self.bytes = bytearray()
+        self.symbols = []
+        self.places = {}
+        self.distances = []
+
+    def begin(self, name, binding=odd_elf.STB_GLOBAL):
+        """A function begins, at a multiple of 16."""
+        self.bytes += NOP * (-len(self.bytes) % 16)
+        self.symbols.append([name, len(self.bytes), 0, binding])
+        self.places[name] = len(self.bytes)
+
+    def end(self):
+        """It ends."""
+        self.symbols[-1][2] = len(self.bytes) - self.symbols[-1][1]
+
+    def here(self, place):
+        """Name this place."""
+        self.places[place] = len(self.bytes)
+
+    def add(self, number):
+        """add $number, %eax"""
+        self.bytes += b"\x05" + struct.pack("<I", number)
+
+    def to(self, opcode, place):
+        """A jump or a call to a place; its offset in the code."""
+        at = len(self.bytes)
+        self.bytes += opcode + bytes(4)
+        self.distances.append((len(self.bytes), place))
+        return at
+
+    def save(self, path):
+        """Write the program."""
+        for at, place in self.distances:
+            self.bytes[at - 4:at] = struct.pack("<i", self.places[place] - at)
+        elf = MadeElf()
+        elf.code(".text", self.start, bytes(self.bytes))
+        elf.symbols([(name, self.start + offset, size, 1, odd_elf.STT_FUNC, binding)
+                     for name, offset, size, binding in sorted(self.symbols, key=lambda s: s[3] != odd_elf.STB_LOCAL)])
+        elf.write(path)
+
+
+JUMP, CALL, EQUAL = b"\xe9", b"\xe8", b"\x0f\x84"
+
+
+def both(folder, write):
+    """write(code, is_next, records) both builds; the records are those of the old one."""
+    records = []
+    for is_next, name, start in ((False, "old", TEXT), (True, "next", NEXT_TEXT)):
+        code = Code(start)
+        write(code, is_next, [] if is_next else records)
+        code.save(folder / name)
+    text(folder / "profile", "".join(records))
+
+
+def branchy(code, name, number, extra, records, binding=odd_elf.STB_GLOBAL, said=None):
+    """A function of three blocks that a number tells from others."""
+    code.begin(name, binding)
+    start = len(code.bytes)
+    code.add(number * 7919 & 0x7fffffff)
+    if extra:
+        code.bytes += MOVE
+    at = code.to(EQUAL, (name, number))
+    code.add(number * 104729 & 0x7fffffff)
+    code.here((name, number))
+    code.add(number)
+    code.bytes += RET
+    code.end()
+    records.append(f"1 {said or name} {at - start:x} 1 {said or name} {at + 11 - start:x} 0 {number + 1}\n")
+
+
+def functions(folder, n):
+    """Changed functions; half of them have another name."""
+    def write(code, is_next, records):
+        for i in range(n):
+            branchy(code, f"g{i}" if is_next and i % 2 else f"f{i}", i, is_next, records)
+    both(folder, write)
+
+
+def statics(folder, n):
+    """Functions of one name, in another order, half of them changed."""
+    def write(code, is_next, records):
+        for i in range(n - 1, -1, -1) if is_next else range(n):
+            branchy(code, "f", i, is_next and i % 2, records, odd_elf.STB_LOCAL, f"f/{i + 1}")
+    both(folder, write)
+
+
+def fragments(folder, n):
+    """Cold parts of one function."""
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n):
+            at = code.to(EQUAL, f"f.cold.{i}")
+            records.append(f"1 f {at:x} 1 f.cold.{i} 0 0 {i + 1}\n")
+        code.bytes += RET
+        code.end()
+        for i in range(n):
+            code.begin(f"f.cold.{i}")
+            code.add(i)
+            if is_next:
+                code.bytes += MOVE
+            code.bytes += RET
+            code.end()
+    both(folder, write)
+
+
+def blocks(folder, n):
+    """Blocks of one function, of which every third changed."""
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n):
+            code.add(i * 7919 & 0x7fffffff)
+            if is_next and i % 3 == 0:
+                code.bytes += MOVE
+            at = code.to(EQUAL, i)
+            code.add(i * 104729 & 0x7fffffff)
+            code.here(i)
+            records.append(f"1 f {at:x} 1 f {len(code.bytes):x} 0 {i * 37 % 1000 + 1}\n")
+        code.bytes += RET
+        code.end()
+        records.append("0 [unknown] 0 1 f 0 0 1001\n")
+    both(folder, write)
+
+
+def equal_blocks(folder, n):
+    """The same blocks again and again; the next build has a tenth more of them."""
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n + n // 10 if is_next else n):
+            code.bytes += MOVE
+            at = code.to(EQUAL, i)
+            code.bytes += MOVE
+            code.here(i)
+            records.append(f"1 f {at:x} 1 f {len(code.bytes):x} 0 {i * 37 % 1000 + 1}\n")
+        code.bytes += RET
+        code.end()
+        records.append("0 [unknown] 0 1 f 0 0 1001\n")
+    both(folder, write)
+
+
+def inlined(folder, n):
+    """Calls of one function, in whose place the next build has its code."""
+    def callee(code, i):
+        code.add(77)
+        code.to(EQUAL, ("g", i))
+        code.add(78)
+        code.here(("g", i))
+        code.add(79)
+
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n):
+            for k in range(4):
+                code.add((4 * i + k) * 7919 & 0x7fffffff)
+            if is_next:
+                callee(code, i)
+            else:
+                records.append(f"1 f {code.to(CALL, 'g'):x} 1 g 0 0 {i + 1}\n")
+        code.bytes += RET
+        code.end()
+        if not is_next:
+            code.begin("g")
+            start = len(code.bytes)
+            callee(code, n)
+            code.bytes += RET
+            code.end()
+            records.append(f"1 g 5 1 g {code.places[('g', n)] - start:x} 0 {n}\n")
+    both(folder, write)
+
+
+def loops(folder, n):
+    """Loops inside of each other, whose counts do not fit together."""
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n):
+            code.here(i)
+            code.add(i * 7919 & 0x7fffffff)
+        for i in range(n - 1, -1, -1):
+            code.add(i * 104729 & 0x7fffffff)
+            if is_next and i % 3 == 0:
+                code.bytes += MOVE
+            at = code.to(EQUAL, i)
+            records.append(f"1 f {at:x} 1 f {code.places[i]:x} 0 {i * 7919 % 1000 + 1}\n")
+        code.bytes += RET
+        code.end()
+    both(folder, write)
+
+
+def callers(folder, n):
+    """Functions that call each other."""
+    def write(code, is_next, records):
+        for i in range(n):
+            branchy(code, f"f{i}", i, False, records)
+            code.bytes = code.bytes[:-1]
+            start = code.symbols[-1][1]
+            for k in (1, 3, 7):
+                if is_next and i % 5 == k % 5:
+                    continue
+                at = code.to(CALL, f"f{(i * k + k) % n}")
+                records.append(f"1 f{i} {at - start:x} 1 f{(i * k + k) % n} 0 0 {k}\n")
+            code.bytes += RET
+            code.end()
+    both(folder, write)
+
+
+def cases(folder, n):
+    """Entries of a jump table, each to a block of its own."""
+    for name, size in (("old", 8), ("next", 10)):
+        code = b"\xff\x24\xc5" + struct.pack("<I", made_code.TEXT + 8 + size * n) + NOP
+        code += b"".join(b"\x05" + struct.pack("<I", i * 7919 & 0x7fffffff) + MOVE * (size // 2 - 3) + b"\xc3" +
+                         NOP for i in range(n))
+        elf = made_code.Elf(code)
+        elf.add(".rodata", 1, b"".join(struct.pack("<Q", made_code.TEXT + 8 + size * i) for i in range(n)),
+                made_code.SHF_ALLOC)
+        elf.symbol("f", made_code.TEXT, len(code))
+        elf.save(folder / name)
+    records = [f"1 f 0 1 f {8 + 8 * i:x} 0 {i + 1}\n" for i in range(n)]
+    text(folder / "profile", "".join(records))
