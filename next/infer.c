@@ -21,8 +21,10 @@
 #define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
-#define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
-#define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
+#define COPY_FACTOR 0.2f       /* fewer than measured, where other blocks have the code, too */
+#define UNREACHED_FACTOR 0.05f /* zero, where the call never ran that the old block stands for */
+#define AROUND_FACTOR 0.6f     /* an edge that leads past a block of the other program */
+#define NEW_WAY_FACTOR 0.1f    /* share of a way that only the new program has */
 
 struct inferring {
     const struct next_inference *given;
@@ -32,6 +34,7 @@ struct inferring {
     struct flow_edge *edges;
     float *shares;
     uint8_t *is_image; /* old nodes that something is matched with */
+    uint32_t *enders;  /* for each old node: how many new ones end as it */
 };
 
 void next_inferred_free(struct next_inferred *inferred)
@@ -60,8 +63,11 @@ static struct flow_wish wish(double count, float value)
 
 static const struct next_matched *matched(const struct inferring *inferring, uint32_t node)
 {
-    static const struct next_matched nothing = {
-        .old_of = BAT_NONE, .begins_as = BAT_NONE, .ends_as = BAT_NONE, .piece_of = BAT_NONE};
+    static const struct next_matched nothing = {.old_of = BAT_NONE,
+                                                .begins_as = BAT_NONE,
+                                                .ends_as = BAT_NONE,
+                                                .piece_of = BAT_NONE,
+                                                .copy_of = BAT_NONE};
     const struct next_match *match = inferring->a ? inferring->given->match : NULL;
     return match ? &match->all[node] : &nothing;
 }
@@ -90,11 +96,15 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
     if (match->old_of != BAT_NONE) {
-        double count = inferring->a->nodes[match->old_of].count + match->extra;
-        float value = PRICE_SURE * trust(match) * (match->extra > 0 ? EXTRA_FACTOR : 1);
-        return wish(count * scale, value);
+        const struct next_node *old_node = &inferring->a->nodes[match->old_of];
+        float value = PRICE_SURE * trust(match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
+                      (old_node->is_reached ? 1 : UNREACHED_FACTOR);
+        struct flow_wish made = wish((old_node->count + match->extra) * scale, value);
+        if (match->is_copied)
+            made.less = price(value * COPY_FACTOR);
+        return made;
     }
-    if (match->piece_of != BAT_NONE)
+    if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
         return wish(inferring->a->nodes[match->piece_of].count * scale,
                     PRICE_SURE * PIECE_FACTOR * match->confidence);
     if (calls_cold(inferring, node))
@@ -197,7 +207,7 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     const struct next_link *all = &inferring->b->links[link];
     uint32_t from = matched(inferring, all->from)->ends_as;
     uint32_t to = matched(inferring, all->to)->begins_as;
-    if (from == BAT_NONE)
+    if (from == BAT_NONE || !inferring->a->nodes[from].is_reached || inferring->enders[from] > 1)
         return 0;
     const struct next_matched *from_match = matched(inferring, all->from);
     const struct next_matched *to_match = matched(inferring, all->to);
@@ -257,12 +267,12 @@ static bool take_old_shares(const struct inferring *inferring, uint32_t node, fl
         inferring->given->old_side->conditions[from], inferring->given->new_side->conditions[node]);
     const struct next_link *olds = &a->links[a->out[from]];
     const struct next_link *news = &b->links[b->out[node]];
-    double sum = olds[0].count + olds[1].count;
+    double sum = olds[0].whole + olds[1].whole;
     if (condition == CONDITION_OTHER || !(sum > 0) || olds[0].kind == olds[1].kind ||
         news[0].kind == news[1].kind)
         return false;
     bool is_crossed = (olds[0].kind == news[0].kind) == (condition == CONDITION_INVERSE);
-    shares[0] = (float)(olds[is_crossed].count / sum);
+    shares[0] = (float)(olds[is_crossed].whole / sum);
     shares[1] = 1 - shares[0];
     return true;
 }
@@ -305,17 +315,21 @@ static bool allocate(struct inferring *inferring, struct next_inferred *inferred
     inferring->edges = calloc(links, sizeof(*inferring->edges));
     inferring->shares = calloc(links, sizeof(*inferring->shares));
     inferring->is_image = calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, 1);
+    inferring->enders =
+        calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, sizeof(*inferring->enders));
     inferred->nodes = calloc(nodes, sizeof(*inferred->nodes));
     inferred->entries = calloc(nodes, sizeof(*inferred->entries));
     inferred->links = calloc(links, sizeof(*inferred->links));
     return inferring->nodes && inferring->edges && inferring->shares && inferring->is_image &&
-           inferred->nodes && inferred->entries && inferred->links;
+           inferring->enders && inferred->nodes && inferred->entries && inferred->links;
 }
 
 static void set_all(struct inferring *inferring)
 {
     for (uint32_t i = 0; i < inferring->b->node_count && inferring->given->match; i++) {
         const struct next_matched *match = matched(inferring, i);
+        if (match->ends_as != BAT_NONE)
+            inferring->enders[match->ends_as]++;
         if (match->old_of != BAT_NONE)
             inferring->is_image[match->old_of] = 1;
         if (match->piece_of != BAT_NONE)
@@ -357,5 +371,6 @@ enum bat_code next_infer(const struct next_inference *inference, struct next_inf
     free(inferring.edges);
     free(inferring.shares);
     free(inferring.is_image);
+    free(inferring.enders);
     return code;
 }

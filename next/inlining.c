@@ -10,12 +10,11 @@
 #define INSTRUCTIONS_MAX 400u        /* of a callee */
 #define INSTRUCTIONS_MAX_NESTED 200u /* ... that is called from one */
 #define INSTRUCTIONS_MAX_GONE 4000u  /* ... that the other program does not have at all */
-#define NESTED_PASSES 2u
-#define GRAPH_MAX 6000u /* blocks of a graph with what was put in place */
+#define GRAPH_MAX 6000u              /* blocks of a graph with what was put in place */
 
-/* Units, each once: a list, and a byte for each unit of the program. */
+/* Units, each once: a list, and for each unit of the program how deep in calls it is; 0: not. */
 struct unit_set {
-    uint8_t *is_in;
+    uint8_t *depth;
     uint32_t *all;
     uint32_t count;
 };
@@ -36,28 +35,29 @@ struct choosing {
 
 static bool set_open(struct unit_set *set, uint32_t count)
 {
-    set->is_in = calloc((size_t)count + 1, 1);
+    set->depth = calloc((size_t)count + 1, 1);
     set->all = malloc(((size_t)count + 1) * sizeof(*set->all));
-    return set->is_in && set->all;
+    return set->depth && set->all;
 }
 
 static void set_close(struct unit_set *set)
 {
-    free(set->is_in);
+    free(set->depth);
     free(set->all);
 }
 
-static void set_add(struct unit_set *set, uint32_t unit)
+static void set_add(struct unit_set *set, uint32_t unit, uint8_t depth)
 {
-    if (!set->is_in[unit])
-        set->all[set->count++] = unit;
-    set->is_in[unit] = 1;
+    if (set->depth[unit])
+        return;
+    set->all[set->count++] = unit;
+    set->depth[unit] = depth;
 }
 
 static void set_clear(struct unit_set *set)
 {
     while (set->count > 0)
-        set->is_in[set->all[--set->count]] = 0;
+        set->depth[set->all[--set->count]] = 0;
 }
 
 void next_inlining_sets_free(struct next_inlining_sets *sets)
@@ -99,26 +99,11 @@ static uint32_t called_unit(const struct next_program *program,
     return unit != BAT_NONE && program->first_part[unit] == instruction->callee ? unit : BAT_NONE;
 }
 
-static enum bat_code mark_calls(struct choosing *choosing, unsigned side)
-{
-    const struct next_unit *unit;
-    enum bat_code code = next_unit_get(choosing->programs[side], choosing->units[side], &unit,
-                                       choosing->carrying->error);
-    for (uint32_t i = 0; code == BAT_OK && i < unit->instruction_count; i++) {
-        uint32_t callee = called_unit(choosing->programs[side], &unit->instructions[i]);
-        if (callee != BAT_NONE && callee != choosing->units[side])
-            set_add(&choosing->sets->calls[side], callee);
-    }
-    if (code == BAT_OK)
-        choosing->blocks[side] += unit->block_count;
-    return code;
-}
-
 /* True if the other function does not call the partner of a callee. */
 static bool is_only_here(const struct choosing *choosing, unsigned side, uint32_t callee)
 {
     uint32_t partner = partners(choosing, side)[callee];
-    return partner == BAT_NONE || !choosing->sets->calls[!side].is_in[partner];
+    return partner == BAT_NONE || !choosing->sets->calls[!side].depth[partner];
 }
 
 static bool has_samples(const struct choosing *choosing, uint32_t old_unit)
@@ -134,49 +119,69 @@ static bool is_known(const struct choosing *choosing, uint32_t new_unit)
     return old_unit != BAT_NONE && has_samples(choosing, old_unit);
 }
 
-static enum bat_code choose(struct choosing *choosing, unsigned side, uint32_t callee,
-                            bool is_nested)
+/* Add what a unit calls to what its side calls, so deep in callees. */
+static void add_calls(struct choosing *choosing, unsigned side, const struct next_unit *unit,
+                      uint8_t depth)
 {
-    if (choosing->sets->inlined[side].is_in[callee] || callee == choosing->units[side] ||
-        !is_only_here(choosing, side, callee) || (side == 0 && !has_samples(choosing, callee)) ||
+    const struct next_program *program = choosing->programs[side];
+    for (uint32_t i = 0; i < unit->instruction_count; i++) {
+        uint32_t callee = called_unit(program, &unit->instructions[i]);
+        if (callee != BAT_NONE && callee != choosing->units[side])
+            set_add(&choosing->sets->calls[side], callee, depth);
+    }
+}
+
+/* Put a callee in place of its calls if the other function does not call it. */
+static enum bat_code choose(struct choosing *choosing, unsigned side, uint32_t callee)
+{
+    uint8_t depth = choosing->sets->calls[side].depth[callee];
+    bool is_nested = depth > 1;
+    bool is_gone = partners(choosing, side)[callee] == BAT_NONE;
+    if (choosing->sets->inlined[side].depth[callee] || !is_only_here(choosing, side, callee) ||
         (side == 1 && is_nested && is_known(choosing, callee)))
         return BAT_OK;
     const struct next_unit *unit;
     enum bat_code code =
         next_unit_get(choosing->programs[side], callee, &unit, choosing->carrying->error);
-    bool is_gone = partners(choosing, side)[callee] == BAT_NONE;
     uint32_t most = is_nested ? INSTRUCTIONS_MAX_NESTED
                     : is_gone ? INSTRUCTIONS_MAX_GONE
                               : INSTRUCTIONS_MAX;
     if (code != BAT_OK || !unit->is_read || unit->instruction_count >= most ||
         choosing->blocks[side] + unit->block_count > GRAPH_MAX)
         return code;
+    if (depth < NEXT_INLINE_DEPTH)
+        add_calls(choosing, side, unit, (uint8_t)(depth + 1));
+    if (side == 0 && !has_samples(choosing, callee))
+        return BAT_OK;
     choosing->blocks[side] += unit->block_count;
-    set_add(&choosing->sets->inlined[side], callee);
+    set_add(&choosing->sets->inlined[side], callee, depth);
     return BAT_OK;
 }
 
-static enum bat_code choose_all(struct choosing *choosing, unsigned side)
+/* Choose among all callees, or among those only that the other program does not have. */
+static enum bat_code choose_all(struct choosing *choosing, unsigned side, bool is_gone)
 {
-    const struct next_program *program = choosing->programs[side];
     const struct unit_set *calls = &choosing->sets->calls[side];
-    const struct unit_set *inlined = &choosing->sets->inlined[side];
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < calls->count && code == BAT_OK; i++)
-        code = choose(choosing, side, calls->all[i], false);
-    uint32_t first = 0;
-    for (unsigned pass = 0; pass < NESTED_PASSES; pass++) {
-        uint32_t end = inlined->count;
-        for (; first < end && code == BAT_OK; first++) {
-            const struct next_unit *unit = program->units[inlined->all[first]];
-            for (uint32_t k = 0; k < unit->instruction_count && code == BAT_OK; k++) {
-                uint32_t callee = called_unit(program, &unit->instructions[k]);
-                if (callee != BAT_NONE)
-                    code = choose(choosing, side, callee, true);
-            }
-        }
-    }
+        if (!is_gone || partners(choosing, side)[calls->all[i]] == BAT_NONE)
+            code = choose(choosing, side, calls->all[i]);
     return code;
+}
+
+/* What the other function turned out to call from a callee stays a call in both. */
+static void drop_common(struct choosing *choosing, unsigned side)
+{
+    struct unit_set *inlined = &choosing->sets->inlined[side];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < inlined->count; i++) {
+        uint32_t callee = inlined->all[i];
+        if (is_only_here(choosing, side, callee))
+            inlined->all[kept++] = callee;
+        else
+            inlined->depth[callee] = 0;
+    }
+    inlined->count = kept;
 }
 
 enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_unit,
@@ -193,12 +198,21 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
         set_clear(&choosing.sets->calls[side]);
         set_clear(&choosing.sets->inlined[side]);
     }
-    for (unsigned side = 0; side < 2 && code == BAT_OK; side++)
-        code = mark_calls(&choosing, side);
     for (unsigned side = 0; side < 2 && code == BAT_OK; side++) {
+        const struct next_unit *unit;
+        code = next_unit_get(choosing.programs[side], choosing.units[side], &unit, carrying->error);
+        if (code != BAT_OK)
+            return code;
+        choosing.blocks[side] = unit->block_count;
+        add_calls(&choosing, side, unit, 1);
+    }
+    for (unsigned step = 0; step < 4 && code == BAT_OK; step++)
+        code = choose_all(&choosing, step % 2, step < 2);
+    for (unsigned side = 0; side < 2; side++)
+        drop_common(&choosing, side);
+    for (unsigned side = 0; side < 2; side++) {
         const struct unit_set *inlined = &choosing.sets->inlined[side];
-        code = choose_all(&choosing, side);
-        inlining[side].units = inlined->count > 0 ? inlined->is_in : NULL;
+        inlining[side].units = inlined->count > 0 ? inlined->depth : NULL;
         carrying->report->inlined_functions += inlined->count;
     }
     return code;

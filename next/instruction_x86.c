@@ -77,6 +77,8 @@ static void describe_memory(struct description *description, const ZydisDecodedO
     /* Where things are on the stack changes with every other thing there. */
     bool is_stack = register_class(base) == ZYDIS_REGISTER_RSP;
     put(is_stack ? &description->exact : &description->shape, displacement);
+    if (!is_stack && displacement != 0)
+        description->instruction->field = next_hash(&displacement, sizeof(displacement), 1);
 }
 
 static void describe_immediate(struct description *description, const ZydisDecodedOperand *operand)
@@ -89,6 +91,8 @@ static void describe_immediate(struct description *description, const ZydisDecod
         value = 0;
     }
     put(&description->shape, value);
+    if (value != 0)
+        description->instruction->constant = next_hash(&value, sizeof(value), 2);
 }
 
 static void describe_operand(struct description *description, const ZydisDecodedOperand *operand)

@@ -22,6 +22,8 @@
 #define WEIGHT_EXACT 0.5f
 #define WEIGHT_NEIGHBOURS 0.6f
 #define WEIGHT_NAME 2.0f
+#define WEIGHT_FIELD 2.0f
+#define WEIGHT_CONSTANT 2.0f
 
 struct feature {
     uint32_t id;
@@ -94,7 +96,9 @@ static bool add_node(struct features_making *making, unsigned side, uint32_t ind
             add_raw(making, 2, all->shape, all->name, node, WEIGHT_SHAPE) &&
             add_raw(making, 3, all->exact, all->name, node, WEIGHT_EXACT) &&
             add_raw(making, 4, all->kind, before, node, WEIGHT_NEIGHBOURS) &&
-            (!(all->flags & NEXT_NAMES) || add_raw(making, 5, all->name, 0, node, WEIGHT_NAME));
+            (!(all->flags & NEXT_NAMES) || add_raw(making, 5, all->name, 0, node, WEIGHT_NAME)) &&
+            (!all->field || add_raw(making, 6, all->field, 0, node, WEIGHT_FIELD)) &&
+            (!all->constant || add_raw(making, 7, all->constant, 0, node, WEIGHT_CONSTANT));
         before = all->kind;
     }
     return is_fine;

@@ -11,6 +11,10 @@
 #define BASE_MIN 0.05f
 #define VALUE_SURE 0.5f
 
+/* ... and no copy of an old block that is matched with another one. */
+#define COPY_VALUE_MIN 0.4f
+#define COPY_CONTENT_MIN 0.6f
+
 void next_match_free(struct next_match *match)
 {
     free(match->all);
@@ -23,6 +27,47 @@ static float worth(const struct likeness *likeness, uint32_t pair)
     float value = likeness->value[pair];
     bool is_match = value > VALUE_MIN && (likeness->base[pair] > BASE_MIN || value > VALUE_SURE);
     return is_match ? value * sqrtf(value) : 0;
+}
+
+/* The most alike pair of an unmatched node, if the compiler may have copied the old one, which is
+ * matched with another; BAT_NONE. */
+static uint32_t find_copied(const struct likeness *likeness, uint32_t node)
+{
+    float best = COPY_VALUE_MIN;
+    uint32_t found = BAT_NONE;
+    for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
+        if (likeness->value[i] > best && likeness->content[i] > COPY_CONTENT_MIN) {
+            best = likeness->value[i];
+            found = i;
+        }
+    return found;
+}
+
+/* Find the old blocks that unmatched ones are copies of. */
+static enum bat_code find_copies(const struct likeness *likeness, struct next_match *match,
+                                 struct bat_error *error)
+{
+    uint32_t *new_of = malloc(((size_t)likeness->old_count + 1) * sizeof(*new_of));
+    if (!new_of)
+        return bat_fail_memory(error, "to match blocks");
+    for (uint32_t i = 0; i < likeness->old_count; i++)
+        new_of[i] = BAT_NONE;
+    for (uint32_t j = 0; j < match->count; j++)
+        if (match->all[j].old_of != BAT_NONE)
+            new_of[match->all[j].old_of] = j;
+    for (uint32_t j = 0; j < match->count; j++) {
+        struct next_matched *matched = &match->all[j];
+        uint32_t pair = matched->old_of == BAT_NONE ? find_copied(likeness, j) : BAT_NONE;
+        if (pair == BAT_NONE)
+            continue;
+        matched->copy_of = likeness->old_of[pair];
+        matched->confidence = likeness->value[pair];
+        matched->content = likeness->content[pair];
+        if (new_of[matched->copy_of] != BAT_NONE)
+            match->all[new_of[matched->copy_of]].is_copied = true;
+    }
+    free(new_of);
+    return BAT_OK;
 }
 
 static enum bat_code assign(const struct likeness *likeness, struct next_match *match,
@@ -42,7 +87,8 @@ static enum bat_code assign(const struct likeness *likeness, struct next_match *
         code = assignment_find(&offers, taken, error);
     for (uint32_t j = 0; j < match->count && code == BAT_OK; j++) {
         struct next_matched *matched = &match->all[j];
-        *matched = (struct next_matched){.old_of = BAT_NONE, .piece_of = BAT_NONE};
+        *matched =
+            (struct next_matched){.old_of = BAT_NONE, .piece_of = BAT_NONE, .copy_of = BAT_NONE};
         if (taken[j] == BAT_NONE)
             continue;
         matched->old_of = likeness->old_of[taken[j]];
@@ -105,6 +151,8 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
         code = flooding_run(old_side, new_side, &likeness, error);
     if (code == BAT_OK)
         code = assign(&likeness, match, error);
+    if (code == BAT_OK)
+        code = find_copies(&likeness, match, error);
     likeness_free(&likeness);
     if (code != BAT_OK)
         return code;

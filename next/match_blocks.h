@@ -11,8 +11,10 @@ struct next_matched {
     uint32_t begins_as; /* the old node whose beginning it has: links to it are matched by that */
     uint32_t ends_as;   /* ... and whose end: for links from it */
     uint32_t piece_of;  /* if old_of is BAT_NONE: the old node that it is a piece of, or BAT_NONE */
+    uint32_t copy_of;   /* ... whose copy it is, which is old_of of another node; or BAT_NONE */
     float confidence;   /* of old_of, or of piece_of: 0 to 1 */
     float content;      /* likeness of the instructions with old_of's */
+    bool is_copied;     /* other nodes have old_of's code, too: they share its count */
     double extra;       /* counts of other old nodes whose code it has, too */
 };
 

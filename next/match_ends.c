@@ -2,7 +2,7 @@
 /*
  * Blocks that one compiler made two of: what the match of an old block lacks of its code is looked
  * for in unmatched blocks around. A piece has the beginning or the end of the old block, and with
- * it the links there.
+ * it the links there; so has a block that the compiler copied an end to.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,6 +18,7 @@
 #define COMMON_MIN 2.0f /* weight of code, as of an instruction that few blocks have */
 #define COMMON_SURE 5.0f
 #define EXTRA_MIN 4.0f
+#define CHAIN_MAX 4u /* blocks that lead to a branch */
 
 struct token {
     uint32_t id;
@@ -34,6 +35,7 @@ struct ends {
     const struct next_graph *a;
     const struct next_graph *b;
     struct next_match *match;
+    const uint32_t *conditions[2]; /* old, new */
     struct tokens tokens;
     struct token *left; /* of old nodes: what their matches lack; as tokens.all */
     uint32_t *new_of;   /* for each old node */
@@ -248,7 +250,8 @@ static void find_pieces(struct ends *ends)
     for (uint32_t j = 0; j < ends->match->count; j++) {
         struct next_matched *matched = &ends->match->all[j];
         struct list code = new_code(ends, j);
-        if (matched->old_of != BAT_NONE || matched->piece_of != BAT_NONE || code.count == 0)
+        if (matched->old_of != BAT_NONE || matched->piece_of != BAT_NONE ||
+            matched->copy_of != BAT_NONE || code.count == 0)
             continue;
         struct piece best = {.score = 0.5f, .of = BAT_NONE};
         look_for_whole(ends, j, true, &best);
@@ -329,6 +332,40 @@ static void find_merged(struct ends *ends)
     }
 }
 
+/* True if branches at the ends of two nodes test the same, or the opposite. */
+static bool ends_alike(const struct ends *ends, uint32_t old_node, uint32_t new_node)
+{
+    return degree(ends->a, old_node, true) == degree(ends->b, new_node, true) &&
+           flooding_compare(ends->conditions[0][old_node], ends->conditions[1][new_node]) !=
+               CONDITION_OTHER;
+}
+
+/*
+ * A branch that the old program has once, behind a jump, and the new one in each place that jumped
+ * to it: the beginning of a loop that was turned, or the end of a short way. The block that is
+ * matched with the jump ends as the branch does.
+ */
+static void find_copied_ends(struct ends *ends)
+{
+    for (uint32_t j = 0; j < ends->match->count; j++) {
+        uint32_t own = ends->match->all[j].old_of;
+        if (own == BAT_NONE || ends->match->all[j].ends_as != own ||
+            degree(ends->b, j, true) != 2 || degree(ends->a, own, true) != 1)
+            continue;
+        uint32_t at = own;
+        for (unsigned hop = 0; hop < CHAIN_MAX && degree(ends->a, at, true) == 1; hop++)
+            at = neighbour(ends->a, at, 0, true);
+        if (at == own || !ends_alike(ends, at, j) || share_beyond(ends, at, j) <= 0.5f)
+            continue;
+        ends->match->all[j].ends_as = at;
+        uint32_t other = ends->new_of[at];
+        if (other == BAT_NONE || other == j)
+            continue;
+        ends->match->all[other].is_copied = true;
+        ends->match->all[other].extra -= ends->a->nodes[own].count;
+    }
+}
+
 /* A new block that has, too, the code of an old one that is matched elsewhere: the old program has
  * the code twice. */
 static void add_extra(struct ends *ends, uint32_t old_node, uint32_t start, struct list code)
@@ -383,7 +420,8 @@ static bool begin(struct ends *ends, const struct flooding_side *a, const struct
         ends->new_of[i] = BAT_NONE;
     for (uint32_t j = 0; j < ends->match->count; j++) {
         struct next_matched *matched = &ends->match->all[j];
-        matched->begins_as = matched->ends_as = matched->old_of;
+        matched->begins_as = matched->ends_as =
+            matched->old_of != BAT_NONE ? matched->old_of : matched->copy_of;
         if (matched->old_of == BAT_NONE)
             continue;
         ends->new_of[matched->old_of] = j;
@@ -396,12 +434,16 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
                               const struct flooding_side *new_side, struct next_match *match,
                               struct bat_error *error)
 {
-    struct ends ends = {.a = old_side->graph, .b = new_side->graph, .match = match};
+    struct ends ends = {.a = old_side->graph,
+                        .b = new_side->graph,
+                        .match = match,
+                        .conditions = {old_side->conditions, new_side->conditions}};
     bool is_fine = begin(&ends, old_side, new_side);
     if (is_fine) {
         find_pieces(&ends);
         find_pieces(&ends);
         find_merged(&ends);
+        find_copied_ends(&ends);
         find_extra(&ends);
     }
     free(ends.tokens.all);

@@ -34,12 +34,14 @@ enum next_instruction_flag {
 };
 
 struct next_instruction {
-    uint32_t offset; /* in its part */
-    uint32_t kind;   /* hash of the mnemonic */
-    uint32_t shape;  /* ... and of the operands' kinds, sizes and constants */
-    uint32_t exact;  /* ... and of the registers */
-    uint32_t name;   /* of what it refers to: see next_reference(); 0: nothing */
-    uint32_t callee; /* of a direct call or tail call: the function; BAT_NONE */
+    uint32_t offset;   /* in its part */
+    uint32_t kind;     /* hash of the mnemonic */
+    uint32_t shape;    /* ... and of the operands' kinds, sizes and constants */
+    uint32_t exact;    /* ... and of the registers */
+    uint32_t name;     /* of what it refers to: see next_reference(); 0: nothing */
+    uint32_t field;    /* hash of where in a structure it reads or writes, whatever it does; or 0 */
+    uint32_t constant; /* ... of a number that it uses; or 0 */
+    uint32_t callee;   /* of a direct call or tail call: the function; BAT_NONE */
     uint32_t flags;
 };
 

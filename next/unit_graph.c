@@ -103,6 +103,7 @@ static uint32_t add_node(struct graph_making *making, const struct instance *ins
         .context = instance->context,
         .begins = first == from->first_instruction,
         .ends = end == from->first_instruction + from->instruction_count,
+        .is_reached = !instance->counts || instance->scale > 0,
         .count = count,
     };
     if (!bat_grow(&graph->nodes, &graph->node_capacity, graph->node_count, sizeof(node)))
@@ -164,12 +165,12 @@ static enum bat_code add_block(struct graph_making *making, struct instance *ins
     enum bat_code code = BAT_OK;
     for (uint32_t i = low; i <= end && code == BAT_OK; i++) {
         uint32_t unit = BAT_NONE;
-        bool is_cut =
-            i < end && is_replaced(making, instance, &instance->code->instructions[i], &unit);
+        bool is_cut = i < end && block->end != NEXT_END_TAIL_IF &&
+                      is_replaced(making, instance, &instance->code->instructions[i], &unit);
         if (i < end && !is_cut)
             continue;
         bool is_tail = is_cut && !(instance->code->instructions[i].flags & NEXT_IS_CALL);
-        uint32_t node = add_node(making, instance, index, low, is_cut ? i + 1 : end, count);
+        uint32_t node = add_node(making, instance, index, low, i, count);
         if (node == BAT_NONE)
             code = fail_memory(making);
         if (low == block->first_instruction)
@@ -184,7 +185,7 @@ static enum bat_code add_block(struct graph_making *making, struct instance *ins
             continue;
         code = replace_call(making, instance, node, unit, &inner);
         is_behind_call = true;
-        if (code != BAT_OK || !is_tail || block->end == NEXT_END_TAIL_IF)
+        if (code != BAT_OK || !is_tail)
             continue;
         /* A tail call: what it returns to is the caller's caller. */
         instance->last[index] = BAT_NONE;
@@ -208,12 +209,13 @@ static enum bat_code add_links(struct graph_making *making, const struct instanc
         const struct next_edge *edge = &code->edges[i];
         if (code->blocks[edge->from].is_padding || instance->last[edge->from] == BAT_NONE)
             continue;
-        const struct next_link link = {
-            .from = instance->last[edge->from],
-            .to = instance->first[edge->to],
-            .edge = i,
-            .kind = edge->kind,
-            .count = instance->counts ? (double)instance->counts->edges[i] * instance->scale : 0};
+        double whole = instance->counts ? (double)instance->counts->edges[i] : 0;
+        const struct next_link link = {.from = instance->last[edge->from],
+                                       .to = instance->first[edge->to],
+                                       .edge = i,
+                                       .kind = edge->kind,
+                                       .count = whole * instance->scale,
+                                       .whole = whole};
         if (link.to != BAT_NONE && !add_link(making->graph, &link))
             return fail_memory(making);
     }

@@ -21,6 +21,7 @@ struct next_node {
     uint32_t context; /* of which call it stands in place: 0 for the unit itself */
     bool begins;      /* the block's first piece */
     bool ends;        /* its last one */
+    bool is_reached;  /* false: in place of a call that never ran; count, 0, tells nothing */
     double count;     /* measured */
 };
 
@@ -31,6 +32,7 @@ struct next_link {
         edge;     /* of the unit's edges; BAT_NONE for one into, out of or across a replaced call */
     uint8_t kind; /* enum next_edge_kind */
     double count; /* measured */
+    double whole; /* ... of the edge by all calls of its unit */
 };
 
 /* A replaced call. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate --for: a profile is carried to another build of its program."""
 
+import collections
 import json
 import pathlib
 import re
@@ -169,6 +170,183 @@ class Changed(unittest.TestCase):
         report = self.check(self.build(8, [["gcc", "-O1"], ["gcc", "-O1"]], change))
         self.assertLess(report["same"]["count"], report["all"]["count"])
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
+
+
+class Compilers(unittest.TestCase):
+    """What compilers do differently: every branch mostly goes where it goes in the new build's own run."""
+
+    MAIN = """
+        #include <stdlib.h>
+        struct thing { int a, type, c, count, seen[60]; };
+        long work(struct thing *, const unsigned char *);
+        int wide(void) { return 2; }
+        int main(int n, char **v) {
+            struct thing t = {0};
+            unsigned char text[400];
+            long sum = 0;
+            for (int i = 0; i < 300; i++) {
+                for (int k = 0; k < 399; k++) text[k] = 'a' + (i * k) % 23;
+                text[i % 9 == 0 ? 0 : 300 + i % 90] = 0, text[399] = 0, t.type = i % 10;
+                sum += work(&t, text);
+            }
+            return sum == 0;
+        }
+    """
+
+    def build(self, old, new, more=""):
+        """Two builds of work(), in assembler or C; both are recorded."""
+        pair = Pair(self)
+        (pair.folder / "main.c").write_text(self.MAIN, encoding="utf-8")
+        for name, text in (("old", old), ("new", new)):
+            is_c = "{" in text
+            source = pair.folder / f"{name}-work.{'c' if is_c else 's'}"
+            source.write_text(more + text if is_c else f".intel_syntax noprefix\n.text\n{text}\n"
+                              '.section .note.GNU-stack,"",@progbits\n', encoding="utf-8")
+            run("gcc", *FLAGS, "main.c", source.name, *LINKS, "-o", name, folder=pair.folder)
+            pair.record(name)
+        pair.carry("-q")
+        return pair
+
+    def wrong(self, pair):
+        """Branches of functions that the test is about that mostly go elsewhere than they should."""
+        def main_ways(name):
+            ways = collections.defaultdict(collections.Counter)
+            for (_, function, offset, _, to, to_offset), (_, count) in \
+                    bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1].items():
+                if function == to and function != "main":
+                    ways[function, offset][to_offset] += count
+            return {place: max(targets, key=targets.get) for place, targets in ways.items() if max(targets.values()) > 50}
+
+        own, carried = main_ways("new"), main_ways("carried")
+        self.assertGreater(len(own), 3)
+        return [(place, way, carried.get(place)) for place, way in own.items() if carried.get(place) != way]
+
+    TURNED_OLD = """
+        .globl work; .type work,@function
+        work: push rbx
+            push r12
+            mov rbx, rsi
+            xor r12d, r12d
+            jmp 2f
+        1:  test eax, eax
+            je 3f
+            add rbx, 1
+        4:  add r12d, 1
+        2:  movzx eax, byte ptr [rbx]
+            cmp eax, 127
+            jle 1b
+            mov rdi, rbx
+            call wide
+            cdqe
+            add rbx, rax
+            jmp 4b
+        3:  mov dword ptr [rdi+12], r12d
+            mov eax, r12d
+            pop r12
+            pop rbx
+            ret
+        .size work, .-work"""
+    TURNED_NEW = """
+        .globl work; .type work,@function
+        work: push rbx
+            push r12
+            mov rbx, rsi
+            xor r12d, r12d
+        2:  movzx eax, byte ptr [rbx]
+            cmp eax, 127
+            jg 5f
+        1:  test eax, eax
+            je 3f
+            movzx eax, byte ptr [rbx+1]
+            add rbx, 1
+            add r12d, 1
+            cmp eax, 127
+            jle 1b
+        5:  mov rdi, rbx
+            call wide
+            cdqe
+            add rbx, rax
+            cmp eax, 3
+            jle 6f
+            add r12d, 2
+            jmp 2b
+        6:  add r12d, 1
+            jmp 2b
+        3:  mov dword ptr [rdi+12], r12d
+            mov eax, r12d
+            pop r12
+            pop rbx
+            ret
+        .size work, .-work"""
+
+    def test_turned_loop(self):
+        """A loop's condition is in the new build a second time, at the loop's end."""
+        self.assertEqual(self.wrong(self.build(self.TURNED_OLD, self.TURNED_NEW)), [])
+
+    @staticmethod
+    def copied(tails):
+        """work() with one or two copies of the code behind its four beginnings."""
+        fields = (16, 52, 88, 120)
+        text = ".globl work; .type work,@function\nwork: movzx eax, byte ptr [rsi+3]\nand eax, 3\nmov ecx, 200\n8:\n"
+        text += "".join(f"cmp eax, {k}\nje 1{k}f\n" for k in range(4)) + "jmp 9f\n"
+        for half in range(2):
+            for k in (2 * half, 2 * half + 1):
+                text += f"1{k}: add dword ptr [rdi+{fields[k]}], {k * 11 + 7}\nimul edx, ecx, {k * 100 + 33}\n"
+                text += f"xor dword ptr [rdi+{fields[k] + 8}], edx\njmp 2{half if tails == 2 else 0}f\n"
+            if half == 1 or tails == 2:
+                text += (f"2{half if tails == 2 else 0}: mov edx, dword ptr [rdi+40]\nadd edx, 0x1234\nimul edx, edx, 77\n"
+                         "mov dword ptr [rdi+44], edx\ncmp dword ptr [rdi+4], 11\njne 4f\nshl edx, 3\n"
+                         "mov dword ptr [rdi+200], edx\njmp 3f\n4: lea edx, [rdx*8+0x555]\nmov dword ptr [rdi+204], edx\n"
+                         "jmp 3f\n")
+        text += "3: inc eax\nand eax, 3\ndec ecx\njne 8b\n9: mov eax, dword ptr [rdi+44]\nret\n.size work, .-work"
+        return text
+
+    def test_copied_code(self):
+        """Two ways that met are copied to their ends."""
+        self.assertEqual(self.wrong(self.build(self.copied(1), self.copied(2))), [])
+
+    @staticmethod
+    def fields(order, is_loaded):
+        """work() that tests some fields, in some order, of which the count follows."""
+        text = ".globl work; .type work,@function\nwork: mov ecx, 20\n8:\n"
+        for k in order:
+            field, constant = 64 + 4 * k, 500 + 3 * k
+            text += f"inc dword ptr [rdi+{field}]\n" if not is_loaded else f"mov r8d, [rdi+{field}]\nadd r8d, 1\nmov [rdi+{field}], r8d\n"
+            text += f"cmp dword ptr [rdi+{field}], {constant}\n" if not is_loaded else f"cmp r8d, {constant}\n"
+            text += (f"{'jb' if k % 2 else 'ja'} 1f\nadd dword ptr [rdi+12], {k * 5 + 9}\n1:\n" if not is_loaded else
+                     f"{'jb' if k % 2 else 'ja'} 1f\nmov r9d, [rdi+12]\nlea r9d, [r9+{k * 5 + 9}]\nmov [rdi+12], r9d\n1:\n")
+        return text + "dec ecx\njne 8b\nmov eax, dword ptr [rdi+12]\nret\n.size work, .-work"
+
+    def test_other_instructions(self):
+        """The same fields and numbers in other instructions, in another order."""
+        self.assertEqual(self.wrong(self.build(self.fields(range(8), False), self.fields((4, 5, 6, 7, 0, 1, 2, 3), True))), [])
+
+    NESTED = """
+        struct thing { int a, type, c, count, seen[60]; };
+        __attribute__((noinline)) int deep(struct thing *t, int x) {
+            if (t->type > 6) t->count += x * 3; else t->a ^= x;
+            return t->count & 7;
+        }
+        __attribute__((INLINE)) inline int middle(struct thing *t, int x) {
+            int s = 0;
+            for (int i = 0; i < x % 5; i++) s += deep(t, i) * 3;
+            t->seen[s & 15]++;
+            return s;
+        }
+        long work(struct thing *t, const unsigned char *text) {
+            long s = 0;
+            for (int i = 0; i < 20; i++) s += text[i] > 'm' ? middle(t, i) : text[i];
+            return s;
+        }
+    """
+
+    def test_nested_call(self):
+        """What an inlined function calls is called in both builds: its counts are not added twice."""
+        pair = self.build(*(self.NESTED.replace("INLINE", how).replace("inline int", f"{also} int")
+                            for how, also in (("noinline", ""), ("always_inline", "inline"))))
+        self.assertEqual(self.wrong(pair), [])
+        rows = [row for row in pair.differences()[1] if row[0][4] == "deep"]
+        self.assertEqual(rows, [])
 
 
 class Yaml(unittest.TestCase):
