@@ -436,6 +436,89 @@ class Bolted(unittest.TestCase):
         self.assertIn("expected the build that llvm-bolt will read, found one that it has written", done.stderr)
 
 
+class AutoFdo(unittest.TestCase):
+    """--format=autofdo: LLVM's sample profile of the next build, by its lines."""
+
+    PROGRAMS = {"small.c": "20", "inlined.cc": "60", "switches.cc": "20", "folded.c": "50", "several": "3"}
+
+    def build(self, name, *more):
+        """Two builds with debug information of one program; the second is linked in another order."""
+        pair = Pair(self)
+        source = fixtures.SOURCES / name
+        if not source.exists():
+            source = pair.folder / "generated.c"
+            source.write_text(generate.program(3, False), encoding="utf-8")
+        compiler = "g++" if name.endswith("cc") else "gcc"
+        run(compiler, *FLAGS, "-g", "-ffunction-sections", *more, "-c", source, "-o", "source.o", folder=pair.folder)
+        for build, links in (("old", []), ("new", ["-Wl,--sort-section=name"])):
+            run(compiler, "source.o", *LINKS, *links, "-o", build, folder=pair.folder)
+            pair.record(build, (self.PROGRAMS.get(name, "3"),))
+        return pair
+
+    def test_same(self):
+        """The same program linked in another order: the profile of its own run, count for count."""
+        for name in self.PROGRAMS:
+            with self.subTest(name):
+                pair = self.build(name)
+                self.assertNotEqual(*(run("nm", build, folder=pair.folder) for build in ("old", "new")))
+                toolbox.fine("battranslate", pair.folder / "new", "-p", pair.folder / "new.preagg", "--format=autofdo",
+                             "-o", pair.folder / "own.prof", "-q")
+                own = (pair.folder / "own.prof").read_text("utf-8")
+                self.assertGreater(own.count("\n"), 20)
+                for profile in ("old.preagg", "old.fdata"):
+                    report = toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / profile,
+                                          f"--for={pair.folder / 'new'}", "--format=autofdo", "-o", pair.folder / "next.prof")
+                    self.assertIn("functions written", report)
+                    self.assertIn("whose code did not change", report)
+                    self.assertEqual(own, (pair.folder / "next.prof").read_text("utf-8"))
+
+    def test_other_lines(self):
+        """Lines were added and nothing else: the counts are at the lines of the new source."""
+        pair = self.build("small.c")
+        text = (fixtures.SOURCES / "small.c").read_text(encoding="ascii")
+        (pair.folder / "moved.c").write_text(re.sub(r"\{\n", "{\n    /* More of it. */\n", text), encoding="ascii")
+        run("gcc", *FLAGS, "-g", "-ffunction-sections", "moved.c", *LINKS, "-Wl,--sort-section=name", "-o", "new", folder=pair.folder)
+        pair.record("new", ("20",))
+        texts = []
+        for binary, options in (("old", []), ("new", []), ("old", ["--for=new"])):
+            toolbox.fine("battranslate", binary, "-p", f"{binary}.fdata" if options else f"{binary}.preagg", *options,
+                         "--format=autofdo", "-o", "x.prof", "-q", cwd=pair.folder)
+            texts.append((pair.folder / "x.prof").read_text("utf-8"))
+        self.assertNotEqual(texts[0], texts[1])
+        self.assertEqual(texts[1], texts[2])
+
+    def test_other_level(self):
+        """-O3: LLVM reads the profile, and the report has both parts."""
+        pair = self.build("inlined.cc")
+        run("g++", "-w", "-O3", "-fno-pie", "-g", fixtures.SOURCES / "inlined.cc", *LINKS, "-o", "new", folder=pair.folder)
+        report = json.loads(toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata", "--report=json",
+                                         f"--for={pair.folder / 'new'}", "--format=autofdo", "-o", pair.folder / "next.prof"))
+        self.assertGreater(report["functions"], 3)
+        self.assertGreater(report["next"]["blocks_matched"], 0)
+        run("llvm-profdata-22", "merge", "--sample", "next.prof", "-o", "merged", folder=pair.folder)
+
+    def test_wrong(self):
+        """No debug information, or that of another file: a sentence, and nothing is written."""
+        pair = self.build("small.c")
+        (pair.folder / "random").write_bytes(b"x" * 99)
+        (pair.folder / "cut").write_bytes((pair.folder / "new").read_bytes()[:3000])
+        for name in ("random", "cut"):
+            done = toolbox.run("battranslate", "old", "-p", "old.fdata", f"--for={name}", "--format=autofdo", "-o", "x.prof",
+                               cwd=pair.folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{name}: ", done.stderr)
+        run("strip", "-g", "new", folder=pair.folder)
+        for options, text in ((["--for=new"], "debug information"), (["--for=new", "--debug-file=random"], "random: ")):
+            done = toolbox.run("battranslate", "old", "-p", "old.fdata", *options, "--format=autofdo", "-o", "x.prof",
+                               cwd=pair.folder)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(text, done.stderr)
+        done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "--format=autofdo", "-w", "x.prof",
+                           cwd=pair.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertFalse((pair.folder / "x.prof").exists())
+
+
 class Several(unittest.TestCase):
     """Several old releases are carried at once: the sum of what each gives alone."""
 

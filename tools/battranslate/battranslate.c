@@ -231,11 +231,12 @@ static error_t check_common(const struct translate_request *arguments, struct ar
 /* Options of --for. Each of several old builds has its own profile. */
 static error_t check_next(const struct translate_request *arguments, struct argp_state *state)
 {
-    if (arguments->format > FORMAT_YAML || arguments->check.is_wanted || arguments->parity ||
-        arguments->heatmap.path || arguments->show_density)
+    if ((arguments->format > FORMAT_YAML && arguments->format != FORMAT_AUTOFDO) ||
+        arguments->check.is_wanted || arguments->parity || arguments->heatmap.path ||
+        arguments->show_density)
         argp_error(state,
-                   "expected --for=FILE with -o or -w, and --format=fdata or yaml, found another "
-                   "format, --check, --parity, --heatmap or --show-density");
+                   "expected --for=FILE with -o or -w, and --format=fdata, yaml or autofdo, found "
+                   "another format, --check, --parity, --heatmap or --show-density");
     if (arguments->release_count == 1)
         return 0;
     if (arguments->once || arguments->keep_going)

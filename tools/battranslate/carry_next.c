@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "foreign_profile.h"
 #include "next/carry.h"
 #include "optional_elf.h"
+#include "profile/translate/records_to_traces.h"
 #include "tools/common/store.h"
 #include "translate_work.h"
 
@@ -100,6 +102,10 @@ static struct translate_request request_of(const struct translate_request *reque
     one.original = release->original;
     one.profiles = request->profiles + release->first_profile;
     one.profile_count = end - release->first_profile;
+    /* What is carried are records, and --debug-file is the next build's. */
+    one.format = FORMAT_FDATA;
+    if (request->format == FORMAT_AUTOFDO)
+        one.debug_file = NULL;
     return one;
 }
 
@@ -108,12 +114,11 @@ static enum tool_exit add_release(const struct work *whole, size_t index, struct
                                   struct next_build *next)
 {
     const struct translate_request one = request_of(whole->arguments, index);
-    /* The whole request outlives parts. */
-    struct work work = {.arguments = whole->arguments->release_count > 1 ? &one : whole->arguments,
-                        .stored = stored_nothing()};
+    struct work work = {.arguments = &one, .stored = stored_nothing()};
     enum tool_exit status = work_open(&work);
     if (status == TOOL_FINE)
         status = work_read_profiles(&work, parts);
+    parts->request = whole->arguments; /* which outlives it */
     if (status == TOOL_FINE)
         status = work_make_records(&work);
     if (status == TOOL_FINE)
@@ -227,9 +232,12 @@ static void print_report(const struct work *work, const struct next_build *next,
 static void print_report_json(const struct work *work, const struct next_build *next,
                               const struct report_judgements *judgements)
 {
+    const struct translate_request *request = work->arguments;
     FILE *file = work_report_file(work);
     bool is_list = next->count > 1;
-    fputs(is_list ? "{\"next\":{\"releases\":[" : "{\"next\":{", file);
+    /* AutoFDO's figures have begun the object. */
+    fputs(request->format == FORMAT_AUTOFDO ? "," : "{", file);
+    fputs(is_list ? "\"next\":{\"releases\":[" : "\"next\":{", file);
     for (size_t i = 0; i < next->count; i++) {
         if (is_list)
             fputs(i ? ",{" : "{", file);
@@ -242,6 +250,32 @@ static void print_report_json(const struct work *work, const struct next_build *
     if (judgements->has_fdata)
         print_judgement_json(file, &judgements->fdata);
     fputs("}}\n", file);
+}
+
+/* --- AutoFDO -------------------------------------------------------------------------------- */
+
+/* Write the profile of the next build for compilers, by the lines of its debug information. */
+static enum tool_exit write_autofdo(struct work *work, struct next_build *next)
+{
+    const struct translate_request *request = work->arguments;
+    struct bat_profile *traces;
+    if (bat_profile_new_of(&next->binary, &traces, &work->error) != BAT_OK)
+        return tool_report(request->next, &work->error);
+    const struct foreign_profile wanted = {.profile = traces,
+                                           .elf = next->binary.elf,
+                                           .whole = request->next,
+                                           .debug_file = request->debug_file,
+                                           .output = work->outputs[0],
+                                           .kind = BAT_PROFILE_BRANCHES,
+                                           .format = VIEWER_NONE,
+                                           .report = request->quiet ? NULL : work_report_file(work),
+                                           .json_report = request->json_report,
+                                           .threads = request->threads};
+    enum tool_exit status = bat_records_to_traces(work->records, traces, &work->error) == BAT_OK
+                                ? compiler_profile_write(&wanted)
+                                : tool_report(request->next, &work->error);
+    bat_profile_free(traces);
+    return status;
 }
 
 /* --- All of it ------------------------------------------------------------------------------ */
@@ -268,7 +302,8 @@ enum tool_exit next_run(struct work *work, struct parts *parts)
     if (status == TOOL_FINE)
         status = translate_next(work, &next);
     if (status == TOOL_FINE)
-        status = work_write_records(work, &judgements);
+        status = work->arguments->format == FORMAT_AUTOFDO ? write_autofdo(work, &next)
+                                                           : work_write_records(work, &judgements);
     if (status == TOOL_FINE && !work->arguments->quiet)
         (work->arguments->json_report ? print_report_json : print_report)(work, &next, &judgements);
     bat_records_free(work->records);
