@@ -14,6 +14,16 @@ struct next_share {
     uint64_t count;
 };
 
+/* A function of the old program with samples whose code changed, or that is gone. */
+struct next_changed {
+    char *name;     /* owned, as new_name */
+    char *new_name; /* NULL: it is gone */
+    uint64_t count;
+    float likeness; /* of the code, 0 to 1 */
+    bool is_own;    /* counted in own of the report */
+    bool is_found;  /* ... and in found */
+};
+
 /* What became of a profile. */
 struct next_report {
     struct next_share all;           /* functions of the old program with samples */
@@ -24,14 +34,19 @@ struct next_report {
     struct next_share gone;          /* ... not found */
     /* Without what other programs have, too: start-up code, standard libraries. */
     struct next_share own;
-    struct next_share found;    /* ... of that, in code that is the new program's, too */
-    uint64_t inlined_functions; /* put in place of their calls, because one build inlines them */
-    uint64_t copies;            /* functions without an old one that got another's counts */
-    uint64_t unknown;           /* ... that are called, and are left without counts */
-    uint64_t blocks;            /* in changed functions, counts of blocks */
-    uint64_t blocks_matched;    /* ... that an old block is known for */
-    uint64_t limited;           /* functions whose flow took too much work to be the best */
+    struct next_share found;      /* ... of that, in code that is the new program's, too */
+    uint64_t inlined_functions;   /* put in place of their calls, because one build inlines them */
+    uint64_t copies;              /* functions without an old one that got another's counts */
+    uint64_t unknown;             /* ... that are called, and are left without counts */
+    uint64_t same_blocks;         /* in functions that did not change, counts of blocks */
+    uint64_t blocks;              /* in changed functions, counts of blocks */
+    uint64_t blocks_matched;      /* ... that an old block is known for */
+    uint64_t limited;             /* functions whose flow took too much work to be the best */
+    struct next_changed *changed; /* those that lost the most first: count and unlikeness */
+    size_t changed_count;
 };
+
+void next_report_free(struct next_report *report);
 
 /* Where a count of a block of the new program is from. */
 struct next_explained {
@@ -72,6 +87,7 @@ struct next_carry_options {
  * BAT_ERR_UNSUPPORTED for another machine than x86-64 and for basic samples, BAT_ERR_MEMORY, and
  * as bat_elf_symbols() and bat_functions_create() do. Time is linear in both programs, n log n in
  * their symbols, and for functions with samples linear in their blocks with a few candidates each.
+ * The caller frees *report with next_report_free(), also after a failure.
  */
 enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
                          const struct bat_elf *new_elf, const struct next_carry_options *options,

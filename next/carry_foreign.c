@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Tells another build of the program from another program. */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "carrying.h"
@@ -71,19 +72,82 @@ static enum bat_code find_likeness(struct next_carrying *carrying)
     return code;
 }
 
-/* Sum up the old program's functions with samples; with common code or without. */
+/* True if a unit counts for the question; with common code or without. */
+static bool is_own(const struct next_carrying *carrying, uint32_t unit, bool with_common)
+{
+    return carrying->measured.units[unit] &&
+           (with_common || !is_common_code(next_unit_name(&carrying->olds, unit)));
+}
+
+/* Sum up the old program's functions with samples. */
 static void sum_up(struct next_carrying *carrying, bool with_common)
 {
     struct next_report *report = carrying->report;
     for (uint32_t i = 0; i < carrying->olds.unit_count; i++) {
-        const struct next_counts *counts = carrying->measured.units[i];
-        if (!counts || (!with_common && is_common_code(next_unit_name(&carrying->olds, i))))
+        if (!is_own(carrying, i, with_common))
             continue;
-        next_add_share(&report->own, counts->total);
+        next_add_share(&report->own, carrying->measured.units[i]->total);
         if (is_found(carrying, i))
-            next_add_share(&report->found, counts->total);
+            next_add_share(&report->found, carrying->measured.units[i]->total);
     }
 }
+
+/* --- Functions that changed ------------------------------------------------------------------ */
+
+void next_report_free(struct next_report *report)
+{
+    for (size_t i = 0; i < report->changed_count; i++) {
+        free(report->changed[i].name);
+        free(report->changed[i].new_name);
+    }
+    free(report->changed);
+    *report = (struct next_report){0};
+}
+
+static int by_loss(const void *left, const void *right)
+{
+    const struct next_changed *a = left;
+    const struct next_changed *b = right;
+    double loss_a = (double)a->count * (1 - (double)a->likeness);
+    double loss_b = (double)b->count * (1 - (double)b->likeness);
+    return loss_a != loss_b ? (loss_a < loss_b) - (loss_a > loss_b) : strcmp(a->name, b->name);
+}
+
+static enum bat_code add_changed(struct next_carrying *carrying, uint32_t unit, bool with_common)
+{
+    struct next_changed *changed = &carrying->report->changed[carrying->report->changed_count++];
+    uint32_t partner = carrying->pairs.new_of[unit];
+    *changed = (struct next_changed){
+        .name = strdup(next_unit_name(&carrying->olds, unit)),
+        .new_name = partner == BAT_NONE ? NULL : strdup(next_unit_name(&carrying->news, partner)),
+        .count = carrying->measured.units[unit]->total,
+        .likeness = partner == BAT_NONE ? 0 : carrying->pairs.likeness[unit],
+        .is_own = is_own(carrying, unit, with_common),
+        .is_found = is_found(carrying, unit)};
+    return changed->name && (changed->new_name || partner == BAT_NONE)
+               ? BAT_OK
+               : bat_fail_memory(carrying->error, "for functions that changed");
+}
+
+/* List functions with samples that changed, or are gone. */
+static enum bat_code list_changed(struct next_carrying *carrying, bool with_common)
+{
+    struct next_report *report = carrying->report;
+    enum bat_code code = BAT_OK;
+    report->changed = calloc((size_t)report->all.functions + 1, sizeof(*report->changed));
+    if (!report->changed)
+        return bat_fail_memory(carrying->error, "for functions that changed");
+    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
+        const struct next_counts *counts = carrying->measured.units[i];
+        if (counts && counts->total != 0 && !carrying->is_same[i])
+            code = add_changed(carrying, i, with_common);
+    }
+    if (code == BAT_OK && report->changed_count > 1)
+        qsort(report->changed, report->changed_count, sizeof(*report->changed), by_loss);
+    return code;
+}
+
+/* --- Whether it is foreign ------------------------------------------------------------------- */
 
 static double share_of(uint64_t part, uint64_t whole)
 {
@@ -100,10 +164,14 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
     if (code != BAT_OK)
         return code;
     sum_up(carrying, false);
-    if (report->own.count == 0) {
+    bool with_common = report->own.count == 0;
+    if (with_common) {
         report->own = report->found = (struct next_share){0};
         sum_up(carrying, true);
     }
+    code = list_changed(carrying, with_common);
+    if (code != BAT_OK)
+        return code;
     double count = share_of(report->found.count, report->own.count);
     double functions = share_of(report->found.functions, report->own.functions);
     if (count >= carrying->options->found_min && functions >= carrying->options->found_min)

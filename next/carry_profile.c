@@ -25,6 +25,8 @@ static void fill_report(const struct next_carrying *carrying)
             [NEXT_BY_CODE] = &report->by_code,
         };
         next_add_share(&report->all, counts->total);
+        for (uint32_t k = 0; carrying->is_same[i] && k < carrying->olds.units[i]->block_count; k++)
+            report->same_blocks += counts->blocks[k];
         next_add_share(carrying->is_same[i] ? &report->same : shares[carrying->pairs.how[i]],
                        counts->total);
     }

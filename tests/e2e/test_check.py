@@ -576,7 +576,7 @@ class Reports(Folder):
         found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
         sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
         self.assertEqual(line, f"the profile looks {quick['verdict']}{sign if found else ''}{found} "
-                               f"({len(expected)} of 23 checks; --check makes all)")
+                               f"({len(expected)} of 25 checks; --check makes all)")
         return quick["verdict"]
 
     def test_verdicts(self):
@@ -612,7 +612,7 @@ class Reports(Folder):
                 bad = [name for name in ids if whole[name]["status"] == "failed"]
                 self.assertEqual(quick["verdict"], "unfit" if bad else "fit")
                 line = toolbox.fine("battranslate", *arguments).splitlines()[-1]
-                self.assertRegex(line, rf"^the profile looks {quick['verdict']}[ :].*\({len(ids)} of 23 checks; ")
+                self.assertRegex(line, rf"^the profile looks {quick['verdict']}[ :].*\({len(ids)} of 25 checks; ")
         self.assertEqual(bad, [])
 
     def test_several_binaries(self):
@@ -620,7 +620,7 @@ class Reports(Folder):
         fixture = fixtures.get(SMALL)
         profile = self.write("T", pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii"))
         text = toolbox.fine("battranslate", f"{fixture.bolted}={self.path}/one", "-p", profile)
-        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 23 checks", text, re.M)), 1)
+        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 25 checks", text, re.M)), 1)
 
 
 class Suppressions(Folder):

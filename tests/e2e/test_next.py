@@ -519,6 +519,115 @@ class AutoFdo(unittest.TestCase):
         self.assertFalse((pair.folder / "x.prof").exists())
 
 
+class Check(unittest.TestCase):
+    """--check: how much of the profile found a place, and how much was inferred."""
+
+    KEPT = """__attribute__((noinline)) long kept(long a, long b)
+{
+    for (long i = 0; i < 40; i++) { if ((a ^ i) % 3 == b % 3) a += b * 7; else b ^= a >> 2; }
+    return a + b;
+}
+"""
+    LOST = """__attribute__((noinline)) long lost(long a)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%ld and %lx", a, a * 31);
+    for (char *p = text; *p; p++) a = *p == ' ' ? a * 5 : a + *p;
+    return a;
+}
+"""
+    OTHER = """double values[9] = {1, 2, 3};
+__attribute__((noinline)) long another(long a)
+{
+    values[a % 9 < 0 ? 0 : a % 9] /= 1.5;
+    return (long)(values[2] * values[3] + values[5]);
+}
+"""
+
+    def setUp(self):
+        self.pair = Pair(self)
+        self.folder = self.pair.folder
+        for name, text, called in (("old", self.KEPT + self.LOST, "lost(i)"), ("new", self.OTHER + self.KEPT, "another(i)")):
+            (self.folder / f"{name}.c").write_text(
+                f"#include <stdio.h>\n{text}int main(int n, char **v)\n{{\n    long sum = 0;\n"
+                f"    for (int i = 0; i < 90; i++) {{ sum += kept(sum, i); if (i % 2) sum ^= {called}; }}\n"
+                '    printf("%ld\\n", sum & (n == 3));\n    return 0;\n}\n', encoding="ascii")
+            run("gcc", *FLAGS, f"{name}.c", *LINKS, "-o", name, folder=self.folder)
+        self.pair.record("old", ())
+
+    def check(self, *options, status=0, profile="old.fdata"):
+        """The report as JSON; the output is there if, and only if, the status is 0."""
+        out = self.folder / "x.fdata"
+        out.unlink(missing_ok=True)
+        done = toolbox.run("battranslate", "old", "-p", profile, "--for=new", "--check", "-o", out, "--report=json", *options,
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(out.exists(), status == 0)
+        report = json.loads(done.stdout)
+        report["checks"] = {check["id"]: check for check in report["check"]["checks"]}
+        return report
+
+    def test_found(self):
+        """The share of the functions that are there, by the old fdata and both programs' symbols."""
+        counts = {}
+        for key, (_, count) in bolt_profiles.read_fdata(self.folder / "old.fdata")[1].items():
+            counts[key[1]] = counts.get(key[1], 0) + count
+        whole = sum(counts[name] for name in ("kept", "lost", "main"))
+        report = self.check()
+        found = report["checks"]["found"]
+        self.assertEqual((found["status"], found["severity"]), ("passed", "error"))
+        self.assertAlmostEqual(found["value"], (counts["kept"] + counts["main"]) / whole, places=6)
+        self.assertEqual([(f["name"], f["part"], f["whole"], f["reason"]) for f in found["functions"]],
+                         [("lost", counts["lost"], whole, "it is gone")])
+        self.assertEqual([(f["name"], f["next"], f["count"]) for f in report["next"]["changed"]][0], ("lost", None, counts["lost"]))
+        self.assertEqual(report["checks"]["stale"]["value"], 0)
+        text = toolbox.fine("battranslate", "old", "-p", "old.fdata", "--for=new", "-o", "x.fdata", cwd=self.folder)
+        self.assertRegex(text, r"most changed: lost, [\d.]+% of the profile, gone\n")
+
+    def test_limits(self):
+        """A limit that is missed is an error: the status is 1, and nothing is written; a suppression has a reason."""
+        report = self.check("--check-limit=found=99%", status=1)
+        self.assertEqual((report["check"]["verdict"], report["checks"]["found"]["status"]), ("unfit", "failed"))
+        (self.folder / "known").write_text("found lost # it was replaced\n", encoding="ascii")
+        self.assertEqual(self.check("--check-limit=found=99%", "--check-suppress=known")["checks"]["found"]["value"], 1)
+        self.assertEqual(self.check("--check-limit=inferred=0")["checks"]["inferred"]["status"], "failed")
+        self.check("--check-limit=inferred=0", "--check-strict", "--check-limit=density=0", status=1)
+        done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "-o", "x.fdata", "--check-limit=found=99%",
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: found: samples in functions that the next build has, too: ", done.stdout)
+        self.assertIn("the profile is unfit: no output is written", done.stderr)
+
+    def test_same(self):
+        """The same program: all is found, nothing is inferred; from samples, through BOLT, and with --check alone."""
+        shutil.copy(self.folder / "old", self.folder / "new")
+        for profile in ("old.fdata", "old.preagg"):
+            checks = self.check(profile=profile)["checks"]
+            self.assertEqual([checks[name]["value"] for name in ("found", "inferred", "stale")], [1, 0, 0])
+        run("llvm-bolt-22", "old", "-o", "old.bolt", "-data", "old.fdata", "--enable-bat", "-reorder-blocks=ext-tsp", folder=self.folder)
+        qemu_trace.record(self.folder / "old.bolt", [str(self.folder / "old.bolt")], self.folder / "bolt.preagg")
+        said = toolbox.fine("battranslate", "old.bolt", "--original=old", "-p", "bolt.preagg", "--for=new", "--check", cwd=self.folder)
+        self.assertIn("fine: found: samples in functions that the next build has, too: 100.0%, at least 50.0% is fine", said)
+        self.assertIn("old.bolt: fit (0 errors", said)
+
+    def test_wrong(self):
+        """A profile that cannot be read is a finding; another program, several old builds."""
+        (self.folder / "random").write_bytes(bytes(i * 7919 % 251 for i in range(9000)))
+        done = toolbox.run("battranslate", "old", "-p", "random", "--for=new", "--check", "-o", "x.fdata", cwd=self.folder)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: read: profiles that cannot be read: 1", done.stdout)
+        small = fixtures.input_step("small", "fixed").folder()
+        done = toolbox.run("battranslate", "old", "-p", "old.fdata", f"--for={small / 'input'}", "--check", "-o", "x.fdata",
+                           cwd=self.folder)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("it is another program", done.stderr)
+        done = toolbox.run("battranslate", "old", "-p", "old.fdata", "old", "-p", "old.fdata", "--for=new", "--check",
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected --check with one BINARY", done.stderr)
+        self.assertFalse((self.folder / "x.fdata").exists())
+
+
 class Several(unittest.TestCase):
     """Several old releases are carried at once: the sum of what each gives alone."""
 
@@ -663,7 +772,7 @@ class Wrong(unittest.TestCase):
     def test_usage(self):
         """Options that do not go with it."""
         new = f"--for={self.pair.folder / 'old'}"
-        self.refuse("expected --for=FILE with -o or -w", new, "--check", status=2)
+        self.refuse("expected --for=FILE with -o or -w", new, "--parity", status=2)
         self.refuse("expected --for=FILE with -o or -w", new, "--format=profgen", status=2)
         self.refuse("expected --explain with --for=FILE", "--explain=main", status=2)
 

@@ -232,13 +232,14 @@ static error_t check_common(const struct translate_request *arguments, struct ar
 static error_t check_next(const struct translate_request *arguments, struct argp_state *state)
 {
     if ((arguments->format > FORMAT_YAML && arguments->format != FORMAT_AUTOFDO) ||
-        arguments->check.is_wanted || arguments->parity || arguments->heatmap.path ||
-        arguments->show_density)
+        arguments->parity || arguments->heatmap.path || arguments->show_density)
         argp_error(state,
                    "expected --for=FILE with -o or -w, and --format=fdata, yaml or autofdo, found "
-                   "another format, --check, --parity, --heatmap or --show-density");
+                   "another format, --parity, --heatmap or --show-density");
     if (arguments->release_count == 1)
         return 0;
+    if (arguments->check.is_wanted)
+        argp_error(state, "expected --check with one BINARY, found several for --for");
     if (arguments->once || arguments->keep_going)
         argp_error(state, "expected --once and --keep-going with one BINARY, found several for "
                           "--for");

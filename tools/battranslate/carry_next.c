@@ -15,15 +15,20 @@ struct next_build {
     struct bat_binary binary;
     struct bat_elf *symbols; /* NULL: the binary's own */
     struct bat_profile *profile;
-    struct next_report *reports; /* one for each old build, in the request's order */
-    size_t count;                /* of reports */
+    struct translate_request request; /* for the old build that is being carried */
+    struct work old;                  /* its profile; with --check it stays open */
+    struct next_report *reports;      /* one for each old build, in the request's order */
+    size_t count;                     /* of reports */
 };
 
 static void next_build_close(struct next_build *next)
 {
+    work_close(&next->old);
     bat_profile_free(next->profile);
     bat_elf_close(next->symbols);
     bat_binary_close(&next->binary);
+    for (size_t i = 0; i < next->count; i++)
+        next_report_free(&next->reports[i]);
     free(next->reports);
 }
 
@@ -110,30 +115,39 @@ static struct translate_request request_of(const struct translate_request *reque
 }
 
 /* Read the profile of one of the old builds, and carry it. */
-static enum tool_exit add_release(const struct work *whole, size_t index, struct parts *parts,
+static enum tool_exit add_release(struct work *whole, size_t index, struct parts *parts,
                                   struct next_build *next)
 {
-    const struct translate_request one = request_of(whole->arguments, index);
-    struct work work = {.arguments = &one, .stored = stored_nothing()};
-    enum tool_exit status = work_open(&work);
+    bool has_check = whole->arguments->check.is_wanted;
+    struct work *old = &next->old;
+    next->request = request_of(whole->arguments, index);
+    *old = (struct work){.arguments = &next->request, .stored = stored_nothing()};
+    if (has_check) { /* the checks are those of the only old build */
+        old->check = whole->check;
+        whole->check = (struct check){0};
+    }
+    enum tool_exit status = work_open(old);
     if (status == TOOL_FINE)
-        status = work_read_profiles(&work, parts);
+        status = work_read_profiles(old, parts);
     parts->request = whole->arguments; /* which outlives it */
+    old->parts = parts;
     if (status == TOOL_FINE)
-        status = work_make_records(&work);
+        status = work_make_records(old);
     if (status == TOOL_FINE)
-        status = add_records(&work, work_report_file(whole), next);
-    work_close(&work);
+        status = add_records(old, work_report_file(whole), next);
+    if (!has_check)
+        work_close(old);
     return status;
 }
 
 static enum tool_exit translate_next(struct work *work, struct next_build *next)
 {
-    const struct bat_translate_options options = {.size = sizeof(options),
-                                                  .symbols = next->symbols,
-                                                  .yaml_extern = work->arguments->yaml_extern,
-                                                  .will_be_judged = !work->arguments->quiet,
-                                                  .threads = work->arguments->threads};
+    const struct bat_translate_options options = {
+        .size = sizeof(options),
+        .symbols = next->symbols,
+        .yaml_extern = work->arguments->yaml_extern,
+        .will_be_judged = !work->arguments->quiet || work->arguments->check.is_wanted,
+        .threads = work->arguments->threads};
     if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
                               &work->error) != BAT_OK)
         return tool_report(work->arguments->next, &work->error);
@@ -142,114 +156,186 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
 
 /* --- The report ----------------------------------------------------------------------------- */
 
-static void print_share(FILE *file, const struct next_report *report, const char *text,
+static void print_share(struct output *out, const struct next_report *report, const char *text,
                         const struct next_share *share)
 {
     if (share->functions != 0)
-        fprintf(file, "  %.1f%% in %" PRIu64 " functions %s\n",
-                figures_percent(share->count, report->all.count), share->functions, text);
+        output_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
+                      figures_percent(share->count, report->all.count), share->functions, text);
 }
 
-static void print_text(FILE *file, const struct next_report *report)
+/* Functions that changed most, in the text; JSON has all. */
+#define CHANGED_PRINTED 5u
+
+static void print_changed(struct output *out, const struct next_report *report)
 {
-    fprintf(file, "the profile of %" PRIu64 " functions, carried to the next build:\n",
-            report->all.functions);
-    print_share(file, report, "whose code did not change: count for count", &report->same);
-    print_share(file, report, "that changed, found by name", &report->by_name);
-    print_share(file, report, "found by name but for what compilers append to it",
+    size_t count =
+        report->changed_count < CHANGED_PRINTED ? report->changed_count : CHANGED_PRINTED;
+    for (size_t i = 0; i < count; i++) {
+        const struct next_changed *changed = &report->changed[i];
+        output_format(out, i == 0 ? "  most changed: " : "                ");
+        output_escaped(out, changed->name);
+        output_format(out, ", %.1f%% of the profile",
+                      figures_percent(changed->count, report->all.count));
+        if (changed->new_name)
+            output_format(out, ", alike by %.0f%%\n", 100 * (double)changed->likeness);
+        else
+            output_text(out, ", gone\n");
+    }
+}
+
+static void print_text(struct output *out, const struct next_report *report)
+{
+    output_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
+                  report->all.functions);
+    print_share(out, report, "whose code did not change: count for count", &report->same);
+    print_share(out, report, "that changed, found by name", &report->by_name);
+    print_share(out, report, "found by name but for what compilers append to it",
                 &report->by_plain_name);
-    print_share(file, report, "under another name, found by their code", &report->by_code);
-    print_share(file, report, "that were not found", &report->gone);
+    print_share(out, report, "under another name, found by their code", &report->by_code);
+    print_share(out, report, "that were not found", &report->gone);
     if (report->blocks != 0)
-        fprintf(file,
-                "in changed functions %.1f%% of the counts are of blocks that were found, "
-                "%.1f%% were inferred\n",
-                figures_percent(report->blocks_matched, report->blocks),
-                figures_percent(report->blocks - report->blocks_matched, report->blocks));
+        output_format(out,
+                      "in changed functions %.1f%% of the counts are of blocks that were found, "
+                      "%.1f%% were inferred\n",
+                      figures_percent(report->blocks_matched, report->blocks),
+                      figures_percent(report->blocks - report->blocks_matched, report->blocks));
+    print_changed(out, report);
     if (report->copies + report->unknown != 0)
-        fprintf(file,
-                "of new functions that are called, %" PRIu64 " are like an old one and got its "
-                "counts, %" PRIu64 " are not and got none\n",
-                report->copies, report->unknown);
+        output_format(out,
+                      "of new functions that are called, %" PRIu64
+                      " are like an old one and got its "
+                      "counts, %" PRIu64 " are not and got none\n",
+                      report->copies, report->unknown);
 }
 
-static void print_share_json(FILE *file, const char *name, const struct next_share *share)
+static void print_share_json(struct output *out, const char *name, const struct next_share *share)
 {
-    fprintf(file, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
-            share->functions, share->count);
+    output_format(out, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
+                  share->functions, share->count);
 }
 
 /* Print the members of an object. */
-static void print_json(FILE *file, const struct next_report *report)
+static void print_json(struct output *out, const struct next_report *report)
 {
-    print_share_json(file, "all", &report->all);
-    print_share_json(file, "same", &report->same);
-    print_share_json(file, "by_name", &report->by_name);
-    print_share_json(file, "by_plain_name", &report->by_plain_name);
-    print_share_json(file, "by_code", &report->by_code);
-    print_share_json(file, "gone", &report->gone);
-    fprintf(file,
-            "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
-            ",\"blocks_matched\":%" PRIu64,
-            report->copies, report->unknown, report->blocks, report->blocks_matched);
+    print_share_json(out, "all", &report->all);
+    print_share_json(out, "same", &report->same);
+    print_share_json(out, "by_name", &report->by_name);
+    print_share_json(out, "by_plain_name", &report->by_plain_name);
+    print_share_json(out, "by_code", &report->by_code);
+    print_share_json(out, "gone", &report->gone);
+    output_format(out,
+                  "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
+                  ",\"blocks_matched\":%" PRIu64,
+                  report->copies, report->unknown, report->blocks, report->blocks_matched);
+    output_text(out, ",\"changed\":[");
+    for (size_t i = 0; i < report->changed_count; i++) {
+        const struct next_changed *changed = &report->changed[i];
+        output_text(out, i ? ",{\"name\":" : "{\"name\":");
+        output_json_string(out, changed->name);
+        output_text(out, ",\"next\":");
+        if (changed->new_name)
+            output_json_string(out, changed->new_name);
+        else
+            output_text(out, "null");
+        output_format(out, ",\"count\":%" PRIu64 ",\"likeness\":%.3f}", changed->count,
+                      (double)changed->likeness);
+    }
+    output_text(out, "]");
 }
 
-static void print_judgement(FILE *file, const struct bat_judgement *judgement)
+static void print_judgement(struct output *out, const struct bat_judgement *judgement)
 {
-    fprintf(file,
-            "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-            " functions, with %.2f%% of the samples\n",
-            judgement->stale_functions, judgement->functions,
-            figures_percent(judgement->stale_samples, judgement->samples));
+    output_format(out,
+                  "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
+                  " functions, with %.2f%% of the samples\n",
+                  judgement->stale_functions, judgement->functions,
+                  figures_percent(judgement->stale_samples, judgement->samples));
 }
 
-static void print_judgement_json(FILE *file, const struct bat_judgement *judgement)
+static void print_judgement_json(struct output *out, const struct bat_judgement *judgement)
 {
-    fprintf(file,
-            ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
-            ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
-            judgement->functions, judgement->stale_functions, judgement->samples,
-            judgement->stale_samples);
+    output_format(out,
+                  ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
+                  ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
+                  judgement->functions, judgement->stale_functions, judgement->samples,
+                  judgement->stale_samples);
 }
 
-static void print_report(const struct work *work, const struct next_build *next,
-                         const struct report_judgements *judgements)
+static void print_report_text(const struct work *work, const struct next_build *next,
+                              const struct report_judgements *judgements, struct output *out)
 {
     const struct translate_request *request = work->arguments;
-    FILE *file = work_report_file(work);
     for (size_t i = 0; i < next->count; i++) {
         if (next->count > 1)
-            fprintf(file, "%s: ", request->releases[i].binary);
-        print_text(file, &next->reports[i]);
+            output_format(out, "%s: ", request->releases[i].binary);
+        print_text(out, &next->reports[i]);
     }
     if (judgements->has_fdata)
-        print_judgement(file, &judgements->fdata);
+        print_judgement(out, &judgements->fdata);
     if (request->yaml || request->format == FORMAT_YAML)
-        fputs("the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n", file);
+        output_text(out, "the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n");
 }
 
 /* One object "next", or a list "releases" of them, in the request's order. */
 static void print_report_json(const struct work *work, const struct next_build *next,
-                              const struct report_judgements *judgements)
+                              const struct report_judgements *judgements, struct output *out)
 {
     const struct translate_request *request = work->arguments;
-    FILE *file = work_report_file(work);
     bool is_list = next->count > 1;
     /* AutoFDO's figures have begun the object. */
-    fputs(request->format == FORMAT_AUTOFDO ? "," : "{", file);
-    fputs(is_list ? "\"next\":{\"releases\":[" : "\"next\":{", file);
+    output_text(out, request->format == FORMAT_AUTOFDO ? "," : "{");
+    output_text(out, is_list ? "\"next\":{\"releases\":[" : "\"next\":{");
     for (size_t i = 0; i < next->count; i++) {
         if (is_list)
-            fputs(i ? ",{" : "{", file);
-        print_json(file, &next->reports[i]);
+            output_text(out, i ? ",{" : "{");
+        print_json(out, &next->reports[i]);
         if (is_list)
-            fputs("}", file);
+            output_text(out, "}");
     }
     if (is_list)
-        fputs("]", file);
+        output_text(out, "]");
     if (judgements->has_fdata)
-        print_judgement_json(file, &judgements->fdata);
-    fputs("}}\n", file);
+        print_judgement_json(out, &judgements->fdata);
+    output_text(out, request->check.is_wanted ? "}" : "}}\n");
+}
+
+static enum tool_exit print_report(const struct work *work, const struct next_build *next,
+                                   const struct report_judgements *judgements)
+{
+    struct output *out = output_begin_memory();
+    if (!out)
+        return tool_no_memory(NULL);
+    (work->arguments->json_report ? print_report_json : print_report_text)(work, next, judgements,
+                                                                           out);
+    return output_end_in(out, work_report_file(work));
+}
+
+/* --- Whether it is fit ---------------------------------------------------------------------- */
+
+/* Make the checks of the only old build's profile, and of what became of it. */
+static enum tool_exit check_next(struct work *work, struct next_build *next,
+                                 const struct report_judgements *judgements)
+{
+    const struct next_report *report = &next->reports[0];
+    struct check_lost *lost = calloc(report->changed_count + 1, sizeof(*lost));
+    if (!lost)
+        return tool_no_memory(NULL);
+    struct check_next check = {.found = report->found.count,
+                               .whole = report->own.count,
+                               .inferred = report->blocks - report->blocks_matched,
+                               .blocks = report->blocks + report->same_blocks,
+                               .lost = lost,
+                               .records = work->records};
+    for (size_t i = 0; i < report->changed_count; i++) {
+        const struct next_changed *changed = &report->changed[i];
+        if (changed->is_own && !changed->is_found)
+            lost[check.lost_count++] =
+                (struct check_lost){changed->name, changed->count, (double)changed->likeness};
+    }
+    enum tool_exit status = work_check(&next->old, &check, judgements);
+    free(lost);
+    return status;
 }
 
 /* --- AutoFDO -------------------------------------------------------------------------------- */
@@ -292,20 +378,46 @@ static enum tool_exit add_releases(struct work *work, struct parts *parts, struc
     return status;
 }
 
+/* Judge, and write and report what was carried. */
+static enum tool_exit finish(struct work *work, struct next_build *next)
+{
+    const struct translate_request *request = work->arguments;
+    struct report_judgements judgements = {0};
+    enum tool_exit status = request->format == FORMAT_AUTOFDO
+                                ? write_autofdo(work, next)
+                                : work_write_records(work, &judgements);
+    if (status == TOOL_FINE && request->check.is_wanted)
+        status = check_next(work, next, &judgements);
+    if (status == TOOL_FINE && !request->quiet)
+        status = print_report(work, next, &judgements);
+    return status;
+}
+
+/* The checks go back to where they are printed. */
+static void take_checks(struct work *work, struct next_build *next)
+{
+    if (!next->old.arguments || !work->arguments->check.is_wanted)
+        return;
+    work->check = next->old.check;
+    next->old.check = (struct check){0};
+}
+
 enum tool_exit next_run(struct work *work, struct parts *parts)
 {
-    struct next_build next = {.count = 0};
-    struct report_judgements judgements = {0};
+    struct next_build next = {.old.stored = stored_nothing()};
+    bool is_judged = false;
     enum tool_exit status = open_build(work->arguments, &next);
     if (status == TOOL_FINE)
         status = add_releases(work, parts, &next);
     if (status == TOOL_FINE)
         status = translate_next(work, &next);
-    if (status == TOOL_FINE)
-        status = work->arguments->format == FORMAT_AUTOFDO ? write_autofdo(work, &next)
-                                                           : work_write_records(work, &judgements);
-    if (status == TOOL_FINE && !work->arguments->quiet)
-        (work->arguments->json_report ? print_report_json : print_report)(work, &next, &judgements);
+    if (status == TOOL_FINE) {
+        status = finish(work, &next);
+        is_judged = status == TOOL_FINE;
+    }
+    take_checks(work, &next);
+    if (work->arguments->check.is_wanted && (is_judged || check_fail_reading(&work->check)))
+        status = work_finish_check(work);
     bat_records_free(work->records);
     work->records = NULL;
     next_build_close(&next);

@@ -438,14 +438,10 @@ static bool translate_for_density(struct work *work, struct bat_records **record
            BAT_OK;
 }
 
-/*
- * Check the translated profile: by all checks if that is wanted, else, for the report, by those
- * that cost nothing. moved is what the records were made of.
- */
-static enum tool_exit check_fitness(struct work *work, const struct bat_profile *moved,
-                                    const struct bat_to_input_counters *to_input,
-                                    const struct report_judgements *judgements)
+enum tool_exit work_check(struct work *work, const struct check_next *next,
+                          const struct report_judgements *judgements)
 {
+    const struct bat_to_input_counters *to_input = work->input ? &work->to_input : NULL;
     const struct translate_request *arguments = work->arguments;
     bool is_wanted = arguments->check.is_wanted;
     if (arguments->quiet && !is_wanted)
@@ -459,7 +455,7 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
         return tool_report(arguments->binary, &work->error);
     const struct check_subject subject = {
         .profile = work->profile,
-        .moved = moved,
+        .moved = work->input ? work->input : work->profile,
         .binary = &work->binary,
         .symbols = work->symbols,
         .records = work->records,
@@ -471,7 +467,8 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
         .profiles = arguments->once ? parts_count(work->parts) : work->profiles_with_records,
         .density_cutoff = arguments->density_cutoff,
         .density_threshold = arguments->density_threshold,
-        .baseline = former ? &baseline : NULL};
+        .baseline = former ? &baseline : NULL,
+        .next = next};
     enum tool_exit status = TOOL_FINE;
     if (is_wanted)
         status = check_judge(&work->check, &subject);
@@ -497,11 +494,7 @@ static void print_check_line(struct work *work)
     fputs("}\n", file);
 }
 
-/*
- * Print the checks behind the report. TOOL_BAD for a profile that --check finds unfit: its outputs
- * are not written.
- */
-static enum tool_exit finish_check(struct work *work)
+enum tool_exit work_finish_check(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     enum tool_exit status = TOOL_FINE;
@@ -665,15 +658,14 @@ static enum tool_exit open_viewed(struct work *work)
     return tool_report(path_of_note(work->arguments), &work->error);
 }
 
-/* Make the records in the input binary. The caller frees *input, of which they are made. */
-static enum tool_exit translate_moved(struct work *work, struct bat_profile **input,
-                                      struct bat_to_input_counters *counters)
+/* Make the records in the input binary. */
+static enum tool_exit translate_moved(struct work *work)
 {
-    enum tool_exit status = move_profile(work, input, counters);
+    enum tool_exit status = move_profile(work, &work->input, &work->to_input);
     const struct bat_translate_options options = translate_options(work);
     if (status == TOOL_FINE &&
-        bat_profile_translate_moved(*input, work->profile, work->original, &options, &work->records,
-                                    &work->error) != BAT_OK)
+        bat_profile_translate_moved(work->input, work->profile, work->original, &options,
+                                    &work->records, &work->error) != BAT_OK)
         status = tool_report(work->arguments->original, &work->error);
     return status;
 }
@@ -682,19 +674,16 @@ static enum tool_exit translate_moved(struct work *work, struct bat_profile **in
 static enum tool_exit finish_records_original(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    struct bat_profile *input = NULL;
-    struct bat_to_input_counters counters;
-    enum tool_exit status = translate_moved(work, &input, &counters);
+    enum tool_exit status = translate_moved(work);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = work_write_records(work, &judgements);
     if (status == TOOL_FINE)
-        status = check_fitness(work, input, &counters, &judgements);
-    bat_profile_free(input);
+        status = work_check(work, NULL, &judgements);
     if (status == TOOL_FINE && !arguments->quiet)
         report_print_moved(work_report_file(work), arguments->json_report, work->profile,
-                           work->original, &counters, work->records, &judgements);
-    return status == TOOL_FINE ? finish_check(work) : status;
+                           work->original, &work->to_input, work->records, &judgements);
+    return status == TOOL_FINE ? work_finish_check(work) : status;
 }
 
 /* Write what perf prints of the only profile. */
@@ -760,13 +749,13 @@ static enum tool_exit finish_records(struct work *work)
     if (status == TOOL_FINE)
         status = work_write_records(work, &judgements);
     if (status == TOOL_FINE)
-        status = check_fitness(work, work->profile, NULL, &judgements);
+        status = work_check(work, NULL, &judgements);
     if (status == TOOL_FINE && !work->arguments->quiet)
         report_print(work_report_file(work), work->arguments->json_report, work->profile,
                      work->records, &judgements);
     if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
         status = print_density(work);
-    return status == TOOL_FINE ? finish_check(work) : status;
+    return status == TOOL_FINE ? work_finish_check(work) : status;
 }
 
 /* --- The steps ------------------------------------------------------------------------------ */
@@ -800,8 +789,6 @@ static enum tool_exit prepare_profile(struct work *work)
 
 enum tool_exit work_make_records(struct work *work)
 {
-    struct bat_profile *input = NULL;
-    struct bat_to_input_counters counters;
     enum tool_exit status = prepare_profile(work);
     if (status != TOOL_FINE)
         return status;
@@ -809,9 +796,7 @@ enum tool_exit work_make_records(struct work *work)
         return tool_message(work->arguments->binary,
                             "expected --original=FILE with the input binary, without which --for "
                             "cannot read its code, found a BOLTed binary alone");
-    status = work->arguments->original ? translate_moved(work, &input, &counters) : translate(work);
-    bat_profile_free(input);
-    return status;
+    return work->arguments->original ? translate_moved(work) : translate(work);
 }
 
 enum tool_exit work_finish(struct work *work)
@@ -834,6 +819,7 @@ void work_close(struct work *work)
         bat_output_abandon(work->outputs[i]);
     bat_records_free(work->records);
     bat_preparation_free(work->preparation);
+    bat_profile_free(work->input);
     bat_profile_free(work->profile);
     bat_original_close(work->original);
     bat_elf_close(work->original_symbols);
@@ -859,7 +845,7 @@ static enum tool_exit run(struct work *work, struct parts *parts)
         return work_finish(work);
     if (!has_check || !check_fail_reading(&work->check))
         return status;
-    return finish_check(work);
+    return work_finish_check(work);
 }
 
 /*

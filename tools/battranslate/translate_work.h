@@ -28,6 +28,8 @@ struct work {
     struct bat_original *original;    /* NULL: none was given */
     struct bat_profile *profile;
     struct bat_preparation *preparation; /* NULL: not worth it */
+    struct bat_profile *input; /* profile at the input's addresses: with original, once needed */
+    struct bat_to_input_counters to_input; /* of that move */
     struct bat_records *records;
     /* Of -o, then of -w, then of the heat map, as far as they are given. */
     struct bat_output *outputs[OUTPUTS_MAX + HEATMAP_FILES_MAX];
@@ -69,6 +71,19 @@ enum tool_exit work_make_records(struct work *work);
 
 /* Write all outputs, and fill *judgements for the report, if there will be one. */
 enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements);
+
+/*
+ * Check the profile by all checks if that is wanted, else, for the report, by those that cost
+ * nothing. next is how it was carried, or NULL; judgements are of what is written.
+ */
+enum tool_exit work_check(struct work *work, const struct check_next *next,
+                          const struct report_judgements *judgements);
+
+/*
+ * Print the checks behind the report. TOOL_BAD for a profile that --check finds unfit: its outputs
+ * are not written.
+ */
+enum tool_exit work_finish_check(struct work *work);
 
 /* Where the report goes: to standard error if an output goes to standard output. */
 FILE *work_report_file(const struct work *work);

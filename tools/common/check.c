@@ -221,10 +221,11 @@ void check_stale_reason(const struct bat_records *records, const struct bat_stal
 
 static enum tool_exit judge_stale(struct check *check, const struct check_subject *subject)
 {
+    const struct bat_records *records = subject->next ? subject->next->records : subject->records;
     uint64_t part = subject->judgement->stale_samples;
     uint64_t whole = subject->judgement->samples;
     struct bat_stale_function stale;
-    for (uint64_t i = 0; bat_records_stale(subject->records, subject->is_yaml, i, &stale); i++) {
+    for (uint64_t i = 0; bat_records_stale(records, subject->is_yaml, i, &stale); i++) {
         if (check_suppresses_function(&check->suppressions, CHECK_STALE, stale.name, true)) {
             part -= stale.samples;
             whole -= stale.samples;
@@ -232,11 +233,36 @@ static enum tool_exit judge_stale(struct check *check, const struct check_subjec
         }
         struct check_function function = {
             .address = stale.address, .part = stale.samples, .whole = stale.samples};
-        check_stale_reason(subject->records, &stale, function.reason);
+        check_stale_reason(records, &stale, function.reason);
         if (!add_function(&check->results[CHECK_STALE], stale.name, &function))
             return tool_no_memory(check->binary);
     }
     set_share(check, CHECK_STALE, part, whole);
+    return TOOL_FINE;
+}
+
+/* --- The next build -------------------------------------------------------------------------- */
+
+static enum tool_exit judge_next(struct check *check, const struct check_next *next)
+{
+    uint64_t whole = next->whole;
+    for (size_t i = 0; i < next->lost_count; i++) {
+        const struct check_lost *lost = &next->lost[i];
+        if (check_suppresses_function(&check->suppressions, CHECK_FOUND, lost->name, true)) {
+            whole -= lost->count;
+            continue;
+        }
+        struct check_function function = {.part = lost->count, .whole = next->whole};
+        if (lost->likeness > 0)
+            snprintf(function.reason, CHECK_REASON_SIZE, "its code is alike by %.0f%% only",
+                     100 * lost->likeness);
+        else
+            snprintf(function.reason, CHECK_REASON_SIZE, "it is gone");
+        if (!add_function(&check->results[CHECK_FOUND], lost->name, &function))
+            return tool_no_memory(check->binary);
+    }
+    set_share(check, CHECK_FOUND, next->found, whole);
+    set_share(check, CHECK_INFERRED, next->inferred, next->blocks);
     return TOOL_FINE;
 }
 
@@ -386,7 +412,9 @@ enum tool_exit check_judge(struct check *check, const struct check_subject *subj
         set_share(check, CHECK_BASELINE_SAMPLES, subject->baseline->own, subject->baseline->former);
         set(check, CHECK_BASELINE, subject->baseline->functions);
     }
-    status = judge_stale(check, subject);
+    status = subject->next ? judge_next(check, subject->next) : TOOL_FINE;
+    if (status == TOOL_FINE)
+        status = judge_stale(check, subject);
     if (status == TOOL_FINE && bat_profile_main_kind(subject->profile) == BAT_PROFILE_BRANCHES)
         status = judge_density(check, subject);
     sort_functions(check);

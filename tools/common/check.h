@@ -66,6 +66,24 @@ struct check_baseline {
     double functions; /* the overlap of the functions' shares */
 };
 
+/* A function that the next build does not have, or hardly. */
+struct check_lost {
+    const char *name;
+    uint64_t count;
+    double likeness; /* 0: it is gone */
+};
+
+/* How a profile was carried to the next build. */
+struct check_next {
+    uint64_t found;                /* samples in functions that it has, too */
+    uint64_t whole;                /* in all that count */
+    uint64_t inferred;             /* counts of blocks that no old block gives */
+    uint64_t blocks;               /* of all blocks */
+    const struct check_lost *lost; /* of whole, not of found */
+    size_t lost_count;
+    const struct bat_records *records; /* of the next build: those of the subject's judgement */
+};
+
 /* What check_judge() judges. */
 struct check_subject {
     const struct bat_profile *profile; /* as it was sampled */
@@ -82,6 +100,7 @@ struct check_subject {
     uint32_t density_cutoff; /* millionths */
     double density_threshold;
     const struct check_baseline *baseline; /* NULL: none */
+    const struct check_next *next;         /* NULL: it was not carried */
 };
 
 /* Read the suppressions. TOOL_BAD with a message. To be freed with check_free() in any case. */

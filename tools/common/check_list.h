@@ -32,6 +32,8 @@ enum check_number {
     CHECK_CONTINUITY,
     CHECK_NEW_CODE,
     CHECK_OLD_CODE,
+    CHECK_FOUND, /* this one and the next need a next build */
+    CHECK_INFERRED,
     CHECK_BASELINE_SAMPLES, /* this one and the next need a baseline */
     CHECK_BASELINE,
     CHECK_COUNT,
