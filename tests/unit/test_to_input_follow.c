@@ -335,6 +335,42 @@ static void test_promoted_call_inlined(void **state)
     close_scene(&scene);
 }
 
+/* The index that is compared tells which of two entries the input jumps by. */
+static void test_promoted_jump(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {0xd, 7}, {0x10, 0xe}};
+    open_scene(&scene,
+               CODE("\xff\x24\xc5\x00\x11\x40\x00" /* 0: jmp *f(,%rax,8) */
+                    "\x89\xc0"                     /* 7: mov */
+                    "\xc3"                         /* 9: ret */
+                    "\xeb\x02"                     /* a: jmp e */
+                    "\xeb\x00"                     /* c: jmp e */
+                    "\x89\xc9"                     /* e: mov */
+                    "\xc3"),                       /* 10: ret */
+               /* f is a table: 7, a, c. */
+               CODE("\x07\x10\x40\x00\x00\x00\x00\x00"
+                    "\x0a\x10\x40\x00\x00\x00\x00\x00"
+                    "\x0c\x10\x40\x00\x00\x00\x00\x00"),
+               CODE("\x48\x83\xf8\x02"             /* 0: cmp $2,%rax */
+                    "\x74\x0a"                     /* 4: je 10 */
+                    "\xff\x24\xc5\x00\x11\x40\x00" /* 6: jmp *f(,%rax,8) */
+                    "\x89\xc0"                     /* d: mov */
+                    "\xc3"                         /* f: ret */
+                    "\x89\xc9"                     /* 10: mov */
+                    "\xc3"),                       /* 12: ret */
+               blocks, 3);
+    const struct input_node *test = node_at(&scene, 4);
+    const struct input_jump jumps[] = {{MAIN, MAIN + 0xc}, {MAIN + 0xc, MAIN + 0xe}};
+    assert_int_equal(test->source, 0);
+    assert_int_equal(test->taken.at, MAIN + 0xc);
+    assert_path(test->taken_path, 2, jumps);
+    assert_falls(test->fall_path);
+    assert_int_equal(node_at(&scene, 6)->source, MAIN);
+    close_scene(&scene);
+}
+
 /* --- Tail calls ------------------------------------------------------------------------------- */
 
 static void test_conditional_tail_call(void **state)
@@ -433,11 +469,12 @@ static void test_exchanged_tests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inverted_branch),       cmocka_unit_test(test_inlined_call),
-        cmocka_unit_test(test_row_of_inlined_calls),  cmocka_unit_test(test_endless_recursion),
-        cmocka_unit_test(test_promoted_call),         cmocka_unit_test(test_promoted_call_inlined),
-        cmocka_unit_test(test_conditional_tail_call), cmocka_unit_test(test_unlisted_branch),
-        cmocka_unit_test(test_unlisted_call),         cmocka_unit_test(test_exchanged_tests),
+        cmocka_unit_test(test_inverted_branch),      cmocka_unit_test(test_inlined_call),
+        cmocka_unit_test(test_row_of_inlined_calls), cmocka_unit_test(test_endless_recursion),
+        cmocka_unit_test(test_promoted_call),        cmocka_unit_test(test_promoted_call_inlined),
+        cmocka_unit_test(test_promoted_jump),        cmocka_unit_test(test_conditional_tail_call),
+        cmocka_unit_test(test_unlisted_branch),      cmocka_unit_test(test_unlisted_call),
+        cmocka_unit_test(test_exchanged_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
