@@ -4,11 +4,13 @@
  * code, frames of inlined calls, and the blocks that the note lists.
  */
 #include "input_flow.h"
+#include "binary/functions/plt.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A cached instruction: searches go through the same code again and again. */
 struct input_decoded {
@@ -45,6 +47,7 @@ void input_flow_close(struct input_flow *flow)
     free(flow->decoded);
     free(flow->runs);
     free(flow->places);
+    free(flow->plt);
     input_paths_free(&flow->paths);
     bat_counts_free(&flow->frames_by_call);
 }
@@ -157,6 +160,42 @@ bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint
             instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
             return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP;
     return false;
+}
+
+/* Functions that throw, and those that end the program where exceptions cannot go on. */
+static bool is_endless(const char *name)
+{
+    static const char *const names[] = {
+        "__cxa_throw",
+        "__cxa_rethrow",
+        "_Unwind_Resume",
+        "__cxa_bad_cast",
+        "__cxa_bad_typeid",
+        "__cxa_throw_bad_array_new_length",
+        "_ZSt9terminatev",
+        "_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE",
+        "abort",
+        "exit",
+        "__stack_chk_fail",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return strncmp(name, "_ZSt", 4) == 0 && strstr(name, "__throw_");
+}
+
+bool input_flow_never_returns(struct input_flow *flow, uint64_t call)
+{
+    struct bat_instruction instruction;
+    if (!input_flow_decode(flow, call, &instruction) || instruction.kind != BAT_INSTRUCTION_CALL)
+        return false;
+    if (!flow->plt && bat_plt_entries(flow->original->elf, &flow->plt, &flow->plt_count, NULL))
+        flow->plt_count = 0;
+    const size_t found = BAT_COUNT_BELOW(flow->plt, flow->plt_count, address, instruction.target);
+    const char *name = found < flow->plt_count && flow->plt[found].address == instruction.target
+                           ? flow->plt[found].symbol
+                           : NULL;
+    return name && is_endless(name);
 }
 
 bool input_flow_may_replace(const struct input_flow *flow, uint64_t output_call,

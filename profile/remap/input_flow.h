@@ -58,6 +58,8 @@ struct input_flow {
     struct input_paths paths;
     struct input_place *places; /* of a search (search.c) */
     size_t place_capacity;
+    struct bat_plt_entry *plt; /* the input's entries, ascending; NULL until they are needed */
+    size_t plt_count;
     uint64_t steps_left; /* of long walks: see input_flow_most_steps() */
     uint64_t limited;    /* walks that ended because there were none left */
 };
@@ -130,6 +132,13 @@ static inline uint32_t input_flow_frame_behind(const struct input_flow *flow, ui
 
 /* True if address is in a PLT entry, whose indirect jump, at *leaves, leaves the binary. */
 bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves);
+
+/*
+ * True if the input's instruction at an address calls a function of another file that never
+ * returns: one that throws or ends the program. The PLT is read once; without memory for it,
+ * nothing is such a call.
+ */
+bool input_flow_never_returns(struct input_flow *flow, uint64_t call);
 
 /*
  * True if the output's indirect call may be the input's call of a PLT entry (-plt): on x86-64 it

@@ -354,15 +354,29 @@ static bool names_place(const struct input_move *move, const struct spot *source
            instruction.target == from->input;
 }
 
-/* How a trace arrives at the start of its run. */
-static enum input_way way_to(const struct input_move *move, const struct input_piece *trace,
+/*
+ * True if a trace returns to the call before its run. What comes from outside to a block that the
+ * call's own code does not lead to is an exception, as behind a call that never returns.
+ */
+static bool returns(struct input_move *move, const struct input_piece *trace,
+                    const struct spot *from)
+{
+    const struct input_node *call = call_before(from);
+    const bool is_exception =
+        call && trace->branch == BAT_ADDRESS_EXTERNAL && call[1].is_fixed &&
+        (!call->fall_path->found || input_flow_never_returns(&move->follow.flow, call->source));
+    return call && !is_exception && may_return(move, trace->branch);
+}
+
+/* How a trace arrives at the start of its run. The ways of a call before it are known. */
+static enum input_way way_to(struct input_move *move, const struct input_piece *trace,
                              const struct spot *source, bool has_source, const struct spot *from)
 {
     bool is_start = from->table < map_of(move)->hot_count && from->node &&
                     from->address == move->original->outputs[from->output].address;
     bool is_inner = has_source && same_function(move, source, from) && source->node &&
                     !bat_kind_is_call(source->node->kind);
-    if (may_return(move, trace->branch) && call_before(from))
+    if (returns(move, trace, from))
         return INPUT_WAY_RETURNS;
     if (is_start && !is_inner && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
         !(has_source && names_place(move, source, from)))
@@ -393,6 +407,9 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     enum bat_code code = find_spot(move, trace->from, from, has_from);
     if (code == BAT_OK && !is_constant)
         code = find_spot(move, trace->branch, &source, &has_source);
+    const struct input_node *call = code == BAT_OK && *has_from ? call_before(from) : NULL;
+    if (call)
+        code = input_follow_ways(&move->follow, from->table, call);
     if (code != BAT_OK)
         return code;
     if (*has_from) {

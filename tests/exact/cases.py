@@ -17,6 +17,7 @@ import generate
 import qemu_trace
 
 KINDS = ("c", "c++", "csmith")
+NAMED_KINDS = ("exceptions",)  # C++, only if they are asked for
 # units: several files with functions of the same names. lto: the same, optimized when they are linked. library: loaded
 # with dlopen().
 FORMS = ("program", "units", "lto", "library")
@@ -155,7 +156,7 @@ class Case:
     @property
     def is_cxx(self):
         """Of the language."""
-        return self.kind == "c++"
+        return self.kind in ("c++", "exceptions")
 
     def __str__(self):
         more = [word for word, usual in ((self.form, "program"), (self.target, "x86-64")) if word != usual]
@@ -163,6 +164,8 @@ class Case:
 
     def _text(self, number, folder):
         """A program's source."""
+        if self.kind == "exceptions":
+            return generate.Throwing(number).text()
         if self.kind != "csmith":
             return generate.program(number, self.is_cxx)
         command = ["csmith", "--seed", str(number), "--no-packed-struct", "--max-funcs", "8", "--max-block-depth", "4"]

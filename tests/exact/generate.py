@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of all that compilers make branches of, for what csmith leaves out: each number makes one.
 
-    python3 generate.py c|c++ NUMBER
+    python3 generate.py c|c++|exceptions NUMBER
 
 Dense and sparse switches, calls by pointers and virtual ones, tail calls, recursion, computed gotos, exceptions,
 setjmp, copies of memory, identical functions, functions of one name in two files, halves that hardly ever run.
@@ -259,12 +259,63 @@ class Program:
                 'printf("%lu %lu\\n", s, sink);\nreturn 0;\n}\n')
 
 
+class Throwing:
+    """A program where exceptions come to as many landing pads as possible: for C++ alone."""
+
+    HEAD = """#include <stdio.h>
+#include <stdlib.h>
+struct Base { int value; };
+struct Derived : Base { Derived(int v) { value = v; } };
+static unsigned long sink;
+struct Local { int added; ~Local() { sink += added; } };
+"""
+    CATCHES = ["catch (Derived &e) { x += e.value; }", "catch (Base &e) { x -= e.value; }", "catch (int e) { x += e; }",
+               "catch (...) { x++; }", "catch (int e) { x = e; } catch (Base &) { x += 3; }",
+               "catch (...) { x += 2; throw; }"]
+
+    def __init__(self, number):
+        self.chance = random.Random(f"{number} throwing")
+
+    def thrower(self, number):
+        """A function that sometimes throws."""
+        what = self.chance.choice(["Base{a}", "Derived(a)", "a", "1.5"])
+        return (f"__attribute__((noinline)) int t{number}(int a) {{\n"
+                f"if ((a * {self.chance.randrange(3, 99) | 1} >> 3) % {self.chance.randrange(3, 9)} == 0) throw {what};\n"
+                f"return a + {number}; }}\n")
+
+    def block(self, known, depth=0):
+        """Calls, local objects and handlers; the functions g0 up to g`known` can be called."""
+        text = ""
+        for _ in range(self.chance.randrange(1, 4)):
+            kind = self.chance.random()
+            if kind < 0.5 or depth == 3:
+                text += f"x += t{self.chance.randrange(4)}(x + {self.chance.randrange(50)});\n"
+            elif kind < 0.6 and known > 0:
+                text += f"x ^= g{self.chance.randrange(known)}(x & 63);\n"
+            elif kind < 0.75:
+                text += f"{{ Local local{{{self.chance.randrange(9)}}};\n{self.block(known, depth + 1)}}}\n"
+            else:
+                text += f"try {{\n{self.block(known, depth + 1)}}} {self.chance.choice(self.CATCHES)}\n"
+        return text
+
+    def text(self):
+        """The whole program."""
+        text = self.HEAD + "".join(self.thrower(i) for i in range(4))
+        for i in range(6):
+            text += f"__attribute__((noinline)) int g{i}(int x) {{\n{self.block(i)}return x & 1023; }}\n"
+        return (f"{text}int main(int, char **arguments) {{\nint bad = 0;\n"
+                "for (int i = 0; i < 5 * atoi(arguments[1]); i++) {\n"
+                f"try {{ sink += g5(i) + g{self.chance.randrange(5)}(i * 3 % 101); }} catch (...) {{ bad++; }} }}\n"
+                'printf("%lu %d\\n", sink, bad);\nreturn 0;\n}\n')
+
+
 def program(number, is_cxx):
     """The source of program `number`."""
     return Program(number, is_cxx).text()
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("c", "c++"):
-        sys.exit("usage: generate.py c|c++ NUMBER")
-    print(program(int(sys.argv[2]), sys.argv[1] == "c++"), end="")
+    if len(sys.argv) != 3 or sys.argv[1] not in ("c", "c++", "exceptions"):
+        sys.exit("usage: generate.py c|c++|exceptions NUMBER")
+    made = Throwing(int(sys.argv[2])) if sys.argv[1] == "exceptions" else Program(int(sys.argv[2]), sys.argv[1] == "c++")
+    print(made.text(), end="")

@@ -35,7 +35,7 @@ import bolt_profiles
 import elffile
 import qemu_trace
 import windows
-from cases import Case, Choice, FORMS, KINDS, SETS, TARGETS
+from cases import Case, Choice, FORMS, KINDS, NAMED_KINDS, SETS, TARGETS
 
 class Failed(Exception):
     """A tool that is not ours cannot make the case."""
@@ -205,7 +205,7 @@ def judge(case, folder, is_cut=False, names=None):
     """Make the case, of the sources of these names if they are in the folder already; its Verdict."""
     make, bolt = case.commands(names or case.sources(folder))
     # Exceptions are slow: each is searched for through the whole program.
-    rounds = "40" if case.kind == "c++" else "300"
+    rounds = "40" if case.is_cxx else "300"
     commands = [*make, bolt, ["battranslate", "bolted", "-p", "bolted.preagg", "--original=input", "-o", "ours.fdata"]]
     (folder / "command.sh").write_text(f"# {case}\n" + "".join(shlex.join(c) + "\n" for c in commands), encoding="utf-8")
     for command in make:
@@ -261,7 +261,7 @@ def numbers(words):
 
 def add_choice(parser):
     """The options that choose what a number makes."""
-    parser.add_argument("--kind", choices=KINDS)
+    parser.add_argument("--kind", choices=[*KINDS, *NAMED_KINDS])
     parser.add_argument("--set", choices=[*SETS, "mixture"])
     parser.add_argument("--form", choices=FORMS, default="program")
     parser.add_argument("--target", choices=TARGETS, default="x86-64")

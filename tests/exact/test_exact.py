@@ -30,6 +30,8 @@ OTHERS = [
     (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
     (Choice(form="library", target="aarch64"), False, [31, 39, *range(1, 8)]),
     (Choice(), True, [7, 5, 6, 10, 2, 8]),
+    # Landing pads behind calls that do not return.
+    (Choice(kind="exceptions"), False, [2502, 2591, 2512, 2539, 2550, 2595]),
     # Conditional jumps out of inlined code, joins of inlined code, PLT calls by other slots, functions that do not return,
     # tables of two entries, blocks that BOLT made, tables into f.cold: each number differed by one of them.
     (Choice(set="everything"), False, [630, 676, 601, 605, 623, 628, 636, 406, 465]),
