@@ -6,11 +6,15 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "signature.h"
 
 #define INSTRUCTIONS_MAX 400u        /* of a callee */
 #define INSTRUCTIONS_MAX_NESTED 200u /* ... that is called from one */
-#define INSTRUCTIONS_MAX_GONE 4000u  /* ... that the other program does not have at all */
-#define GRAPH_MAX 6000u              /* blocks of a graph with what was put in place */
+#define INSTRUCTIONS_MAX_GONE 4000u  /* ... of which the other program lacks all, or a part */
+#define SPLIT_SHARE_MIN 0.5f /* of a callee's rest, or of what is new in the caller, if less */
+#define SPLIT_MIN 40.0f      /* ... in weight of code: less is alike by chance */
+#define SPLIT 0x80u          /* of depth: a callee that is also called still */
+#define GRAPH_MAX 6000u      /* blocks of a graph with what was put in place */
 
 /* Units, each once: a list, and for each unit of the program how deep in calls it is; 0: not. */
 struct unit_set {
@@ -31,6 +35,8 @@ struct choosing {
     struct next_program *programs[2];
     uint32_t units[2];
     uint32_t blocks[2];
+    struct next_signature more; /* what the new function has that the old one does not have */
+    bool has_more;
 };
 
 static bool set_open(struct unit_set *set, uint32_t count)
@@ -131,30 +137,82 @@ static void add_calls(struct choosing *choosing, unsigned side, const struct nex
     }
 }
 
+/* What a unit has that another one of the other program does not have. */
+static enum bat_code open_rest(struct choosing *choosing, unsigned side, uint32_t unit,
+                               uint32_t other, struct next_signature *rest)
+{
+    struct bat_error *error = choosing->carrying->error;
+    struct next_signature common = {0};
+    enum bat_code code = next_signature_make(choosing->programs[side], unit, rest, error);
+    if (code == BAT_OK)
+        code = next_signature_make(choosing->programs[!side], other, &common, error);
+    if (code == BAT_OK)
+        next_signature_take_out(rest, &common);
+    next_signature_free(&common);
+    return code;
+}
+
+/*
+ * A callee of the old program of which a part is now in the function itself: it was matched by its
+ * code with what else was left of it.
+ */
+static enum bat_code find_split(struct choosing *choosing, unsigned side, uint32_t callee,
+                                bool *is_split)
+{
+    const struct next_pairs *pairs = &choosing->carrying->pairs;
+    *is_split = false;
+    if (side != 0 || pairs->how[callee] != NEXT_BY_CODE ||
+        choosing->sets->calls[0].depth[callee] > 1)
+        return BAT_OK;
+    struct next_signature rest = {0};
+    enum bat_code code = open_rest(choosing, 0, callee, pairs->new_of[callee], &rest);
+    if (code == BAT_OK && !choosing->has_more)
+        code = open_rest(choosing, 1, choosing->units[1], choosing->units[0], &choosing->more);
+    choosing->has_more = true;
+    float common = next_signature_common(&rest, &choosing->more);
+    float less = rest.weight < choosing->more.weight ? rest.weight : choosing->more.weight;
+    *is_split = common > SPLIT_MIN && common > SPLIT_SHARE_MIN * less;
+    next_signature_free(&rest);
+    return code;
+}
+
+/* True if a callee's code is small enough to be put in place of its calls. */
+static bool is_small(const struct choosing *choosing, unsigned side, const struct next_unit *unit,
+                     bool is_nested, bool is_much)
+{
+    uint32_t most = is_nested ? INSTRUCTIONS_MAX_NESTED
+                    : is_much ? INSTRUCTIONS_MAX_GONE
+                              : INSTRUCTIONS_MAX;
+    return unit->is_read && unit->instruction_count < most &&
+           choosing->blocks[side] + unit->block_count <= GRAPH_MAX;
+}
+
 /* Put a callee in place of its calls if the other function does not call it. */
 static enum bat_code choose(struct choosing *choosing, unsigned side, uint32_t callee)
 {
     uint8_t depth = choosing->sets->calls[side].depth[callee];
     bool is_nested = depth > 1;
-    bool is_gone = partners(choosing, side)[callee] == BAT_NONE;
-    if (choosing->sets->inlined[side].depth[callee] || !is_only_here(choosing, side, callee) ||
+    bool is_split = false;
+    if (choosing->sets->inlined[side].depth[callee] ||
         (side == 1 && is_nested && is_known(choosing, callee)))
         return BAT_OK;
+    enum bat_code code = BAT_OK;
+    if (!is_only_here(choosing, side, callee)) {
+        code = find_split(choosing, side, callee, &is_split);
+        if (code != BAT_OK || !is_split)
+            return code;
+    }
     const struct next_unit *unit;
-    enum bat_code code =
-        next_unit_get(choosing->programs[side], callee, &unit, choosing->carrying->error);
-    uint32_t most = is_nested ? INSTRUCTIONS_MAX_NESTED
-                    : is_gone ? INSTRUCTIONS_MAX_GONE
-                              : INSTRUCTIONS_MAX;
-    if (code != BAT_OK || !unit->is_read || unit->instruction_count >= most ||
-        choosing->blocks[side] + unit->block_count > GRAPH_MAX)
+    code = next_unit_get(choosing->programs[side], callee, &unit, choosing->carrying->error);
+    bool is_much = is_split || partners(choosing, side)[callee] == BAT_NONE;
+    if (code != BAT_OK || !is_small(choosing, side, unit, is_nested, is_much))
         return code;
     if (depth < NEXT_INLINE_DEPTH)
         add_calls(choosing, side, unit, (uint8_t)(depth + 1));
     if (side == 0 && !has_samples(choosing, callee))
         return BAT_OK;
     choosing->blocks[side] += unit->block_count;
-    set_add(&choosing->sets->inlined[side], callee, depth);
+    set_add(&choosing->sets->inlined[side], callee, is_split ? (uint8_t)(depth | SPLIT) : depth);
     return BAT_OK;
 }
 
@@ -176,7 +234,7 @@ static void drop_common(struct choosing *choosing, unsigned side)
     uint32_t kept = 0;
     for (uint32_t i = 0; i < inlined->count; i++) {
         uint32_t callee = inlined->all[i];
-        if (is_only_here(choosing, side, callee))
+        if ((inlined->depth[callee] & SPLIT) || is_only_here(choosing, side, callee))
             inlined->all[kept++] = callee;
         else
             inlined->depth[callee] = 0;
@@ -208,6 +266,7 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
     }
     for (unsigned step = 0; step < 4 && code == BAT_OK; step++)
         code = choose_all(&choosing, step % 2, step < 2);
+    next_signature_free(&choosing.more);
     for (unsigned side = 0; side < 2; side++)
         drop_common(&choosing, side);
     for (unsigned side = 0; side < 2; side++) {

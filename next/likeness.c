@@ -366,6 +366,7 @@ static uint32_t target_node(const struct next_graph *graph, uint32_t node, uint3
 }
 
 #define ENTRY_WINDOW 4u
+#define TABLE_ALIKE 0.2f
 
 /* Pair targets of two tables that are near each other in them. */
 static bool pair_targets(struct features_making *making, uint32_t old_node, uint32_t new_node)
@@ -392,22 +393,43 @@ static bool pair_targets(struct features_making *making, uint32_t old_node, uint
     return true;
 }
 
-/* Tables of about the same size, and their targets. */
+/* How alike two nodes with tables are, which have about the same size; negative if they do not. */
+static float compare_tables(const struct features_making *making, uint32_t old_node,
+                            uint32_t new_node)
+{
+    const struct next_unit *unit;
+    const struct next_table *a = table_of(making, 0, old_node, &unit);
+    const struct next_table *b = table_of(making, 1, new_node, &unit);
+    if (!a || a->count > 2 * b->count || b->count > 2 * a->count)
+        return -1;
+    return likeness_of_content(making->likeness, old_node, new_node);
+}
+
+/* Tables of about the same size, and the targets of those that are alike, or the most alike. */
 static bool pair_tables(struct features_making *making)
 {
     const struct next_unit *unit;
-    for (uint32_t j = 0; j < making->graphs[1]->node_count; j++) {
-        const struct next_table *b = table_of(making, 1, j, &unit);
-        for (uint32_t i = 0; b && i < making->graphs[0]->node_count; i++) {
-            const struct next_table *a = table_of(making, 0, i, &unit);
-            if (!a || a->count > 2 * b->count || b->count > 2 * a->count)
+    bool is_fine = true;
+    for (uint32_t j = 0; j < making->graphs[1]->node_count && is_fine; j++) {
+        if (!table_of(making, 1, j, &unit))
+            continue;
+        float best = -1;
+        uint32_t found = BAT_NONE;
+        for (uint32_t i = 0; i < making->graphs[0]->node_count && is_fine; i++) {
+            float value = compare_tables(making, i, j);
+            if (value < 0)
                 continue;
-            if (!add_pair(making, i, j) ||
-                (likeness_of_content(making->likeness, i, j) > 0.2f && !pair_targets(making, i, j)))
-                return false;
+            is_fine =
+                add_pair(making, i, j) && (value <= TABLE_ALIKE || pair_targets(making, i, j));
+            if (value > best) {
+                best = value;
+                found = i;
+            }
         }
+        if (is_fine && found != BAT_NONE && best <= TABLE_ALIKE)
+            is_fine = pair_targets(making, found, j);
     }
-    return true;
+    return is_fine;
 }
 
 static bool pair_some(struct features_making *making)

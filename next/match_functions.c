@@ -220,6 +220,55 @@ static enum bat_code pair_names(struct function_matching *matching, enum next_ho
     return code;
 }
 
+/* --- Parts that ran --------------------------------------------------------------------------- */
+
+/* True if a compiler made a function of a part or a variant of another one. */
+static bool is_made(const char *name)
+{
+    return name[next_plain_name_length(name)] == '.';
+}
+
+/* The names of old functions that never ran and are paired, and of parts or variants of functions
+ * that ran and are not paired. */
+static enum bat_code add_parts(struct function_matching *matching,
+                               const struct next_measured *measured)
+{
+    const struct next_program *program = matching->programs[0];
+    for (uint32_t i = 0; i < program->unit_count; i++) {
+        const char *name = next_unit_name(program, i);
+        bool ran = measured->units[i] && measured->units[i]->total > 0;
+        if (*name && ran == is_made(name) && ran != is_paired(matching, false, i) &&
+            !add_name(matching, hash_name(name, next_plain_name_length(name)), i, ran))
+            return fail_memory(matching);
+    }
+    return BAT_OK;
+}
+
+/*
+ * All callers of an old function have its beginning inlined, and call the rest of it, f.part.0; f
+ * itself is there and never ran. If the new program has only f, that does what the part did.
+ */
+static enum bat_code prefer_parts(struct function_matching *matching,
+                                  const struct next_measured *measured)
+{
+    struct next_pairs *pairs = matching->pairs;
+    enum bat_code code = add_parts(matching, measured);
+    if (matching->count > 1)
+        qsort(matching->names, matching->count, sizeof(*matching->names), by_name);
+    for (size_t i = 0; i + 1 < matching->count && code == BAT_OK; i++) {
+        const struct naming *whole = &matching->names[i];
+        const struct naming *part = whole + 1; /* is_new stands for what ran: it is behind */
+        if (whole->name != part->name || whole->is_new || !part->is_new)
+            continue;
+        uint32_t partner = pairs->new_of[whole->unit];
+        pairs->new_of[whole->unit] = BAT_NONE;
+        pairs->how[whole->unit] = NEXT_GONE;
+        next_pair(pairs, part->unit, partner, NEXT_BY_PLAIN_NAME);
+    }
+    matching->count = 0;
+    return code;
+}
+
 /* --- All of it ------------------------------------------------------------------------------ */
 
 /* Functions that are known to be the same have the same name from now on. */
@@ -270,6 +319,8 @@ enum bat_code next_match_functions(const struct next_measured *measured,
         code = add_plain_names(&matching, is_new);
     if (code == BAT_OK)
         code = pair_names(&matching, NEXT_BY_PLAIN_NAME);
+    if (code == BAT_OK)
+        code = prefer_parts(&matching, measured);
     if (code == BAT_OK) {
         take_old_names(&matching);
         code = next_match_by_code(measured, new_program, pairs, error);

@@ -74,7 +74,7 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
     return BAT_OK;
 }
 
-float next_signature_compare(const struct next_signature *a, const struct next_signature *b)
+float next_signature_common(const struct next_signature *a, const struct next_signature *b)
 {
     float common = 0;
     for (uint32_t i = 0, k = 0; i < a->count && k < b->count;) {
@@ -85,6 +85,27 @@ float next_signature_compare(const struct next_signature *a, const struct next_s
         i += left <= right;
         k += right <= left;
     }
+    return common;
+}
+
+void next_signature_take_out(struct next_signature *from, const struct next_signature *other)
+{
+    for (uint32_t i = 0, k = 0; i < from->count && k < other->count;) {
+        uint32_t left = from->tokens[i].hash;
+        uint32_t right = other->tokens[k].hash;
+        if (left == right) {
+            float common = fminf(from->tokens[i].weight, other->tokens[k].weight);
+            from->tokens[i].weight -= common;
+            from->weight -= common;
+        }
+        i += left <= right;
+        k += right <= left;
+    }
+}
+
+float next_signature_compare(const struct next_signature *a, const struct next_signature *b)
+{
+    float common = next_signature_common(a, b);
     float all = a->weight + b->weight - common;
     return all > 0 ? common / all : 1;
 }

@@ -24,6 +24,12 @@ void next_signature_free(struct next_signature *signature);
 /* How much both have, as a share of what at least one has: 0 to 1. Linear. */
 float next_signature_compare(const struct next_signature *a, const struct next_signature *b);
 
+/* The weight of what both have. Linear. */
+float next_signature_common(const struct next_signature *a, const struct next_signature *b);
+
+/* Take out of *from what other has. Linear. */
+void next_signature_take_out(struct next_signature *from, const struct next_signature *other);
+
 /* Two units that may be the same, by their indices in the programs or in lists. */
 struct next_candidate {
     float likeness;

@@ -348,6 +348,41 @@ class Compilers(unittest.TestCase):
         rows = [row for row in pair.differences()[1] if row[0][4] == "deep"]
         self.assertEqual(rows, [])
 
+    SPLIT_FIRST = """
+        for (int i = 0; i < (x & 31) + 2; i++) {
+            t->seen[20 + i] += x * 3;
+            if (t->seen[20 + i] > 5000000) { t->seen[19] = 0x77; t->c = 5; }
+            if ((x ^ i) & 64) t->c ^= 0x1230 + i; else t->c += i * 21;
+            if (t->c == 0x45670) { t->a = 77; t->seen[18] += 9; }
+            if (t->count > 0x7654321) { t->count = t->seen[i] * 5; break; }
+        }
+    """
+    SPLIT_REST = " ".join(f"if (x % {k + 3} == 1) {{ t->seen[{k}] += x ^ {k * 1001 + 99}; t->seen[{k} + 1] |= {k * 77 + 5}; }}" for k in range(14))
+    THING = "struct thing { int a, type, c, count, seen[60]; };\n"
+    CALLER = """
+        long work(struct thing *t, const unsigned char *text) {
+            for (int k = 0; k < 20; k++) { int x = text[k]; BODY }
+            return t->c + t->seen[3];
+        }
+    """
+
+    def test_split_callee(self):
+        """The beginning of a callee is in its caller now, and the rest has another name."""
+        both = f"__attribute__((noinline)) void both(struct thing *t, int x) {{ {self.SPLIT_FIRST} {self.SPLIT_REST} }}"
+        rest = f"__attribute__((noinline)) void rest(struct thing *t, int x) {{ {self.SPLIT_REST} }}"
+        pair = self.build(self.THING + both + self.CALLER.replace("BODY", "both(t, x);"),
+                          self.THING + rest + self.CALLER.replace("BODY", f"{self.SPLIT_FIRST} rest(t, x);"))
+        self.assertEqual(self.wrong(pair), [])
+
+    def test_used_part(self):
+        """All old callers call a part of a function that never runs itself; the new build has the function alone."""
+        body = self.SPLIT_FIRST + "if (x > 300) {" + 3 * self.SPLIT_REST + "}"
+        part = f"void rest(struct thing *, int) __asm__(\"whole.part.0\"); __attribute__((noinline)) void rest(struct thing *t, int x) {{ {body} }}"
+        whole = f"__attribute__((noinline)) void whole(struct thing *t, int x) {{ if (x > 3) {{ {body} }} }}"
+        pair = self.build(self.THING + part + whole.replace(body, "rest(t, x);") + self.CALLER.replace("BODY", "if (x > 3) rest(t, x);"),
+                          self.THING + whole + self.CALLER.replace("BODY", "whole(t, x);"))
+        self.assertEqual(self.wrong(pair), [])
+
 
 class Yaml(unittest.TestCase):
     """-w: blocks and counts as perf2bolt and llvm-bolt number them; hashes are LLVM's alone."""
