@@ -95,6 +95,7 @@ class Passes(unittest.TestCase):
             self.assertGreaterEqual(bolt_judge.overlap(fdata, truth.fdata("T")),
                                     1 if fixture.program in EXACT else 0.998)
             self.assertEqual(report["unjoined"], 0)
+            self.assertEqual((report["parts_explained"], report["functions_by_note"]), (report["parts"], 0))
             self.compare_branches(fixture, truth, folder)
             if not toolbox.SANITIZED:
                 self.ask_bolt(fixture, truth.fdata("T"), fdata, report, "")

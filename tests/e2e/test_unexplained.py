@@ -106,16 +106,16 @@ class Program:
         return json.loads(toolbox.fine("battranslate", self.folder / "bolted", "-p", self.folder / f"bolted.{form}",
                                        f"--original={self.folder / 'input'}", "-o", self.folder / "x", "--report=json"))
 
-    def change_test(self, function):
-        """Let the first conditional branch of a function test something else."""
-        path = self.folder / "bolted"
-        elf, data = elffile.Elf(path), bytearray(path.read_bytes())
-        address = next(a for a, name in instructions(path, function) if name.startswith("j") and name != "jmp")
-        segment = next(s for s in elf.segments if s.address <= address < s.address + s.file_size)
-        at = address - segment.address + segment.offset
-        at += data[at] == 0x0f
-        data[at] = data[at] & 0xf0 | (OVERFLOW if data[at] & 0xe == PARITY else PARITY)
-        path.write_bytes(data)
+
+def change_test(path, function):
+    """Let the first conditional branch of a function of a BOLTed program test something else."""
+    elf, data = elffile.Elf(path), bytearray(pathlib.Path(path).read_bytes())
+    address = next(a for a, name in instructions(path, function) if name.startswith("j") and name != "jmp")
+    segment = next(s for s in elf.segments if s.address <= address < s.address + s.file_size)
+    at = address - segment.address + segment.offset
+    at += data[at] == 0x0f
+    data[at] = data[at] & 0xf0 | (OVERFLOW if data[at] & 0xe == PARITY else PARITY)
+    pathlib.Path(path).write_bytes(data)
 
 
 def records(path):
@@ -208,7 +208,7 @@ class Unexplained(unittest.TestCase):
         """A branch that is none of the input's."""
         with tempfile.TemporaryDirectory() as folder:
             program = Program(folder, [])
-            program.change_test("leaf")
+            change_test(program.folder / "bolted", "leaf")
             self.compare(program, "leaf", [])
             self.check_report(program, "leaf")
 
@@ -216,7 +216,7 @@ class Unexplained(unittest.TestCase):
         """Formats of runs have the function's code, too: each block as often as it was entered."""
         with tempfile.TemporaryDirectory() as folder:
             program = Program(folder, [])
-            program.change_test("leaf")
+            change_test(program.folder / "bolted", "leaf")
             code = [a for a, _ in instructions(program.folder / "input", "leaf")]
 
             def code_counts(path):

@@ -17,6 +17,7 @@ import argparse
 import collections
 import concurrent.futures
 import functools
+import json
 import os
 import pathlib
 import shlex
@@ -62,12 +63,23 @@ def record(case, folder, name, rounds):
     return expected
 
 
+def battranslate(folder, profile, *options):
+    """What battranslate prints while it makes ours.fdata."""
+    return subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", "bolted", "-p", profile,
+                           "--original=input", "-o", "ours.fdata", *options], cwd=folder, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout
+
+
 def translate(folder, profile="bolted.preagg"):
     """The records by battranslate."""
-    out = folder / "ours.fdata"
-    subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", "bolted", "-p", profile,
-                    "--original=input", "-q", "-o", out.name], cwd=folder, check=True)
-    return bolt_profiles.read_fdata(out)[1]
+    battranslate(folder, profile, "-q")
+    return bolt_profiles.read_fdata(folder / "ours.fdata")[1]
+
+
+def count_unexplained(folder):
+    """The runs and branches that battranslate does not explain by BOLT's passes."""
+    report = json.loads(battranslate(folder, "bolted.preagg", "--report=json"))
+    return report["parts"] - report["parts_explained"]
 
 
 def differences(own, ours):
@@ -179,16 +191,18 @@ def share(own, rows):
     return sum(abs(row[1][-1] - row[2][-1]) for row in rows) / max(total, 1)
 
 
-class Verdict(collections.namedtuple("Verdict", "rows share records is_divided windows", defaults=(None,))):
+class Verdict(collections.namedtuple("Verdict", "rows share records is_divided unexplained windows", defaults=(None,))):
     """The records of the whole run that differ, their share of the counts, the number of records, whether they differ only
-    in what cannot be known; and the windows' Result, if they were asked for and the whole run is right."""
+    in what cannot be known, the counts that are not explained; and the windows' Result, if they were asked for and the
+    whole run is right."""
 
     __slots__ = ()
 
     @property
     def is_wrong(self):
         """Of the whole run or of a window."""
-        return bool(self.rows) and not self.is_divided or bool(self.windows and self.windows.wrong)
+        return (bool(self.rows) and not self.is_divided or self.unexplained != 0 or
+                bool(self.windows and self.windows.wrong))
 
     def lines(self, count):
         """What there is to say, with so many records of each comparison."""
@@ -196,6 +210,8 @@ class Verdict(collections.namedtuple("Verdict", "rows share records is_divided w
             yield (f"{len(self.rows)} of {self.records} records, {self.share:.3%} of the counts" +
                    (": cannot be known" if self.is_divided else ""))
             yield from (f"    {row}" for row in self.rows[:count])
+        if self.unexplained:
+            yield f"{self.unexplained} runs and branches are not explained"
         for text, rows in self.windows.wrong if self.windows else ():
             yield f"{text}: {len(rows)} records"
             yield from (f"    {row}" for row in rows[:count])
@@ -219,7 +235,8 @@ def judge(case, folder, is_cut=False, names=None):
     ours = translate(folder)
     rows = differences(own, ours)
     unknowable = Unknowable(folder, own)
-    verdict = Verdict(rows, share(own, rows), len(own), bool(rows) and unknowable.plain(own) == unknowable.plain(ours))
+    verdict = Verdict(rows, share(own, rows), len(own), bool(rows) and unknowable.plain(own) == unknowable.plain(ours),
+                      count_unexplained(folder))
     if is_cut and not verdict.is_wrong:
         verdict = verdict._replace(windows=judge_windows(case, folder, rounds, own, unknowable))
     return verdict
