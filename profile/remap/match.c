@@ -52,11 +52,18 @@ static enum bat_code match_leaving(const struct input_followed *function,
     return code;
 }
 
-/* True if a node is a conditional branch right behind another one. */
-static bool follows_test(const struct input_node *node)
+/* True if a conditional branch of the input is right before or behind an address. */
+static bool is_beside_test(const struct input_followed *function, uint64_t address, uint64_t behind)
 {
-    return !node->is_first && node[-1].kind == BAT_INSTRUCTION_CONDITIONAL &&
-           node[-1].address + node[-1].length == node->address;
+    /* Conditional branches with 8 and with 32 bits of distance, and those of AArch64. */
+    static const uint8_t lengths[] = {2, 6, 4};
+    struct bat_instruction test;
+    for (size_t i = 0; i < sizeof(lengths); i++)
+        if (input_flow_decode(function->flow, address - lengths[i], &test) &&
+            test.kind == BAT_INSTRUCTION_CONDITIONAL && test.length == lengths[i])
+            return true;
+    return input_flow_decode(function->flow, behind, &test) &&
+           test.kind == BAT_INSTRUCTION_CONDITIONAL;
 }
 
 /*
@@ -68,15 +75,12 @@ static bool is_listed(const struct input_followed *function, const struct input_
                       const struct input_walk *walk)
 {
     const uint8_t kind = walk->instruction.kind;
-    struct bat_instruction next;
+    const uint64_t at = walk->state.at;
     uint64_t ignored;
     switch (node->kind) {
     case BAT_INSTRUCTION_CONDITIONAL:
         return kind == BAT_INSTRUCTION_CONDITIONAL &&
-               (follows_test(node) ||
-                (input_flow_decode(function->flow, walk->state.at + walk->instruction.length,
-                                   &next) &&
-                 next.kind == BAT_INSTRUCTION_CONDITIONAL));
+               is_beside_test(function, at, at + walk->instruction.length);
     case BAT_INSTRUCTION_INDIRECT_JUMP:
         return kind == BAT_INSTRUCTION_JUMP;
     case BAT_INSTRUCTION_JUMP:
