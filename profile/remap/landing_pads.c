@@ -74,35 +74,64 @@ static uint64_t count_thrown(const struct input_arrivals *arrivals,
 
 /* --- Landing pads ----------------------------------------------------------------------------- */
 
-/* Fill the counts of the pads; returns their sum. */
-static uint64_t count_exceptions(const struct input_arrivals *arrivals,
-                                 const struct input_landing *landing, struct input_pad *pads,
-                                 uint32_t pad_count)
+/* Fill count and possible of the pads, by the calls that did not return. */
+static void count_exceptions(const struct input_arrivals *arrivals,
+                             const struct input_landing *landing, struct input_pad *pads,
+                             uint32_t pad_count)
 {
     const uint64_t start = landing->original->inputs[landing->function].address;
     struct bat_call_site_walk walk;
     struct bat_call_site site;
-    uint64_t sum = 0;
     for (uint32_t i = 0; i < pad_count; i++)
-        pads[i].count = 0;
+        pads[i].count = pads[i].possible = 0;
     /* More call sites than bytes are a damaged table. */
     uint32_t left = landing->graph->blocks.size;
     bool has_next = bat_code_exceptions(landing->reader, landing->function, &walk);
     for (; has_next && left > 0 && bat_call_site_next(&walk, &site); left--)
         for (uint32_t i = 0; i < pad_count && site.landing_pad != BAT_NO_OFFSET; i++)
-            if (start + site.landing_pad == pads[i].address) {
-                const uint64_t thrown = count_thrown(arrivals, landing, &site);
-                pads[i].count += thrown;
-                sum += thrown;
-            }
-    return sum;
+            if (start + site.landing_pad == pads[i].address)
+                *(site.catches_all ? &pads[i].count : &pads[i].possible) +=
+                    count_thrown(arrivals, landing, &site);
 }
 
 /* A share of a count: count * part / whole, where part is at most whole. */
 static uint64_t share_of(uint64_t count, uint64_t part, uint64_t whole)
 {
+    if (count == whole || whole == 0)
+        return whole == 0 ? 0 : part;
     const double share = (double)count * ((double)part / (double)whole);
-    return count == whole ? part : share < (double)count ? (uint64_t)share : count;
+    return share < (double)count ? (uint64_t)share : count;
+}
+
+/* True if the calls that did not return are about as many as the exceptions that landed. */
+static bool is_likely(uint64_t all, uint64_t certain, uint64_t possible)
+{
+    return certain + possible >= all - all / 2 && certain / 2 <= all;
+}
+
+/* Give the pads their parts of all exceptions; if the calls do not tell, the first one has all. */
+static void divide_all(struct input_pad *pads, uint32_t pad_count, uint64_t all)
+{
+    uint64_t certain = 0;
+    uint64_t possible = 0;
+    for (uint32_t i = 0; i < pad_count; i++) {
+        certain += pads[i].count;
+        possible += pads[i].possible;
+    }
+    const bool is_known = is_likely(all, certain, possible);
+    /* The rest is of the possible ones, or, without them, of the certain ones. */
+    const uint64_t first = certain < all && possible != 0 ? certain : all;
+    uint64_t sums[2] = {0};
+    uint64_t given = 0;
+    for (uint32_t i = 0; i < pad_count; i++) {
+        sums[0] += pads[i].count;
+        sums[1] += pads[i].possible;
+        const uint64_t end =
+            is_known ? share_of(first, sums[0], certain) + share_of(all - first, sums[1], possible)
+                     : all;
+        pads[i].count = (i + 1 == pad_count ? all : end) - given;
+        given += pads[i].count;
+    }
 }
 
 static uint64_t overlap(uint64_t start, uint64_t end, uint64_t other_start, uint64_t other_end)
@@ -116,16 +145,15 @@ enum bat_code input_divide_exceptions(struct input_arrivals *arrivals,
                                       const struct input_landing *landing, uint64_t recorded,
                                       uint64_t count, struct input_pad *pads, uint32_t pad_count)
 {
-    const uint64_t all = count_of(&arrivals->returns, recorded);
     const uint64_t before = count_of(&arrivals->divided, recorded);
-    const uint64_t thrown = count_exceptions(arrivals, landing, pads, pad_count);
+    uint64_t all = count_of(&arrivals->returns, recorded);
+    all = all < before + count ? before + count : all;
+    count_exceptions(arrivals, landing, pads, pad_count);
+    divide_all(pads, pad_count, all);
     /* All exceptions in a row, those of the first pad first: this part of them is there, too. */
-    const bool is_known = thrown >= all - all / 2 && thrown / 2 <= all && before + count <= all;
-    uint64_t sum = 0;
     uint64_t start = 0;
     for (uint32_t i = 0; i < pad_count; i++) {
-        sum += pads[i].count;
-        const uint64_t end = is_known ? share_of(all, sum, thrown) : all;
+        const uint64_t end = start + pads[i].count;
         pads[i].count = overlap(start, end, before, before + count);
         start = end;
     }

@@ -35,14 +35,17 @@ struct input_landing {
 /* A landing pad that leads on to where an exception was recorded, or that place itself. */
 struct input_pad {
     uint64_t address;
-    uint64_t count; /* of exceptions that landed there */
+    uint64_t count;    /* of exceptions that landed there */
+    uint64_t possible; /* of those that did, or went on to a caller, as their types are */
 };
 
 /*
  * Divide some of the exceptions that were recorded at an input address to the landing pads that
- * lead there: fills the counts of the pads, whose sum is count. If the calls do not tell, as where
- * a profile is a small sample, all are the first pad's. Exceptions may be divided in parts, each of
- * them once. Linear in the function's calls and exception table. Fails as bat_counts_add().
+ * lead there: fills the counts of the pads, whose sum is count. Calls whose landing pad takes every
+ * exception come first; the rest is divided in proportion to those where the type decides. If the
+ * calls do not tell, as where a profile is a small sample, all are the first pad's. Exceptions may
+ * be divided in parts, each of them once. Linear in the function's calls and exception table. Fails
+ * as bat_counts_add().
  */
 enum bat_code input_divide_exceptions(struct input_arrivals *arrivals,
                                       const struct input_landing *landing, uint64_t recorded,

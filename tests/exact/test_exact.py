@@ -32,6 +32,8 @@ OTHERS = [
     (Choice(), True, [7, 5, 6, 10, 2, 8]),
     # Landing pads behind calls that do not return.
     (Choice(kind="exceptions"), False, [2502, 2591, 2512, 2539, 2550, 2595]),
+    # Landing pads where the type of an exception decides.
+    (Choice(kind="exceptions", set="everything"), False, [2663]),
     # Conditional jumps out of inlined code, joins of inlined code, PLT calls by other slots, functions that do not return,
     # tables of two entries, blocks that BOLT made, tables into f.cold: each number differed by one of them.
     (Choice(set="everything"), False, [630, 676, 601, 605, 623, 628, 636, 406, 465]),

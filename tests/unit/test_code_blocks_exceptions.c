@@ -51,6 +51,71 @@ static void call_sites_are_read(void **state)
     assert_false(bat_call_site_next(&walk, &site));
 }
 
+/* Of four call sites: a typed handler; the same and a clean-up; a handler of all; a clean-up. */
+static const uint8_t typed_table[] = {
+    0xff,                   /* no LPStart */
+    0x03, 0x22,             /* types: udata4; they end 34 bytes behind here */
+    0x01, 0x10,             /* call sites: ULEB128, 16 bytes of them */
+    0x10, 5,    0x70, 1,    /* action 1 */
+    0x15, 5,    0x60, 3,    /* action 3 */
+    0x1a, 5,    0x50, 7,    /* action 7 */
+    0x1f, 5,    0x40, 0,    /* none */
+    1,    0,                /* 1: type 1, the last */
+    1,    1,                /* 3: type 1, then action 5 */
+    0,    0,                /* 5: a clean-up */
+    2,    0,                /* 7: type 2 */
+    0,    0,    0,    0,    /* type 2: all */
+    0x44, 0,    0x40, 0x00, /* type 1 */
+};
+
+static void what_takes_all_exceptions_is_known(void **state)
+{
+    (void)state;
+    static const bool wanted[] = {false, true, true, true};
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    assert_true(bat_call_site_begin(&walk, typed_table, sizeof(typed_table), TABLE, FUNCTION));
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(bat_call_site_next(&walk, &site));
+        assert_int_equal(site.catches_all, wanted[i]);
+    }
+    assert_false(bat_call_site_next(&walk, &site));
+}
+
+/* Types that end in front of the actions are damaged. */
+static void types_before_the_actions_are_none(void **state)
+{
+    (void)state;
+    uint8_t bytes[sizeof(typed_table)];
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    memcpy(bytes, typed_table, sizeof(bytes));
+    bytes[2] = 1;
+    assert_true(bat_call_site_begin(&walk, bytes, sizeof(bytes), TABLE, FUNCTION));
+    for (size_t i = 0; i < 3; i++)
+        assert_true(bat_call_site_next(&walk, &site));
+    assert_false(site.catches_all);
+}
+
+/* Actions and types that are cut off are not read. */
+static void cut_actions_take_nothing(void **state)
+{
+    (void)state;
+    for (size_t size = 5 + 16; size < sizeof(typed_table); size++) {
+        uint8_t *bytes = test_malloc(size);
+        memcpy(bytes, typed_table, size);
+        struct bat_call_site_walk walk;
+        struct bat_call_site site;
+        assert_true(bat_call_site_begin(&walk, bytes, size, TABLE, FUNCTION));
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(bat_call_site_next(&walk, &site));
+            /* Of types that are cut off none is known; the clean-up of action 5 ends at 27. */
+            assert_int_equal(site.catches_all, i == 3 || (i == 1 && size >= 27));
+        }
+        test_free(bytes);
+    }
+}
+
 static void landing_pads_count_from_their_start(void **state)
 {
     (void)state;
@@ -140,6 +205,9 @@ static void a_huge_range_does_not_wrap(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_before_the_actions_are_none),
+        cmocka_unit_test(what_takes_all_exceptions_is_known),
+        cmocka_unit_test(cut_actions_take_nothing),
         cmocka_unit_test(call_sites_are_read),
         cmocka_unit_test(landing_pads_count_from_their_start),
         cmocka_unit_test(a_table_that_is_cut_off_ends_early),
