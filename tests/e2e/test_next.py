@@ -799,10 +799,14 @@ class Wrong(unittest.TestCase):
             for k in range(40):
                 damaged[(i * 7919 + k * 104729) % len(old)] ^= 1 << (i + k) % 8
             (self.pair.folder / "wrong").write_bytes(damaged)
-            done = toolbox.run("battranslate", self.pair.folder / "old", "-p", self.pair.folder / "old.fdata",
-                               f"--for={self.pair.folder / 'wrong'}", "-q", "-o", self.pair.folder / "x.fdata")
-            self.assertIn(done.returncode, (0, 1))
-            self.assertEqual(bool(done.stderr), done.returncode == 1)
+            for options in ((), ("-w", self.pair.folder / "x.yaml"), ("--check",), ("--format=autofdo",)):
+                out = self.pair.folder / "x.fdata"
+                out.unlink(missing_ok=True)
+                done = toolbox.run("battranslate", self.pair.folder / "old", "-p", self.pair.folder / "old.fdata",
+                                   f"--for={self.pair.folder / 'wrong'}", "-q", "-o", out, *options)
+                self.assertIn(done.returncode, (0, 1))
+                self.assertEqual(bool(done.stderr), done.returncode == 1)
+                self.assertEqual(out.exists(), done.returncode == 0)
 
     def test_usage(self):
         """Options that do not go with it."""

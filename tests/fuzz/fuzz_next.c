@@ -13,6 +13,7 @@
 #include "bat_profile.h"
 #include "made_program.h"
 #include "next/carry.h"
+#include "profile/translate/records_to_traces.h"
 
 /* The bytes of fdata, to be freed. */
 struct text {
@@ -123,6 +124,24 @@ static struct text write_records(const struct bat_records *records)
     return text;
 }
 
+/* Records have a form for compilers, and YAML with blocks of the code, or there is a sentence. */
+static void check_forms(const struct bat_records *records, struct bat_binary *next)
+{
+    struct bat_profile *traces = new_profile(next);
+    struct bat_error error;
+    enum bat_code code = bat_records_to_traces(records, traces, &error);
+    if (code != BAT_OK)
+        fuzz_expect_error(code, &error, UINT64_MAX);
+    bat_profile_free(traces);
+    struct text yaml = {0};
+    struct bat_output *output;
+    fuzz_expect(bat_output_begin_callback(take, &yaml, &output, NULL) == BAT_OK &&
+                    bat_records_write_yaml(records, output, NULL) == BAT_OK &&
+                    bat_outputs_commit(&output, 1, NULL) == BAT_OK,
+                "records can be written as YAML");
+    free(yaml.bytes);
+}
+
 /* Carry the records; without bytes if they are refused. */
 static struct text carry(const struct bat_records *records, const struct bat_binary *old,
                          struct bat_binary *next, unsigned threads)
@@ -138,12 +157,14 @@ static struct text carry(const struct bat_records *records, const struct bat_bin
         struct bat_records *carried = translate(profile, next);
         fuzz_expect(carried != NULL, "what was carried can be translated");
         text = write_records(carried);
+        check_forms(carried, next);
         bat_records_free(carried);
         fuzz_expect(report.same.count <= report.all.count && report.found.count <= report.own.count,
                     "parts are not larger than the whole");
     } else {
         fuzz_expect_error(code, &error, UINT64_MAX);
     }
+    next_report_free(&report);
     bat_profile_free(profile);
     return text;
 }
