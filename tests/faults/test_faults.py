@@ -399,6 +399,7 @@ def make_scenarios(folder):
     dumped = folder / "dumped"
     dumped.write_text(toolbox.fine("batdump", "--json", fixture.bolted), encoding="utf-8")
     translate = ["app", "-p", "profile", "--threads=2"]
+    small, switched = (fixtures.input_step("small", target).folder() for target in ("fixed", "pie"))
     merge = folder / "merge-fdata"
     merge.symlink_to(toolbox.BIN / "battranslate")
     # So many records that sorting them needs more than insertion.
@@ -448,6 +449,18 @@ def make_scenarios(folder):
         Scenario("autofdo", "battranslate", ["input", "-p", "profile", "--format=autofdo", "-o", "o",
                                              "-q", "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
+                  "o": paths["old"]}, ["o"]),
+        Scenario("next", "battranslate",
+                 ["one", "-p", "profile", "two", "-p", "profile", "--for=next", "-o", "o.fdata", "-w", "o.yaml", "--threads=2"],
+                 {**dict.fromkeys(("one", "two", "next"), small / "input"), "profile": small / "profile.fdata",
+                  "o.fdata": paths["old"]}, ["o.fdata", "o.yaml"]),
+        Scenario("next-check", "battranslate",
+                 ["one", "-p", "profile", "--for=next", "-o", "o.fdata", "--check", "--report=json", "--threads=2"],
+                 {"one": small / "input", "next": switched / "input", "profile": small / "profile.fdata",
+                  "o.fdata": paths["old"]}, ["o.fdata"]),
+        Scenario("next-autofdo", "battranslate",
+                 ["input", "-p", "profile", "--for=next", "--format=autofdo", "-o", "o", "-q", "--threads=2"],
+                 {**dict.fromkeys(("input", "next"), program.input), "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"]),
         Scenario("pprof", "battranslate", ["input", "-p", "profile", "--format=pprof", "-o", "o", "-q",
                                            "--threads=2"],
