@@ -69,7 +69,8 @@ static bool is_beside_test(const struct input_followed *function, uint64_t addre
 /*
  * True if a known pass may have made the output's instruction although the input has another one
  * here: one test of several on one comparison (-three-way-branch), a jump by a register (-plt, far
- * targets, or the reverse: retpolines), the return behind what was a tail call (-inline-memcpy).
+ * targets, or the reverse: retpolines), the jump that a conditional branch out of the function goes
+ * by, the return behind what was a tail call (-inline-memcpy).
  */
 static bool is_listed(const struct input_followed *function, const struct input_node *node,
                       const struct input_walk *walk)
@@ -84,7 +85,9 @@ static bool is_listed(const struct input_followed *function, const struct input_
     case BAT_INSTRUCTION_INDIRECT_JUMP:
         return kind == BAT_INSTRUCTION_JUMP;
     case BAT_INSTRUCTION_JUMP:
-        return kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+        return kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
+               (kind == BAT_INSTRUCTION_CONDITIONAL &&
+                input_flow_calls_same(function->flow, node->target, walk->instruction.target));
     case BAT_INSTRUCTION_RETURN:
         return kind == BAT_INSTRUCTION_JUMP &&
                input_flow_is_outside(function->flow, walk->instruction.target, &ignored);
