@@ -22,6 +22,7 @@
 /* The blocks that are looked at: so many for each trace on average, and so many in any case. */
 #define MEAN_BLOCKS 64u
 #define LEAST_BLOCKS (UINT64_C(1) << 16)
+#define CALLS_OF_BLOCK 8u /* that are looked at in the time of a block */
 
 /* An input function with indirect jumps. */
 struct table_function {
@@ -139,7 +140,8 @@ static uint32_t table_function_of(const struct detours *detours, const uint64_t 
 struct goal {
     uint32_t function;
     uint64_t address;
-    bool is_label; /* of a computed goto: no-operations before it may be a label, too */
+    bool is_label;     /* of a computed goto: no-operations before it may be a label, too */
+    bool is_exception; /* not of a jump: behind a call, too, there may be a landing pad */
 };
 
 static int by_function(const void *left_pointer, const void *right_pointer)
@@ -214,9 +216,14 @@ static bool has_detour(const struct detours *detours, const struct goal *goals, 
     const uint8_t *bytes = bat_elf_at_address(elf, function->address, &size);
     size = bytes && size > function->size ? function->size : size;
     bool is_reached = false; /* by the instruction before */
+    bool may_throw = false;  /* then a call may not return */
+    for (uint32_t i = 0; i < count; i++)
+        may_throw |= goals[i].is_exception;
     struct bat_instruction instruction;
     for (uint64_t at = 0; bytes && at < size; at += instruction.length) {
-        at += is_reached ? bat_instructions_skip(machine, bytes + at, (size_t)(size - at)) : 0;
+        at += !is_reached ? 0
+              : may_throw ? bat_instructions_skip_plain(machine, bytes + at, (size_t)(size - at))
+                          : bat_instructions_skip(machine, bytes + at, (size_t)(size - at));
         if (at == size)
             return false;
         if (!bat_instruction_decode(machine, bytes + at, (size_t)(size - at),
@@ -227,7 +234,8 @@ static bool has_detour(const struct detours *detours, const struct goal *goals, 
         if (is_idle && !is_reached && leads_to_goal(detours, function->address + at, goals, count))
             return true;
         if (instruction.kind != BAT_INSTRUCTION_NOP)
-            is_reached = input_kind_goes_on(instruction.kind);
+            is_reached = input_kind_goes_on(instruction.kind) &&
+                         !(may_throw && bat_kind_is_call(instruction.kind));
     }
     return false;
 }
@@ -239,6 +247,17 @@ static enum bat_code add_function(struct detours *detours, uint32_t function)
         return BAT_ERR_MEMORY;
     detours->functions[detours->function_count++] = (struct table_function){.function = function};
     return BAT_OK;
+}
+
+static struct goal goal_of(const struct detours *detours, const uint64_t *trace, uint32_t function)
+{
+    return (struct goal){
+        .function = function,
+        .address = trace[1],
+        .is_label = is_computed_goto(detours, trace[0]),
+        .is_exception = trace[0] == BAT_ADDRESS_EXTERNAL &&
+                        trace[1] != detours->original->inputs[function].address,
+    };
 }
 
 /* Find the functions of all traces with indirect jumps, those without detours left out. */
@@ -256,7 +275,7 @@ static enum bat_code find_functions(struct detours *detours)
         if (function == BAT_NONE)
             continue;
         if (bat_grow(&goals, &capacity, count, sizeof(*goals)))
-            goals[count++] = (struct goal){function, trace[1], is_computed_goto(detours, trace[0])};
+            goals[count++] = goal_of(detours, trace, function);
         else
             code = BAT_ERR_MEMORY;
     }
@@ -397,6 +416,8 @@ static enum bat_code add_exceptions(struct detours *detours, const uint64_t *tra
                                           .graph = graph,
                                           .function = (uint32_t)(function - original->inputs)};
     struct input_arrivals *arrivals = &detours->arrivals;
+    const uint64_t work = graph->kept_count / CALLS_OF_BLOCK;
+    detours->blocks_left -= work < detours->blocks_left ? work : detours->blocks_left;
     enum bat_code code = input_arrivals_read(arrivals, original->elf, detours->old);
     if (code == BAT_OK)
         code = input_divide_exceptions(arrivals, &landing, trace[1], trace[3], pads, count);

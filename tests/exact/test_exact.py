@@ -30,8 +30,8 @@ OTHERS = [
     (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
     (Choice(form="library", target="aarch64"), False, [31, 39, *range(1, 8)]),
     (Choice(), True, [7, 5, 6, 10, 2, 8]),
-    # Landing pads behind calls that do not return.
-    (Choice(kind="exceptions"), False, [2502, 2591, 2512, 2539, 2550, 2595]),
+    # Landing pads behind calls that do not return, and such that only lead on behind these.
+    (Choice(kind="exceptions"), False, [2502, 2713, 2591, 2512, 2539, 2550, 2595]),
     # Landing pads where the type of an exception decides.
     (Choice(kind="exceptions", set="everything"), False, [2663]),
     # Conditional jumps out of inlined code, joins of inlined code, PLT calls by other slots, functions that do not return,
