@@ -19,11 +19,71 @@ static bool begins_with(const char *name, const char *beginning)
     return strncmp(name, beginning, strlen(beginning)) == 0;
 }
 
-/* C++ and Rust mangle names: _ZN3foo3barEv, _RNvC3foo3bar. */
-static bool is_mangled(const char *name)
+static bool is_word(const char *word, size_t length, const char *const *all, size_t count)
 {
-    return begins_with(name, "_Z") || begins_with(name, "_R");
+    for (size_t i = 0; i < count; i++)
+        if (strlen(all[i]) == length && memcmp(all[i], word, length) == 0)
+            return true;
+    return false;
 }
+
+/* --- Rust ------------------------------------------------------------------------------------ */
+
+/* Skip a name's length, and what separates it from the name. 0 if there is none. */
+static size_t skip_length(const char **at)
+{
+    char *end;
+    size_t length = **at >= '1' && **at <= '9' ? strtoul(*at, &end, 10) : 0;
+    if (length != 0)
+        *at = end + (*end == '_');
+    return length;
+}
+
+/* The crate of _RNvNtCs1a2B_4core3fmt5write; "" if it is not such a name. */
+static const char *crate_of_new(const char *name, size_t *length)
+{
+    const char *at = begins_with(name, "_R") ? strstr(name, "Cs") : NULL;
+    at = at ? strchr(at, '_') : NULL;
+    if (!at)
+        return "";
+    at++;
+    *length = skip_length(&at);
+    return at;
+}
+
+/* The same of _ZN4core3fmt5write17h0123456789abcdefE and _ZN20_$LT$core..fmt..X$GT$1f17h...E. */
+static const char *crate_of_old(const char *name, size_t *length)
+{
+    static const char *const before[] = {"$LT$", "_$LT$", "impl$u20$", "$RF$T$u20$as$u20$"};
+    const char *at = name + 3;
+    if (!begins_with(name, "_ZN") || !begins_with(name + next_plain_name_length(name), "17h"))
+        return "";
+    *length = skip_length(&at);
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        if (begins_with(at, before[i]))
+            at += strlen(before[i]);
+    const char *dots = strstr(at, "..");
+    if (dots && (size_t)(dots - at) < *length)
+        *length = (size_t)(dots - at);
+    return at;
+}
+
+/* True for what every Rust program has: the standard library, and what that uses. */
+static bool is_common_rust(const char *name)
+{
+    static const char *const crates[] = {
+        "std",          "core",        "alloc",          "compiler_builtins", "hashbrown", "gimli",
+        "addr2line",    "miniz_oxide", "rustc_demangle", "std_detect",        "memchr",    "object",
+        "panic_unwind", "__rustc"};
+    const size_t count = sizeof(crates) / sizeof(crates[0]);
+    size_t length = 0;
+    const char *crate = crate_of_new(name, &length);
+    if (!*crate)
+        crate = crate_of_old(name, &length);
+    return *crate && length <= strlen(crate) && is_word(crate, length, crates, count);
+}
+
+/* --- Code of other programs ------------------------------------------------------------------ */
 
 /*
  * True for code that other programs have, too. C and C++ reserve names with _ at the beginning for
@@ -34,20 +94,12 @@ static bool is_common_code(const char *name)
 {
     static const char *const plain[] = {"frame_dummy", "deregister_tm_clones",
                                         "register_tm_clones"};
-    static const char *const mangled[] = {
-        "_ZSt",    "_ZNSt",    "_ZNKSt",    "_ZN9__gnu_cxx",         "_ZNK9__gnu_cxx",
-        "_ZN3std", "_ZN4core", "_ZN5alloc", "_ZN17compiler_builtins"};
-    size_t length = next_plain_name_length(name);
-    if (!is_mangled(name)) {
-        for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-            if (strlen(plain[i]) == length && memcmp(plain[i], name, length) == 0)
-                return true;
-        return name[0] == '_';
-    }
-    for (size_t i = 0; i < sizeof(mangled) / sizeof(mangled[0]); i++)
-        if (begins_with(name, mangled[i]))
-            return true;
-    return false;
+    if (begins_with(name, "_R") || begins_with(name, "_Z"))
+        return begins_with(name, "_ZSt") || begins_with(name, "_ZNSt") ||
+               begins_with(name, "_ZNKSt") || begins_with(name, "_ZN9__gnu_cxx") ||
+               begins_with(name, "_ZNK9__gnu_cxx") || is_common_rust(name);
+    return name[0] == '_' ||
+           is_word(name, next_plain_name_length(name), plain, sizeof(plain) / sizeof(plain[0]));
 }
 
 /* True if a unit has its partner's code, or code so alike that this is no chance. */

@@ -899,6 +899,47 @@ int main(int n, char **)
         self.refuse(pair.folder / "old", pair.folder / "old.fdata", pair.folder / "new")
         self.refuse(pair.folder / "new", pair.folder / "new.fdata", pair.folder / "old")
 
+    def test_rust(self):
+        """Two programs with the same code in Rust's libraries: foreign; with the same code in a crate of their own: not."""
+        library = """#include <stdio.h>
+long write_all(long) __asm__("%s");
+long hash_of(long) __asm__("%s");
+__attribute__((noinline)) long write_all(long a) { for (long i = 0; i < 60; i++) a = a %% 3 ? a * 7 + i : a / 2; return a; }
+__attribute__((noinline)) long hash_of(long a) { for (long i = 0; i < 30; i++) a ^= a << 5 ^ i %% (1 + (a & 7)); return a; }
+"""
+        own = ["""__attribute__((noinline)) long first(int n)
+{
+    long sum = 1;
+    for (int i = 0; i < 99; i++) { sum += write_all(i); if (sum & 4) sum ^= hash_of(sum); }
+    return sum + n;
+}
+int main(int n, char **v) { printf("%ld\\n", first(n)); return 0; }
+""", """static char line[80];
+__attribute__((noinline)) int render(char *to, double x)
+{
+    return snprintf(to, sizeof(line), "%.3f:%.1e", x / 3, x * x);
+}
+int main(int n, char **v)
+{
+    double x = n;
+    do { x = x * 1.5 + (double)(write_all(n) & 3); if (render(line, x) > 15) puts(line); else x += hash_of(n++) & 1; } while (x < 1e9);
+    return line[0] == '?';
+}
+"""]
+        hash_text = "17h0123456789abcdefE"
+        for names, is_foreign in ((("_RNvNtCs1a2B_4core3fmt5write", f"_ZN28_$LT$std..hash..X$u20$as$GT$4hash{hash_text}"), True),
+                                  (("_RNvNtCs1a2B_4game3fmt5write", f"_ZN29_$LT$game..hash..X$u20$as$GT$4hash{hash_text}"), False)):
+            pair = Pair(self)
+            for name, text in zip(("old", "new"), own):
+                (pair.folder / f"{name}.c").write_text(library % names + text, encoding="ascii")
+                run("gcc", *FLAGS, f"{name}.c", *LINKS, "-o", name, folder=pair.folder)
+            pair.record("old", ())
+            files = (pair.folder / "old", pair.folder / "old.fdata", pair.folder / "new")
+            if is_foreign:
+                self.refuse(*files)
+            else:
+                self.assertEqual(self.carry(*files).returncode, 0)
+
     def test_few_functions(self):
         """One function beside main(), changed: still the same program; so is main() alone if it is hardly changed."""
         for parts in (("static", "volatile"), ("__attribute__((noinline))", "")):
