@@ -52,9 +52,17 @@ static enum bat_code match_leaving(const struct input_followed *function,
     return code;
 }
 
-/* True if a conditional branch of the input is right before or behind an address. */
-static bool is_beside_test(const struct input_followed *function, uint64_t address, uint64_t behind)
+static bool is_test(const struct input_followed *function, uint64_t address)
 {
+    struct bat_instruction test;
+    return input_flow_decode(function->flow, address, &test) &&
+           test.kind == BAT_INSTRUCTION_CONDITIONAL;
+}
+
+/* True if a conditional branch of the input is right before one, or where that leads. */
+static bool is_beside_test(const struct input_followed *function, const struct input_walk *walk)
+{
+    const uint64_t address = walk->state.at;
     /* Conditional branches with 8 and with 32 bits of distance, and those of AArch64. */
     static const uint8_t lengths[] = {2, 6, 4};
     struct bat_instruction test;
@@ -62,8 +70,8 @@ static bool is_beside_test(const struct input_followed *function, uint64_t addre
         if (input_flow_decode(function->flow, address - lengths[i], &test) &&
             test.kind == BAT_INSTRUCTION_CONDITIONAL && test.length == lengths[i])
             return true;
-    return input_flow_decode(function->flow, behind, &test) &&
-           test.kind == BAT_INSTRUCTION_CONDITIONAL;
+    return is_test(function, address + walk->instruction.length) ||
+           is_test(function, walk->instruction.target);
 }
 
 /*
@@ -76,12 +84,10 @@ static bool is_listed(const struct input_followed *function, const struct input_
                       const struct input_walk *walk)
 {
     const uint8_t kind = walk->instruction.kind;
-    const uint64_t at = walk->state.at;
     uint64_t ignored;
     switch (node->kind) {
     case BAT_INSTRUCTION_CONDITIONAL:
-        return kind == BAT_INSTRUCTION_CONDITIONAL &&
-               is_beside_test(function, at, at + walk->instruction.length);
+        return kind == BAT_INSTRUCTION_CONDITIONAL && is_beside_test(function, walk);
     case BAT_INSTRUCTION_INDIRECT_JUMP:
         return kind == BAT_INSTRUCTION_JUMP;
     case BAT_INSTRUCTION_JUMP:

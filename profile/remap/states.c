@@ -241,7 +241,7 @@ static void reach_next(struct following *following, struct input_node *node)
     const bool is_here = !node->is_late && !node->is_early && !next->is_fixed &&
                          (next->is_leader || next->kind == BAT_INSTRUCTION_JUMP) &&
                          input_step_together(following->function, node, &state, NULL);
-    reach(following, next, state, is_here, node->is_late);
+    reach(following, next, is_here ? state : node->state, is_here, node->is_late);
 }
 
 #define MOST_TESTS 4u
