@@ -439,6 +439,28 @@ static void test_unlisted_call(void **state)
     close_scene(&scene);
 }
 
+/* A conditional branch out of the function, inverted: a jump goes where it went. */
+static void test_jump_of_conditional_branch(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {9, 8}};
+    open_scene(&scene,
+               CODE("\x85\xc0"                 /* 0: test */
+                    "\x0f\x87\xf8\x01\x00\x00" /* 2: ja g */
+                    "\xc3"),                   /* 8: ret */
+               CODE("\xc3"),
+               CODE("\x85\xc0"             /* 0: test */
+                    "\x76\x05"             /* 2: jbe 9 */
+                    "\xe9\xf7\x01\x00\x00" /* 4: jmp g */
+                    "\xc3"),               /* 9: ret, 8 before */
+               blocks, 2);
+    assert_int_equal(node_at(&scene, 2)->source, MAIN + 2);
+    assert_false(node_at(&scene, 2)->is_unlisted);
+    assert_false(node_at(&scene, 4)->is_unlisted);
+    close_scene(&scene);
+}
+
 /* -three-way-branch exchanges two tests of one comparison, and may change their conditions. */
 static void test_exchanged_tests(void **state)
 {
@@ -469,12 +491,18 @@ static void test_exchanged_tests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inverted_branch),      cmocka_unit_test(test_inlined_call),
-        cmocka_unit_test(test_row_of_inlined_calls), cmocka_unit_test(test_endless_recursion),
-        cmocka_unit_test(test_promoted_call),        cmocka_unit_test(test_promoted_call_inlined),
-        cmocka_unit_test(test_promoted_jump),        cmocka_unit_test(test_conditional_tail_call),
-        cmocka_unit_test(test_unlisted_branch),      cmocka_unit_test(test_unlisted_call),
+        cmocka_unit_test(test_inverted_branch),
+        cmocka_unit_test(test_inlined_call),
+        cmocka_unit_test(test_row_of_inlined_calls),
+        cmocka_unit_test(test_endless_recursion),
+        cmocka_unit_test(test_promoted_call),
+        cmocka_unit_test(test_promoted_call_inlined),
+        cmocka_unit_test(test_promoted_jump),
+        cmocka_unit_test(test_conditional_tail_call),
+        cmocka_unit_test(test_unlisted_branch),
+        cmocka_unit_test(test_unlisted_call),
         cmocka_unit_test(test_exchanged_tests),
+        cmocka_unit_test(test_jump_of_conditional_branch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
