@@ -203,6 +203,25 @@ static enum bat_code find_join(struct input_move *move, const struct spot *spot,
                             join);
 }
 
+/*
+ * Find the join of a jump of BOLT's to the code of another function (f.cold), where the input is
+ * already; BAT_NONE for other instructions.
+ */
+static enum bat_code find_bridge(struct input_move *move, const struct spot *spot, uint32_t *join)
+{
+    const struct input_node *node = spot->node;
+    struct spot to;
+    bool found;
+    *join = BAT_NONE;
+    if (!node || node->address != spot->address || node->kind != BAT_INSTRUCTION_JUMP ||
+        node->target_node != BAT_NONE || node->source != 0 || node->tail_call != 0)
+        return BAT_OK;
+    enum bat_code code = find_spot(move, node->target, &to, &found);
+    return code == BAT_OK && found && to.input == node->state.at
+               ? input_joins_find(&move->joins, spot->address, to.input, 0, join)
+               : code;
+}
+
 /* The input's instruction for a branch of the output; where BOLT made it, where the input is. */
 static uint64_t source_of(const struct spot *spot)
 {
@@ -384,6 +403,25 @@ static enum input_way way_to(struct input_move *move, const struct input_piece *
     return INPUT_WAY_PLAIN;
 }
 
+/* Start a piece behind a bridge; *is_bridged is false for other branches. */
+static enum bat_code begin_bridged(struct input_move *move, const struct spot *source,
+                                   const struct spot *from, struct input_piece *piece,
+                                   bool *is_bridged)
+{
+    uint32_t join = BAT_NONE;
+    enum bat_code code = BAT_OK;
+    if (source->node && source->node->target == from->address)
+        code = find_bridge(move, source, &join);
+    *is_bridged = join != BAT_NONE;
+    if (!*is_bridged || code != BAT_OK)
+        return code;
+    piece->from = from->input;
+    piece->start_join = join;
+    drop_branch(piece, &move->counters.balances.branches.joined,
+                &move->counters.balances.mispredictions.left_out);
+    return BAT_OK;
+}
+
 /* True if an indirect jump leads to a block that BOLT made on its way: the input is still at it. */
 static bool is_silent(const struct spot *source, const struct spot *from)
 {
@@ -424,6 +462,11 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     const struct input_path *path = has_source ? way_of(&source) : NULL;
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
+    bool is_bridged = false;
+    if (*has_from && has_source)
+        code = begin_bridged(move, &source, from, piece, &is_bridged);
+    if (code != BAT_OK || is_bridged)
+        return code;
     if (*has_from && is_silent(&source, from)) {
         drop_branch(piece, &move->counters.balances.branches.joined,
                     &move->counters.balances.mispredictions.left_out);
@@ -506,6 +549,8 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
         code = find_join(move, to, &piece->end_join);
     else if (path && path->found)
         piece->to = path->jumps[0].from;
+    else if (!path)
+        code = find_bridge(move, to, &piece->end_join);
     return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
 }
 
