@@ -23,8 +23,10 @@
 #define EXTRA_FACTOR 0.4f
 #define COPY_FACTOR 0.2f       /* fewer than measured, where other blocks have the code, too */
 #define UNREACHED_FACTOR 0.05f /* zero, where the call never ran that the old block stands for */
-#define AROUND_FACTOR 0.6f     /* an edge that leads past a block of the other program */
-#define NEW_WAY_FACTOR 0.1f    /* share of a way that only the new program has */
+#define OTHER_TABLE_FACTOR 0.1f
+#define TABLES_FACTOR 4     /* so many times more jumps by tables are copies */
+#define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
+#define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
 
 struct inferring {
     const struct next_inference *given;
@@ -33,8 +35,9 @@ struct inferring {
     struct flow_node *nodes;
     struct flow_edge *edges;
     float *shares;
-    uint8_t *is_image; /* old nodes that something is matched with */
-    uint32_t *enders;  /* for each old node: how many new ones end as it */
+    uint8_t *is_image;  /* old nodes that something is matched with */
+    bool tables_differ; /* one build's compiler copied or merged jumps by tables */
+    uint32_t *enders;   /* for each old node: how many new ones end as it */
 };
 
 void next_inferred_free(struct next_inferred *inferred)
@@ -77,6 +80,19 @@ static float trust(const struct next_matched *match)
     return 0.2f + 0.8f * fmaxf(0.1f, match->confidence);
 }
 
+static bool ends_in_table(const struct next_graph *graph, uint32_t node)
+{
+    return graph->out[node] < graph->out[node + 1] &&
+           graph->links[graph->out[node]].kind == NEXT_EDGE_TABLE;
+}
+
+/* A jump by a table that is one in one build, and in the other at the end of each of its cases, has
+ * other counts. */
+static bool is_other_table(const struct inferring *inferring, uint32_t node)
+{
+    return inferring->tables_differ && ends_in_table(inferring->b, node);
+}
+
 /* --- Blocks --------------------------------------------------------------------------------- */
 
 static bool calls_cold(const struct inferring *inferring, uint32_t node)
@@ -99,6 +115,8 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
         float value = PRICE_SURE * trust(match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
                       (old_node->is_reached ? 1 : UNREACHED_FACTOR);
+        if (is_other_table(inferring, node))
+            value *= OTHER_TABLE_FACTOR;
         struct flow_wish made = wish((old_node->count + match->extra) * scale, value);
         if (match->is_copied)
             made.less = price(value * COPY_FACTOR);
@@ -207,7 +225,8 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     const struct next_link *all = &inferring->b->links[link];
     uint32_t from = matched(inferring, all->from)->ends_as;
     uint32_t to = matched(inferring, all->to)->begins_as;
-    if (from == BAT_NONE || !inferring->a->nodes[from].is_reached || inferring->enders[from] > 1)
+    if (from == BAT_NONE || !inferring->a->nodes[from].is_reached || inferring->enders[from] > 1 ||
+        is_other_table(inferring, all->from))
         return 0;
     const struct next_matched *from_match = matched(inferring, all->from);
     const struct next_matched *to_match = matched(inferring, all->to);
@@ -324,8 +343,19 @@ static bool allocate(struct inferring *inferring, struct next_inferred *inferred
            inferring->enders && inferred->nodes && inferred->entries && inferred->links;
 }
 
+static uint32_t count_tables(const struct next_graph *graph)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        count += ends_in_table(graph, i);
+    return count;
+}
+
 static void set_all(struct inferring *inferring)
 {
+    uint32_t olds = inferring->a ? count_tables(inferring->a) : 0;
+    uint32_t news = count_tables(inferring->b);
+    inferring->tables_differ = olds > TABLES_FACTOR * news || news > TABLES_FACTOR * olds;
     for (uint32_t i = 0; i < inferring->b->node_count && inferring->given->match; i++) {
         const struct next_matched *match = matched(inferring, i);
         if (match->ends_as != BAT_NONE)

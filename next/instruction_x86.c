@@ -91,8 +91,10 @@ static void describe_immediate(struct description *description, const ZydisDecod
         value = 0;
     }
     put(&description->shape, value);
-    if (value != 0)
-        description->instruction->constant = next_hash(&value, sizeof(value), 2);
+    /* To subtract 1 is to add -1. */
+    uint64_t size = operand->imm.is_signed && (int64_t)value < 0 ? -value : value;
+    if (size != 0)
+        description->instruction->constant = next_hash(&size, sizeof(size), 2);
 }
 
 static void describe_operand(struct description *description, const ZydisDecodedOperand *operand)

@@ -7,7 +7,7 @@
 #include "assignment.h"
 
 /* A pair below these is no match. */
-#define VALUE_MIN 0.25f
+#define VALUE_MIN 0.2f
 #define BASE_MIN 0.05f
 #define VALUE_SURE 0.5f
 

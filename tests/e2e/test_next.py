@@ -383,6 +383,30 @@ class Compilers(unittest.TestCase):
                           self.THING + whole + self.CALLER.replace("BODY", "whole(t, x);"))
         self.assertEqual(self.wrong(pair), [])
 
+    @staticmethod
+    def interpreter(is_copied, is_loaded):
+        """work() that interprets the text: one jump by a table, or one at the end of each of its cases."""
+        cases = 16
+        jump = f"movzx eax, byte ptr [rsi]\ninc rsi\nand eax, {cases - 1}\njmp qword ptr [rax*8+table]\n"
+        text = f".globl work; .type work,@function\nwork:\n7:\n{jump}"
+        for k in range(cases):
+            text += f"case{k}: " + "jmp 9f\n" * (k == 0)
+            for step in range(1 + k % 3):
+                place = f"[rdi+{24 + 4 * k + 12 * step + 120 * is_loaded}]"
+                text += (f"mov r8d, {place}\nlea r8d, [r8+r8*2+{k * 17 + 1000}]\nmov {place}, r8d\n" if is_loaded else
+                         f"imul edx, dword ptr {place}, 3\nadd edx, {k * 7 + step}\nmov dword ptr {place}, edx\n")
+            text += jump if is_copied else "jmp 7b\n"
+        text += "9: mov eax, [rdi+24]\nor eax, 1\nand eax, 0xffff\nret\n.size work, .-work\n.section .rodata\n.p2align 3\ntable:\n"
+        return text + "".join(f".quad case{k}\n" for k in range(cases)) + ".text"
+
+    def test_merged_table(self):
+        """Each case of an interpreter ends in the jump by the table, and now all lead to one: how often each ran is known."""
+        pair = self.build(self.interpreter(True, False), self.interpreter(False, True))
+        own, carried = (bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1] for name in ("new", "carried"))
+        jumps = {key: count for key, (_, count) in own.items() if key[1:3] == ("work", "9")}
+        self.assertGreater(len(jumps), 10)
+        self.assertEqual({key: carried.get(key, (0, 0))[1] for key in jumps}, jumps)
+
 
 class Yaml(unittest.TestCase):
     """-w: blocks and counts as perf2bolt and llvm-bolt number them; hashes are LLVM's alone."""
@@ -625,6 +649,11 @@ __attribute__((noinline)) long another(long a)
         self.assertEqual((report["check"]["verdict"], report["checks"]["found"]["status"]), ("unfit", "failed"))
         (self.folder / "known").write_text("found lost # it was replaced\n", encoding="ascii")
         self.assertEqual(self.check("--check-limit=found=99%", "--check-suppress=known")["checks"]["found"]["value"], 1)
+        # More blocks than the old kept() has: some can only be inferred.
+        more = "    for (long k = 0; k < (a & 7); k++) { if (b & 1 << k) values[k] += a; else b -= k * 77; }\n    return a + b;"
+        text = (self.folder / "new.c").read_text(encoding="ascii")
+        (self.folder / "new.c").write_text(text.replace("    return a + b;", more), encoding="ascii")
+        run("gcc", *FLAGS, "new.c", *LINKS, "-o", "new", folder=self.folder)
         self.assertEqual(self.check("--check-limit=inferred=0")["checks"]["inferred"]["status"], "failed")
         self.check("--check-limit=inferred=0", "--check-strict", "--check-limit=density=0", status=1)
         done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "-o", "x.fdata", "--check-limit=found=99%",
