@@ -199,6 +199,14 @@ static bool leaves_function(const struct input_followed *function, struct input_
     return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
 }
 
+/* True if the input's jump that a walk has found leaves its function, or goes to a start. */
+static bool is_leaving(const struct input_followed *function, const struct input_walk *walk)
+{
+    const uint64_t target = walk->instruction.target;
+    return !input_shares_function(function, walk->state.at, target) ||
+           input_flow_has_code(function->flow, target);
+}
+
 /* Find that jump where the note's entry is the conditional branch itself. */
 static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
 {
@@ -210,6 +218,7 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
     input_walk_begin(&walk, function, &jump, node->taken);
     input_walk_on(&walk);
     if (walk.path.found && walk.instruction.kind == BAT_INSTRUCTION_JUMP &&
+        is_leaving(function, &walk) &&
         input_flow_calls_same(function->flow, node->target, walk.instruction.target))
         node->tail_call = walk.state.at;
     return walk.code;
