@@ -4,7 +4,7 @@
 
     BATKIT_BIN=build/bin python3 real.py -o FOLDER [--set=NAME]... [PROGRAM...]
 
-FOLDER keeps sources, programs and recordings: what is there is not made again. zstd, Lua, gawk and xz are Debian's
+FOLDER keeps sources, programs and recordings: what is there is not made again. zstd, Lua, gawk, xz and yaml-cpp are Debian's
 source packages (`apt-get source`, which needs a deb-src entry in apt's sources); SQLite is that of the end-to-end tests.
 
 For each program and set of BOLT's options:
@@ -58,6 +58,23 @@ AWK_WORK = """{ for (i = 1; i <= NF; i++) { word = tolower($i); gsub(/[^a-z]/, "
 /return|if *\\(/ { branches += length($0) % 7 }
 END { n = asorti(seen, sorted); for (i = 1; i <= n; i++) sum += seen[sorted[i]] * i; printf "%d %d %s\\n", n, sum, branches }
 """
+YAML_WORK = """#include <fstream>
+#include <iostream>
+#include "yaml-cpp/yaml.h"
+static long weigh(const YAML::Node& node) {
+  if (node.IsMap()) { long sum = 1; for (auto pair : node) sum += 3 * weigh(pair.first) + weigh(pair.second); return sum; }
+  if (node.IsSequence()) { long sum = 2; for (auto item : node) sum += weigh(item); return sum; }
+  try { return node.as<int>(); } catch (const YAML::Exception&) { return node.as<std::string>("").size(); }
+}
+int main(int, char** argv) {
+  for (int round = 0; round < 2; round++) {
+    YAML::Node node = YAML::LoadFile(argv[1]);
+    YAML::Emitter out; out << node;
+    std::cout << weigh(node) << " " << out.size() << "\\n";
+    try { YAML::Load("{a: [1, 2"); } catch (const YAML::ParserException& e) { std::cout << e.mark.column << "\\n"; }
+  }
+}
+"""
 # A header that Debian's rules write; and tables that hash the same in each run.
 LUA = ("echo '#define DEB_HOST_MULTIARCH \"here\"' > src/lua5.4-deb-multiarch.h; cd src; rm luac.c; "
        "gcc {flags} -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' *.c {links} -lm -o lua")
@@ -73,6 +90,8 @@ PROGRAMS = {
                     f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make -C support && make gawk", "gawk", ["-f", "work.awk", "text"]),
     "xz": Program("xz-utils", "./configure --disable-shared --disable-threads --disable-nls "
                   f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make", "src/xz/xz", ["-k", "-f", "-4", "text"]),
+    "yaml-cpp": Program("yaml-cpp", f"printf '%s' '{YAML_WORK}' >work.cpp && g++ {FLAGS} -Iinclude src/*.cpp src/contrib/*.cpp "
+                        f"work.cpp {LINKS} -o work", "work", ["work.yaml"]),
     "sqlite": Program(None, f"gcc {FLAGS} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c sqlite_driver.c {LINKS} -lm -o sqlite",
                       "sqlite", ["20"]),
 }
@@ -124,6 +143,10 @@ class Case:
         data.mkdir()
         (data / "work.lua").write_text(LUA_WORK, encoding="ascii")
         (data / "work.awk").write_text(AWK_WORK, encoding="ascii")
+        (data / "work.yaml").write_text("".join(
+            f"- name: item {i}\n  size: {i * 7919 % 1000}\n  tags: [a{i}, \"b {i % 7}\", {i / 3:.3f}]\n"
+            f"  text: |\n    line {i}\n    more {'x' * (i % 20)}\n  ref: &r{i} {{k: {i}, v: 'it''s'}}\n  same: *r{i}\n"
+            for i in range(60)), encoding="ascii")
         text = b"".join(path.read_bytes() for path in sorted(self.folder.glob("source/**/*.[ch]")))
         (data / "text").write_bytes(text[:150000])
         return data
