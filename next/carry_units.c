@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/functions/name_parts.h"
 #include "carrying.h"
 #include "infer.h"
 #include "signature.h"
@@ -232,16 +233,26 @@ static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pa
     return BAT_OK;
 }
 
-/* Explain the blocks of a pair, if that is wanted. */
+/* True for the function to explain: its name, or that without the number that tells it from others.
+ */
+static bool is_explained(const struct next_carrying *carrying, uint32_t unit)
+{
+    const char *name = next_unit_name(&carrying->news, unit);
+    const char *wanted = carrying->options->explain;
+    size_t length = strlen(wanted);
+    return strcmp(name, wanted) == 0 ||
+           (unnumbered_name_length(name) == length && memcmp(name, wanted, length) == 0);
+}
+
+/* Explain those blocks of a pair, if that is wanted, that are of the function: it may be a part. */
 static void explain(const struct next_carrying *carrying, const struct unit_pair *pair)
 {
     const struct next_carry_options *options = carrying->options;
     const struct next_graph *graph = &pair->graphs[1];
-    const char *name = next_unit_name(&carrying->news, graph->contexts[0].unit);
-    if (!options->explain || strcmp(options->explain, name) != 0)
-        return;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
+    for (uint32_t i = 0; options->explain && i < graph->node_count; i++) {
         const struct next_node *node = &graph->nodes[i];
+        if (!is_explained(carrying, node->unit))
+            continue;
         const struct next_block *block = next_node_block(&carrying->news, node);
         const struct next_matched *match = &pair->match.all[i];
         uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;

@@ -782,6 +782,80 @@ class Several(unittest.TestCase):
         self.assertEqual((self.folder / "canary").read_bytes(), before)
 
 
+EXPLAINED = """
+#include <stdio.h>
+#include <stdlib.h>
+volatile int sink;
+__attribute__((noinline)) int RENAMED(int n) {
+  int sum = 0;
+  for (int i = 0; i < n; i++) { if (i % 3 == 1) sum += sink; else sum ^= i << 2; }
+  MORE
+  return sum;
+}
+static HELPER int helper(int n) { if (n % 5 == 2) sink += n * 17; else sink -= 3; return sink / 7; }
+__attribute__((noinline)) int caller(int n) { int sum = 0; for (int i = 0; i < n; i++) sum += helper(i); return sum; }
+static PART int part(int n) { int s = 1; while (n > 1) { if (n % 2) n = 3 * n + 1, sink++; else n /= 2; s++; } return s; }
+__attribute__((noinline)) int whole(int n) { int sum = sink * 11; for (int i = 1; i < n; i++) sum += part(i) ^ 5; return sum; }
+int main(int argc, char **argv) { int n = atoi(argv[1]) * 100; printf("%d\\n", RENAMED(n) + caller(n) + whole(n)); }
+"""
+
+
+class Explain(unittest.TestCase):
+    """--explain: which old blocks those of a function are, if it was renamed, had a callee inlined, or was a part."""
+
+    def setUp(self):
+        self.pair = Pair(self)
+        (self.pair.folder / "p.c").write_text(EXPLAINED, encoding="ascii")
+        apart, inside = "__attribute__((noinline))", "inline __attribute__((always_inline))"
+        for name, (renamed, more, helper, part) in (("old", ("first", "", apart, inside)),
+                                                    ("new", ("second", "sink = sum & 7;", inside, apart))):
+            run("gcc", *FLAGS, f"-DRENAMED={renamed}", f"-DMORE={more}", f"-DHELPER={helper}", f"-DPART={part}", "p.c",
+                *LINKS, "-o", name, folder=self.pair.folder)
+            self.pair.record(name)
+
+    def explain(self, function):
+        """{offset: (count, old place or None, its count or None)} of what is printed, each line looked at."""
+        blocks = {}
+        for line in self.pair.carry(f"--explain={function}", "-q").splitlines():
+            match = re.fullmatch(r"(.+)\+0x([0-9a-f]+): (\d+), (?:inferred|(?:was|a piece of) (.+\+0x[0-9a-f]+) \((\d+)\), .*%.*)",
+                                 line)
+            self.assertIsNotNone(match, line)
+            self.assertEqual(match[1].split("/")[0], function.split("/")[0])
+            blocks[int(match[2], 16)] = (int(match[3]), match[4], match[5] and int(match[5]))
+        return blocks
+
+    def test_renamed(self):
+        """Each of 300 rounds, and 200 of them, as the program says."""
+        blocks = self.explain("second")
+        self.assertTrue({100, 200, 300} <= {count for count, _, _ in blocks.values()}, blocks)
+        self.assertTrue(all(old is None or old.startswith("first+") for _, old, _ in blocks.values()), blocks)
+        self.assertIn((300, 300), [(count, before) for count, _, before in blocks.values()])
+
+    def test_inlined(self):
+        """helper's blocks are in caller now, with the counts that they had."""
+        helper = [(count, before) for count, old, before in self.explain("caller").values() if old and old.startswith("helper")]
+        self.assertTrue({(300, 300), (240, 240), (60, 60)} <= set(helper), helper)
+
+    def test_split(self):
+        """part's blocks were in whole; its number may be left out."""
+        blocks = self.explain("part")
+        self.assertEqual(self.explain("part/1"), blocks)
+        found = [(count, before) for count, old, before in blocks.values() if old and old.startswith("whole+")]
+        self.assertGreater(len(found), 1, blocks)
+        self.assertTrue(all(count == before > 0 for count, before in found), blocks)
+
+    def test_nothing(self):
+        """A sentence, also for a name with control characters; those of symbols are escaped."""
+        self.assertEqual(self.pair.carry("--explain=no\x1bthing", "-q"),
+                         "no\\x1bthing: no changed function of this name has got counts\n")
+        for name in ("old", "new"):
+            run("objcopy", "--redefine-sym", "caller=call\x1ber", name, folder=self.pair.folder)
+        self.pair.record("old")
+        said = self.pair.carry("--explain=call\x1ber", "-q")
+        self.assertIn("call\\x1ber+0x0: 1, was call\\x1ber+0x0 (1)", said)
+        self.assertNotIn("\x1b", said)
+
+
 class Wrong(unittest.TestCase):
     """Files that are no other build of the program."""
 

@@ -53,20 +53,42 @@ static enum tool_exit open_build(const struct translate_request *request, struct
     return TOOL_FINE;
 }
 
+static void put_place(struct output *out, const char *function, uint32_t offset)
+{
+    output_escaped(out, function ? function : "[unknown]");
+    output_format(out, "+0x%" PRIx32, offset);
+}
+
 /* Print a block of the function that is explained. */
 static void print_block(const struct next_explained *block, void *context)
 {
-    FILE *file = context;
-    fprintf(file, "%s+0x%" PRIx32 ": %" PRIu64, block->function, block->offset, block->count);
-    if (!block->old_function)
-        fprintf(file, ", inferred\n");
-    else if (block->is_piece)
-        fprintf(file, ", a piece of %s+0x%" PRIx32 " (%" PRIu64 "), %.0f%%\n", block->old_function,
-                block->old_offset, block->old_count, 100 * (double)block->confidence);
-    else
-        fprintf(file, ", was %s+0x%" PRIx32 " (%" PRIu64 "), %.0f%% sure, code alike by %.0f%%\n",
-                block->old_function, block->old_offset, block->old_count,
-                100 * (double)block->confidence, 100 * (double)block->content);
+    struct output *out = context;
+    put_place(out, block->function, block->offset);
+    output_format(out, ": %" PRIu64, block->count);
+    if (!block->old_function) {
+        output_text(out, ", inferred\n");
+        return;
+    }
+    output_text(out, block->is_piece ? ", a piece of " : ", was ");
+    put_place(out, block->old_function, block->old_offset);
+    output_format(out, " (%" PRIu64 "), %.0f%%", block->old_count, 100 * (double)block->confidence);
+    if (!block->is_piece)
+        output_format(out, " sure, code alike by %.0f%%", 100 * (double)block->content);
+    output_text(out, "\n");
+}
+
+/* Print the explanation of a function, if one is wanted. */
+static enum tool_exit end_explanation(struct output *out, const char *function, FILE *report)
+{
+    if (!function) {
+        output_free(out);
+        return TOOL_FINE;
+    }
+    if (output_position(out) == 0) {
+        output_escaped(out, function);
+        output_text(out, ": no changed function of this name has got counts\n");
+    }
+    return output_end_in(out, report);
 }
 
 /* Carry the records of an old build, which work has made. */
@@ -74,19 +96,23 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
 {
     const struct translate_request *request = work->arguments;
     struct bat_error error;
+    struct output *explanation = output_begin_memory();
+    if (!explanation)
+        return tool_no_memory(NULL);
     const struct next_carry_options options = {
         .old_symbols = work->original ? work->original_symbols : work->symbols,
         .new_symbols = next->symbols,
         .threads = request->threads,
         .explain = request->explain,
         .explained = print_block,
-        .explain_context = report,
+        .explain_context = explanation,
         .found_min = NEXT_FOUND_MIN};
     const struct bat_elf *elf =
         work->original ? bat_original_elf(work->original) : work->binary.elf;
     if (next_carry(work->records, elf, next->binary.elf, &options, next->profile,
                    &next->reports[next->count++], &error) == BAT_OK)
-        return TOOL_FINE;
+        return end_explanation(explanation, request->explain, report);
+    output_free(explanation);
     if (request->release_count == 1)
         return tool_report(request->next, &error);
     char text[BAT_MESSAGE_SIZE + 64];
@@ -262,13 +288,19 @@ static void print_judgement_json(struct output *out, const struct bat_judgement 
                   judgement->stale_samples);
 }
 
+static void put_release(struct output *out, const char *binary)
+{
+    output_escaped(out, binary);
+    output_text(out, ": ");
+}
+
 static void print_report_text(const struct work *work, const struct next_build *next,
                               const struct report_judgements *judgements, struct output *out)
 {
     const struct translate_request *request = work->arguments;
     for (size_t i = 0; i < next->count; i++) {
         if (next->count > 1)
-            output_format(out, "%s: ", request->releases[i].binary);
+            put_release(out, request->releases[i].binary);
         print_text(out, &next->reports[i]);
     }
     if (judgements->has_fdata)
