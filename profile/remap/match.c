@@ -400,6 +400,33 @@ static enum bat_code walk_to_entry(const struct input_followed *function,
     return walk.code;
 }
 
+/*
+ * The node's state is at a test that another branch of the output has made (-three-way-branch), and
+ * BOLT has changed the code behind it: find the one of its two ways that leads to the entry.
+ */
+static enum bat_code search_behind_test(const struct input_followed *function,
+                                        const struct input_node *node, struct input_state entry,
+                                        struct input_path_draft *path)
+{
+    struct input_flow *flow = function->flow;
+    struct bat_instruction test;
+    if (!input_flow_decode(flow, node->state.at, &test) || test.kind != BAT_INSTRUCTION_CONDITIONAL)
+        return BAT_OK;
+    const struct input_state goes = {test.target, node->state.frame};
+    const struct input_state falls = {node->state.at + test.length, node->state.frame};
+    struct input_path_draft taken;
+    struct input_path_draft fallen;
+    enum bat_code code = input_search(flow, function->hot, goes, entry, false, false, &taken);
+    if (code == BAT_OK)
+        code = input_search(flow, function->hot, falls, entry, false, false, &fallen);
+    if (code != BAT_OK || taken.found == fallen.found)
+        return code;
+    if (taken.found)
+        input_draft_prepend(&flow->paths, &taken, (struct input_jump){node->state.at, test.target});
+    *path = taken.found ? taken : fallen;
+    return BAT_OK;
+}
+
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node)
 {
     if (!node->is_entry)
@@ -410,6 +437,8 @@ enum bat_code input_match_before(const struct input_followed *function, struct i
         input_search(function->flow, function->hot, node->state, entry, false, false, &path);
     if (code == BAT_OK && !path.found)
         code = walk_to_entry(function, node, entry, &path);
+    if (code == BAT_OK && !path.found)
+        code = search_behind_test(function, node, entry, &path);
     path.last = 0;
     return code == BAT_OK ? input_paths_keep(&function->flow->paths, &path, &node->before) : code;
 }
