@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/array.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
 
@@ -112,17 +113,29 @@ static float float_of(uint64_t bits)
     return value;
 }
 
+/* Sort what was found; nothing else is kept of it. */
+static bool sort_raw(struct features_making *making)
+{
+    making->raw = bat_array_shrink(making->raw, making->raw_count, sizeof(*making->raw));
+    struct bat_sort_key *spare = malloc((making->raw_count + 1) * sizeof(*spare));
+    if (!spare)
+        return false;
+    bool is_spare = bat_sort_keys(making->raw, spare, making->raw_count) == spare;
+    free(is_spare ? making->raw : spare);
+    making->raw = is_spare ? spare : making->raw;
+    return true;
+}
+
 /* Number the features, and fill the postings; equal ones of a node become one. */
 static bool make_postings(struct features_making *making)
 {
-    struct bat_sort_key *spare = malloc((making->raw_count + 1) * sizeof(*spare));
+    if (!sort_raw(making))
+        return false;
     making->postings = malloc((making->raw_count + 1) * sizeof(*making->postings));
     making->first_posting = malloc((making->raw_count + 2) * sizeof(*making->first_posting));
-    if (!spare || !making->postings || !making->first_posting) {
-        free(spare);
+    if (!making->postings || !making->first_posting)
         return false;
-    }
-    const struct bat_sort_key *sorted = bat_sort_keys(making->raw, spare, making->raw_count);
+    const struct bat_sort_key *sorted = making->raw;
     uint32_t count = 0;
     for (size_t i = 0; i < making->raw_count; i++) {
         bool is_new_id = i == 0 || sorted[i].key >> 32 != sorted[i - 1].key >> 32;
@@ -135,7 +148,8 @@ static bool make_postings(struct features_making *making)
                 (struct postings){(uint32_t)sorted[i].key, float_of(sorted[i].value)};
     }
     making->first_posting[making->id_count] = count;
-    free(spare);
+    free(making->raw);
+    making->raw = NULL;
     return true;
 }
 

@@ -189,6 +189,8 @@ static enum bat_code add_branch(struct adding *adding, const struct edge *edge)
 {
     struct bat_balances *balances = &adding->move->counters.balances;
     const uint64_t key[3] = {edge->from, edge->to, BAT_TRACE_BRANCH_ONLY};
+    if (edge->count == 0 && edge->mispredictions == 0)
+        return BAT_OK;
     balances->branches.made += edge->count;
     balances->mispredictions.made += edge->mispredictions;
     return bat_counts_add(&adding->result->traces, key, edge->count, edge->mispredictions);
@@ -197,7 +199,8 @@ static enum bat_code add_branch(struct adding *adding, const struct edge *edge)
 static enum bat_code add_run(struct adding *adding, uint64_t from, uint64_t to, uint64_t count)
 {
     const uint64_t key[3] = {BAT_TRACE_FALLTHROUGH_ONLY, from, to};
-    if (count == 0)
+    /* Backwards only where functions overlap. */
+    if (count == 0 || from > to)
         return BAT_OK;
     adding->move->counters.balances.runs.made += count;
     return bat_counts_add(&adding->result->traces, key, count, 0);
@@ -283,7 +286,10 @@ static enum bat_code add_blocks(struct adding *adding)
 
 /* --- To the result ---------------------------------------------------------------------------- */
 
-/* The input address of an end of a record; BAT_ADDRESS_EXTERNAL if it is in no known function. */
+/*
+ * The input address of an end of a record; BAT_ADDRESS_EXTERNAL if it is in no known function, or
+ * behind its end, as a wrong note may say.
+ */
 static uint64_t address_of(const struct input_move *move, const struct bat_records *records,
                            const uint64_t *end)
 {
@@ -293,7 +299,10 @@ static uint64_t address_of(const struct input_move *move, const struct bat_recor
     const uint64_t start = records->symbols[(uint32_t)end[0]].address;
     const uint32_t output = bat_functions_find(original->output_functions, start);
     const uint32_t input = output == BAT_NONE ? BAT_NONE : original->input_of[output];
-    return input == BAT_NONE ? BAT_ADDRESS_EXTERNAL : original->inputs[input].address + end[1];
+    const uint64_t address = input == BAT_NONE ? 0 : original->inputs[input].address + end[1];
+    return input != BAT_NONE && bat_functions_find(original->input_functions, address) == input
+               ? address
+               : BAT_ADDRESS_EXTERNAL;
 }
 
 static enum bat_code add_records(struct adding *adding, const struct bat_records *records)
