@@ -478,7 +478,7 @@ struct bat_to_input_counters {
  * does not exist in the input. Constants (-1, -2, -3) and external ends are kept. fdata records are
  * left out. The build-id and base address of *input_profile are the input binary's.
  *
- * A function of which more than 1% of the runs and branches are not explained by BOLT's known
+ * A function of which more than 5% of the runs and branches are not explained by BOLT's known
  * passes is moved by the note alone: it gets the edges between blocks that bat_profile_translate()
  * finds. Then the traces are followed twice. The counters name such functions.
  *

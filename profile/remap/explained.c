@@ -10,10 +10,10 @@
 
 /*
  * A function of which a larger part is not explained is moved by the note alone. Of functions that
- * only known passes have changed, nothing is unexplained. With a pass switched off in this code,
- * this number leaves the fewest counts wrong and the fewest missing (spec/remap.md 5).
+ * only known passes have changed it is up to 3.8%, and the note gets more of them wrong; of those
+ * that an unknown pass has changed it is mostly far more (spec/remap.md 5).
  */
-#define MOST_UNEXPLAINED_PERCENT 1u
+#define MOST_UNEXPLAINED_PERCENT 5u
 
 static uint32_t function_count(const struct input_move *move)
 {
