@@ -113,12 +113,14 @@ static bool take(const void *bytes, size_t size, void *context)
     return true;
 }
 
-static struct text write_records(const struct bat_records *records)
+/* Write records as fdata or as YAML. */
+static struct text write_records(const struct bat_records *records, bool as_yaml)
 {
     struct text text = {0};
     struct bat_output *output;
     fuzz_expect(bat_output_begin_callback(take, &text, &output, NULL) == BAT_OK &&
-                    bat_records_write_fdata(records, output, NULL) == BAT_OK &&
+                    (as_yaml ? bat_records_write_yaml : bat_records_write_fdata)(records, output,
+                                                                                 NULL) == BAT_OK &&
                     bat_outputs_commit(&output, 1, NULL) == BAT_OK,
                 "records can be written");
     return text;
@@ -133,13 +135,7 @@ static void check_forms(const struct bat_records *records, struct bat_binary *ne
     if (code != BAT_OK)
         fuzz_expect_error(code, &error, UINT64_MAX);
     bat_profile_free(traces);
-    struct text yaml = {0};
-    struct bat_output *output;
-    fuzz_expect(bat_output_begin_callback(take, &yaml, &output, NULL) == BAT_OK &&
-                    bat_records_write_yaml(records, output, NULL) == BAT_OK &&
-                    bat_outputs_commit(&output, 1, NULL) == BAT_OK,
-                "records can be written as YAML");
-    free(yaml.bytes);
+    free(write_records(records, true).bytes);
 }
 
 /* Carry the records; without bytes if they are refused. */
@@ -156,7 +152,7 @@ static struct text carry(const struct bat_records *records, const struct bat_bin
     if (code == BAT_OK) {
         struct bat_records *carried = translate(profile, next);
         fuzz_expect(carried != NULL, "what was carried can be translated");
-        text = write_records(carried);
+        text = write_records(carried, false);
         check_forms(carried, next);
         bat_records_free(carried);
         fuzz_expect(report.same.count <= report.all.count && report.found.count <= report.own.count,
@@ -218,7 +214,7 @@ static void check_carried(struct bat_binary *old, struct bat_binary *next,
     struct text again = carry(records, old, next, 2);
     expect_same_text(&carried, &again, "a profile is carried the same way each time");
     if (is_same_program && carried.size != 0) {
-        struct text text = write_records(records);
+        struct text text = write_records(records, false);
         sort_lines(&text);
         sort_lines(&carried);
         expect_same_text(&text, &carried, "the same program in another place has the same records");

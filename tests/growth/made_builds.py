@@ -121,38 +121,36 @@ def fragments(folder, n):
     both(folder, write)
 
 
-def blocks(folder, n):
-    """Blocks of one function, of which every third changed."""
+def tests_in_a_row(folder, count, first, second):
+    """One function of count(is_next) tests; first and second write what is before and behind the i-th test."""
     def write(code, is_next, records):
         code.begin("f")
-        for i in range(n):
-            code.add(i * 7919 & 0x7fffffff)
-            if is_next and i % 3 == 0:
-                code.bytes += MOVE
+        for i in range(count(is_next)):
+            first(code, i, is_next)
             at = code.to(EQUAL, i)
-            code.add(i * 104729 & 0x7fffffff)
+            second(code, i)
             code.here(i)
             records.append(f"1 f {at:x} 1 f {len(code.bytes):x} 0 {i * 37 % 1000 + 1}\n")
         code.bytes += RET
         code.end()
         records.append("0 [unknown] 0 1 f 0 0 1001\n")
     both(folder, write)
+
+
+def blocks(folder, n):
+    """Blocks of one function, of which every third changed."""
+    def first(code, i, is_next):
+        code.add(i * 7919 & 0x7fffffff)
+        if is_next and i % 3 == 0:
+            code.bytes += MOVE
+    tests_in_a_row(folder, lambda is_next: n, first, lambda code, i: code.add(i * 104729 & 0x7fffffff))
 
 
 def equal_blocks(folder, n):
     """The same blocks again and again; the next build has a tenth more of them."""
-    def write(code, is_next, records):
-        code.begin("f")
-        for i in range(n + n // 10 if is_next else n):
-            code.bytes += MOVE
-            at = code.to(EQUAL, i)
-            code.bytes += MOVE
-            code.here(i)
-            records.append(f"1 f {at:x} 1 f {len(code.bytes):x} 0 {i * 37 % 1000 + 1}\n")
-        code.bytes += RET
-        code.end()
-        records.append("0 [unknown] 0 1 f 0 0 1001\n")
-    both(folder, write)
+    def move(code, *_):
+        code.bytes += MOVE
+    tests_in_a_row(folder, lambda is_next: n + n // 10 if is_next else n, move, move)
 
 
 def inlined(folder, n):
