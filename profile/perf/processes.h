@@ -116,6 +116,7 @@ struct perf_mapping {
     const char *path;
     const uint8_t *build_id; /* NULL if not known */
     size_t build_id_size;
+    bool is_data; /* it has no code, and is left out */
 };
 
 enum bat_code perf_processes_map(struct perf_processes *processes,

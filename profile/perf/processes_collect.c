@@ -156,7 +156,7 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
     const size_t kernel_size = sizeof(kernel) - 1;
     bool is_kernel =
         mapping->process == PERF_KERNEL_PROCESS && strncmp(mapping->path, kernel, kernel_size) == 0;
-    if (!is_kernel && is_memory(mapping->path))
+    if (mapping->is_data || (!is_kernel && is_memory(mapping->path)))
         return BAT_OK;
     struct perf_event event = {.kind = PERF_EVENT_MAP,
                                .process = mapping->process,

@@ -99,6 +99,18 @@ static char *copy_path(const struct bat_line *line)
     return strndup((const char *)line->at, (size_t)(end - line->at));
 }
 
+/*
+ * Read "r-xp", or "x" as an older MMAP has it, and the blanks behind it. Code has an x, but perf
+ * prints "---p" for the kernel's.
+ */
+static void read_protection(struct bat_line *line, struct perf_mapping *mapping)
+{
+    mapping->is_data = mapping->process != PERF_KERNEL_PROCESS;
+    for (; !bat_ends_field(*line->at); line->at++)
+        mapping->is_data &= *line->at != 'x';
+    line->at = bat_skip_blanks(line->at);
+}
+
 /* Read " PID/TID: [0xADDRESS(0xLENGTH) @ OFFSET ...]: PROTECTION PATH". */
 static enum bat_code read_mapping(struct perf_processes *processes, struct bat_line *line,
                                   struct perf_moment moment)
@@ -123,9 +135,7 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct bat_l
         mapping.build_id = build_id;
     if (!skip_to_text(line, "]: "))
         return perf_script_fail(line, "the end of a mapping (]:)");
-    while (!bat_ends_field(*line->at)) /* the protection */
-        line->at++;
-    line->at = bat_skip_blanks(line->at);
+    read_protection(line, &mapping);
     if (*line->at == '\n')
         return BAT_OK; /* no file was mapped */
     char *path = copy_path(line);
@@ -169,7 +179,7 @@ static void read_lost(struct bat_line *line, uint64_t *lost)
     uint64_t number;
     bool fits;
     if (skip_to_text(line, "lost ") && bat_read_decimal(&line->at, &number, &fits) && fits)
-        *lost += number;
+        perf_add_lost(lost, number);
 }
 
 enum bat_code perf_script_read_record(struct perf_processes *processes,

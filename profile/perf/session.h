@@ -144,6 +144,12 @@ static inline struct perf_moment perf_session_moment(const struct perf_session *
     return (struct perf_moment){session->attributes.has_time ? time : 0, record->position};
 }
 
+/* Add to the losses. Damaged numbers do not wrap around to few. */
+static inline void perf_add_lost(uint64_t *sum, uint64_t lost)
+{
+    *sum = lost > UINT64_MAX - *sum ? UINT64_MAX : *sum + lost;
+}
+
 /* Report progress: each of the two passes counts for half of the bytes. */
 static inline void perf_session_progress(const struct perf_session *session, uint64_t bytes)
 {

@@ -48,14 +48,15 @@ static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
     if (survey->size <= name_at || !memchr(body + name_at, 0, survey->size - name_at))
         return too_short(survey, "a mapping with a terminated name");
     uint16_t misc = survey->record->misc;
-    if ((misc & MISC_MMAP_DATA) || perf_record_is_guest(survey->record))
+    if (perf_record_is_guest(survey->record))
         return BAT_OK;
     struct perf_mapping mapping = {.process = bat_load32(body),
                                    .moment = moment_of(survey),
                                    .address = bat_load64(body + 8),
                                    .length = bat_load64(body + 16),
                                    .offset = bat_load64(body + 24),
-                                   .path = (const char *)body + name_at};
+                                   .path = (const char *)body + name_at,
+                                   .is_data = (misc & MISC_MMAP_DATA) != 0};
     if (name_at == MMAP2_NAME && (misc & MISC_MMAP_BUILD_ID)) {
         mapping.build_id_size = body[MMAP2_BUILD_ID];
         mapping.build_id = body + MMAP2_BUILD_ID + 4;
@@ -203,9 +204,7 @@ static enum bat_code survey_loss(const struct survey *survey)
     size_t at = survey->record->type == RECORD_LOST ? 8 : 0;
     if (survey->size < at + 8)
         return too_short(survey, "the number of losses");
-    uint64_t lost = bat_load64(survey->body + at);
-    uint64_t *sum = &survey->session->counters.perf_lost;
-    *sum = lost > UINT64_MAX - *sum ? UINT64_MAX : *sum + lost;
+    perf_add_lost(&survey->session->counters.perf_lost, bat_load64(survey->body + at));
     return BAT_OK;
 }
 

@@ -215,6 +215,20 @@ class Texts(PerfScript):
         text = self.write("text", Text(path).sectioned())
         self.assertEqual(expected, self.translate(other.fixture.bolted, text))
 
+    def test_binary_mapped_as_data(self):
+        """A process that maps its own file as data, at another address, before it runs it."""
+        scene = Scene(fixtures.get(PIE))
+        for address, length, offset in perf_scenes.mappings(scene.elf):
+            scene.session.mmap2(100, 100, address + scene.base(1), length, offset, scene.file_name,
+                                protection=1, misc=perf_data.USER | perf_data.MMAP_DATA)
+        scene.run(perf_scenes.Process(100, scene.base(1)), first=33)
+        scene.map(100, scene.base())
+        scene.run(perf_scenes.Process(100, scene.base()))
+        path = self.write("perf.data", scene.session.file())
+        expected = self.translate(scene.fixture.bolted, path)
+        self.assertGreater(len(expected[0][1]), 5)
+        self.assertEqual(expected, self.translate(scene.fixture.bolted, path, "--perf-script"))
+
     def test_name_with_blanks(self):
         """perf2bolt takes the last word of a mapping's line as the file's name."""
         fixture = fixtures.get(PIE)

@@ -297,6 +297,15 @@ static void test_mappings(void **state)
     assert_samples(text, 0);
     snprintf(text, sizeof(text), "%s%s", deleted, SAMPLE("7"));
     assert_samples(text, 1);
+    /* Data is not code, also where MMAP has only a letter. */
+    static const char *const data[] = {"MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: r--p",
+                                       "MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: rw-s",
+                                       "MMAP 7/7: [0x401000(0x1000) @ 0x1000]: r"};
+    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+        snprintf(text, sizeof(text), "%sx 7 2.5: PERF_RECORD_%s /a b/small.bolt\n%s", other,
+                 data[i], SAMPLE("7"));
+        assert_samples(text, 0);
+    }
     size_t size;
     const uint8_t *id = bat_elf_build_id(binary, &size);
     assert_int_equal(size, 20);
@@ -349,6 +358,12 @@ static void test_lost(void **state)
                                          "x 7 9.1: PERF_RECORD_LOST_SAMPLES lost 3\n");
     assert_int_equal(profile->counters.perf_lost, 15);
     assert_int_equal(profile->counters.perf_processes, 1);
+    bat_profile_free(profile);
+    /* Damaged numbers do not wrap around to few losses. */
+    profile = read_script(MAP("7") SAMPLE("7") "x 7 9.0: PERF_RECORD_LOST lost 12\n"
+                                               "x 7 9.1: PERF_RECORD_LOST lost "
+                                               "18446744073709551610\n");
+    assert_true(profile->counters.perf_lost == UINT64_MAX);
     bat_profile_free(profile);
 }
 
