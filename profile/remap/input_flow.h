@@ -26,6 +26,11 @@ struct input_state {
     uint32_t frame;
 };
 
+static inline bool input_is_same_state(struct input_state left, struct input_state right)
+{
+    return left.at == right.at && left.frame == right.frame;
+}
+
 /* A basic block of an input function that the note lists. */
 struct input_block {
     uint64_t address;

@@ -395,7 +395,7 @@ static enum bat_code walk_to_entry(const struct input_followed *function,
     struct input_walk walk;
     input_walk_begin(&walk, function, node, node->state);
     input_walk_on(&walk);
-    if (walk.path.found && walk.state.at == entry.at && walk.state.frame == entry.frame)
+    if (walk.path.found && input_is_same_state(walk.state, entry))
         *path = walk.path;
     return walk.code;
 }

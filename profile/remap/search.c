@@ -45,15 +45,14 @@ struct search {
 
 static bool is_goal(const struct search *search, struct input_state state)
 {
-    return state.at == search->goal.at && state.frame == search->goal.frame;
+    return input_is_same_state(state, search->goal);
 }
 
 static bool is_known(const struct search *search, struct input_state state)
 {
     /* Without the first place: a block may jump to itself. */
     for (uint32_t i = 1; i < search->count; i++)
-        if (search->flow->places[i].state.at == state.at &&
-            search->flow->places[i].state.frame == state.frame)
+        if (input_is_same_state(search->flow->places[i].state, state))
             return true;
     return false;
 }

@@ -208,6 +208,44 @@ static void doubt(struct following *following, const struct input_node *node,
 }
 
 /*
+ * Another way leads to a jump with a state: BOLT has made one jump of several returns and jumps of
+ * inlined code. Its state is where both ways meet.
+ */
+static void meet(const struct input_followed *function, struct input_node *node,
+                 struct input_state other)
+{
+    if (node->kind != BAT_INSTRUCTION_JUMP || node->target_node == BAT_NONE || node->is_late)
+        return;
+    for (uint32_t i = 0; i < INPUT_MOST_SILENT; i++) {
+        struct input_state state = node->state;
+        for (uint32_t j = 0; j < INPUT_MOST_SILENT && !input_is_same_state(state, other) &&
+                             input_pass_silent(function, &state, NULL);
+             j++) {
+        }
+        if (input_is_same_state(state, other)) {
+            node->state = node->taken = node->fall = other;
+            return;
+        }
+        if (!input_pass_silent(function, &other, NULL))
+            return;
+    }
+}
+
+/*
+ * True if the code of a node begins as the input's does at an address; where a jump inside the
+ * function leads, only an instruction that tells more than its kind counts.
+ */
+static bool leads_alike(const struct input_followed *function, const struct input_node *node,
+                        uint64_t input, bool *is_here)
+{
+    if (input_begins_alike(function, node, input, is_here))
+        return true;
+    const struct input_node *target =
+        node->kind == BAT_INSTRUCTION_JUMP ? input_nodes_target(function->nodes, node) : NULL;
+    return target && input_begins_alike(function, target, input, is_here) && *is_here;
+}
+
+/*
  * Set the state of a node unless it has one. is_exact: it is the state at the node, not before.
  * is_decision: it is the next decision, behind the node, as found for the node before. A state that
  * the node's code speaks against waits until no other leads here.
@@ -215,8 +253,12 @@ static void doubt(struct following *following, const struct input_node *node,
 static void reach(struct following *following, struct input_node *node, struct input_state state,
                   bool is_exact, bool is_decision)
 {
-    if (node->is_fixed || node->state.at != 0 || state.at == 0)
+    if (node->is_fixed || state.at == 0)
         return;
+    if (node->state.at != 0) {
+        meet(following->function, node, state);
+        return;
+    }
     const bool is_checked = node->is_leader && !is_decision;
     bool is_late = !is_exact && (node->is_leader || is_decision);
     bool is_here = false;
@@ -224,7 +266,7 @@ static void reach(struct following *following, struct input_node *node, struct i
     if (node->kind != BAT_INSTRUCTION_JUMP || !is_exact)
         input_skip_silent(following->function, &state, NULL);
     if (is_checked && state.at != 0 &&
-        !input_begins_alike(following->function, node, state.at, &is_here)) {
+        !leads_alike(following->function, node, state.at, &is_here)) {
         doubt(following, node, state, is_late);
         return;
     }
@@ -377,8 +419,10 @@ static void take_doubted(struct following *following, const struct doubted_state
 {
     struct input_node *node = &following->function->nodes->all[doubted->node];
     bool is_late = doubted->is_late;
-    if (node->state.at != 0)
+    if (node->state.at != 0) {
+        meet(following->function, node, doubted->state);
         return;
+    }
     for (uint32_t i = following->last_doubted[doubted->node]; i != BAT_NONE;
          i = following->doubted[i].before) {
         const struct doubted_state *other = &following->doubted[i];

@@ -6,8 +6,6 @@
 
 #include "binary/code/same_code.h"
 
-#define MOST_SILENT 16u
-
 bool input_shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
 {
     const struct bat_functions *functions = function->flow->original->input_functions;
@@ -22,12 +20,8 @@ static void jump(const struct input_followed *function, struct input_state *stat
     *state = to;
 }
 
-/*
- * Pass an instruction that the output has no trace of: a no-operation, or a return or jump of
- * inlined code. False for others.
- */
-static bool pass_silent(const struct input_followed *function, struct input_state *state,
-                        struct input_path_draft *path)
+bool input_pass_silent(const struct input_followed *function, struct input_state *state,
+                       struct input_path_draft *path)
 {
     struct bat_instruction instruction;
     const struct input_frame *frame = &function->flow->frames[state->frame];
@@ -58,7 +52,7 @@ static bool pass_silent(const struct input_followed *function, struct input_stat
 void input_skip_silent(const struct input_followed *function, struct input_state *state,
                        struct input_path_draft *path)
 {
-    for (uint32_t i = 0; i < MOST_SILENT && pass_silent(function, state, path); i++) {
+    for (uint32_t i = 0; i < INPUT_MOST_SILENT && input_pass_silent(function, state, path); i++) {
     }
 }
 

@@ -9,6 +9,14 @@
 bool input_shares_function(const struct input_followed *function, uint64_t left, uint64_t right);
 
 /*
+ * Pass an instruction that the output has no trace of: a no-operation, or a return or jump of
+ * inlined code. The jump is added to path, unless that is NULL. False for other instructions.
+ */
+#define INPUT_MOST_SILENT 16u /* of these in a row */
+bool input_pass_silent(const struct input_followed *function, struct input_state *state,
+                       struct input_path_draft *path);
+
+/*
  * Pass what the output has no trace of, so that all ways to a node agree on its state: a loop goes
  * back to the instruction behind no-operations, and inlined code has jumps and several returns. The
  * jumps are added to path, unless that is NULL.

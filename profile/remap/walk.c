@@ -136,7 +136,7 @@ struct walk_mark {
 /* True if a walk is again at the mark; the mark moves on now and then. */
 static bool is_circle(const struct input_walk *walk, uint32_t steps, struct walk_mark *mark)
 {
-    if (walk->state.at == mark->state.at && walk->state.frame == mark->state.frame)
+    if (input_is_same_state(walk->state, mark->state))
         return true;
     if (steps / 2 > mark->steps)
         *mark = (struct walk_mark){walk->state, steps};

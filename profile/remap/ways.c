@@ -31,11 +31,6 @@ static enum bat_code find_way(const struct input_followed *function, const struc
     return code == BAT_OK ? input_paths_keep(&function->flow->paths, &path, kept) : code;
 }
 
-static bool is_same_state(struct input_state left, struct input_state right)
-{
-    return left.at == right.at && left.frame == right.frame;
-}
-
 /* True if the code of both binaries from a node on leads to the state of the next: fill the path.
  */
 static bool goes_together(const struct input_followed *function, const struct input_node *node,
@@ -46,9 +41,9 @@ static bool goes_together(const struct input_followed *function, const struct in
     path->found = true;
     if (node->is_late || node->is_early || !input_step_together(function, node, &state, path))
         return false;
-    if (!is_same_state(state, node[1].state))
+    if (!input_is_same_state(state, node[1].state))
         input_skip_silent(function, &state, path);
-    return is_same_state(state, node[1].state);
+    return input_is_same_state(state, node[1].state);
 }
 
 /* Fill the path to the next node. */
@@ -60,7 +55,7 @@ static enum bat_code find_fall(const struct input_followed *function, struct inp
     struct input_path_draft path;
     const bool is_plain = !input_kind_changes_flow(node->kind);
     if (is_plain && !node[1].is_leader && !node[1].is_fixed &&
-        is_same_state(node[1].state, node->state)) {
+        input_is_same_state(node[1].state, node->state)) {
         node->fall_path = &input_path_empty;
         return BAT_OK;
     }

@@ -30,11 +30,6 @@ WRONG = 0.0015
 # Programs whose profiles must come back record for record.
 EXACT = ["promoted", "folded"]
 
-# In these, BOLT has made one jump of two returns of an inlined function, or of two blocks that only lead on. Branches to one
-# of them are not followed (spec/remap.md 5): of less than 0.1% of the runs and branches the self-check says so.
-MERGED = ["sqlite-fixed-inlineall-22", "sqlite-pie-passes-22", "sqlite-pie-cpython-22", "sqlite-aarch64-passes-22",
-          "sqlite-aarch64-cpython-22", "sqlite-aarch64-inline-22"]
-
 # BOLT makes these programs again, and their taken branches are counted.
 AGAIN = ["sqlite-fixed-passes-22", "sqlite-fixed-cpython-22", "sqlite-aarch64-passes-22"]
 
@@ -100,11 +95,7 @@ class Passes(unittest.TestCase):
             self.assertGreaterEqual(bolt_judge.overlap(fdata, truth.fdata("T")),
                                     1 if fixture.program in EXACT else 0.998)
             self.assertEqual(report["unjoined"], 0)
-            unexplained = report["parts"] - report["parts_explained"]
-            if self.name in MERGED:
-                self.assertTrue(0 < unexplained < report["parts"] / 1000, unexplained)
-            else:
-                self.assertEqual(unexplained, 0)
+            self.assertEqual(report["parts_explained"], report["parts"])
             self.assertEqual(report["functions_by_note"], 0)
             self.compare_branches(fixture, truth, folder)
             if not toolbox.SANITIZED:

@@ -219,6 +219,72 @@ static void test_inlined_call(void **state)
     close_scene(&scene);
 }
 
+/* A return of f, and a jump of f to it, have become one jump: the input is at the return there. */
+static void test_merged_returns(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene,
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\xe8\xf9\x00\x00\x00" /* 2: call f */
+                    "\x89\xdb"             /* 7: mov */
+                    "\xc3"),               /* 9: ret */
+               CODE("\x85\xc0"             /* f + 0: test */
+                    "\x74\x01"             /* f + 2: je f + 5 */
+                    "\xc3"                 /* f + 4: ret */
+                    "\x89\xc9"             /* f + 5: mov */
+                    "\xeb\xfb"),           /* f + 7: jmp f + 4 */
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\x85\xc0"             /* 2: test of f */
+                    "\x75\x02"             /* 4: jne 8 */
+                    "\x89\xc9"             /* 6: mov of f */
+                    "\xeb\x01"             /* 8: jmp b */
+                    "\x90"                 /* a: nop */
+                    "\x89\xdb"             /* b: mov, 7 before */
+                    "\xc3"),               /* d: ret */
+               blocks, 1);
+    const struct input_node *branch = node_at(&scene, 4);
+    assert_int_equal(branch->source, F + 2);
+    assert_falls(branch->taken_path);
+    assert_jumps(branch->fall_path, F + 2, F + 5);
+    assert_jumps(node_at(&scene, 6)->fall_path, F + 7, F + 4);
+    assert_jumps(node_at(&scene, 8)->taken_path, F + 4, MAIN + 7);
+    close_scene(&scene);
+}
+
+/* Behind a return of f that became a jump, BOLT jumps once more: the input is where that leads. */
+static void test_jump_behind_return(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene,
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\xe8\xf9\x00\x00\x00" /* 2: call f */
+                    "\x89\xdb"             /* 7: mov */
+                    "\xc3"),               /* 9: ret */
+               CODE("\x85\xc0"             /* f + 0: test */
+                    "\x74\x01"             /* f + 2: je f + 5 */
+                    "\xc3"                 /* f + 4: ret */
+                    "\x89\xc9"             /* f + 5: mov */
+                    "\xc3"),               /* f + 7: ret */
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\x85\xc0"             /* 2: test of f */
+                    "\x75\x05"             /* 4: jne b */
+                    "\x89\xc9"             /* 6: mov of f */
+                    "\x89\xdb"             /* 8: mov, 7 before */
+                    "\xc3"                 /* a: ret */
+                    "\xeb\x00"             /* b: jmp d */
+                    "\xeb\xf9"),           /* d: jmp 8 */
+               blocks, 1);
+    assert_falls(node_at(&scene, 4)->taken_path);
+    assert_jumps(node_at(&scene, 6)->fall_path, F + 7, MAIN + 7);
+    assert_jumps(node_at(&scene, 0xb)->taken_path, F + 4, MAIN + 7);
+    assert_falls(node_at(&scene, 0xd)->taken_path);
+    close_scene(&scene);
+}
+
 /* Calls of f in a row, all inlined: the way goes through each of them, f's jumps, and back. */
 static void test_row_of_inlined_calls(void **state)
 {
@@ -493,6 +559,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inverted_branch),
         cmocka_unit_test(test_inlined_call),
+        cmocka_unit_test(test_merged_returns),
+        cmocka_unit_test(test_jump_behind_return),
         cmocka_unit_test(test_row_of_inlined_calls),
         cmocka_unit_test(test_endless_recursion),
         cmocka_unit_test(test_promoted_call),
