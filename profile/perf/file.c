@@ -65,6 +65,7 @@ static void free_session(struct perf_session *session)
     free(session->binaries);
     free(session->doubling_since);
     free(session->doublings);
+    free(session->text);
     free(session);
 }
 
@@ -125,7 +126,7 @@ static uint64_t session_bytes(const struct perf_session *session)
 
 /* Collect the samples of a complete recording that was surveyed. */
 static enum bat_code finish(struct perf_session *session, struct bat_profile *const *parts,
-                            struct perf_shares *shares, struct bat_error *error)
+                            struct bat_profiles_counters *shares, struct bat_error *error)
 {
     session->shares = shares;
     enum bat_code code = perf_session_find_doubling(session, error);
@@ -170,11 +171,15 @@ static enum bat_code choose_processes(struct perf_session *session, struct bat_e
 
 /* Begin to read a file or a folder, unless perf opens it. */
 static enum bat_code open_source(struct perf_session *session, const struct perf_source *source,
-                                 struct perf_text *text, struct bat_error *error)
+                                 struct bat_error *error)
 {
     struct stat status;
-    *text = (struct perf_text){.path = source->printed};
-    session->text = source->printed || source->is_text ? text : NULL;
+    if (source->printed || source->is_text) {
+        session->text = calloc(1, sizeof(*session->text));
+        if (!session->text)
+            return bat_fail_memory(error, "to read the profile");
+        session->text->path = source->printed;
+    }
     if (source->printed)
         return BAT_OK;
     if (fstat(source->file, &status) != 0)
@@ -191,39 +196,17 @@ static enum bat_code open_source(struct perf_session *session, const struct perf
     return BAT_OK;
 }
 
-enum bat_code perf_read_several(struct bat_profile *const *parts, uint32_t count,
-                                const struct perf_source *source,
-                                const struct bat_read_options *options, struct perf_shares *shares,
-                                struct bat_error *error)
+/* Make a session of a recording, to be freed also on failure, and survey it. parts may be NULL. */
+static enum bat_code begin(struct perf_session **session, struct bat_profile *const *parts,
+                           uint32_t count, const struct perf_source *source,
+                           const struct bat_read_options *options, struct bat_error *error)
 {
-    struct perf_session *session;
-    struct perf_text text;
-    enum bat_code code = new_session(&session, count, options, error);
+    enum bat_code code = new_session(session, count, options, error);
     if (code == BAT_OK)
-        code = open_source(session, source, &text, error);
-    if (code == BAT_OK)
-        code = set_binaries(session, parts, error);
-    if (code == BAT_OK)
-        code = survey(session, error);
-    if (code == BAT_OK)
-        code = choose_processes(session, error);
-    if (code == BAT_OK)
-        code = finish(session, parts, shares, error);
-    free_session(session);
-    return code;
-}
-
-enum bat_code perf_read(struct bat_profile *profile, const struct perf_source *source,
-                        const struct bat_read_options *options, struct bat_error *error)
-{
-    struct bat_profile *part = bat_profile_new_part(profile);
-    if (!part)
-        return bat_fail_memory(error, "to read the profile");
-    enum bat_code code = perf_read_several(&part, 1, source, options, NULL, error);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, part, error);
-    bat_profile_free(part);
-    return code;
+        code = open_source(*session, source, error);
+    if (code == BAT_OK && parts)
+        code = set_binaries(*session, parts, error);
+    return code == BAT_OK ? survey(*session, error) : code;
 }
 
 /* --- Lists ---------------------------------------------------------------------------------- */
@@ -232,12 +215,7 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
                               void *context, struct bat_error *error)
 {
     struct perf_session *session;
-    struct perf_text text;
-    enum bat_code code = new_session(&session, 0, NULL, error);
-    if (code == BAT_OK)
-        code = open_source(session, source, &text, error);
-    if (code == BAT_OK)
-        code = survey(session, error);
+    enum bat_code code = begin(&session, NULL, 0, source, NULL, error);
     if (code == BAT_OK)
         code = perf_processes_list_files(&session->processes, found, context, error);
     free_session(session);
@@ -249,16 +227,11 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error)
 {
-    const struct perf_source source = {.file = file};
     struct perf_session *session;
-    struct perf_text text;
-    enum bat_code code = new_session(&session, 1, options, error);
-    if (code == BAT_OK)
-        code = open_source(session, &source, &text, error);
+    enum bat_code code =
+        begin(&session, NULL, 1, &(struct perf_source){.file = file}, options, error);
     if (code == BAT_OK)
         code = perf_binary_init(session->binaries, profile, error);
-    if (code == BAT_OK)
-        code = survey(session, error);
     if (code == BAT_OK)
         code = choose_processes(session, error);
     if (code == BAT_OK)
@@ -267,21 +240,23 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
     return code;
 }
 
-/* --- A stream ----------------------------------------------------------------------------- */
+/* --- Profiles ----------------------------------------------------------------------------- */
 
 /*
  * Survey the records while they arrive, then collect their samples. *is_surveyed is false if
  * something stopped the survey: that file is read again when it is complete, and then fails as any
  * other.
  */
-static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving *arriving,
-                                   const struct bat_read_options *options, bool *is_surveyed,
+static enum bat_code read_arriving(struct bat_profile *const *parts, uint32_t count,
+                                   struct bat_arriving *arriving,
+                                   const struct bat_read_options *options,
+                                   struct bat_profiles_counters *counters, bool *is_surveyed,
                                    struct bat_error *error)
 {
     struct perf_session *session;
-    enum bat_code code = new_session(&session, 1, options, error);
+    enum bat_code code = new_session(&session, count, options, error);
     if (code == BAT_OK)
-        code = set_binaries(session, &part, error);
+        code = set_binaries(session, parts, error);
     if (code == BAT_OK) {
         struct bat_error ignored;
         session->file = arriving->file;
@@ -295,29 +270,42 @@ static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving
     if (*is_surveyed && code == BAT_OK)
         code = choose_processes(session, error);
     if (*is_surveyed && code == BAT_OK)
-        code = finish(session, &part, NULL, error);
+        code = finish(session, parts, counters, error);
     free_session(session);
     return code;
 }
 
-enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
-                                    size_t size, const struct bat_read_options *options,
-                                    struct bat_error *error)
+static enum bat_code read_stream(struct bat_profile *const *parts, uint32_t count,
+                                 const struct perf_source *source,
+                                 const struct bat_read_options *options,
+                                 struct bat_profiles_counters *counters, struct bat_error *error)
 {
     struct bat_arriving arriving;
-    enum bat_code code =
-        bat_arriving_begin(&arriving, stream, bytes, size, options->threads, error);
+    enum bat_code code = bat_arriving_begin(&arriving, source->file, source->head,
+                                            source->head_size, options->threads, error);
     if (code != BAT_OK)
         return code;
     bool is_surveyed = false;
-    struct bat_profile *part = bat_profile_new_part(profile);
-    code = part ? read_arriving(part, &arriving, options, &is_surveyed, error)
-                : bat_fail_memory(error, "to read the profile");
-    if (code == BAT_OK)
-        code = is_surveyed ? bat_profile_take(profile, part, error)
-                           : perf_read(profile, &(struct perf_source){.file = arriving.file},
-                                       options, error);
-    bat_profile_free(part);
+    code = read_arriving(parts, count, &arriving, options, counters, &is_surveyed, error);
+    if (code == BAT_OK && !is_surveyed)
+        code = perf_read(parts, count, &(struct perf_source){.file = arriving.file}, options,
+                         counters, error);
     bat_arriving_close(&arriving);
+    return code;
+}
+
+enum bat_code perf_read(struct bat_profile *const *parts, uint32_t count,
+                        const struct perf_source *source, const struct bat_read_options *options,
+                        struct bat_profiles_counters *counters, struct bat_error *error)
+{
+    if (source->is_stream)
+        return read_stream(parts, count, source, options, counters, error);
+    struct perf_session *session;
+    enum bat_code code = begin(&session, parts, count, source, options, error);
+    if (code == BAT_OK)
+        code = choose_processes(session, error);
+    if (code == BAT_OK)
+        code = finish(session, parts, counters, error);
+    free_session(session);
     return code;
 }

@@ -11,35 +11,26 @@
 /* True if a file that begins with these bytes is perf.data, of any version and byte order. */
 bool perf_data_is(const uint8_t *bytes, size_t size);
 
-/* Which samples lie in a binary: with the sampled address, or an end of an entry of their stack. */
-struct perf_shares {
-    uint64_t samples;
-    uint64_t none;    /* samples that lie in none of the binaries */
-    uint64_t *inside; /* samples in each binary */
-};
-
 /* What perf recorded. */
 struct perf_source {
-    const char
-        *printed; /* perf.data that perf prints, for it alone can decode trace data; or NULL */
-    bool is_text; /* the file is the text of perf script; else it is perf.data */
-    int file;     /* a regular file, or a folder of perf record --threads */
+    const char *printed; /* perf.data that perf prints: it alone decodes trace data; or NULL */
+    bool is_text;        /* the file is the text of perf script; else it is perf.data */
+    bool is_stream;      /* the file is perf.data that arrives, without the bytes of head */
+    const uint8_t *head;
+    size_t head_size;
+    int file; /* else a regular file, or a folder of perf record --threads */
 };
 
 /*
- * Read a recording once for several binaries, into a profile each, which are empty and on failure
- * may only be freed. Fails with BAT_ERR_MISMATCH if no process has any of them, or if their samples
- * do not have what is wanted; with BAT_ERR_IO and the beginning of perf's standard error if perf
- * fails. What was read is added to shares, unless that is NULL.
+ * Read a recording once for all binaries, into a profile each, which are empty and on failure may
+ * only be freed. Fails with BAT_ERR_MISMATCH if no process has any of them, or if their samples do
+ * not have what is wanted; with BAT_ERR_IO and the beginning of perf's standard error if perf
+ * fails. What was read is added to counters, unless that is NULL: a sample is inside a binary with
+ * its address, or with an end of an entry of its stack.
  */
-enum bat_code perf_read_several(struct bat_profile *const *parts, uint32_t count,
-                                const struct perf_source *source,
-                                const struct bat_read_options *options, struct perf_shares *shares,
-                                struct bat_error *error);
-
-/* Add a recording to a profile, which is as before on failure. */
-enum bat_code perf_read(struct bat_profile *profile, const struct perf_source *source,
-                        const struct bat_read_options *options, struct bat_error *error);
+enum bat_code perf_read(struct bat_profile *const *parts, uint32_t count,
+                        const struct perf_source *source, const struct bat_read_options *options,
+                        struct bat_profiles_counters *counters, struct bat_error *error);
 
 /*
  * Check that the counters of profiles that one recording was read into add up, and are those of
@@ -56,11 +47,6 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
 enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
                                     const struct bat_read_options *options,
                                     bat_call_chain_fn *found, void *context,
-                                    struct bat_error *error);
-
-/* Read a stream whose first size bytes were already read into bytes. */
-enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
-                                    size_t size, const struct bat_read_options *options,
                                     struct bat_error *error);
 
 #endif

@@ -17,7 +17,7 @@ struct stretch {
     struct perf_batches *batches;  /* instead of records from start to end; or NULL */
     struct bat_profile **profiles; /* of each binary */
     struct perf_views *views;
-    struct perf_shares shares;
+    struct bat_profiles_counters shares;
     uint64_t samples;      /* that were read */
     uint64_t samples_left; /* that may be read */
     uint64_t unread;       /* others, of text */
@@ -308,7 +308,7 @@ static struct perf_view *find_view(struct stretch *stretch, const struct perf_sa
         view = perf_views_last(stretch->views, sample->process, moment);
     if (sample->has_process && !view)
         view = perf_views_get(stretch->views, stretch->session, sample->process, moment,
-                              stretch->profiles, &stretch->shares, code);
+                              stretch->profiles, stretch->shares.inside, code);
     return view && view->present_count != 0 ? view : NULL;
 }
 
@@ -324,7 +324,7 @@ static enum bat_code read_stack(struct stretch *stretch, struct perf_script_read
         !perf_session_note_doubling(session, sample, moment))
         return code;
     perf_session_sort_doublings(session);
-    code = perf_views_flush(stretch->views, stretch->profiles, &stretch->shares);
+    code = perf_views_flush(stretch->views, stretch->profiles, stretch->shares.inside);
     perf_views_free(stretch->views);
     *stretch->views = (struct perf_views){.uses = 0};
     if (code == BAT_OK)
@@ -396,7 +396,8 @@ static enum bat_code read_records(struct stretch *stretch, struct perf_stream *s
 /* Add what is still pending to the profiles. */
 static enum bat_code complete(struct stretch *stretch)
 {
-    enum bat_code code = perf_views_flush(stretch->views, stretch->profiles, &stretch->shares);
+    enum bat_code code =
+        perf_views_flush(stretch->views, stretch->profiles, stretch->shares.inside);
     for (uint32_t i = 0; i < stretch->session->binary_count && code == BAT_OK; i++) {
         struct bat_profile *profile = stretch->profiles[i];
         /* Views have counted those of their processes. */

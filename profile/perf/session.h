@@ -65,7 +65,7 @@ struct perf_session {
     uint32_t doubling_count;
 
     /* Set by the collection */
-    struct perf_shares *shares; /* or NULL */
+    struct bat_profiles_counters *shares; /* or NULL */
     uint64_t samples_read;
 };
 

@@ -23,7 +23,7 @@ static enum bat_code add_tally(struct bat_profile *profile, enum perf_tallied wh
 
 /* Add what a member that the process has has counted since it came. */
 static enum bat_code settle(const struct perf_view *view, struct perf_member *member,
-                            struct bat_profile *const *profiles, struct perf_shares *shares)
+                            struct bat_profile *const *profiles, uint64_t *inside)
 {
     const struct perf_group *group = &view->groups[member->group];
     struct bat_profile *profile = profiles[member->binary];
@@ -36,7 +36,7 @@ static enum bat_code settle(const struct perf_view *view, struct perf_member *me
         code = add_tally(profile, what, outside);
     }
     bat_profile_add_counters(&profile->counters, &group->counters);
-    shares->inside[member->binary] += member->inside;
+    inside[member->binary] += member->inside;
     member->inside = 0;
     return code;
 }
@@ -53,22 +53,22 @@ static void leave_out_former(const struct perf_group *group, struct perf_member 
 }
 
 static enum bat_code flush(struct perf_view *view, struct bat_profile *const *profiles,
-                           struct perf_shares *shares)
+                           uint64_t *inside)
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++)
         if (view->members[i].span)
-            code = settle(view, &view->members[i], profiles, shares);
+            code = settle(view, &view->members[i], profiles, inside);
     return code;
 }
 
 enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *const *profiles,
-                               struct perf_shares *shares)
+                               uint64_t *inside)
 {
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < PERF_VIEWS && code == BAT_OK; i++)
         if (views->views[i].is_used)
-            code = flush(&views->views[i], profiles, shares);
+            code = flush(&views->views[i], profiles, inside);
     return code;
 }
 
@@ -188,14 +188,14 @@ static enum bat_code begin_member(struct perf_view *view, uint32_t number,
 }
 
 static enum bat_code end_member(struct perf_view *view, uint32_t number,
-                                struct bat_profile *const *profiles, struct perf_shares *shares)
+                                struct bat_profile *const *profiles, uint64_t *inside)
 {
     struct perf_member *member = &view->members[number];
     for (uint32_t i = 0; i < member->span->window_count; i++)
         remove_range(view, member->span->windows[i].low, number);
     view->groups[member->group].members--;
     view->present_count--;
-    return settle(view, member, profiles, shares);
+    return settle(view, member, profiles, inside);
 }
 
 /* --- Moments -------------------------------------------------------------------------------- */
@@ -205,7 +205,7 @@ struct move {
     const struct perf_session *session;
     struct perf_moment moment;
     struct bat_profile *const *profiles; /* of each binary */
-    struct perf_shares *shares;
+    uint64_t *inside;
 };
 
 /* Make a member what it is at the moment. */
@@ -224,7 +224,7 @@ static enum bat_code move_member(const struct move *move, struct perf_view *view
     if (span == member->span && group == member->group)
         return BAT_OK;
     enum bat_code code =
-        member->span ? end_member(view, number, move->profiles, move->shares) : BAT_OK;
+        member->span ? end_member(view, number, move->profiles, move->inside) : BAT_OK;
     member->span = span;
     member->group = group;
     return code == BAT_OK && span
@@ -329,7 +329,7 @@ static struct perf_view *choose(struct perf_views *views, uint32_t process)
 
 struct perf_view *perf_views_get(struct perf_views *views, const struct perf_session *session,
                                  uint32_t process, struct perf_moment moment,
-                                 struct bat_profile *const *profiles, struct perf_shares *shares,
+                                 struct bat_profile *const *profiles, uint64_t *inside,
                                  enum bat_code *code)
 {
     struct perf_view *view = choose(views, process);
@@ -338,12 +338,12 @@ struct perf_view *perf_views_get(struct perf_views *views, const struct perf_ses
     views->last = view;
     if (view->is_used && view->process == process && perf_period_has(&view->period, moment))
         return view;
-    const struct move move = {session, moment, profiles, shares};
+    const struct move move = {session, moment, profiles, inside};
     if (view->is_used && view->process == process) {
         *code = move_view(&move, view);
     } else {
         if (view->is_used)
-            *code = flush(view, profiles, shares);
+            *code = flush(view, profiles, inside);
         if (*code == BAT_OK)
             *code = make_view(&move, view, process);
     }

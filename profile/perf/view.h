@@ -114,17 +114,17 @@ struct perf_place {
 
 /*
  * The view of a process at a moment; NULL on failure. What a view that has to go has counted is
- * added to the profiles, one for each binary, and to shares. *code is the error, as of
- * bat_counts_add().
+ * added to the profiles, one for each binary, and to the samples inside each. *code is the error,
+ * as of bat_counts_add().
  */
 struct perf_view *perf_views_get(struct perf_views *views, const struct perf_session *session,
                                  uint32_t process, struct perf_moment moment,
-                                 struct bat_profile *const *profiles, struct perf_shares *shares,
+                                 struct bat_profile *const *profiles, uint64_t *inside,
                                  enum bat_code *code);
 
 /* Add what all views have counted. Fails as bat_counts_add(). */
 enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *const *profiles,
-                               struct perf_shares *shares);
+                               uint64_t *inside);
 void perf_views_free(struct perf_views *views);
 
 /* The same if it is the view that was asked for last; else NULL. */

@@ -144,11 +144,10 @@ enum bat_code bat_part_digests(int file, struct bat_counts *digests, struct bat_
 {
     struct profile_file from;
     enum bat_code code = bat_form_find(&from, "-", file, NULL, error);
-    reader_fn *reader = NULL;
-    bool is_script = false;
+    enum text_form form = TEXT_BLANK;
     if (code == BAT_OK && from.reader == READ_TEXT)
-        code = bat_form_probe(file, &reader, &is_script, error);
-    if (code == BAT_OK && reader == bat_preagg_read)
+        code = bat_form_probe(file, &form, error);
+    if (code == BAT_OK && form == TEXT_PREAGG)
         code = add_records(file, digests, error);
     return code == BAT_OK && digests->count == 0 ? add_whole(&from, digests, error) : code;
 }

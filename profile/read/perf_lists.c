@@ -36,10 +36,10 @@ static enum bat_code open_profile(const char *path, struct profile_file *from,
 static enum bat_code is_script(const struct profile_file *from, bool *result,
                                struct bat_error *error)
 {
-    reader_fn *reader = NULL;
+    enum text_form form;
     struct bat_error own = {.code = BAT_OK};
-    *result = false;
-    enum bat_code code = bat_form_probe(from->file, &reader, result, &own);
+    enum bat_code code = bat_form_probe(from->file, &form, &own);
+    *result = code == BAT_OK && form == TEXT_SCRIPT;
     if (code != BAT_ERR_MEMORY && code != BAT_ERR_IO)
         return BAT_OK;
     if (error)

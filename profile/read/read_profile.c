@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading profiles from files: recognises the format, reads large files by several threads. */
+/* The forms of files; reading text, a large file by several threads. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,20 +10,10 @@
 #include "profile/perf/script.h"
 #include "profile/text_fields.h"
 #include "read_profile.h"
-#include "spec/options.h"
 #include "support/parallel.h"
 #include "support/temporary.h"
 
 /* --- The format --------------------------------------------------------------------------- */
-
-/* True if all lines are blank: these do not tell the format. */
-static bool are_blank(const uint8_t *text, size_t size)
-{
-    for (size_t i = 0; i < size; i++)
-        if (!bat_ends_field(text[i]))
-            return false;
-    return true;
-}
 
 /*
  * True for a line of fdata or of a pre-aggregated profile that holds names of events: they may look
@@ -55,8 +43,6 @@ static bool begins_record(const uint8_t *at)
  */
 static bool is_perf_script(const uint8_t *text, size_t size)
 {
-    if (size == 0)
-        return false;
     const uint8_t *end = text + size;
     bool has_comment = false;
     for (const uint8_t *start = text; start < end;) {
@@ -80,29 +66,33 @@ static bool is_perf_script(const uint8_t *text, size_t size)
 }
 
 /*
- * Choose the reader by the first byte of the text that is not blank; there must be one. `line` is
- * the number of the text's first line. Returns NULL with an error.
+ * Find the form of a text, by the first byte that is not blank unless it is perf script's. `line`
+ * is the number of the text's first line.
  */
-static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
-                                struct bat_error *error)
+static enum bat_code find_form(const uint8_t *text, size_t size, uint64_t line,
+                               enum text_form *form, struct bat_error *error)
 {
     struct bat_lines lines = {.at = text, .end = text + size, .line = line, .error = error};
     const uint8_t *start = text;
-    const uint8_t *at = bat_skip_blanks(text);
-    while (*at == '\n') {
-        start = at + 1;
-        lines.line++;
-        at = bat_skip_blanks(start);
+    const uint8_t *at = text;
+    for (; at < lines.end && bat_ends_field(*at); at++) {
+        lines.line += *at == '\n';
+        start = *at == '\n' ? at + 1 : start;
     }
-    if (begins_record(at))
-        return bat_preagg_read;
-    if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
-        return bat_fdata_read;
-    bat_lines_fail(
-        &lines, start, at,
-        "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S, E or D), "
-        "fdata, perf.data or the output of perf script");
-    return NULL;
+    if (at == lines.end)
+        *form = TEXT_BLANK;
+    else if (is_perf_script(start, (size_t)(lines.end - start)))
+        *form = TEXT_SCRIPT;
+    else if (begins_record(at))
+        *form = TEXT_PREAGG;
+    else if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
+        *form = TEXT_FDATA;
+    else
+        return bat_lines_fail(
+            &lines, start, at,
+            "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S, E or D), "
+            "fdata, perf.data or the output of perf script");
+    return BAT_OK;
 }
 
 /* --- One stretch -------------------------------------------------------------------------- */
@@ -113,12 +103,12 @@ struct stretch {
     bool is_stream;
     uint64_t offset;
     uint64_t stop;
-    reader_fn *reader;   /* NULL: choose it */
+    enum text_form form; /* TEXT_BLANK: find it */
     const uint8_t *head; /* the first bytes of a stream, which were read from it already */
     size_t head_size;
-    bool is_kept;       /* the text goes to a temporary file: it is read twice */
     bool lacks_newline; /* the current block's last newline is not in the file */
-    int kept;
+    bool is_kept;
+    int kept; /* the text of perf script goes to a temporary file: it is read twice */
     struct bat_profile *profile;
     const struct bat_read_options *options;
     uint64_t lines; /* read */
@@ -139,31 +129,28 @@ static enum bat_code begin_keeping(struct stretch *stretch, uint64_t blank_lines
 static enum bat_code read_kept(struct stretch *stretch)
 {
     const struct perf_source source = {.is_text = true, .file = stretch->kept};
-    return perf_read(stretch->profile, &source, stretch->options, &stretch->error);
+    return perf_read(&stretch->profile, 1, &source, stretch->options, NULL, &stretch->error);
 }
 
 static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
                                 uint64_t *line)
 {
-    bool decides = !stretch->reader && !stretch->is_kept && !are_blank(text, size);
-    if (decides && is_perf_script(text, size)) {
-        enum bat_code code = begin_keeping(stretch, *line - 1);
-        if (code != BAT_OK)
-            return code;
+    enum bat_code code = BAT_OK;
+    if (stretch->form == TEXT_BLANK) {
+        code = find_form(text, size, *line, &stretch->form, &stretch->error);
+        if (code == BAT_OK && stretch->form == TEXT_SCRIPT)
+            code = begin_keeping(stretch, *line - 1);
     }
+    if (code != BAT_OK)
+        return code;
     if (stretch->is_kept)
         return bat_temporary_write(stretch->kept, text, size - stretch->lacks_newline,
                                    &stretch->error);
-    if (decides) {
-        stretch->reader = choose_reader(text, size, *line, &stretch->error);
-        if (!stretch->reader)
-            return stretch->error.code;
-    }
     struct bat_lines lines = {
         .at = text, .end = text + size, .line = *line, .error = &stretch->error};
     /* As long as all lines are blank, either reader will do. */
-    reader_fn *reader = stretch->reader ? stretch->reader : bat_preagg_read;
-    enum bat_code code = reader(stretch->profile, &lines);
+    code =
+        (stretch->form == TEXT_FDATA ? bat_fdata_read : bat_preagg_read)(stretch->profile, &lines);
     *line = lines.line;
     return code;
 }
@@ -261,40 +248,33 @@ static enum bat_code check_stretches(struct stretch *stretches, unsigned count,
 }
 
 /*
- * Put together what all stretches have read, as the profile of the first. What was shared among
- * them is added to a profile that does not share.
+ * Add what all stretches have read to the profile. It does not share, so what was shared among them
+ * can be added to it.
  */
-static enum bat_code gather_stretches(struct stretch *stretches, unsigned count,
-                                      struct bat_shared_profile *shared, struct bat_error *error)
+static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
+                                      unsigned count, struct bat_shared_profile *shared,
+                                      struct bat_error *error)
 {
-    if (count == 1)
-        return BAT_OK;
-    struct bat_profile *whole = bat_profile_new_part(stretches[0].profile);
-    if (!whole)
-        return bat_fail_memory(error, "to read the profile");
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        code = bat_profile_take(whole, stretches[i].profile, error);
+        code = bat_profile_take(profile, stretches[i].profile, error);
         bat_profile_free(stretches[i].profile);
         stretches[i].profile = NULL;
     }
-    stretches[0].profile = whole;
-    return code == BAT_OK ? bat_profile_take_shared(whole, shared, error) : code;
+    return code == BAT_OK ? bat_profile_take_shared(profile, shared, error) : code;
 }
 
-enum bat_code bat_form_probe(int file, reader_fn **reader, bool *is_script, struct bat_error *error)
+enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *error)
 {
     struct bat_input input;
     enum bat_code code = bat_input_open(&input, file, false, 0, UINT64_MAX, error);
     const uint8_t *text = NULL;
     size_t size = 0;
+    *form = TEXT_BLANK;
     if (code == BAT_OK)
         code = bat_input_next(&input, 1, &text, &size, error);
-    *is_script = code == BAT_OK && is_perf_script(text, size);
-    if (code == BAT_OK && !*is_script && !are_blank(text, size)) {
-        *reader = choose_reader(text, size, 1, error);
-        code = *reader ? BAT_OK : BAT_ERR_SYNTAX;
-    }
+    if (code == BAT_OK && size != 0)
+        code = find_form(text, size, 1, form, error);
     bat_input_close(&input);
     return code;
 }
@@ -338,43 +318,31 @@ enum bat_code bat_form_find(struct profile_file *found, const char *path, int fi
     return code;
 }
 
-void bat_form_open_path(char path[BAT_OPEN_PATH_SIZE], int file)
-{
-    snprintf(path, BAT_OPEN_PATH_SIZE, "/proc/%ld/fd/%d", (long)getpid(), file);
-}
-
 enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *from,
-                                 const struct bat_read_options *options, struct bat_error *error)
+                                 enum text_form form, const struct bat_read_options *options,
+                                 struct bat_error *error)
 {
-    reader_fn *reader = NULL;
-    bool is_script = false;
     if (!from->is_stream && from->size == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
-    enum bat_code code =
-        from->is_stream ? BAT_OK : bat_form_probe(from->file, &reader, &is_script, error);
-    if (code != BAT_OK)
-        return code;
-    if (is_script)
-        return perf_read(profile, &(struct perf_source){.is_text = true, .file = from->file},
-                         options, error);
-
     /* The header of fdata holds for all its records, so fdata is read in one piece. */
-    unsigned count = reader == bat_preagg_read ? bat_parts_count(options->threads, from->size) : 1;
+    unsigned count = form == TEXT_PREAGG ? bat_parts_count(options->threads, from->size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
     struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
+    enum bat_code code = BAT_OK;
     if (!stretches || (count > 1 && !shared))
         code = bat_fail_memory(error, "to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         uint64_t part = from->size / count;
-        stretches[i] = (struct stretch){.file = from->file,
-                                        .is_stream = from->is_stream,
-                                        .offset = part * i,
-                                        .stop = i + 1 < count ? part * (i + 1) : UINT64_MAX,
-                                        .reader = reader,
-                                        .head = from->head,
-                                        .head_size = from->is_stream ? from->head_size : 0,
-                                        .profile = bat_profile_new_part(profile),
-                                        .options = options};
+        stretches[i] =
+            (struct stretch){.file = from->file,
+                             .is_stream = from->is_stream,
+                             .offset = part * i,
+                             .stop = i + 1 < count ? part * (i + 1) : UINT64_MAX,
+                             .form = form,
+                             .head = from->head,
+                             .head_size = from->is_stream ? from->head_size : 0,
+                             .profile = count > 1 ? bat_profile_new_part(profile) : profile,
+                             .options = options};
         if (!stretches[i].profile)
             code = bat_fail_memory(error, "to read the profile");
         else if (shared)
@@ -384,89 +352,13 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = check_stretches(stretches, count, error);
     }
-    if (code == BAT_OK)
-        code = gather_stretches(stretches, count, shared, error);
-    if (code == BAT_OK && from->is_stream && stretches[0].profile->counters.bytes == 0)
+    if (code == BAT_OK && count > 1)
+        code = gather_stretches(profile, stretches, count, shared, error);
+    if (code == BAT_OK && from->is_stream && profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, stretches[0].profile, error);
-    for (unsigned i = 0; stretches && i < count; i++)
+    for (unsigned i = 0; stretches && count > 1 && i < count; i++)
         bat_profile_free(stretches[i].profile);
     bat_shared_profile_free(shared);
     free(stretches);
-    return code;
-}
-
-/* Read the output of perf, which opens the file again. */
-static enum bat_code run_perf(struct bat_profile *profile, const struct profile_file *from,
-                              const struct bat_read_options *options, struct bat_error *error)
-{
-    if (!from->is_stream && strcmp(from->path, "-") != 0)
-        return perf_read(profile, &(struct perf_source){.printed = from->path}, options, error);
-    int file = from->file;
-    enum bat_code code = from->is_stream
-                             ? bat_temporary_copy(file, from->head, from->head_size, &file, error)
-                             : BAT_OK;
-    if (code != BAT_OK)
-        return code;
-    char path[BAT_OPEN_PATH_SIZE];
-    bat_form_open_path(path, file);
-    code = perf_read(profile, &(struct perf_source){.printed = path}, options, error);
-    if (from->is_stream)
-        close(file);
-    return code;
-}
-
-static enum bat_code read_file(struct bat_profile *profile, const char *path, int file,
-                               const struct bat_read_options *options, struct bat_error *error)
-{
-    struct profile_file from;
-    enum bat_code code = bat_form_find(&from, path, file, options, error);
-    if (code != BAT_OK)
-        return code;
-    if (from.reader == READ_TEXT)
-        return bat_form_read_text(profile, &from, options, error);
-    if (from.reader == RUN_PERF)
-        return run_perf(profile, &from, options, error);
-    return from.is_stream
-               ? perf_data_read_stream(profile, file, from.head, from.head_size, options, error)
-               : perf_read(profile, &(struct perf_source){.file = file}, options, error);
-}
-
-enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
-                               const struct bat_read_options *options, struct bat_error *error)
-{
-    if (strcmp(path, "-") == 0)
-        return bat_profile_read_file(profile, STDIN_FILENO, options, error);
-    struct bat_read_options own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
-    if (code != BAT_OK)
-        return code;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    code = read_file(profile, path, file, &own, error);
-    close(file);
-    return code;
-}
-
-enum bat_code bat_profile_read_file(struct bat_profile *profile, int file,
-                                    const struct bat_read_options *options, struct bat_error *error)
-{
-    struct bat_read_options own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
-    return code == BAT_OK ? read_file(profile, "-", file, &own, error) : code;
-}
-
-enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *bytes, size_t size,
-                                      const struct bat_read_options *options,
-                                      struct bat_error *error)
-{
-    int file;
-    enum bat_code code = bat_temporary_of_bytes(bytes, size, &file, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_profile_read_file(profile, file, options, error);
-    close(file);
     return code;
 }

@@ -5,14 +5,11 @@
 
 #include "profile/perf/perf_data.h"
 
-typedef enum bat_code reader_fn(struct bat_profile *profile, struct bat_lines *lines);
+/* Of TEXT_BLANK nothing is known: all lines of the first block are blank. */
+enum text_form { TEXT_BLANK, TEXT_PREAGG, TEXT_FDATA, TEXT_SCRIPT };
 
-/*
- * Recognise the format of a regular file by its first block: set *is_script, or else *reader unless
- * the block is blank.
- */
-enum bat_code bat_form_probe(int file, reader_fn **reader, bool *is_script,
-                             struct bat_error *error);
+/* Recognise the form of a regular file by its first block. */
+enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *error);
 
 /* Who reads a file. */
 enum profile_reader { READ_TEXT, READ_PERF_DATA, RUN_PERF };
@@ -33,12 +30,13 @@ struct profile_file {
 enum bat_code bat_form_find(struct profile_file *found, const char *path, int file,
                             const struct bat_read_options *options, struct bat_error *error);
 
-/* A path by which perf, too, can open a file of this process. */
-#define BAT_OPEN_PATH_SIZE 64u
-void bat_form_open_path(char path[BAT_OPEN_PATH_SIZE], int file);
-
-/* Read all of a text. One without any bytes is an error: BAT_ERR_SYNTAX. */
+/*
+ * Read all of a text into an empty profile, which on failure may only be freed. The form is that of
+ * a regular file, which is not perf script's, or TEXT_BLANK. One without any bytes is an error:
+ * BAT_ERR_SYNTAX.
+ */
 enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *from,
-                                 const struct bat_read_options *options, struct bat_error *error);
+                                 enum text_form form, const struct bat_read_options *options,
+                                 struct bat_error *error);
 
 #endif

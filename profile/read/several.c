@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading a file once for several binaries. */
+/* Reading a file of any form, once for all binaries. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,40 +18,33 @@ struct reading {
     struct bat_profile **parts;
     size_t count;
     const struct bat_read_options *options;
+    bool is_counted; /* counters are wanted */
     struct bat_profiles_counters *counters;
     struct bat_error *error;
 };
 
 /* --- Each form ------------------------------------------------------------------------------ */
 
-/* Set the counters to the shares. */
-static void set_counters(const struct reading *reading, const struct perf_shares *shares)
-{
-    reading->counters->samples = shares->samples;
-    reading->counters->none = shares->none;
-    for (size_t i = 0; i < reading->count; i++)
-        reading->counters->inside[i] = shares->inside[i];
-}
-
 /* Read what perf recorded; READ_TEXT: what perf script printed. */
 static enum bat_code read_perf(const struct reading *reading)
 {
-    const uint32_t count = (uint32_t)reading->count;
-    struct perf_shares shares = {.inside = calloc(reading->count, sizeof(*shares.inside))};
-    if (!shares.inside)
-        return bat_fail_memory(reading->error, "to read the profile");
-    const struct perf_source source = {
-        .printed = reading->from.reader == RUN_PERF ? reading->from.path : NULL,
-        .is_text = reading->from.reader == READ_TEXT,
-        .file = reading->from.file};
-    enum bat_code code = perf_read_several(reading->parts, count, &source, reading->options,
-                                           &shares, reading->error);
-    set_counters(reading, &shares);
-    free(shares.inside);
-    return code;
+    const struct profile_file *from = &reading->from;
+    struct perf_source source = {.is_text = from->reader == READ_TEXT,
+                                 .is_stream = from->is_stream,
+                                 .head = from->head,
+                                 .head_size = from->head_size,
+                                 .file = from->file};
+    char path[64];
+    if (from->reader == RUN_PERF) {
+        snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), from->file);
+        source.printed = strcmp(from->path, "-") == 0 ? path : from->path;
+        source.is_stream = false;
+    }
+    return perf_read(reading->parts, (uint32_t)reading->count, &source, reading->options,
+                     reading->counters, reading->error);
 }
 
-static enum bat_code read_preaggregated(const struct reading *reading)
+static enum bat_code read_preaggregated(const struct reading *reading, enum text_form form)
 {
     struct bat_joint *joint = bat_joint_new(reading->parts, reading->count);
     struct bat_profile *whole = NULL;
@@ -58,7 +52,7 @@ static enum bat_code read_preaggregated(const struct reading *reading)
                                : bat_fail_memory(reading->error, "to read the profile");
     if (code == BAT_OK) {
         whole->joint = joint;
-        code = bat_form_read_text(whole, &reading->from, reading->options, reading->error);
+        code = bat_form_read_text(whole, &reading->from, form, reading->options, reading->error);
     }
     if (code == BAT_OK)
         code = bat_counts_fail(reading->error,
@@ -84,31 +78,35 @@ static void count_table(const struct bat_counts *counts, struct bat_profiles_cou
 }
 
 /* Text of a single binary need not name it. */
-static enum bat_code read_single(const struct reading *reading)
+static enum bat_code read_single(const struct reading *reading, enum text_form form)
 {
     struct bat_profile *part = reading->parts[0];
-    enum bat_code code = bat_form_read_text(part, &reading->from, reading->options, reading->error);
-    count_table(&part->traces, reading->counters);
-    count_table(&part->samples, reading->counters);
+    enum bat_code code =
+        bat_form_read_text(part, &reading->from, form, reading->options, reading->error);
+    if (code == BAT_OK && reading->is_counted) {
+        count_table(&part->traces, reading->counters);
+        count_table(&part->samples, reading->counters);
+    }
     return code;
 }
 
 static enum bat_code read_text(const struct reading *reading)
 {
-    reader_fn *reader = NULL;
-    bool is_script = false;
-    enum bat_code code = bat_form_probe(reading->from.file, &reader, &is_script, reading->error);
+    enum text_form form = TEXT_BLANK;
+    enum bat_code code = reading->from.is_stream
+                             ? BAT_OK
+                             : bat_form_probe(reading->from.file, &form, reading->error);
     if (code != BAT_OK)
         return code;
-    if (is_script)
+    if (form == TEXT_SCRIPT)
         return read_perf(reading);
     if (reading->count == 1)
-        return read_single(reading);
-    if (reader == bat_fdata_read)
+        return read_single(reading, form);
+    if (form == TEXT_FDATA)
         return bat_fail(reading->error, BAT_ERR_MISMATCH,
                         "expected a profile that names its binaries (perf.data, or pre-aggregated "
                         "with build-ids), found fdata: give it with its binary alone");
-    return read_preaggregated(reading);
+    return read_preaggregated(reading, form);
 }
 
 /* --- A file --------------------------------------------------------------------------------- */
@@ -118,20 +116,25 @@ static enum bat_code read_found(const struct reading *reading)
     return reading->from.reader == READ_TEXT ? read_text(reading) : read_perf(reading);
 }
 
-/* Keep what is no regular file, or already read in part, in a temporary file: it is read twice. */
+/* True for what is read twice: a stream must be kept for that. */
+static bool is_read_twice(const struct reading *reading)
+{
+    return reading->from.reader == READ_TEXT ? reading->count > 1 || reading->is_counted
+                                             : reading->from.reader == RUN_PERF;
+}
+
+/* Read what is at the path, or unless that is known ("-"), in the file. */
 static enum bat_code read_descriptor(struct reading *reading, const char *path, int file)
 {
     struct profile_file *from = &reading->from;
     enum bat_code code = bat_form_find(from, path, file, reading->options, reading->error);
-    if (code != BAT_OK || !from->is_stream)
+    if (code != BAT_OK || !from->is_stream || !is_read_twice(reading))
         return code == BAT_OK ? read_found(reading) : code;
     int copy;
     code = bat_temporary_copy(file, from->head, from->head_size, &copy, reading->error);
     if (code != BAT_OK)
         return code;
-    char copy_path[BAT_OPEN_PATH_SIZE];
-    bat_form_open_path(copy_path, copy);
-    code = bat_form_find(from, copy_path, copy, reading->options, reading->error);
+    code = bat_form_find(from, "-", copy, reading->options, reading->error);
     if (code == BAT_OK)
         code = read_found(reading);
     close(copy);
@@ -171,6 +174,7 @@ static enum bat_code read_file(struct bat_profile *const *profiles, size_t count
     struct reading reading = {.parts = calloc(count, sizeof(struct bat_profile *)),
                               .count = count,
                               .options = options,
+                              .is_counted = counters != NULL,
                               .counters = &read,
                               .error = error};
     enum bat_code code = read.inside && reading.parts
@@ -185,24 +189,56 @@ static enum bat_code read_file(struct bat_profile *const *profiles, size_t count
     return code;
 }
 
-enum bat_code bat_profiles_read(struct bat_profile *const *profiles, size_t count, const char *path,
-                                const struct bat_read_options *options,
-                                struct bat_profiles_counters *counters, struct bat_error *error)
+/* Read the file at the path, or if that is "-", this one. */
+static enum bat_code read_path(struct bat_profile *const *profiles, size_t count, const char *path,
+                               int file, const struct bat_read_options *options,
+                               struct bat_profiles_counters *counters, struct bat_error *error)
 {
+    const bool is_open = strcmp(path, "-") == 0;
     struct bat_read_options own;
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     if (code != BAT_OK)
         return code;
+    if (!is_open && (file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    code = read_file(profiles, count, path, file, &own, counters, error);
+    if (!is_open)
+        close(file);
+    return code;
+}
+
+enum bat_code bat_profiles_read(struct bat_profile *const *profiles, size_t count, const char *path,
+                                const struct bat_read_options *options,
+                                struct bat_profiles_counters *counters, struct bat_error *error)
+{
     if (count == 0 || (counters && counters->size < sizeof(*counters)))
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a profile and counters with their size, found %s",
                         count == 0 ? "no profile" : "a smaller size");
-    if (strcmp(path, "-") == 0)
-        return read_file(profiles, count, path, STDIN_FILENO, &own, counters, error);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    code = read_file(profiles, count, path, file, &own, counters, error);
+    return read_path(profiles, count, path, STDIN_FILENO, options, counters, error);
+}
+
+enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
+                               const struct bat_read_options *options, struct bat_error *error)
+{
+    return read_path(&profile, 1, path, STDIN_FILENO, options, NULL, error);
+}
+
+enum bat_code bat_profile_read_file(struct bat_profile *profile, int file,
+                                    const struct bat_read_options *options, struct bat_error *error)
+{
+    return read_path(&profile, 1, "-", file, options, NULL, error);
+}
+
+enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *bytes, size_t size,
+                                      const struct bat_read_options *options,
+                                      struct bat_error *error)
+{
+    int file;
+    enum bat_code code = bat_temporary_of_bytes(bytes, size, &file, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_profile_read_file(profile, file, options, error);
     close(file);
     return code;
 }

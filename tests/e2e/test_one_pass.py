@@ -415,6 +415,11 @@ class OnePass(unittest.TestCase):
         # In the order of BINARIES: app, libx.so, libplain.so.
         self.assertEqual(self.shares(mix, text), [11, 7, 3, 2, 0])
         self.assertEqual(self.shares(mix, profile, "--perf-script"), [11, 7, 3, 2, 0])
+        for options in ((), ("--perf-script",)):
+            with open(profile, "rb") as file:
+                self.assertEqual(self.shares(mix, "-", *options, stdin=file), [11, 7, 3, 2, 0])
+            self.assertEqual(self.shares(mix, "-", *options, input=profile.read_bytes(),
+                                         text=False), [11, 7, 3, 2, 0])
         basic = self.script(profile, fields="pid,event,ip", name="basic")
         self.assertEqual(self.shares(mix, basic, "-ba"), [11, 6, 3, 1, 1])
 
