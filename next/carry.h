@@ -83,11 +83,12 @@ struct next_carry_options {
  * has those of other old programs, to which these are added. Its translation
  * (bat_profile_translate()) can then be judged and written.
  *
- * Fails with BAT_ERR_MISMATCH if the new program does not have the code of the old profile,
- * BAT_ERR_UNSUPPORTED for another machine than x86-64 and for basic samples, BAT_ERR_MEMORY, and
- * as bat_elf_symbols() and bat_functions_create() do. Time is linear in both programs, n log n in
- * their symbols, and for functions with samples linear in their blocks with a few candidates each.
- * The caller frees *report with next_report_free(), also after a failure.
+ * Fails with BAT_ERR_MISMATCH if the new program does not have the code of the old profile or is
+ * for another machine, BAT_ERR_UNSUPPORTED for other machines than x86-64 and AArch64 and for basic
+ * samples, BAT_ERR_MEMORY, and as bat_elf_symbols() and bat_functions_create() do. Time is linear
+ * in both programs, n log n in their symbols, and for functions with samples linear in their blocks
+ * with a few candidates each. The caller frees *report with next_report_free(), also after a
+ * failure.
  */
 enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
                          const struct bat_elf *new_elf, const struct next_carry_options *options,

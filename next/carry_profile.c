@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "carry.h"
 
+#include <elf.h>
 #include <stdlib.h>
 
 #include "carrying.h"
@@ -82,6 +83,28 @@ static void carrying_free(struct next_carrying *carrying)
     next_program_free(&carrying->olds);
 }
 
+static const char *machine_name(const struct bat_elf *elf)
+{
+    switch (bat_elf_machine(elf)) {
+    case EM_X86_64:
+        return "x86-64";
+    case EM_AARCH64:
+        return "AArch64";
+    default:
+        return "another machine";
+    }
+}
+
+static enum bat_code check_machines(const struct bat_elf *old_elf, const struct bat_elf *new_elf,
+                                    struct bat_error *error)
+{
+    if (bat_elf_machine(old_elf) == bat_elf_machine(new_elf))
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected a program for %s, as the old one is, found one for %s",
+                    machine_name(old_elf), machine_name(new_elf));
+}
+
 enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
                          const struct bat_elf *new_elf, const struct next_carry_options *options,
                          struct bat_profile *profile, struct next_report *report,
@@ -93,8 +116,10 @@ enum bat_code next_carry(const struct bat_records *old_records, const struct bat
                         "expected a profile of branches to carry to another build, found basic "
                         "samples");
     struct next_carrying carrying = {.options = options, .report = report, .error = error};
-    enum bat_code code =
-        next_program_open(old_elf, options->old_symbols, options->threads, &carrying.olds, error);
+    enum bat_code code = check_machines(old_elf, new_elf, error);
+    if (code == BAT_OK)
+        code = next_program_open(old_elf, options->old_symbols, options->threads, &carrying.olds,
+                                 error);
     if (code == BAT_OK && carrying.olds.function_count != old_records->function_count)
         code = bat_fail(error, BAT_ERR_ARGUMENT, "expected records of the old program");
     if (code == BAT_OK)

@@ -161,9 +161,9 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
                                 struct bat_error *error)
 {
     *program = (struct next_program){.elf = elf, .symbols = symbols ? symbols : elf};
-    if (bat_elf_machine(elf) != EM_X86_64)
+    if (bat_elf_machine(elf) != EM_X86_64 && bat_elf_machine(elf) != EM_AARCH64)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected a program for x86-64, found one for machine %u",
+                        "expected a program for x86-64 or AArch64, found one for machine %u",
                         bat_elf_machine(elf));
     enum bat_code code = find_functions(program, threads, error);
     if (code == BAT_OK) {

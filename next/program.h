@@ -37,7 +37,7 @@ struct next_program {
  * Open a program. symbols, an unstripped copy of it, may be NULL. Both must outlive *program, which
  * the caller frees with next_program_free(), also after a failure. Linear in the code, n log n in
  * the symbols. Fails as bat_functions_create() and bat_code_open() do, and with BAT_ERR_UNSUPPORTED
- * for another machine than x86-64.
+ * for another machine than x86-64 and AArch64.
  */
 enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf *symbols,
                                 unsigned threads, struct next_program *program,

@@ -8,6 +8,7 @@
 
 #include "binary/code/conditions.h"
 #include "binary/code/sweep.h"
+#include "instruction_aarch64.h"
 #include "instruction_x86.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
@@ -16,6 +17,7 @@ struct unit_reading {
     struct next_program *program;
     uint32_t index; /* of the unit */
     struct next_unit *unit;
+    struct next_pages pages; /* AArch64: what is in registers, from block to block of a part */
     struct bat_error *error;
 };
 
@@ -91,6 +93,25 @@ static void keep_callee(const struct unit_reading *reading, struct next_instruct
     instruction->name = 0;
 }
 
+/* Describe the instruction at an address, of which so many bytes are known. Data in code, and what
+ * cannot be decoded, are no-operations. */
+static void describe_instruction(struct unit_reading *reading, const uint8_t *bytes, size_t size,
+                                 uint64_t address, struct next_instruction *instruction,
+                                 uint32_t *length)
+{
+    const struct next_program *program = reading->program;
+    *instruction = (struct next_instruction){.callee = BAT_NONE, .flags = NEXT_IS_NOP};
+    *length = 1;
+    if (!bytes)
+        return;
+    if (bat_elf_machine(program->elf) == EM_X86_64)
+        next_describe_x86(program, bytes, size, address, instruction, length);
+    else if (code_is_data(program->reader, address))
+        *length = (uint32_t)(code_end_of_data(program->reader, address, address + size) - address);
+    else
+        next_describe_aarch64(program, &reading->pages, bytes, size, address, instruction, length);
+}
+
 /* Describe the instructions of a block up to offset end. */
 static enum bat_code describe_block(struct unit_reading *reading, struct next_block *block,
                                     uint32_t end)
@@ -101,11 +122,9 @@ static enum bat_code describe_block(struct unit_reading *reading, struct next_bl
     for (uint32_t offset = block->start; offset < end;) {
         uint64_t size = end - offset;
         const uint8_t *bytes = code_bytes(program->reader, address + offset, &size);
-        struct next_instruction instruction = {.callee = BAT_NONE, .flags = NEXT_IS_NOP};
-        uint32_t length = 1;
-        if (bytes)
-            next_describe_x86(program, bytes, (size_t)size, address + offset, &instruction,
-                              &length);
+        struct next_instruction instruction;
+        uint32_t length;
+        describe_instruction(reading, bytes, (size_t)size, address + offset, &instruction, &length);
         instruction.offset = offset;
         keep_callee(reading, &instruction);
         if (!add_instruction(reading->unit, &instruction))
@@ -207,7 +226,9 @@ static uint32_t last_branch(const struct unit_reading *reading, const struct nex
         uint64_t address = program->all[block->function].address + instruction->offset;
         uint64_t size = 16;
         const uint8_t *bytes = code_bytes(program->reader, address, &size);
-        if (!bytes || !bat_instruction_decode(EM_X86_64, bytes, (size_t)size, address, decoded) ||
+        if (!bytes ||
+            !bat_instruction_decode(bat_elf_machine(program->elf), bytes, (size_t)size, address,
+                                    decoded) ||
             decoded->kind == BAT_INSTRUCTION_OTHER || bat_kind_is_call(decoded->kind))
             return BAT_NONE;
         return i;
@@ -275,7 +296,8 @@ static enum bat_code end_block(struct unit_reading *reading, uint32_t index)
     if (first != BAT_NONE) {
         uint32_t to = block_in_part(reading, before.target);
         block->end = to == BAT_NONE ? NEXT_END_TAIL_IF : NEXT_END_BRANCH;
-        block->condition = condition_at(reading->program->elf, address + all[first].offset);
+        block->condition = condition_of_any_register(
+            condition_at(reading->program->elf, address + all[first].offset));
         const struct next_edge edge = {
             .from = index, .to = to, .offset = all[first].offset, .kind = NEXT_EDGE_TAKEN};
         if (to != BAT_NONE && !add_edge(unit, &edge))
@@ -352,6 +374,7 @@ static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
 {
     struct bat_code_graph graph;
     uint32_t first = reading->unit->block_count;
+    reading->pages = (struct next_pages){.known = 0};
     enum bat_code code = bat_code_graph(reading->program->reader, function, &graph, reading->error);
     if (code != BAT_OK)
         return code;

@@ -18,11 +18,20 @@ struct named {
     bool is_slot;
 };
 
+/* An instruction of AArch64 with a part of an address. */
+struct linked {
+    uint64_t instruction;
+    uint64_t address;
+};
+
 struct next_references {
     struct loaded_sections sections;
     struct named *all; /* ascending by address */
     size_t count;
     size_t capacity;
+    struct linked *linked; /* ascending by instruction */
+    size_t linked_count;
+    size_t linked_capacity;
     bool is_fixed; /* the program has fixed addresses */
 };
 
@@ -110,6 +119,109 @@ static enum bat_code add_slots(struct next_references *references, const struct 
     return BAT_OK;
 }
 
+/* --- Relocations of AArch64's code ------------------------------------------------------------ */
+
+/* True for instructions with a page or its lower 12 bits, of data or of the GOT. */
+static bool has_part_of_address(uint32_t type)
+{
+    switch (type) {
+    case R_AARCH64_ADR_PREL_LO21:
+    case R_AARCH64_ADR_PREL_PG_HI21:
+    case R_AARCH64_ADR_PREL_PG_HI21_NC:
+    case R_AARCH64_ADD_ABS_LO12_NC:
+    case R_AARCH64_LDST8_ABS_LO12_NC:
+    case R_AARCH64_LDST16_ABS_LO12_NC:
+    case R_AARCH64_LDST32_ABS_LO12_NC:
+    case R_AARCH64_LDST64_ABS_LO12_NC:
+    case R_AARCH64_LDST128_ABS_LO12_NC:
+    case R_AARCH64_ADR_GOT_PAGE:
+    case R_AARCH64_LD64_GOT_LO12_NC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The value of a symbol in a table of them; false if there is none. */
+static bool symbol_value(const uint8_t *symbols, uint64_t size, uint64_t index, uint64_t *value)
+{
+    if (!symbols || index >= size / sizeof(Elf64_Sym))
+        return false;
+    const uint8_t *symbol = symbols + index * sizeof(Elf64_Sym);
+    *value = bat_load64(symbol + offsetof(Elf64_Sym, st_value));
+    return *value != 0;
+}
+
+static bool add_section_linked(struct next_references *references, const uint8_t *bytes,
+                               uint64_t size, const uint8_t *symbols, uint64_t symbols_size)
+{
+    for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+        const uint8_t *entry = bytes + at;
+        uint64_t info = bat_load64(entry + offsetof(Elf64_Rela, r_info));
+        struct linked linked = {.instruction = bat_load64(entry)};
+        if (!has_part_of_address((uint32_t)info) ||
+            !symbol_value(symbols, symbols_size, info >> 32, &linked.address))
+            continue;
+        linked.address += bat_load64(entry + offsetof(Elf64_Rela, r_addend));
+        if (!bat_grow(&references->linked, &references->linked_capacity, references->linked_count,
+                      sizeof(linked)))
+            return false;
+        references->linked[references->linked_count++] = linked;
+    }
+    return true;
+}
+
+static int by_instruction(const void *left, const void *right)
+{
+    const struct linked *a = left;
+    const struct linked *b = right;
+    if (a->instruction != b->instruction)
+        return a->instruction < b->instruction ? -1 : 1;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+static enum bat_code add_linked(struct next_references *references, const struct bat_elf *elf,
+                                struct bat_error *error)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i].type != SHT_RELA || (sections[i].flags & SHF_ALLOC) ||
+            sections[i].info >= count || sections[i].link >= count ||
+            !(sections[sections[i].info].flags & SHF_EXECINSTR))
+            continue;
+        uint64_t size;
+        uint64_t symbols_size;
+        const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
+        const uint8_t *symbols =
+            bat_elf_section_bytes(elf, &sections[sections[i].link], &symbols_size);
+        if (!add_section_linked(references, bytes, bytes ? size : 0, symbols, symbols_size))
+            return bat_fail_memory(error, "for relocations of code");
+    }
+    if (references->linked_count > 1)
+        qsort(references->linked, references->linked_count, sizeof(*references->linked),
+              by_instruction);
+    return BAT_OK;
+}
+
+bool next_linked(const struct next_program *program, uint64_t instruction, uint64_t *address)
+{
+    const struct next_references *references = program->references;
+    size_t i =
+        BAT_COUNT_BELOW(references->linked, references->linked_count, instruction, instruction);
+    if (i == references->linked_count || references->linked[i].instruction != instruction)
+        return false;
+    *address = references->linked[i].address;
+    return true;
+}
+
+bool next_has_linked(const struct next_program *program)
+{
+    return program->references->linked_count != 0;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
 enum bat_code next_references_open(struct next_program *program, struct bat_error *error)
 {
     struct next_references *references = calloc(1, sizeof(*references));
@@ -122,6 +234,8 @@ enum bat_code next_references_open(struct next_program *program, struct bat_erro
         code = add_symbols(references, program->symbols, error);
     if (code == BAT_OK)
         code = add_slots(references, program->elf, error);
+    if (code == BAT_OK && bat_elf_machine(program->elf) == EM_AARCH64)
+        code = add_linked(references, program->elf, error);
     if (code == BAT_OK && references->count > 1)
         qsort(references->all, references->count, sizeof(*references->all), by_address);
     return code;
@@ -133,6 +247,7 @@ void next_references_free(struct next_references *references)
         return;
     loaded_sections_free(&references->sections);
     free(references->all);
+    free(references->linked);
     free(references);
 }
 

@@ -17,6 +17,15 @@ void next_references_free(struct next_references *references);
  * program at fixed addresses. */
 bool next_is_address(const struct next_program *program, uint64_t value);
 
+/*
+ * AArch64: the address that the linker's own relocations (--emit-relocs) give an instruction which
+ * has a part of it. False if it has none. Logarithmic.
+ */
+bool next_linked(const struct next_program *program, uint64_t instruction, uint64_t *address);
+
+/* True if the program has such relocations. */
+bool next_has_linked(const struct next_program *program);
+
 /* The hash; 0 if nothing is known. *is_plain is set if it tells little: bytes of data, a section.
  */
 uint32_t next_reference(const struct next_program *program, uint64_t address, bool *is_plain);

@@ -12,6 +12,14 @@ enum group {
     GROUP_COMPARE = 3u << 30,
 };
 
+/* Of GROUP_COMPARE. */
+#define TEST_ZERO (1u << 16)
+#define TEST_BIT (1u << 17)
+
+/* Numbers of B.cond. */
+#define CONDITION_EQ 0u
+#define CONDITION_GE 10u
+
 /* Jcc: 70 to 7F, 0F 80 to 0F 8F; the lowest bit of the opcode negates. */
 static uint32_t condition_x86(const uint8_t *bytes, uint64_t size)
 {
@@ -36,9 +44,9 @@ static uint32_t condition_aarch64(const uint8_t *bytes, uint64_t size)
         return GROUP_B_COND | (word & 15u);
     uint32_t negated = word >> 24 & 1;
     if ((word & 0x7e000000u) == 0x34000000u) /* CBZ, CBNZ: size and register */
-        return GROUP_COMPARE | 1u << 16 | (word >> 31) << 8 | (word & 31u) << 1 | negated;
+        return GROUP_COMPARE | TEST_ZERO | (word >> 31) << 8 | (word & 31u) << 1 | negated;
     if ((word & 0x7e000000u) == 0x36000000u) /* TBZ, TBNZ: bit and register */
-        return GROUP_COMPARE | 1u << 17 | (word >> 31) << 12 | (word >> 19 & 31u) << 6 |
+        return GROUP_COMPARE | TEST_BIT | (word >> 31) << 12 | (word >> 19 & 31u) << 6 |
                (word & 31u) << 1 | negated;
     return CONDITION_UNKNOWN;
 }
@@ -57,6 +65,14 @@ uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
     default:
         return CONDITION_UNKNOWN;
     }
+}
+
+uint32_t condition_of_any_register(uint32_t condition)
+{
+    if (condition >> 30 != GROUP_COMPARE >> 30)
+        return condition;
+    bool is_sign = condition & TEST_BIT && (condition >> 6 & 31u) == 31;
+    return GROUP_B_COND | (is_sign ? CONDITION_GE : CONDITION_EQ) | (condition & 1u);
 }
 
 uint32_t condition_number_x86(uint32_t condition)

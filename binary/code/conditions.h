@@ -20,6 +20,12 @@
  */
 uint32_t condition_at(const struct bat_elf *elf, uint64_t address);
 
+/*
+ * The same for tests of any register: of AArch64, CBZ, TBZ and B.EQ are one condition, CBNZ, TBNZ
+ * and B.NE the opposite; TBZ and TBNZ of bits 31 and 63 are B.GE and B.LT.
+ */
+uint32_t condition_of_any_register(uint32_t condition);
+
 /* The number of x86-64's condition, 0 (JO) to 15 (JG); CONDITIONS_X86 for others. */
 #define CONDITIONS_X86 16u
 uint32_t condition_number_x86(uint32_t condition);

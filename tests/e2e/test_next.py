@@ -886,7 +886,8 @@ class Wrong(unittest.TestCase):
         old = (self.pair.folder / "old").read_bytes()
         path = self.pair.folder / "wrong"
         for content, text in ((b"", "expected an ELF file"), (b"#!/bin/sh\n", "expected an ELF file"), (old[:5000], "wrong: "),
-                              (old[:18] + b"\xb7\0" + old[20:], "expected a program for x86-64")):
+                              (old[:18] + b"\xb7\0" + old[20:], "expected a program for x86-64, as the old one is, found one for AArch64"),
+                              (old[:18] + b"\xf3\0" + old[20:], "as the old one is, found one for another machine")):
             path.write_bytes(content)
             with self.subTest(text=text, size=len(content)):
                 self.refuse(text, f"--for={path}")

@@ -65,6 +65,28 @@ static void test_aarch64(void **state)
     assert_int_equal(CONDITION(EM_AARCH64, "\x01\x00\x00\x14"), CONDITION_UNKNOWN);
 }
 
+/* What a compiler tests in the way that suits its registers. */
+static void test_any_register(void **state)
+{
+    (void)state;
+    uint32_t equal = CONDITION(EM_AARCH64, "\x40\x00\x00\x54");   /* b.eq */
+    uint32_t greater = CONDITION(EM_AARCH64, "\x4a\x00\x00\x54"); /* b.ge */
+    uint32_t zero = CONDITION(EM_AARCH64, "\x43\x00\x00\xb4");    /* cbz x3 */
+    uint32_t other = CONDITION(EM_AARCH64, "\x44\x00\x00\x35");   /* cbnz w4 */
+    uint32_t bit = CONDITION(EM_AARCH64, "\x43\x00\x10\x36");     /* tbz w3, #2 */
+    uint32_t sign = CONDITION(EM_AARCH64, "\x43\x00\xf8\x36");    /* tbz w3, #31 */
+    uint32_t wide = CONDITION(EM_AARCH64, "\x43\x00\xf8\xb7");    /* tbnz x3, #63 */
+    assert_int_equal(condition_of_any_register(equal), equal);
+    assert_int_equal(condition_of_any_register(zero), equal);
+    assert_int_equal(condition_of_any_register(other), CONDITION_OPPOSITE(equal));
+    assert_int_equal(condition_of_any_register(bit), equal);
+    assert_int_equal(condition_of_any_register(sign), greater);
+    assert_int_equal(condition_of_any_register(wide), CONDITION_OPPOSITE(greater));
+    assert_int_equal(condition_of_any_register(CONDITION_UNKNOWN), CONDITION_UNKNOWN);
+    uint32_t below = CONDITION(EM_X86_64, "\x72\x05");
+    assert_int_equal(condition_of_any_register(below), below);
+}
+
 /* What looks like a branch of x86-64 is none of another machine. */
 static void test_other_machine(void **state)
 {
@@ -77,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_x86),
         cmocka_unit_test(test_aarch64),
+        cmocka_unit_test(test_any_register),
         cmocka_unit_test(test_other_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "instruction_aarch64.h"
+
+#include "binary/code/instructions.h"
+#include "encodings_aarch64.h"
+#include "references.h"
+#include "spec/little_endian.h"
+
+#include <elf.h>
+
+#define WORD_SIZE 4u
+#define ZERO 31u                  /* the number of the zero register and of the stack pointer */
+#define FRAME_POINTER 29u         /* compilers keep it for that */
+#define CALLEE_WRITES 0x0007ffffu /* x0 to x18 */
+#define PAGE_MASK UINT64_C(0xfff)
+#define PAIR_MAX 16u /* instructions between both halves of an address in a block */
+#define WIDE_MAX 4u  /* ... between the parts of a number */
+
+/* What is gathered of one instruction. */
+struct description {
+    const struct next_program *program;
+    struct next_pages *pages;
+    const struct aarch64_encoding *encoding;
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t address;
+    uint32_t word;
+    struct next_instruction *instruction;
+    bool is_reference; /* the number is part of an address, which has a name instead */
+    bool is_stack;     /* ... says where something is on the stack */
+    bool is_move;      /* the mnemonic is MOV */
+    uint64_t number;   /* the number in the word; of its kind if that is not compared as it is */
+};
+
+static bool is_stack_register(uint32_t number)
+{
+    return number == ZERO || number == FRAME_POINTER;
+}
+
+static bool is_load(const struct aarch64_encoding *encoding, uint32_t word)
+{
+    if (encoding->number == AARCH64_NUMBER_PAIR)
+        return word >> 22 & 1;
+    return (word >> 22 & 3) != 0;
+}
+
+/* --- What is referred to ---------------------------------------------------------------------- */
+
+static void refer(struct description *description, uint64_t address)
+{
+    bool is_plain;
+    uint32_t name = next_reference(description->program, address, &is_plain);
+    description->instruction->name = name;
+    description->instruction->flags |= is_plain || name == 0 ? 0 : NEXT_NAMES;
+    description->is_reference = true;
+}
+
+/* What ADR and ADRP compute. */
+static uint64_t address_of(uint32_t word, uint64_t address)
+{
+    uint64_t distance = (uint64_t)aarch64_signed(word, 5, 19) * WORD_SIZE + (word >> 29 & 3);
+    return word >> 31 ? (address & ~PAGE_MASK) + distance * (PAGE_MASK + 1) : address + distance;
+}
+
+/* The bytes behind its base that an instruction uses; false if it has no such number. */
+static bool lower_bits(const struct aarch64_encoding *encoding, uint32_t word, uint64_t *offset)
+{
+    *offset = word >> 10 & PAGE_MASK;
+    if (encoding->number == AARCH64_NUMBER_SCALED) {
+        *offset <<= aarch64_access_scale(encoding, word);
+        return true;
+    }
+    /* ADD without a shift */
+    return encoding->number == AARCH64_NUMBER_ADDED && (word & 0x60400000) == 0;
+}
+
+/* The first instruction behind in the block that completes a page's address. False if there is
+ * none, or the register is another's by then. */
+static bool find_lower(const struct description *description, uint64_t page, uint64_t *address)
+{
+    uint32_t reg = AARCH64_D(description->word);
+    for (size_t at = WORD_SIZE; at + WORD_SIZE <= description->size && at <= PAIR_MAX * WORD_SIZE;
+         at += WORD_SIZE) {
+        uint32_t word = bat_load32(description->bytes + at);
+        const struct aarch64_encoding *encoding = aarch64_encoding_of(word);
+        uint64_t offset;
+        if (AARCH64_N(word) == reg && lower_bits(encoding, word, &offset)) {
+            *address = page + offset;
+            return true;
+        }
+        if (encoding->number == AARCH64_NUMBER_ADDRESS && AARCH64_D(word) == reg)
+            return false;
+    }
+    return false;
+}
+
+/* ADR and ADRP. An ADR of a page may be an ADRP that the linker replaced. */
+static void describe_address(struct description *description)
+{
+    uint64_t address;
+    uint64_t target = address_of(description->word, description->address);
+    bool is_page = (target & PAGE_MASK) == 0;
+    description->is_reference = true;
+    if (next_linked(description->program, description->address, &address) ||
+        (is_page && find_lower(description, target, &address)))
+        refer(description, address);
+    else if (!is_page)
+        refer(description, target);
+    if (is_page) /* its other half tells as much */
+        description->instruction->flags &= ~(uint32_t)NEXT_NAMES;
+}
+
+/* True if an instruction's number is the lower half of an address, which is named. */
+static bool describe_lower(struct description *description)
+{
+    uint64_t address;
+    uint64_t offset;
+    uint32_t base = AARCH64_N(description->word);
+    if (!lower_bits(description->encoding, description->word, &offset))
+        return false;
+    if (!next_linked(description->program, description->address, &address)) {
+        if (next_has_linked(description->program) || !(description->pages->known >> base & 1))
+            return false;
+        address = description->pages->page[base] + offset;
+    }
+    refer(description, address);
+    return true;
+}
+
+/* A literal in the code: an address, or a number. */
+static void describe_literal(struct description *description)
+{
+    uint32_t word = description->word;
+    uint64_t address = description->address + (uint64_t)aarch64_signed(word, 5, 19) * WORD_SIZE;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(description->program->elf, address, &size);
+    bool is_long = description->encoding->d == AARCH64_GENERAL && word >> 30 == 1;
+    if (!bytes || size < (is_long ? sizeof(uint64_t) : WORD_SIZE))
+        return;
+    uint64_t value = is_long ? bat_load64(bytes) : bat_load32(bytes);
+    description->is_reference = true;
+    if (is_long && next_is_address(description->program, value))
+        refer(description, value);
+    else
+        description->instruction->constant = next_hash(&value, sizeof(value), 2);
+}
+
+/* --- Numbers ---------------------------------------------------------------------------------- */
+
+/* To subtract 1 is to add -1. */
+static void set_constant(struct description *description, uint64_t value)
+{
+    uint64_t size = (int64_t)value < 0 ? -value : value;
+    if (size != 0)
+        description->instruction->constant = next_hash(&size, sizeof(size), 2);
+}
+
+static void describe_added(struct description *description)
+{
+    uint32_t word = description->word;
+    bool sets_flags = word >> 29 & 1;
+    uint32_t base = AARCH64_N(word);
+    if (describe_lower(description))
+        return;
+    description->number = (uint64_t)(word >> 10 & PAGE_MASK) << (word >> 22 & 1 ? 12 : 0);
+    description->is_stack = !sets_flags && is_stack_register(base);
+    description->is_move = (word & 0x607ffc00) == 0 && (base == ZERO || AARCH64_D(word) == ZERO);
+    if (!description->is_stack)
+        set_constant(description, description->number);
+}
+
+/* MOVZ and MOVN with the MOVK behind them. */
+static void describe_moved(struct description *description)
+{
+    uint32_t word = description->word;
+    const struct aarch64_encoding *encoding = description->encoding;
+    unsigned shift = 16 * (word >> 21 & 3);
+    uint64_t number = (uint64_t)(word >> 5 & 0xffff) << shift;
+    if (encoding->family == AARCH64_MOVE) {
+        if (!(word >> 30 & 1)) /* MOVN */
+            number = ~number;
+        for (size_t at = WORD_SIZE;
+             at + WORD_SIZE <= description->size && at <= WIDE_MAX * WORD_SIZE; at += WORD_SIZE) {
+            uint32_t other = bat_load32(description->bytes + at);
+            if ((other & 0xff800000) != (0x72800000 | (word & 0x80000000)) ||
+                AARCH64_D(other) != AARCH64_D(word))
+                continue;
+            shift = 16 * (other >> 21 & 3);
+            number &= ~(UINT64_C(0xffff) << shift);
+            number |= (uint64_t)(other >> 5 & 0xffff) << shift;
+        }
+        if (!(word >> 31)) /* 4 bytes */
+            number = (uint64_t)(int64_t)(int32_t)(uint32_t)number;
+        set_constant(description, number);
+    }
+    description->number = number;
+}
+
+static void describe_mask(struct description *description)
+{
+    uint32_t word = description->word;
+    if (!aarch64_mask_number(word, &description->number))
+        description->number = word;
+    uint64_t value = description->number;
+    set_constant(description, word >> 31 ? value : (uint64_t)(int64_t)(int32_t)(uint32_t)value);
+    description->is_move = (word >> 29 & 3) == 1 && AARCH64_N(word) == ZERO;
+}
+
+/* Shifts by a number are UBFM and SBFM with certain numbers; so are extensions. The result tells
+ * their mnemonics apart. */
+static uint32_t describe_bits(struct description *description)
+{
+    uint32_t word = description->word;
+    uint32_t first = word >> 16 & 63;
+    uint32_t last = word >> 10 & 63;
+    uint32_t highest = word >> 31 ? 63 : 31;
+    bool is_signed = (word >> 29 & 3) == 0;
+    bool is_unsigned = (word >> 29 & 3) == 2;
+    if (last == highest && (is_signed || is_unsigned)) {
+        set_constant(description, first);
+        return 1; /* LSR, ASR */
+    }
+    if (is_unsigned && last + 1 == first) {
+        set_constant(description, highest - last);
+        return 2; /* LSL */
+    }
+    if (last < first)
+        return 3; /* BFI, UBFIZ, SBFIZ */
+    if (first == 0 && (is_signed || is_unsigned) &&
+        (last == 7 || last == 15 || (last == 31 && is_signed)))
+        return 4 + last; /* UXTB, SXTH and so on */
+    return 0;
+}
+
+/* An offset from a base register. */
+static void describe_offset(struct description *description)
+{
+    uint32_t word = description->word;
+    const struct aarch64_encoding *encoding = description->encoding;
+    bool is_after = false; /* it is added to the base afterwards */
+    if (describe_lower(description))
+        return;
+    if (encoding->number == AARCH64_NUMBER_SCALED) {
+        description->number = (uint64_t)(word >> 10 & PAGE_MASK)
+                              << aarch64_access_scale(encoding, word);
+    } else if (encoding->number == AARCH64_NUMBER_PAIR) {
+        uint64_t scale = UINT64_C(1) << aarch64_access_scale(encoding, word);
+        description->number = (uint64_t)aarch64_signed(word, 15, 7) * scale;
+        is_after = (word >> 23 & 3) == 1;
+    } else {
+        description->number = (uint64_t)aarch64_signed(word, 12, 9);
+        is_after = encoding->family == AARCH64_MEMORY && (word >> 10 & 3) == 1;
+    }
+    description->is_stack = is_stack_register(AARCH64_N(word));
+    if (description->is_stack || description->number == 0)
+        return;
+    if (is_after)
+        set_constant(description, description->number);
+    else
+        description->instruction->field =
+            next_hash(&description->number, sizeof(description->number), 1);
+}
+
+/* MOV from a register is ORR with zero. */
+static bool is_register_move(uint32_t word)
+{
+    return (word & 0x7fe0ffe0) == 0x2a0003e0;
+}
+
+/* What the instruction's number is and means. The result belongs to the mnemonic. */
+static uint32_t describe_number(struct description *description)
+{
+    uint32_t word = description->word;
+    switch (description->encoding->number) {
+    case AARCH64_NUMBER_ADDED:
+        describe_added(description);
+        break;
+    case AARCH64_NUMBER_MASK:
+        describe_mask(description);
+        break;
+    case AARCH64_NUMBER_MOVED:
+        describe_moved(description);
+        break;
+    case AARCH64_NUMBER_BITS:
+        return describe_bits(description);
+    case AARCH64_NUMBER_COMPARED:
+        description->number = AARCH64_M(word);
+        set_constant(description, description->number);
+        break;
+    case AARCH64_NUMBER_NEAR:
+    case AARCH64_NUMBER_SCALED:
+    case AARCH64_NUMBER_PAIR:
+        describe_offset(description);
+        break;
+    case AARCH64_NUMBER_ADDRESS:
+        describe_address(description);
+        break;
+    case AARCH64_NUMBER_LITERAL:
+        describe_literal(description);
+        break;
+    case AARCH64_TARGET_BIT: /* as a test with a mask */
+        set_constant(description, UINT64_C(1) << ((word >> 31) << 5 | (word >> 19 & 31)));
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+/* --- Branches --------------------------------------------------------------------------------- */
+
+/* Where a direct call or jump leads; only calls and tail calls have a name. */
+static void describe_branch(struct description *description)
+{
+    struct bat_instruction decoded;
+    struct next_instruction *instruction = description->instruction;
+    if (!bat_instruction_decode(EM_AARCH64, description->bytes, WORD_SIZE, description->address,
+                                &decoded))
+        return;
+    bool is_call = bat_kind_is_call(decoded.kind);
+    if (is_call)
+        instruction->flags |= NEXT_IS_CALL;
+    if (decoded.kind == BAT_INSTRUCTION_NOP)
+        instruction->flags |= NEXT_IS_NOP;
+    if (decoded.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+        decoded.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+        instruction->flags |= NEXT_IS_INDIRECT;
+    if (!bat_kind_is_branch(decoded.kind) && decoded.kind != BAT_INSTRUCTION_CALL)
+        return;
+    uint32_t function = bat_functions_at(description->program->functions, decoded.target);
+    if (function == BAT_NONE)
+        return;
+    instruction->callee = function;
+    instruction->name = description->program->name_of[function];
+    instruction->flags |= is_call ? NEXT_NAMES : 0;
+}
+
+/* --- Registers -------------------------------------------------------------------------------- */
+
+/* A register's class: all are alike but for zero, the stack pointer and those of vectors. */
+static uint32_t register_class(uint8_t kind, uint32_t number)
+{
+    if (kind == AARCH64_NONE || kind == AARCH64_VECTOR)
+        return kind;
+    if (number != ZERO)
+        return AARCH64_GENERAL;
+    return kind == AARCH64_STACK ? AARCH64_STACK : AARCH64_VECTOR + 1;
+}
+
+struct registers {
+    uint32_t bits;    /* of the word that name registers */
+    uint32_t classes; /* of all four */
+    uint32_t zeros;   /* which are zero and tell the mnemonic */
+};
+
+static void add_register(struct registers *registers, uint8_t kind, uint32_t word, unsigned low)
+{
+    uint32_t number = word >> low & 31;
+    registers->classes = registers->classes * 8 + register_class(kind, number);
+    registers->zeros = registers->zeros * 2 + (kind == AARCH64_ALIAS && number == ZERO);
+    if (kind != AARCH64_NONE)
+        registers->bits |= UINT32_C(31) << low;
+}
+
+static struct registers registers_of(const struct aarch64_encoding *encoding, uint32_t word)
+{
+    struct registers registers = {0};
+    add_register(&registers, encoding->d, word, 0);
+    add_register(&registers, encoding->n, word, 5);
+    add_register(&registers, encoding->a, word, 10);
+    add_register(&registers, encoding->m, word, 16);
+    return registers;
+}
+
+/* --- Pages ------------------------------------------------------------------------------------ */
+
+/* The general registers that an instruction writes, as far as compilers keep pages there. */
+static uint32_t written_registers(const struct description *description)
+{
+    const struct aarch64_encoding *encoding = description->encoding;
+    uint32_t word = description->word;
+    bool is_pair = encoding->number == AARCH64_NUMBER_PAIR;
+    bool is_access = is_pair || encoding->family == AARCH64_MEMORY;
+    bool is_test = aarch64_target_bits(encoding->number) != 0 &&
+                   encoding->number != AARCH64_NUMBER_ADDRESS &&
+                   encoding->number != AARCH64_NUMBER_LITERAL;
+    uint32_t written = 0;
+    if (!is_test && encoding->d != AARCH64_NONE && encoding->d != AARCH64_VECTOR &&
+        (!is_access || is_load(encoding, word)))
+        written |= UINT32_C(1) << AARCH64_D(word);
+    if (is_pair && encoding->a == AARCH64_GENERAL && is_load(encoding, word))
+        written |= UINT32_C(1) << AARCH64_A(word);
+    bool moves_base =
+        is_pair ? word >> 23 & 1 : encoding->number == AARCH64_NUMBER_NEAR && (word >> 10 & 1);
+    if (moves_base)
+        written |= UINT32_C(1) << AARCH64_N(word);
+    /* Behind a call, or where control does not go on, the registers of the callee are unknown. */
+    if ((word & 0x7c000000) == 0x14000000 || (word & 0xfe000000) == 0xd6000000)
+        written |= CALLEE_WRITES;
+    return written;
+}
+
+/* Keep in mind the page that ADRP writes, forget what other instructions write. */
+static void follow_pages(const struct description *description)
+{
+    struct next_pages *pages = description->pages;
+    uint32_t word = description->word;
+    pages->known &= ~written_registers(description);
+    if (description->encoding->number != AARCH64_NUMBER_ADDRESS)
+        return;
+    uint64_t target = address_of(word, description->address);
+    if ((target & PAGE_MASK) != 0)
+        return;
+    pages->page[AARCH64_D(word)] = target;
+    pages->known |= UINT32_C(1) << AARCH64_D(word);
+}
+
+/* --- The hashes ------------------------------------------------------------------------------- */
+
+static uint32_t kind_of(const struct description *description, const struct registers *registers,
+                        uint32_t more)
+{
+    const struct aarch64_encoding *encoding = description->encoding;
+    if (description->is_move || encoding->family == AARCH64_MOVE ||
+        is_register_move(description->word)) {
+        const uint32_t move = AARCH64_MOVE;
+        return next_hash(&move, sizeof(move), 0);
+    }
+    uint32_t opcode = encoding->family == AARCH64_MEMORY ? aarch64_access(description->word)
+                                                         : description->word & encoding->opcode;
+    bool has_family = encoding->family != AARCH64_NO_FAMILY;
+    const uint32_t words[] = {encoding->family,
+                              has_family ? 0 : encoding->mask,
+                              has_family ? 0 : encoding->value,
+                              opcode,
+                              registers->zeros,
+                              more};
+    return next_hash(words, sizeof(words), 0);
+}
+
+static void set_hashes(struct description *description, uint32_t more)
+{
+    struct next_instruction *instruction = description->instruction;
+    const struct aarch64_encoding *encoding = description->encoding;
+    const struct registers registers = registers_of(encoding, description->word);
+    uint32_t number_bits = aarch64_number_bits(encoding->number);
+    uint32_t fixed =
+        description->is_reference ? number_bits : aarch64_target_bits(encoding->number);
+    bool is_compared = !description->is_reference && !description->is_stack;
+    instruction->kind = kind_of(description, &registers, more);
+    const uint32_t shape[] = {instruction->kind,
+                              description->word & ~(registers.bits | number_bits),
+                              registers.classes, is_compared ? (uint32_t)description->number : 0,
+                              is_compared ? (uint32_t)(description->number >> 32) : 0};
+    instruction->shape = next_hash(shape, sizeof(shape), 0);
+    const uint32_t exact[] = {instruction->shape, description->word & ~fixed};
+    instruction->exact = next_hash(exact, sizeof(exact), 0);
+}
+
+bool next_describe_aarch64(const struct next_program *program, struct next_pages *pages,
+                           const uint8_t *bytes, size_t size, uint64_t address,
+                           struct next_instruction *instruction, uint32_t *length)
+{
+    if (size < WORD_SIZE)
+        return false;
+    uint32_t word = bat_load32(bytes);
+    *length = WORD_SIZE;
+    *instruction = (struct next_instruction){.callee = BAT_NONE};
+    struct description description = {.program = program,
+                                      .pages = pages,
+                                      .encoding = aarch64_encoding_of(word),
+                                      .bytes = bytes,
+                                      .size = size,
+                                      .address = address,
+                                      .word = word,
+                                      .instruction = instruction};
+    uint32_t more = describe_number(&description);
+    describe_branch(&description);
+    set_hashes(&description, more);
+    follow_pages(&description);
+    return true;
+}
