@@ -51,13 +51,9 @@ static uint32_t condition_aarch64(const uint8_t *bytes, uint64_t size)
     return CONDITION_UNKNOWN;
 }
 
-uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
+uint32_t condition_in(uint16_t machine, const uint8_t *bytes, uint64_t size)
 {
-    uint64_t size;
-    const uint8_t *bytes = bat_elf_at_address(elf, address, &size);
-    if (!bytes)
-        return CONDITION_UNKNOWN;
-    switch (bat_elf_machine(elf)) {
+    switch (machine) {
     case EM_X86_64:
         return condition_x86(bytes, size);
     case EM_AARCH64:
@@ -73,6 +69,13 @@ uint32_t condition_of_any_register(uint32_t condition)
         return condition;
     bool is_sign = condition & TEST_BIT && (condition >> 6 & 31u) == 31;
     return GROUP_B_COND | (is_sign ? CONDITION_GE : CONDITION_EQ) | (condition & 1u);
+}
+
+uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
+{
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(elf, address, &size);
+    return bytes ? condition_in(bat_elf_machine(elf), bytes, size) : CONDITION_UNKNOWN;
 }
 
 uint32_t condition_number_x86(uint32_t condition)

@@ -26,6 +26,9 @@ uint32_t condition_at(const struct bat_elf *elf, uint64_t address);
  */
 uint32_t condition_of_any_register(uint32_t condition);
 
+/* The same for the instruction at the start of size bytes, of a machine. */
+uint32_t condition_in(uint16_t machine, const uint8_t *bytes, uint64_t size);
+
 /* The number of x86-64's condition, 0 (JO) to 15 (JG); CONDITIONS_X86 for others. */
 #define CONDITIONS_X86 16u
 uint32_t condition_number_x86(uint32_t condition);

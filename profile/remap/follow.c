@@ -20,7 +20,7 @@ void input_follow_close(struct input_follow *follow)
 {
     for (uint32_t i = 0; follow->functions && i < follow->flow.original->binary->map->hot_count;
          i++)
-        free(follow->functions[i].all);
+        input_nodes_free(&follow->functions[i]);
     free(follow->functions);
     if (follow->flow.original)
         input_flow_close(&follow->flow);

@@ -7,16 +7,11 @@
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "support/key_sort.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A cached instruction: searches go through the same code again and again. */
-struct input_decoded {
-    uint64_t address;
-    struct bat_instruction instruction;
-};
 
 #define DECODED_COUNT 8192u
 #define RUN_COUNT 4096u
@@ -54,19 +49,15 @@ void input_flow_close(struct input_flow *flow)
 
 /* --- Instructions --------------------------------------------------------------------------- */
 
-bool input_flow_decode(struct input_flow *flow, uint64_t address,
-                       struct bat_instruction *instruction)
+const struct bat_code_at *input_flow_code(struct input_flow *flow, uint64_t address)
 {
-    struct input_decoded *decoded = &flow->decoded[address % DECODED_COUNT];
-    if (decoded->address != address || address == 0) {
-        if (!bat_original_decode(flow->original->elf, address, &decoded->instruction)) {
-            decoded->address = 0;
-            return false;
-        }
-        decoded->address = address;
-    }
-    *instruction = decoded->instruction;
-    return true;
+    struct bat_code_at *code = &flow->decoded[address % DECODED_COUNT];
+    if (code->address == address && address != 0)
+        return code;
+    if (bat_code_read(flow->original->elf, address, code))
+        return code;
+    code->address = 0;
+    return NULL;
 }
 
 static struct input_run *known_run(struct input_flow *flow, uint64_t start)
@@ -236,16 +227,9 @@ bool input_flow_calls_same(const struct input_flow *flow, uint64_t output_target
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-static int compare_blocks(const void *left_pointer, const void *right_pointer)
-{
-    const struct input_block *left = left_pointer;
-    const struct input_block *right = right_pointer;
-    return left->address < right->address ? -1 : left->address > right->address;
-}
-
-/* Add the blocks of one table; returns the new number of blocks. */
+/* Add the blocks of one table: input address, and whether its code is live. */
 static uint32_t add_table(const struct bat_original *original, uint32_t table, uint64_t start,
-                          struct input_block *blocks, uint32_t count)
+                          struct bat_sort_key *blocks, uint32_t count)
 {
     const struct bat_map *map = original->binary->map;
     const struct bat_table *function = &map->tables[table];
@@ -255,9 +239,9 @@ static uint32_t add_table(const struct bat_original *original, uint32_t table, u
         uint32_t entry = function->first_entry + i;
         if (map->input_offsets[entry] & BAT_BRANCH_ENTRY)
             continue;
-        blocks[count++] = (struct input_block){
-            .address = start + (map->input_offsets[entry] >> 1),
-            .is_live = map->output_offsets[entry] < next,
+        blocks[count++] = (struct bat_sort_key){
+            .key = start + (map->input_offsets[entry] >> 1),
+            .value = map->output_offsets[entry] < next,
         };
         next = map->output_offsets[entry];
     }
@@ -265,16 +249,14 @@ static uint32_t add_table(const struct bat_original *original, uint32_t table, u
 }
 
 /* Keep one block for each address, live if any of its copies is. */
-static uint32_t merge_blocks(struct input_block *blocks, uint32_t count)
+static void merge_blocks(struct input_function *function, const struct bat_sort_key *blocks,
+                         uint32_t count)
 {
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        if (kept == 0 || blocks[kept - 1].address != blocks[i].address)
-            blocks[kept++] = blocks[i];
-        else
-            blocks[kept - 1].is_live |= blocks[i].is_live;
+        if (i == 0 || blocks[i].key != blocks[i - 1].key)
+            function->blocks[function->count++] = (struct input_block){.address = blocks[i].key};
+        function->blocks[function->count - 1].is_live |= blocks[i].value != 0;
     }
-    return kept;
 }
 
 static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
@@ -283,19 +265,22 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
     const struct bat_map *map = flow->original->binary->map;
     const uint32_t *fragments = map->fragments + map->fragment_start[hot];
     uint32_t fragment_count = map->fragment_start[hot + 1] - map->fragment_start[hot];
-    size_t most = map->tables[hot].block_count;
+    size_t most = (size_t)map->tables[hot].block_count + 1;
     for (uint32_t i = 0; i < fragment_count; i++)
         most += map->tables[fragments[i]].block_count;
-    function->blocks = malloc((most + 1) * sizeof(*function->blocks));
-    if (!function->blocks)
+    function->blocks = malloc(most * sizeof(*function->blocks));
+    struct bat_sort_key *keys = malloc(2 * most * sizeof(*keys));
+    if (!function->blocks || !keys) {
+        free(keys);
         return BAT_ERR_MEMORY;
+    }
     uint64_t start =
         flow->original->inputs[bat_original_input_of_table(flow->original, hot)].address;
-    uint32_t count = add_table(flow->original, hot, start, function->blocks, 0);
+    uint32_t count = add_table(flow->original, hot, start, keys, 0);
     for (uint32_t i = 0; i < fragment_count; i++)
-        count = add_table(flow->original, fragments[i], start, function->blocks, count);
-    qsort(function->blocks, count, sizeof(*function->blocks), compare_blocks);
-    function->count = merge_blocks(function->blocks, count);
+        count = add_table(flow->original, fragments[i], start, keys, count);
+    merge_blocks(function, bat_sort_keys(keys, keys + most, count), count);
+    free(keys);
     function->is_read = true;
     return BAT_OK;
 }

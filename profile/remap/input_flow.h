@@ -6,6 +6,7 @@
 #ifndef BAT_PROFILE_REMAP_INPUT_FLOW_H
 #define BAT_PROFILE_REMAP_INPUT_FLOW_H
 
+#include "binary/code/same_code.h"
 #include "binary/original/original.h"
 #include "path.h"
 #include "support/counts.h"
@@ -58,7 +59,7 @@ struct input_flow {
     uint32_t frame_count;
     size_t frame_capacity;
     struct bat_counts frames_by_call; /* caller, returns_to: index in frames */
-    struct input_decoded *decoded;    /* cache of instructions, by address */
+    struct bat_code_at *decoded;      /* cache of instructions, by address */
     struct input_run *runs;           /* cache of straight code, by start */
     struct input_paths paths;
     struct input_place *places; /* of a search (search.c) */
@@ -111,9 +112,18 @@ const struct input_block *input_block_at(const struct input_function *function, 
 /* True if a block that the note lists starts at an input address. After input_flow_read(). */
 bool input_flow_is_block(const struct input_flow *flow, uint32_t hot, uint64_t address);
 
-/* The instruction at an input address; false if there is none. */
-bool input_flow_decode(struct input_flow *flow, uint64_t address,
-                       struct bat_instruction *instruction);
+/* The instruction at an input address, until the next one is asked for; NULL if there is none. */
+const struct bat_code_at *input_flow_code(struct input_flow *flow, uint64_t address);
+
+/* The same; false if there is none. */
+static inline bool input_flow_decode(struct input_flow *flow, uint64_t address,
+                                     struct bat_instruction *instruction)
+{
+    const struct bat_code_at *code = input_flow_code(flow, address);
+    if (code)
+        *instruction = code->instruction;
+    return code != NULL;
+}
 
 /* The frame of a call from code in frame caller; BAT_NONE if calls are nested too deep. */
 enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_t returns_to,

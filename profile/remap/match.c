@@ -13,19 +13,6 @@
 
 /* --- Branches and calls ----------------------------------------------------------------------- */
 
-uint64_t input_exact_entry(const struct input_followed *function, uint64_t address)
-{
-    const struct bat_original *original = function->flow->original;
-    const struct bat_map *map = original->binary->map;
-    uint32_t output = input_fragment_at(original, function->hot, address);
-    uint64_t offset = address - original->outputs[output].address;
-    uint32_t entry = bat_original_entry(map, original->table_of[output], offset);
-    if (entry == BAT_NONE || map->output_offsets[entry] != offset ||
-        !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
-        return 0;
-    return function->input_start + (map->input_offsets[entry] >> 1);
-}
-
 /*
  * The input's conditional branch leaves its function: a tail call. If the output goes on with its
  * inlined code from the node `next`, set *state to the called function, otherwise to the branch.
@@ -117,7 +104,10 @@ static enum bat_code match_condition(const struct input_followed *function, stru
                                                        function->input_start, function->input_end)};
     struct input_state falls = {here.at + walk->instruction.length, here.frame};
     uint32_t output = condition_at(original->binary->elf, node->address);
-    uint32_t input = condition_at(original->elf, here.at);
+    const struct bat_code_at *code = input_flow_code(function->flow, here.at);
+    uint32_t input =
+        code ? condition_in(bat_elf_machine(original->elf), code->bytes, code->instruction.length)
+             : CONDITION_UNKNOWN;
     node->source = here.at;
     node->jump = here.at;
     if (output == input) {
@@ -373,7 +363,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
     if (!input_kind_changes_flow(node->kind) || is_inner_jump)
         return BAT_OK;
-    uint64_t entry = input_exact_entry(function, node->address);
+    uint64_t entry = node->entry;
     if (is_conditional_tail_call(function, node, entry)) {
         node->tail_call = entry;
         entry = 0;
@@ -427,11 +417,35 @@ static enum bat_code search_behind_test(const struct input_followed *function,
     return BAT_OK;
 }
 
+/*
+ * True if the input's code goes straight on from a node's state to its entry, without a block of
+ * the note between: the most common way.
+ */
+static bool goes_straight(const struct input_followed *function, const struct input_node *node)
+{
+    const struct bat_elf *elf = function->flow->original->elf;
+    const uint64_t start = node->state.at;
+    uint64_t size;
+    if (node->state.frame != INPUT_ROOT_FRAME || start > node->entry ||
+        !input_is_inside(function, start))
+        return false;
+    if (start == node->entry)
+        return true;
+    if (input_flow_next_block(function->flow, function->hot, start + 1) < node->entry)
+        return false;
+    const uint8_t *bytes = bat_elf_at_address(elf, start, &size);
+    return bytes && bat_instructions_skip_plain(bat_elf_machine(elf), bytes, (size_t)size) ==
+                        node->entry - start;
+}
+
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node)
 {
     if (!node->is_entry)
         return BAT_OK;
-    struct input_state entry = {input_exact_entry(function, node->address), INPUT_ROOT_FRAME};
+    node->before = &input_path_empty;
+    if (goes_straight(function, node))
+        return BAT_OK;
+    struct input_state entry = {node->entry, INPUT_ROOT_FRAME};
     struct input_path_draft path;
     enum bat_code code =
         input_search(function->flow, function->hot, node->state, entry, false, false, &path);

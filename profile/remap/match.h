@@ -15,7 +15,4 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
 /* Fill `before` of a node with is_entry. Fails with BAT_ERR_MEMORY. */
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node);
 
-/* The input address of the branch entry that the note has for exactly this address, or 0. */
-uint64_t input_exact_entry(const struct input_followed *function, uint64_t address);
-
 #endif

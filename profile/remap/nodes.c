@@ -7,70 +7,106 @@
 
 #include "spec/binary_search.h"
 #include "spec/grow.h"
-#include "support/key_sort.h"
-
-/* --- Fragments -------------------------------------------------------------------------------- */
-
-uint32_t input_fragment_count(const struct bat_original *original, uint32_t hot)
-{
-    const struct bat_map *map = original->binary->map;
-    return 1 + map->fragment_start[hot + 1] - map->fragment_start[hot];
-}
-
-uint32_t input_fragment(const struct bat_original *original, uint32_t hot, uint32_t fragment,
-                        uint32_t *table)
-{
-    const struct bat_map *map = original->binary->map;
-    *table = fragment == 0 ? hot : map->fragments[map->fragment_start[hot] + fragment - 1];
-    return original->output_of[*table];
-}
-
-uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, uint64_t address)
-{
-    const struct bat_map *map = original->binary->map;
-    uint32_t output = bat_functions_find(original->output_functions, address);
-    uint32_t table = output == BAT_NONE ? BAT_NONE : original->table_of[output];
-    bool is_own = table != BAT_NONE && map->tables[table].parent == hot &&
-                  original->output_of[table] == output &&
-                  address - original->outputs[output].address < original->outputs[output].size;
-    return is_own ? output : BAT_NONE;
-}
-
-/* --- Reading ---------------------------------------------------------------------------------- */
 
 /* An instruction that changes the flow of control. */
 struct branch {
+    uint64_t address;
     uint64_t target;
     uint8_t kind;
     uint8_t length;
 };
 
-/* The value of a key: what makes a node at its address. For branches, BRANCH + index. */
-enum {
-    PLACE,  /* start of a fragment, or an entry of the table */
-    LEADER, /* target of a branch, or the instruction behind one */
-    BRANCH, /* an instruction that changes the flow of control */
+/* 64 bytes of code: a bit for each. */
+struct code_bits {
+    uint64_t nodes;   /* a node is here */
+    uint64_t leaders; /* the target of a branch, or behind one */
+    uint32_t before;  /* nodes with lower addresses */
 };
 
 struct node_reader {
     const struct bat_original *original;
     struct input_nodes *nodes;
     uint32_t hot;
-    struct branch *branches;
+    struct code_bits *bits; /* of all fragments, one behind the other */
+    size_t bit_count;
+    const struct input_fragment *last; /* the fragment that was asked for last */
+    struct branch *branches;           /* ascending */
     size_t branch_count;
     size_t branch_capacity;
-    struct bat_sort_key *keys; /* addresses of all nodes; one address may be there several times */
-    size_t key_count;
-    size_t key_capacity;
 };
 
-static enum bat_code add_key(struct node_reader *reader, uint64_t address, uint64_t value)
+/* --- Fragments -------------------------------------------------------------------------------- */
+
+static int by_start(const void *left_pointer, const void *right_pointer)
 {
-    if (!bat_grow(&reader->keys, &reader->key_capacity, reader->key_count, sizeof(*reader->keys)))
-        return BAT_ERR_MEMORY;
-    reader->keys[reader->key_count++] = (struct bat_sort_key){address, value};
-    return BAT_OK;
+    const struct input_fragment *left = left_pointer;
+    const struct input_fragment *right = right_pointer;
+    return (left->start > right->start) - (left->start < right->start);
 }
+
+/* Find the fragments; they ascend, and none reaches into the next one. */
+static enum bat_code find_fragments(struct node_reader *reader)
+{
+    const struct bat_original *original = reader->original;
+    const struct bat_map *map = original->binary->map;
+    struct input_nodes *nodes = reader->nodes;
+    const uint32_t *others = map->fragments + map->fragment_start[reader->hot];
+    const uint32_t count =
+        1 + map->fragment_start[reader->hot + 1] - map->fragment_start[reader->hot];
+    nodes->fragments = malloc(count * sizeof(*nodes->fragments));
+    if (!nodes->fragments)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t table = i == 0 ? reader->hot : others[i - 1];
+        const uint32_t output = original->output_of[table];
+        if (output == BAT_NONE)
+            continue;
+        const struct bat_function_symbol *symbol = &original->outputs[output];
+        uint64_t size;
+        bat_elf_at_address(original->binary->elf, symbol->address, &size);
+        size = size < symbol->size ? size : symbol->size;
+        nodes->fragments[nodes->fragment_count++] =
+            (struct input_fragment){.start = symbol->address, .size = size, .table = table};
+    }
+    qsort(nodes->fragments, nodes->fragment_count, sizeof(*nodes->fragments), by_start);
+    for (uint32_t i = 0; i < nodes->fragment_count; i++) {
+        struct input_fragment *fragment = &nodes->fragments[i];
+        if (i + 1 < nodes->fragment_count && fragment[1].start - fragment->start < fragment->size)
+            fragment->size = fragment[1].start - fragment->start;
+        fragment->first_bits = reader->bit_count;
+        reader->bit_count += (size_t)(fragment->size / 64 + 1);
+    }
+    reader->bits = calloc(reader->bit_count + 1, sizeof(*reader->bits));
+    return reader->bits ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+/* The bits of an address, and which of them is its own; NULL if it is in no fragment. */
+static struct code_bits *bits_of(struct node_reader *reader, uint64_t address, unsigned *bit)
+{
+    const struct input_nodes *nodes = reader->nodes;
+    if (!reader->last || address - reader->last->start >= reader->last->size) {
+        const uint32_t up_to =
+            BAT_COUNT_UP_TO(nodes->fragments, nodes->fragment_count, start, address);
+        reader->last = up_to == 0 ? NULL : &nodes->fragments[up_to - 1];
+        if (!reader->last || address - reader->last->start >= reader->last->size)
+            return NULL;
+    }
+    const uint64_t offset = address - reader->last->start;
+    *bit = (unsigned)(offset % 64);
+    return &reader->bits[reader->last->first_bits + offset / 64];
+}
+
+static void mark(struct node_reader *reader, uint64_t address, bool is_leader)
+{
+    unsigned bit;
+    struct code_bits *bits = bits_of(reader, address, &bit);
+    if (!bits)
+        return;
+    bits->nodes |= UINT64_C(1) << bit;
+    bits->leaders |= (uint64_t)is_leader << bit;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
                                 const struct bat_instruction *instruction)
@@ -78,24 +114,25 @@ static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
     if (!bat_grow(&reader->branches, &reader->branch_capacity, reader->branch_count,
                   sizeof(*reader->branches)))
         return BAT_ERR_MEMORY;
-    enum bat_code code = add_key(reader, address, BRANCH + reader->branch_count);
     reader->branches[reader->branch_count++] =
-        (struct branch){instruction->target, instruction->kind, instruction->length};
-    if (code == BAT_OK && bat_kind_is_branch(instruction->kind))
-        code = add_key(reader, instruction->target, LEADER);
-    return code;
+        (struct branch){address, instruction->target, instruction->kind, instruction->length};
+    mark(reader, address, false);
+    mark(reader, address + instruction->length, true);
+    return BAT_OK;
 }
 
-/* Read a fragment's code: add its branches, their targets, and what follows them. */
-static enum bat_code read_instructions(struct node_reader *reader, uint64_t start, uint64_t size)
+/* Read a fragment's code: mark its branches and what follows them. */
+static enum bat_code read_instructions(struct node_reader *reader,
+                                       const struct input_fragment *fragment)
 {
     const struct bat_elf *elf = reader->original->binary->elf;
+    const uint64_t start = fragment->start;
+    const uint64_t size = fragment->size;
     uint16_t machine = bat_elf_machine(elf);
     enum bat_code code = BAT_OK;
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, start, &available);
     struct bat_instruction instruction;
-    size = size < available ? size : available;
     for (uint64_t at = 0; at < size && code == BAT_OK; at += instruction.length) {
         at += bat_instructions_skip_plain(machine, bytes + at, (size_t)(size - at));
         if (at == size)
@@ -106,131 +143,106 @@ static enum bat_code read_instructions(struct node_reader *reader, uint64_t star
             instruction = (struct bat_instruction){.length = machine == EM_AARCH64 ? 4 : 1,
                                                    .kind = BAT_INSTRUCTION_TRAP};
         }
-        if (!input_kind_changes_flow(instruction.kind))
-            continue;
-        code = add_branch(reader, start + at, &instruction);
-        if (code == BAT_OK && at + instruction.length < size)
-            code = add_key(reader, start + at + instruction.length, LEADER);
+        if (input_kind_changes_flow(instruction.kind))
+            code = add_branch(reader, start + at, &instruction);
     }
     return code;
 }
 
-/* Add the start of a fragment and the block entries of its table. */
-static enum bat_code read_entries(struct node_reader *reader, uint32_t table, uint64_t start,
-                                  uint64_t size)
+/* Mark the start of a fragment and the block entries of its table. */
+static void read_entries(struct node_reader *reader, const struct input_fragment *fragment)
 {
     const struct bat_map *map = reader->original->binary->map;
-    const struct bat_table *function = &map->tables[table];
-    enum bat_code code = add_key(reader, start, PLACE);
-    for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
-        uint32_t entry = function->first_entry + i;
-        if (map->output_offsets[entry] < size && !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
-            code = add_key(reader, start + map->output_offsets[entry], PLACE);
+    const struct bat_table *function = &map->tables[fragment->table];
+    mark(reader, fragment->start, false);
+    for (uint32_t i = 0; i < function->entry_count; i++) {
+        const uint32_t entry = function->first_entry + i;
+        if (map->output_offsets[entry] < fragment->size &&
+            !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
+            mark(reader, fragment->start + map->output_offsets[entry], false);
     }
-    return code;
 }
 
 static enum bat_code read_fragments(struct node_reader *reader)
 {
-    const struct bat_original *original = reader->original;
-    enum bat_code code = BAT_OK;
-    uint32_t count = input_fragment_count(original, reader->hot);
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
-        uint32_t table;
-        uint32_t output = input_fragment(original, reader->hot, i, &table);
-        if (output == BAT_NONE)
-            continue;
-        const struct bat_function_symbol *symbol = &original->outputs[output];
-        code = read_entries(reader, table, symbol->address, symbol->size);
-        if (code == BAT_OK)
-            code = read_instructions(reader, symbol->address, symbol->size);
+    const struct input_nodes *nodes = reader->nodes;
+    enum bat_code code = find_fragments(reader);
+    for (uint32_t i = 0; i < nodes->fragment_count && code == BAT_OK; i++) {
+        read_entries(reader, &nodes->fragments[i]);
+        code = read_instructions(reader, &nodes->fragments[i]);
     }
+    for (size_t i = 0; i < reader->branch_count; i++)
+        if (bat_kind_is_branch(reader->branches[i].kind))
+            mark(reader, reader->branches[i].target, true);
     return code;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-/* Leave out keys outside of the function. Returns the number of distinct addresses left. */
-static uint32_t keep_own(struct node_reader *reader)
+/* Number the nodes; returns how many there are. */
+static uint32_t count_nodes(struct node_reader *reader)
 {
-    const struct bat_function_symbol *outputs = reader->original->outputs;
-    size_t kept = 0;
-    uint32_t addresses = 0;
-    uint32_t fragment = BAT_NONE;
-    for (size_t i = 0; i < reader->key_count; i++) {
-        const struct bat_sort_key *key = &reader->keys[i];
-        if (fragment == BAT_NONE || key->key - outputs[fragment].address >= outputs[fragment].size)
-            fragment = input_fragment_at(reader->original, reader->hot, key->key);
-        if (fragment == BAT_NONE)
-            continue;
-        addresses += kept == 0 || reader->keys[kept - 1].key != key->key;
-        reader->keys[kept++] = *key;
+    uint32_t count = 0;
+    for (size_t i = 0; i < reader->bit_count; i++) {
+        reader->bits[i].before = count;
+        count += (uint32_t)__builtin_popcountll(reader->bits[i].nodes);
     }
-    reader->key_count = kept;
-    return addresses;
+    return count;
 }
 
-/* Add what a key says to the node at its address. */
-static void add_to_node(const struct node_reader *reader, struct input_node *node, uint64_t value)
+/* The number of the node at an address, BAT_NONE if there is none. */
+static uint32_t number_of(struct node_reader *reader, uint64_t address)
 {
-    node->is_leader |= value == LEADER;
-    if (value < BRANCH || !reader->branches)
-        return;
-    const struct branch *branch = &reader->branches[value - BRANCH];
-    node->target = branch->target;
-    node->kind = branch->kind;
-    node->length = branch->length;
+    unsigned bit;
+    const struct code_bits *bits = bits_of(reader, address, &bit);
+    if (!bits || !(bits->nodes >> bit & 1))
+        return BAT_NONE;
+    const uint64_t lower = bits->nodes & ((UINT64_C(1) << bit) - 1);
+    return bits->before + (uint32_t)__builtin_popcountll(lower);
 }
 
-/* Make one node for each address of the sorted keys. */
-static void make_nodes(struct node_reader *reader)
+/* Make the nodes of a fragment; *branch is its first branch, then the one behind. */
+static void make_nodes(struct node_reader *reader, struct input_fragment *fragment,
+                       const struct branch **branch)
 {
+    const struct branch *end = reader->branches + reader->branch_count;
     struct input_nodes *nodes = reader->nodes;
-    const struct bat_function_symbol *outputs = reader->original->outputs;
-    uint32_t fragment = BAT_NONE;
-    for (size_t i = 0; i < reader->key_count;) {
-        uint64_t address = reader->keys[i].key;
-        struct input_node *node = &nodes->all[nodes->count++];
-        *node = (struct input_node){.address = address, .target_node = BAT_NONE};
-        for (; i < reader->key_count && reader->keys[i].key == address; i++)
-            add_to_node(reader, node, reader->keys[i].value);
-        uint32_t last_fragment = fragment;
-        if (fragment == BAT_NONE || address - outputs[fragment].address >= outputs[fragment].size)
-            fragment = input_fragment_at(reader->original, reader->hot, address);
-        node->is_first = fragment != last_fragment;
-        if (node != nodes->all)
-            node[-1].falls = !node->is_first;
+    fragment->first_node = nodes->count;
+    for (uint64_t offset = 0; offset < fragment->size; offset += 64) {
+        const struct code_bits *bits = &reader->bits[fragment->first_bits + offset / 64];
+        for (uint64_t left = bits->nodes; left != 0; left &= left - 1) {
+            const unsigned bit = (unsigned)__builtin_ctzll(left);
+            struct input_node *node = &nodes->all[nodes->count++];
+            *node = (struct input_node){.address = fragment->start + offset + bit,
+                                        .target_node = BAT_NONE,
+                                        .is_leader = bits->leaders >> bit & 1,
+                                        .falls = true};
+            if (*branch == end || (*branch)->address != node->address)
+                continue;
+            node->target = (*branch)->target;
+            node->kind = (*branch)->kind;
+            node->length = (*branch)->length;
+            if (bat_kind_is_branch(node->kind))
+                node->target_node = number_of(reader, node->target);
+            ++*branch;
+        }
     }
+    fragment->node_count = nodes->count - fragment->first_node;
+    if (fragment->node_count == 0)
+        return;
+    nodes->all[fragment->first_node].is_first = true;
+    nodes->all[nodes->count - 1].falls = false;
 }
 
-static void find_targets(struct input_nodes *nodes)
-{
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        struct input_node *node = &nodes->all[i];
-        const struct input_node *target =
-            bat_kind_is_branch(node->kind) ? input_nodes_at(nodes, node->target) : NULL;
-        if (target)
-            node->target_node = (uint32_t)(target - nodes->all);
-    }
-}
-
-/* Sort the keys and make the nodes. */
 static enum bat_code build(struct node_reader *reader)
 {
     struct input_nodes *nodes = reader->nodes;
-    struct bat_sort_key *keys = reader->keys;
-    struct bat_sort_key *spare = malloc((reader->key_count + 1) * sizeof(*spare));
-    if (!spare)
-        return BAT_ERR_MEMORY;
-    reader->keys = bat_sort_keys(keys, spare, reader->key_count);
-    nodes->all = malloc(((size_t)keep_own(reader) + 1) * sizeof(*nodes->all));
-    if (nodes->all)
-        make_nodes(reader);
-    reader->keys = keys;
-    free(spare);
+    const struct branch *branch = reader->branches;
+    nodes->all = malloc(((size_t)count_nodes(reader) + 1) * sizeof(*nodes->all));
     if (!nodes->all)
         return BAT_ERR_MEMORY;
-    find_targets(nodes);
+    for (uint32_t i = 0; i < nodes->fragment_count; i++)
+        make_nodes(reader, &nodes->fragments[i], &branch);
     return BAT_OK;
 }
 
@@ -242,9 +254,15 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
     enum bat_code code = read_fragments(&reader);
     if (code == BAT_OK)
         code = build(&reader);
+    free(reader.bits);
     free(reader.branches);
-    free(reader.keys);
     return code;
+}
+
+void input_nodes_free(struct input_nodes *nodes)
+{
+    free(nodes->all);
+    free(nodes->fragments);
 }
 
 /* --- Look-up ---------------------------------------------------------------------------------- */
@@ -253,12 +271,6 @@ struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t ad
 {
     uint32_t up_to = BAT_COUNT_UP_TO(nodes->all, nodes->count, address, address);
     return up_to == 0 ? NULL : &nodes->all[up_to - 1];
-}
-
-struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t address)
-{
-    struct input_node *node = input_nodes_find(nodes, address);
-    return node && node->address == address ? node : NULL;
 }
 
 #define MOST_JUMPS_ON 8u

@@ -16,6 +16,8 @@
 struct input_node {
     uint64_t address;         /* in the output */
     uint64_t target;          /* of a direct branch or call, in the output */
+    uint64_t entry;           /* the input's address by the note's branch entry for exactly this
+                                 address; 0 if there is none */
     uint64_t source;          /* the same instruction in the input; 0 if BOLT made this one */
     struct input_state state; /* of the input when the output arrives here */
     struct input_state taken; /* ... when the branch is taken; taken_path leads on from there */
@@ -46,27 +48,37 @@ struct input_node {
     bool is_unlisted; /* neither the input's nor made by a pass that is known (spec/remap.md 5) */
 };
 
+/* A fragment of an output function, or its hot code. */
+struct input_fragment {
+    uint64_t start; /* in the output */
+    uint64_t size;  /* as far as the file has it */
+    uint32_t table;
+    uint32_t first_node;
+    uint32_t node_count;
+    size_t first_bits; /* while the nodes are read */
+};
+
 /* The nodes of an output function, with all its fragments, by ascending address. */
 struct input_nodes {
     struct input_node *all;
+    struct input_fragment *fragments; /* ascending */
     uint32_t count;
+    uint32_t fragment_count;
     bool is_read;
 };
 
 /*
  * Read the code of a hot table's function and its fragments. Fills address, target, target_node,
  * kind, length, is_first, falls and is_leader of each node; all else is zero. nodes must be {0};
- * the caller frees nodes->all, also after a failure, which is BAT_ERR_MEMORY. Time is linear in the
- * code, and n log n in its branches.
+ * the caller frees them, also after a failure, which is BAT_ERR_MEMORY. Time is linear in the code,
+ * and n log n in the fragments.
  */
 enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_original *original,
                                uint32_t hot);
+void input_nodes_free(struct input_nodes *nodes);
 
 /* The last node at or below an output address, or NULL. */
 struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t address);
-
-/* The node at an output address, or NULL. */
-struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t address);
 
 /* The target node of a direct branch; NULL for other nodes and targets in other functions. */
 static inline struct input_node *input_nodes_target(const struct input_nodes *nodes,
@@ -81,20 +93,5 @@ static inline struct input_node *input_nodes_target(const struct input_nodes *no
  */
 const struct input_node *input_nodes_next_branch(const struct input_nodes *nodes,
                                                  const struct input_node *node);
-
-/* --- Fragments -------------------------------------------------------------------------------- */
-
-/* The number of fragments of a hot table's function, its hot code included. */
-uint32_t input_fragment_count(const struct bat_original *original, uint32_t hot);
-
-/*
- * The output function of a fragment (0 is the hot code) and its table; BAT_NONE if no output
- * function starts where the table does.
- */
-uint32_t input_fragment(const struct bat_original *original, uint32_t hot, uint32_t fragment,
-                        uint32_t *table);
-
-/* The output function of the fragment that holds an output address, or BAT_NONE. */
-uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, uint64_t address);
 
 #endif

@@ -38,7 +38,6 @@ struct search {
     uint64_t most_steps; /* with all code of called functions */
     bool is_limited;     /* the search was given up: it was too much work */
     bool passes_branches;
-    bool must_move;
     bool found; /* the goal, as the last place */
     enum bat_code code;
 };
@@ -335,7 +334,6 @@ static void search_path(struct search *search, struct input_state from,
     search->calls = 0;
     search->steps = 0;
     search->most_steps = MOST_STEPS;
-    search->found = !search->must_move && is_goal(search, from);
     for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
         if (i == 0 || is_transparent(search, &search->flow->places[i]))
             leave_block(search, i);
@@ -350,6 +348,11 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
     input_draft_begin(path);
     if (from.at == 0 || to.at == 0)
         return BAT_OK;
+    if (!must_move && input_is_same_state(from, to)) {
+        path->found = true;
+        path->last = from.at;
+        return BAT_OK;
+    }
     enum bat_code code = input_flow_read(flow, hot);
     if (code != BAT_OK)
         return code;
@@ -362,7 +365,6 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .start = input->address,
         .end = input->address + input->extent,
         .goal = to,
-        .must_move = must_move,
         .passes_branches = passes_branches,
     };
     if (!bat_grow(&flow->places, &flow->place_capacity, 0, sizeof(*flow->places)))

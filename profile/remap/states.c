@@ -44,41 +44,47 @@ static bool is_made_by_bolt(const struct bat_map *map, const struct bat_table *t
            map->block_indices[block] == 0 && !(is_upgraded && map->input_offsets[entry] >> 1 == 0);
 }
 
-/* Add a table's block entries; of several at one output offset, the last. */
-static void add_entries(struct following *following, uint32_t table, uint64_t start)
+/*
+ * Add the entries of a fragment's table; of several at one output offset, the last one that BOLT
+ * has not made. Entries and nodes ascend.
+ */
+static void add_entries(struct following *following, const struct input_fragment *fragment)
 {
     const struct input_followed *function = following->function;
     const struct bat_map *map = function->flow->original->binary->map;
-    const struct bat_table *entries = &map->tables[table];
-    uint32_t block = entries->first_block + entries->block_count;
-    for (uint32_t i = entries->entry_count; i-- > 0;) {
-        uint32_t entry = entries->first_entry + i;
-        if (map->input_offsets[entry] & BAT_BRANCH_ENTRY)
+    const struct bat_table *table = &map->tables[fragment->table];
+    uint32_t number = fragment->first_node + fragment->node_count;
+    uint32_t block = table->first_block + table->block_count;
+    for (uint32_t i = table->entry_count; i-- > 0;) {
+        const uint32_t entry = table->first_entry + i;
+        const uint64_t output = fragment->start + map->output_offsets[entry];
+        const uint64_t input = function->input_start + (map->input_offsets[entry] >> 1);
+        const bool is_branch = map->input_offsets[entry] & BAT_BRANCH_ENTRY;
+        const bool is_last = i + 1 == table->entry_count ||
+                             map->output_offsets[entry + 1] != map->output_offsets[entry];
+        block -= !is_branch;
+        while (number > fragment->first_node && function->nodes->all[number - 1].address > output)
+            number--;
+        if (number == fragment->first_node)
+            return;
+        struct input_node *node = &function->nodes->all[number - 1];
+        if (node->address != output)
             continue;
-        block--;
-        struct input_node *node =
-            input_nodes_at(function->nodes, start + map->output_offsets[entry]);
-        bool is_made = is_made_by_bolt(map, entries, entry, block);
-        if (!node || node->is_fixed || is_made)
-            continue;
-        node->is_fixed = true;
-        following->entries[following->entry_count++] = (struct bat_sort_key){
-            .key = function->input_start + (map->input_offsets[entry] >> 1),
-            .value = (uint64_t)(node - function->nodes->all),
-        };
+        if (is_branch && is_last) {
+            node->entry = input;
+        } else if (!is_branch && !node->is_fixed && !is_made_by_bolt(map, table, entry, block)) {
+            node->is_fixed = true;
+            following->entries[following->entry_count++] =
+                (struct bat_sort_key){.key = input, .value = number - 1};
+        }
     }
 }
 
 static void add_all_entries(struct following *following)
 {
-    const struct input_followed *function = following->function;
-    const struct bat_original *original = function->flow->original;
-    for (uint32_t i = 0; i < input_fragment_count(original, function->hot); i++) {
-        uint32_t table;
-        uint32_t output = input_fragment(original, function->hot, i, &table);
-        if (output != BAT_NONE)
-            add_entries(following, table, original->outputs[output].address);
-    }
+    const struct input_nodes *nodes = following->function->nodes;
+    for (uint32_t i = 0; i < nodes->fragment_count; i++)
+        add_entries(following, &nodes->fragments[i]);
 }
 
 /*
@@ -148,7 +154,7 @@ static void doubt_exchanged_branches(struct following *following)
         if (looked != before)
             first = last_branch(function->nodes, entries[before].value);
         looked = before;
-        const uint64_t branch = first ? input_exact_entry(function, first->address) : 0;
+        const uint64_t branch = first ? first->entry : 0;
         if (goes_on_to_branch(function, branch, entries[i].key) &&
             tests_other(function->flow->original, first->address, branch))
             node->is_fixed = false;

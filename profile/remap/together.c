@@ -102,8 +102,8 @@ bool input_step_together(const struct input_followed *function, const struct inp
 
 #define MOST_NOPS 16u
 
-/* The first instruction from an address of a file on that is no no-operation. */
-static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
+/* The first instruction of the output from an address on that is no no-operation. */
+static bool read_output(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
 {
     for (uint32_t i = 0; i < MOST_NOPS && bat_code_read(elf, address, code); i++) {
         if (code->instruction.kind != BAT_INSTRUCTION_NOP)
@@ -111,6 +111,16 @@ static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_c
         address += code->instruction.length;
     }
     return false;
+}
+
+/* The same of the input, or NULL. */
+static const struct bat_code_at *read_input(struct input_flow *flow, uint64_t address)
+{
+    const struct bat_code_at *code = input_flow_code(flow, address);
+    for (uint32_t i = 1; i < MOST_NOPS && code && code->instruction.kind == BAT_INSTRUCTION_NOP;
+         i++)
+        code = input_flow_code(flow, code->address + code->instruction.length);
+    return code && code->instruction.kind != BAT_INSTRUCTION_NOP ? code : NULL;
 }
 
 /* True if the output calls where the input jumps: a tail call of inlined code. */
@@ -124,12 +134,17 @@ bool input_begins_alike(const struct input_followed *function, const struct inpu
                         uint64_t input, bool *is_plain)
 {
     const struct bat_original *original = function->flow->original;
+    const struct bat_code_at *right = read_input(function->flow, input);
     struct bat_code_at left;
-    struct bat_code_at right;
-    const bool is_alike = read_first(original->binary->elf, node->address, &left) &&
-                          read_first(original->elf, input, &right) &&
-                          (bat_code_alike(bat_elf_machine(original->elf), &left, &right) ||
-                           is_tail_call(left.instruction.kind, right.instruction.kind));
+    *is_plain = false;
+    if (!right)
+        return false;
+    if (bat_kind_is_branch(node->kind) || node->kind == BAT_INSTRUCTION_CALL)
+        return node->kind == right->instruction.kind ||
+               is_tail_call(node->kind, right->instruction.kind);
+    const bool is_alike = read_output(original->binary->elf, node->address, &left) &&
+                          (bat_code_alike(bat_elf_machine(original->elf), &left, right) ||
+                           is_tail_call(left.instruction.kind, right->instruction.kind));
     *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
     return is_alike;
 }
