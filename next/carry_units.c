@@ -8,14 +8,23 @@
 #include "infer.h"
 #include "signature.h"
 #include "spec/grow.h"
+#include "support/parallel.h"
+
+/* Pairs that are inferred at once: so many, or of so many blocks. */
+#define BATCH_PAIRS 256u
+#define BATCH_NODES 32768u
 
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
+    double entries;              /* how often the new one is entered */
+    double scale;                /* of the old one's counts */
     struct next_graph graphs[2]; /* old, new */
     struct flooding_side sides[2];
     struct next_match match;
     struct next_inferred inferred;
     double *entered; /* for each old node */
+    enum bat_code code;
+    struct bat_error error;
 };
 
 static void pair_free(struct unit_pair *pair)
@@ -200,6 +209,22 @@ static enum bat_code add_replacements(struct next_carrying *carrying, const stru
 
 /* --- A pair --------------------------------------------------------------------------------- */
 
+/* How often each old node was entered from elsewhere. */
+static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pair *pair)
+{
+    const struct next_graph *graph = &pair->graphs[0];
+    pair->entered = calloc((size_t)graph->node_count + 1, sizeof(*pair->entered));
+    if (!pair->entered)
+        return bat_fail_memory(carrying->error, "for counts");
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const struct next_node *node = &graph->nodes[i];
+        if (node->begins && node->context == 0 && carrying->measured.units[node->unit])
+            pair->entered[i] = (double)carrying->measured.units[node->unit]->entered[node->block];
+    }
+    return BAT_OK;
+}
+
+/* Read all that inferring needs: programs change with it, but not behind it. */
 static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
                                struct unit_pair *pair)
 {
@@ -215,22 +240,7 @@ static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit
         code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
     if (code == BAT_OK)
         code = flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
-    return code;
-}
-
-/* How often each old node was entered from elsewhere. */
-static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pair *pair)
-{
-    const struct next_graph *graph = &pair->graphs[0];
-    pair->entered = calloc((size_t)graph->node_count + 1, sizeof(*pair->entered));
-    if (!pair->entered)
-        return bat_fail_memory(carrying->error, "for counts");
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct next_node *node = &graph->nodes[i];
-        if (node->begins && node->context == 0 && carrying->measured.units[node->unit])
-            pair->entered[i] = (double)carrying->measured.units[node->unit]->entered[node->block];
-    }
-    return BAT_OK;
+    return code == BAT_OK ? find_entered(carrying, pair) : code;
 }
 
 /* True for the function to explain: its name, or that without the number that tells it from others.
@@ -273,48 +283,124 @@ static void explain(const struct next_carrying *carrying, const struct unit_pair
     }
 }
 
+/* False for a function of which no block could be read. */
+static bool is_readable(const struct unit_pair *pair)
+{
+    return pair->graphs[0].node_count > 0 && pair->graphs[1].node_count > 0;
+}
+
+/* Infer the counts of a pair that is open. It changes the pair alone. */
+static void infer_pair(const struct next_carrying *carrying, struct unit_pair *pair)
+{
+    if (!is_readable(pair))
+        return;
+    pair->code = next_match_blocks(&pair->sides[0], &pair->sides[1], &pair->match, &pair->error);
+    const struct next_inference inference = {.old_side = &pair->sides[0],
+                                             .new_side = &pair->sides[1],
+                                             .match = &pair->match,
+                                             .cold_functions = carrying->cold_functions,
+                                             .scale = pair->scale,
+                                             .entries = pair->entries,
+                                             .entered = pair->entered};
+    if (pair->code == BAT_OK)
+        pair->code = next_infer(&inference, &pair->inferred, &pair->error);
+}
+
+/* Add what was inferred to the new program's counts. */
+static enum bat_code add_pair(struct next_carrying *carrying, const struct unit_pair *pair)
+{
+    if (pair->code != BAT_OK)
+        *carrying->error = pair->error;
+    if (pair->code != BAT_OK || !is_readable(pair))
+        return pair->code;
+    carrying->report->limited += pair->inferred.was_limited;
+    explain(carrying, pair);
+    enum bat_code code = add_counts(carrying, pair);
+    for (uint32_t i = 0; i < pair->match.count && code == BAT_OK; i++) {
+        code = add_origins(carrying, pair, i);
+        if (code == BAT_OK)
+            code = add_replacements(carrying, pair, i);
+    }
+    return code;
+}
+
 enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
                               double entries, double scale)
 {
-    struct unit_pair pair = {0};
+    struct unit_pair pair = {.entries = entries, .scale = scale};
     enum bat_code code = open_pair(carrying, old_unit, new_unit, &pair);
-    bool is_readable = pair.graphs[0].node_count > 0 && pair.graphs[1].node_count > 0;
-    if (code == BAT_OK && is_readable)
-        code = next_match_blocks(&pair.sides[0], &pair.sides[1], &pair.match, carrying->error);
-    if (code == BAT_OK && is_readable)
-        code = find_entered(carrying, &pair);
-    const struct next_inference inference = {.old_side = &pair.sides[0],
-                                             .new_side = &pair.sides[1],
-                                             .match = &pair.match,
-                                             .cold_functions = carrying->cold_functions,
-                                             .scale = scale,
-                                             .entries = entries,
-                                             .entered = pair.entered};
-    if (code == BAT_OK && is_readable)
-        code = next_infer(&inference, &pair.inferred, carrying->error);
-    if (code == BAT_OK && is_readable) {
-        carrying->report->limited += pair.inferred.was_limited;
-        explain(carrying, &pair);
-        code = add_counts(carrying, &pair);
-        for (uint32_t i = 0; i < pair.match.count && code == BAT_OK; i++) {
-            code = add_origins(carrying, &pair, i);
-            if (code == BAT_OK)
-                code = add_replacements(carrying, &pair, i);
-        }
+    if (code == BAT_OK) {
+        infer_pair(carrying, &pair);
+        code = add_pair(carrying, &pair);
     }
     pair_free(&pair);
+    return code;
+}
+
+/* --- All pairs ------------------------------------------------------------------------------ */
+
+struct batch {
+    struct next_carrying *carrying;
+    struct unit_pair pairs[BATCH_PAIRS];
+    uint32_t count;
+    uint32_t nodes;
+};
+
+static void infer_some(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct batch *batch = context;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        infer_pair(batch->carrying, &batch->pairs[i]);
+}
+
+/* Infer the pairs of a batch in several threads, add their counts in order, and empty it. */
+static enum bat_code end_batch(struct batch *batch)
+{
+    struct next_carrying *carrying = batch->carrying;
+    unsigned threads = bat_parallel_threads(carrying->options->threads, batch->count);
+    bat_parallel_run(batch->count, 1, threads, infer_some, batch);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        if (code == BAT_OK)
+            code = add_pair(carrying, &batch->pairs[i]);
+        pair_free(&batch->pairs[i]);
+    }
+    batch->count = batch->nodes = 0;
+    return code;
+}
+
+static enum bat_code infer_in_batch(struct batch *batch, uint32_t old_unit)
+{
+    struct next_carrying *carrying = batch->carrying;
+    struct unit_pair *pair = &batch->pairs[batch->count++];
+    *pair = (struct unit_pair){.entries = (double)carrying->measured.units[old_unit]->entry,
+                               .scale = 1};
+    enum bat_code code = open_pair(carrying, old_unit, carrying->pairs.new_of[old_unit], pair);
+    batch->nodes += pair->graphs[0].node_count + pair->graphs[1].node_count;
+    if (code == BAT_OK && (batch->count == BATCH_PAIRS || batch->nodes >= BATCH_NODES))
+        code = end_batch(batch);
     return code;
 }
 
 enum bat_code next_infer_changed(struct next_carrying *carrying)
 {
     enum bat_code code = BAT_OK;
+    struct batch *batch = malloc(sizeof(*batch));
+    if (!batch)
+        return bat_fail_memory(carrying->error, "for functions");
+    batch->carrying = carrying;
+    batch->count = batch->nodes = 0;
     for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
         const struct next_counts *counts = carrying->measured.units[i];
-        uint32_t partner = carrying->pairs.new_of[i];
-        if (counts && partner != BAT_NONE && !carrying->is_same[i] &&
+        if (counts && carrying->pairs.new_of[i] != BAT_NONE && !carrying->is_same[i] &&
             (counts->total > 0 || counts->entry > 0))
-            code = next_infer_pair(carrying, i, partner, (double)counts->entry, 1);
+            code = infer_in_batch(batch, i);
     }
+    if (code == BAT_OK)
+        code = end_batch(batch);
+    for (uint32_t i = 0; i < batch->count; i++)
+        pair_free(&batch->pairs[i]);
+    free(batch);
     return code;
 }

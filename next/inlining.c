@@ -15,6 +15,8 @@
 #define SPLIT_MIN 40.0f      /* ... in weight of code: less is alike by chance */
 #define SPLIT 0x80u          /* of depth: a callee that is also called still */
 #define GRAPH_MAX 6000u      /* blocks of a graph with what was put in place */
+#define PLACED_MAX 256u  /* blocks in place of calls, and for each block of the other function: */
+#define PLACED_FACTOR 8u /* it cannot have inlined more than it has */
 
 /* Units, each once: a list, and for each unit of the program how deep in calls it is; 0: not. */
 struct unit_set {
@@ -35,6 +37,7 @@ struct choosing {
     struct next_program *programs[2];
     uint32_t units[2];
     uint32_t blocks[2];
+    uint32_t own_blocks[2];     /* without what is put in place */
     struct next_signature more; /* what the new function has that the old one does not have */
     bool has_more;
 };
@@ -261,7 +264,7 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
         code = next_unit_get(choosing.programs[side], choosing.units[side], &unit, carrying->error);
         if (code != BAT_OK)
             return code;
-        choosing.blocks[side] = unit->block_count;
+        choosing.blocks[side] = choosing.own_blocks[side] = unit->block_count;
         add_calls(&choosing, side, unit, 1);
     }
     for (unsigned step = 0; step < 4 && code == BAT_OK; step++)
@@ -272,6 +275,9 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
     for (unsigned side = 0; side < 2; side++) {
         const struct unit_set *inlined = &choosing.sets->inlined[side];
         inlining[side].units = inlined->count > 0 ? inlined->depth : NULL;
+        uint32_t others = choosing.own_blocks[!side];
+        inlining[side].nodes_max =
+            others < GRAPH_MAX ? PLACED_MAX + PLACED_FACTOR * others : PLACED_FACTOR * GRAPH_MAX;
         carrying->report->inlined_functions += inlined->count;
     }
     return code;

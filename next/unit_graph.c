@@ -10,6 +10,7 @@ struct graph_making {
     struct next_program *program;
     const struct next_measured *measured;
     struct next_inlining inlining;
+    uint32_t placed; /* nodes in place of calls */
     struct next_graph *graph;
     struct bat_error *error;
 };
@@ -72,7 +73,9 @@ static bool is_replaced(const struct graph_making *making, const struct instance
         return false;
     *unit = making->program->unit_of[call->callee];
     if (*unit == BAT_NONE || !making->inlining.units[*unit] ||
-        making->program->first_part[*unit] != call->callee || *unit == instance->unit)
+        making->program->first_part[*unit] != call->callee || *unit == instance->unit ||
+        making->placed + making->program->units[*unit]->block_count > making->inlining.nodes_max >>
+            instance->depth)
         return false;
     const struct next_context *contexts = making->graph->contexts;
     for (uint32_t at = instance->context; at != 0; at = contexts[at].parent)
@@ -109,6 +112,7 @@ static uint32_t add_node(struct graph_making *making, const struct instance *ins
     if (!bat_grow(&graph->nodes, &graph->node_capacity, graph->node_count, sizeof(node)))
         return BAT_NONE;
     graph->nodes[graph->node_count] = node;
+    making->placed += instance->context != 0;
     return graph->node_count++;
 }
 

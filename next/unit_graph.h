@@ -64,6 +64,7 @@ struct next_graph {
 /* Which units stand in place of their calls: a byte for each unit of the program. */
 struct next_inlining {
     const uint8_t *units; /* NULL: none */
+    uint32_t nodes_max;   /* in place of calls; half of it below callees, a quarter below theirs */
 };
 
 /*
