@@ -2,8 +2,7 @@
 /* The call chains of samples, as the kernel wrote them into perf.data. */
 #include <stdlib.h>
 
-#include "sample.h"
-#include "session.h"
+#include "samples.h"
 
 /* Words of a chain from here on are not addresses but tell whose addresses follow. */
 #define CONTEXT_FIRST ((uint64_t)-4095)
@@ -60,27 +59,23 @@ static size_t convert(const struct chains *chains, const struct perf_sample *sam
     return has_user ? depth : 0;
 }
 
-static enum bat_code add_sample(struct chains *chains, const struct perf_record *record,
-                                struct bat_error *error)
+static enum bat_code add_sample(struct chains *chains, const struct perf_sample *sample,
+                                struct perf_moment moment, struct bat_error *error)
 {
     const struct perf_session *session = chains->session;
-    struct perf_sample sample;
-    enum bat_code code = perf_sample_parse(&session->attributes, record, &sample, error);
-    if (code != BAT_OK || sample.chain_length == 0 || !sample.has_process ||
-        perf_record_is_guest(record))
-        return code;
-    uint32_t process = session->binaries->is_kernel ? PERF_KERNEL_PROCESS : sample.process;
-    const struct perf_span *span = perf_processes_find(
-        &session->processes, 0, process, perf_session_moment(session, record, sample.time), NULL);
+    if (sample->chain_length == 0 || !sample->has_process)
+        return BAT_OK;
+    const struct perf_span *span =
+        perf_processes_find(&session->processes, 0, sample->process, moment, NULL);
     if (!span)
         return BAT_OK;
-    if (sample.chain_length > chains->capacity) {
+    if (sample->chain_length > chains->capacity) {
         free(chains->frames);
-        chains->frames = malloc((size_t)sample.chain_length * sizeof(*chains->frames));
-        chains->capacity = chains->frames ? sample.chain_length : 0;
+        chains->frames = malloc((size_t)sample->chain_length * sizeof(*chains->frames));
+        chains->capacity = chains->frames ? sample->chain_length : 0;
     }
     const struct bat_call_chain chain = {
-        .frames = chains->frames, .depth = chains->frames ? convert(chains, &sample, span) : 0};
+        .frames = chains->frames, .depth = chains->frames ? convert(chains, sample, span) : 0};
     if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
         return bat_fail_memory(error, "for call chains");
     return BAT_OK;
@@ -89,18 +84,20 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_record 
 enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_chain_fn *found,
                                        void *context, struct bat_error *error)
 {
+    const struct perf_stretch all = {
+        .file = session->file, .start = session->data_start, .end = session->data_end};
     struct chains chains = {.session = session, .found = found, .context = context};
-    struct perf_stream stream;
-    enum bat_code code =
-        perf_session_open(session, &stream, session->data_start, session->data_end, error);
-    struct perf_record record = {.bytes = NULL};
-    do {
-        if (code == BAT_OK)
-            code = perf_stream_next(&stream, &record, error);
-        if (code == BAT_OK && record.bytes && record.type == RECORD_SAMPLE)
-            code = add_sample(&chains, &record, error);
-    } while (code == BAT_OK && record.bytes);
-    perf_stream_close(&stream);
+    struct perf_samples samples;
+    enum bat_code code = perf_samples_open(&samples, session, &all, error);
+    bool is_sample = true;
+    while (code == BAT_OK && is_sample) {
+        struct perf_sample sample;
+        struct perf_moment moment;
+        code = perf_samples_next(&samples, &sample, &moment, &is_sample);
+        if (code == BAT_OK && is_sample)
+            code = add_sample(&chains, &sample, moment, error);
+    }
+    perf_samples_close(&samples);
     free(chains.frames);
     return code;
 }

@@ -6,9 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "sample.h"
-#include "script.h"
-#include "session.h"
+#include "samples.h"
 #include "spec/binary_search.h"
 
 /* True if 32 entries of the sample's branch stack are used: the kernel's only on request. */
@@ -64,59 +62,31 @@ bool perf_session_note_doubling(struct perf_session *session, const struct perf_
     return use_sample(session, sample, PERF_KERNEL_PROCESS, moment) || is_used;
 }
 
-/* Look for such samples before doubling_since among the records in [start, end) of the file. */
-static enum bat_code search(struct perf_session *session, uint64_t start, uint64_t end,
+/*
+ * Look for such samples before doubling_since in a stretch. In text without times, those behind the
+ * limit need not be read.
+ */
+static enum bat_code search(struct perf_session *session, const struct perf_stretch *stretch,
                             struct bat_error *error)
 {
-    struct perf_stream stream;
-    enum bat_code code = perf_session_open(session, &stream, start, end, error);
-    if (code != BAT_OK)
-        return code;
-    struct perf_moment limit = latest(session);
-    struct perf_record record;
-    while ((code = perf_stream_next(&stream, &record, error)) == BAT_OK && record.bytes) {
-        if (record.type != RECORD_SAMPLE || perf_record_is_guest(&record) ||
-            record.size < PERF_DOUBLING_ENTRIES * PERF_BRANCH_SIZE)
-            continue;
-        struct perf_sample sample;
-        code = perf_sample_parse(&session->attributes, &record, &sample, error);
-        if (code != BAT_OK)
-            break;
-        struct perf_moment moment = perf_session_moment(session, &record, sample.time);
-        if (perf_moment_before(moment, limit) &&
-            perf_session_note_doubling(session, &sample, moment))
-            limit = latest(session);
-    }
-    perf_stream_close(&stream);
-    return code;
-}
-
-/*
- * The same for lines of text in [start, end), of which the first has that number. Without times,
- * those behind the limit need not be read.
- */
-static enum bat_code search_text(struct perf_session *session, uint64_t start, uint64_t end,
-                                 uint64_t line, struct bat_error *error)
-{
-    struct perf_script_reader reader;
-    enum bat_code code =
-        perf_script_open(&reader, session->text, session->file, start, end, line, error);
+    struct perf_samples samples;
+    enum bat_code code = perf_samples_open(&samples, session, stretch, error);
     struct perf_moment limit = latest(session);
     struct perf_sample sample;
     struct perf_moment moment;
     bool is_sample = true;
     while (code == BAT_OK && is_sample) {
-        code = perf_script_next(&reader, &sample, &moment, &is_sample);
+        code = perf_samples_next(&samples, &sample, &moment, &is_sample);
         if (code != BAT_OK || !is_sample || !sample.uses_stack)
             continue;
         if (perf_moment_before(moment, limit))
-            code = perf_script_read_stack(&reader, &sample);
-        else if (session->text->order != PERF_SCRIPT_BY_TIME)
+            code = perf_samples_stack(&samples, &sample);
+        else if (session->text && session->text->order != PERF_SCRIPT_BY_TIME)
             break;
         if (code == BAT_OK && perf_session_note_doubling(session, &sample, moment))
             limit = latest(session);
     }
-    perf_script_close(&reader);
+    perf_samples_close(&samples);
     return code;
 }
 
@@ -155,19 +125,22 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
         return bat_fail_memory(error, "to read the profile");
     if (!session->doubles_entry || (session->options->basic_samples && !session->text))
         return BAT_OK;
+    struct perf_stretch stretch = {
+        .file = session->file, .start = session->data_start, .end = session->data_end};
     struct perf_chunk *chunk = next_chunk(session);
     /* Compressed records cannot be read without those before them. */
     enum bat_code code = BAT_OK;
     if (chunk && session->is_compressed) {
-        code = search(session, session->data_start, session->data_end, error);
+        code = search(session, &stretch, error);
         chunk = NULL;
     }
     for (; chunk && code == BAT_OK; chunk = next_chunk(session)) {
         const struct perf_chunk *next = chunk + 1;
-        const uint64_t end =
+        stretch.start = chunk->position;
+        stretch.line = chunk->line;
+        stretch.end =
             next < session->chunks + session->chunk_count ? next->position : session->data_end;
-        code = session->text ? search_text(session, chunk->position, end, chunk->line, error)
-                             : search(session, chunk->position, end, error);
+        code = search(session, &stretch, error);
         chunk->has_full_stack = false;
     }
     perf_session_sort_doublings(session);

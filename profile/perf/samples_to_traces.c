@@ -3,18 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "script.h"
-#include "stream.h"
+#include "samples.h"
 #include "support/parallel.h"
 #include "view.h"
 
 /* Records that one thread reads, and the profiles that they are added to. */
 struct stretch {
     struct perf_session *session; /* not changed by several stretches */
-    uint64_t start;
-    uint64_t end;
-    uint64_t line;                 /* of text: the number of the first one */
-    struct perf_batches *batches;  /* instead of records from start to end; or NULL */
+    struct perf_stretch from;
     struct bat_profile **profiles; /* of each binary */
     struct perf_views *views;
     struct bat_profiles_counters shares;
@@ -313,12 +309,12 @@ static struct perf_view *find_view(struct stretch *stretch, const struct perf_sa
 }
 
 /* Complete a sample of text, of which a process has some binary. */
-static enum bat_code read_stack(struct stretch *stretch, struct perf_script_reader *reader,
+static enum bat_code read_stack(struct stretch *stretch, struct perf_samples *samples,
                                 struct perf_sample *sample, struct perf_moment moment,
                                 struct perf_view **view)
 {
     struct perf_session *session = stretch->session;
-    enum bat_code code = perf_script_read_stack(reader, sample);
+    enum bat_code code = perf_samples_stack(samples, sample);
     /* What perf prints is in order, and not known before. */
     if (code != BAT_OK || !session->text->path || !session->doubles_entry ||
         !perf_session_note_doubling(session, sample, moment))
@@ -332,9 +328,9 @@ static enum bat_code read_stack(struct stretch *stretch, struct perf_script_read
     return bat_counts_fail(&stretch->error, code, "the profile");
 }
 
-/* Add a sample; reader is NULL or has the rest of it. */
-static enum bat_code add_sample(struct stretch *stretch, struct perf_sample *sample,
-                                struct perf_moment moment, struct perf_script_reader *reader)
+/* Add a sample, of which samples have the rest. */
+static enum bat_code add_sample(struct stretch *stretch, struct perf_samples *samples,
+                                struct perf_sample *sample, struct perf_moment moment)
 {
     enum bat_code code;
     const bool counts = perf_sample_counts(sample);
@@ -344,8 +340,8 @@ static enum bat_code add_sample(struct stretch *stretch, struct perf_sample *sam
         stretch->shares.none += counts;
         return BAT_OK;
     }
-    if (code == BAT_OK && reader && sample->uses_stack) {
-        code = read_stack(stretch, reader, sample, moment, &view);
+    if (code == BAT_OK && sample->uses_stack && stretch->session->text) {
+        code = read_stack(stretch, samples, sample, moment, &view);
         if (code != BAT_OK)
             return code;
     }
@@ -356,42 +352,7 @@ static enum bat_code add_sample(struct stretch *stretch, struct perf_sample *sam
     return bat_counts_fail(&stretch->error, code, "the profile");
 }
 
-static enum bat_code add_record(struct stretch *stretch, const struct perf_record *record)
-{
-    const struct perf_session *session = stretch->session;
-    struct perf_sample sample;
-    enum bat_code code = perf_sample_parse(&session->attributes, record, &sample, &stretch->error);
-    if (code != BAT_OK)
-        return code;
-    sample.event = (uint32_t)(sample.attribute - session->attributes.items);
-    sample.has_process &= !perf_record_is_guest(record);
-    sample.uses_ip = session->options->basic_samples;
-    sample.uses_stack = !sample.uses_ip;
-    sample.is_load = sample.attribute->is_memory_load;
-    return add_sample(stretch, &sample, perf_session_moment(session, record, sample.time), NULL);
-}
-
 /* --- Stretches ---------------------------------------------------------------------------- */
-
-static enum bat_code read_records(struct stretch *stretch, struct perf_stream *stream)
-{
-    uint64_t reported = 0;
-    for (;;) {
-        struct perf_record record;
-        enum bat_code code = perf_stream_next(stream, &record, &stretch->error);
-        if (code == BAT_OK && record.type == RECORD_SAMPLE && record.bytes) {
-            if (stretch->samples_left == 0)
-                return BAT_OK;
-            stretch->samples_left--;
-            code = add_record(stretch, &record);
-        }
-        if (code != BAT_OK || !record.bytes)
-            return code;
-        if (stream->bytes_read != reported)
-            perf_session_progress(stretch->session, stream->bytes_read - reported);
-        reported = stream->bytes_read;
-    }
-}
 
 /* Add what is still pending to the profiles. */
 static enum bat_code complete(struct stretch *stretch)
@@ -405,90 +366,57 @@ static enum bat_code complete(struct stretch *stretch)
         profile->counters.perf_samples = 0;
         code = bat_counts_flush(&profile->traces, &profile->trace_batch);
     }
-    return code == BAT_OK ? BAT_OK
-                          : bat_fail(&stretch->error, code, "not enough memory for the profile");
+    return bat_counts_fail(&stretch->error, code, "the profile");
 }
 
-/* Read samples that another thread, or this one, takes from a stream for all. */
-static enum bat_code read_batches(struct stretch *stretch)
-{
-    struct perf_batch batch = {.bytes = NULL};
-    enum bat_code code = BAT_OK;
-    do {
-        /* An error behind the last samples does not keep errors in them from being found. */
-        enum bat_code taken = perf_batches_take(stretch->batches, &batch, &stretch->error);
-        struct bat_error error = stretch->error;
-        struct perf_record record;
-        while (code == BAT_OK && perf_batch_next(&batch, &record))
-            code = add_record(stretch, &record);
-        perf_session_progress(stretch->session, batch.bytes_read);
-        if (code == BAT_OK && taken != BAT_OK) {
-            stretch->error = error;
-            code = taken;
-        }
-    } while (code == BAT_OK && batch.size != 0);
-    if (code != BAT_OK)
-        perf_batches_stop(stretch->batches);
-    free(batch.bytes);
-    return code;
-}
-
-/* Read the samples of text, of a file or of a pipe. */
-static enum bat_code read_text(struct stretch *stretch, int file)
+static enum bat_code read_samples(struct stretch *stretch)
 {
     struct perf_session *session = stretch->session;
-    struct perf_script_reader reader;
-    enum bat_code code = perf_script_open(&reader, session->text, file, stretch->start,
-                                          stretch->end, stretch->line, &stretch->error);
+    struct perf_samples samples;
+    enum bat_code code = perf_samples_open(&samples, session, &stretch->from, &stretch->error);
     uint64_t reported = 0;
     bool is_sample = true;
     while (code == BAT_OK && is_sample) {
         struct perf_sample sample;
         struct perf_moment moment;
-        code = perf_script_next(&reader, &sample, &moment, &is_sample);
-        if (reader.bytes != reported)
-            perf_session_progress(session, reader.bytes - reported);
-        reported = reader.bytes;
+        code = perf_samples_next(&samples, &sample, &moment, &is_sample);
+        if (samples.bytes != reported)
+            perf_session_progress(session, samples.bytes - reported);
+        reported = samples.bytes;
         if (code != BAT_OK || !is_sample)
             break;
         if (sample.uses_stack && stretch->samples_left == 0) {
             stretch->unread++;
+            is_sample = session->text != NULL; /* the survey has counted those of perf.data */
             continue;
         }
         stretch->samples_left -= sample.uses_stack;
-        code = add_sample(stretch, &sample, moment, &reader);
+        code = add_sample(stretch, &samples, &sample, moment);
     }
-    if (session->text->path) {
-        session->text->lines += reader.lines.line - 1;
-        session->file_size += reader.bytes;
+    if (session->text && session->text->path) {
+        session->text->lines += samples.text.lines.line - 1;
+        session->file_size += samples.bytes;
     }
-    perf_script_close(&reader);
+    perf_samples_close(&samples);
     return code;
 }
 
-static enum bat_code read_output(int output, enum perf_script_content content, void *stretch)
+static enum bat_code read_output(int output, enum perf_script_content content, void *context)
 {
     (void)content;
-    return read_text(stretch, output);
+    struct stretch *stretch = context;
+    stretch->from.file = output;
+    return read_samples(stretch);
 }
 
-/* Read the stretch's own records. */
-static enum bat_code read_own(struct stretch *stretch)
+static enum bat_code read_stretch(struct stretch *stretch)
 {
     const struct perf_text *text = stretch->session->text;
-    struct perf_stream stream;
-    if (text && text->path)
-        return perf_script_run_samples(text->path, stretch->session->options,
-                                       text->order == PERF_SCRIPT_BY_TIME, read_output, stretch,
-                                       &stretch->error);
-    if (text)
-        return read_text(stretch, stretch->session->file);
-    enum bat_code code =
-        perf_session_open(stretch->session, &stream, stretch->start, stretch->end, &stretch->error);
-    if (code == BAT_OK)
-        code = read_records(stretch, &stream);
-    perf_stream_close(&stream);
-    return code;
+    if (!text || !text->path)
+        return read_samples(stretch);
+    return perf_script_run_samples(text->path, stretch->session->options,
+                                   text->order == PERF_SCRIPT_BY_TIME, read_output, stretch,
+                                   &stretch->error);
 }
 
 static void *run_stretch(void *context)
@@ -502,7 +430,7 @@ static void *run_stretch(void *context)
         free(stretch->views);
         return NULL;
     }
-    enum bat_code code = stretch->batches ? read_batches(stretch) : read_own(stretch);
+    enum bat_code code = read_stretch(stretch);
     if (code == BAT_OK)
         code = complete(stretch);
     perf_views_free(stretch->views);
@@ -525,24 +453,24 @@ static unsigned count_stretches(const struct perf_session *session)
     return session->is_compressed && pieces != 0 && count > pieces ? pieces : count;
 }
 
-/* The start of stretch i of count, which is the start of a chunk, and of text its line. */
-static uint64_t stretch_start(const struct perf_session *session, unsigned i, unsigned count,
-                              uint64_t *line)
+/* Stretch i of count up to the end: it starts with a chunk, or in compressed pieces with one. */
+static struct perf_stretch stretch_at(const struct perf_session *session, unsigned i,
+                                      unsigned count)
 {
-    *line = 1;
-    if (session->is_compressed && session->pieces.count == 0)
-        return session->data_start;
-    if (session->is_compressed && i != 0) {
-        uint64_t place =
-            session->data_start + (session->data_end - session->data_start) / count * i;
+    struct perf_stretch from = {
+        .file = session->file, .start = session->data_start, .end = session->data_end, .line = 1};
+    const uint64_t chunk = (uint64_t)session->chunk_count * i / count;
+    if (i == 0 || (session->is_compressed && session->pieces.count == 0))
+        return from;
+    if (session->is_compressed) {
+        uint64_t place = from.start + (from.end - from.start) / count * i;
         uint64_t start = session->pieces.items[perf_pieces_at(&session->pieces, place)].start;
-        return start > session->data_start ? start : session->data_start;
+        from.start = start > from.start ? start : from.start;
+    } else if (chunk != 0) {
+        from.start = session->chunks[chunk].position;
+        from.line = session->chunks[chunk].line;
     }
-    uint64_t chunk = (uint64_t)session->chunk_count * i / count;
-    if (i == 0 || chunk == 0)
-        return session->data_start;
-    *line = session->chunks[chunk].line;
-    return session->chunks[chunk].position;
+    return from;
 }
 
 /* --- All stretches ------------------------------------------------------------------------ */
@@ -615,10 +543,9 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
     for (unsigned i = 0; i < count; i++) {
         stretches[i].session = session;
         stretches[i].samples_left = perf_samples_max(session->options);
-        stretches[i].start = stretch_start(session, i, count, &stretches[i].line);
-        stretches[i].end = session->data_end;
+        stretches[i].from = stretch_at(session, i, count);
         if (i != 0)
-            stretches[i - 1].end = stretches[i].start;
+            stretches[i - 1].from.end = stretches[i].from.start;
         if (begin_stretch(&stretches[i], profiles, shared) != BAT_OK)
             return bat_fail_memory(error, "to read the profile");
     }
@@ -630,7 +557,7 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
                                                  session->data_end, error)
                              : BAT_OK;
     for (unsigned i = 0; i < count; i++)
-        stretches[i].batches = is_shared ? &batches : NULL;
+        stretches[i].from.batches = is_shared ? &batches : NULL;
     if (code == BAT_OK)
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
     if (is_shared)

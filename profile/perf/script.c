@@ -240,9 +240,8 @@ static enum bat_code join_processes(struct perf_session *session, bool has_mappi
         free(spans);
         return code;
     }
-    return perf_processes_set_spans(&session->processes, spans, count) == BAT_OK
-               ? BAT_OK
-               : bat_fail_memory(error, "for the profile's processes");
+    return bat_counts_fail(error, perf_processes_set_spans(&session->processes, spans, count),
+                           "the profile's processes");
 }
 
 static bool has_times(const struct perf_processes *processes)

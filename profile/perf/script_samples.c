@@ -174,12 +174,11 @@ static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
     if (!read_prediction(line, &is_mispredicted))
         return perf_script_fail(line, "P, M or - for the branch's prediction");
     const uint8_t *rest = line->at;
-    while (*line->at > ' ' || !bat_ends_field(*line->at))
-        line->at++;
-    if ((size_t)(line->at - rest) < REST_MIN) {
-        line->at = rest;
+    while (*rest > ' ' || !bat_ends_field(*rest))
+        rest++;
+    if ((size_t)(rest - line->at) < REST_MIN)
         return perf_script_fail(line, "the rest of a branch stack's entry (like -/-/0)");
-    }
+    line->at = rest;
     const uint64_t words[] = {htole64(from), htole64(to),
                               htole64(is_mispredicted ? PERF_BRANCH_MISPREDICTED : 0)};
     memcpy(branch, words, sizeof(words));

@@ -123,7 +123,7 @@ static inline enum bat_code perf_session_open(struct perf_session *session,
                                               struct perf_stream *stream, uint64_t start,
                                               uint64_t end, struct bat_error *error)
 {
-    enum bat_code code = perf_stream_open_pieces(
+    enum bat_code code = perf_stream_open(
         stream, session->file, session->pieces.count ? &session->pieces : NULL, start, end, error);
     stream->arriving = session->arriving;
     return code;

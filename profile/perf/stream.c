@@ -12,17 +12,6 @@
 /* Holds several of the longest records, and fits into the processor's caches. */
 #define BUFFER_SIZE ((size_t)1 << 19)
 
-enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
-                               struct bat_error *error)
-{
-    *stream = (struct perf_stream){.file = file, .offset = offset, .stop = stop, .limit = stop};
-    stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
-    stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
-    if (!stream->buffer)
-        return bat_fail_memory(error, "to read the profile");
-    return BAT_OK;
-}
-
 /* Begin with the piece at the stream's offset. */
 static void begin_piece(struct perf_stream *stream)
 {
@@ -34,16 +23,19 @@ static void begin_piece(struct perf_stream *stream)
     stream->limit = end < stream->stop ? end : stream->stop;
 }
 
-enum bat_code perf_stream_open_pieces(struct perf_stream *stream, int file,
-                                      struct perf_pieces *pieces, uint64_t offset, uint64_t stop,
-                                      struct bat_error *error)
+enum bat_code perf_stream_open(struct perf_stream *stream, int file, struct perf_pieces *pieces,
+                               uint64_t offset, uint64_t stop, struct bat_error *error)
 {
-    enum bat_code code = perf_stream_open(stream, file, offset, stop, error);
-    if (code != BAT_OK || !pieces)
-        return code;
-    stream->pieces = pieces;
-    stream->unpacked = pieces->items[perf_pieces_at(pieces, offset)].unpacked;
-    begin_piece(stream);
+    *stream = (struct perf_stream){
+        .file = file, .pieces = pieces, .offset = offset, .stop = stop, .limit = stop};
+    stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
+    stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
+    if (!stream->buffer)
+        return bat_fail_memory(error, "to read the profile");
+    if (pieces) {
+        stream->unpacked = pieces->items[perf_pieces_at(pieces, offset)].unpacked;
+        begin_piece(stream);
+    }
     return BAT_OK;
 }
 

@@ -6,7 +6,6 @@
 #ifndef BAT_PROFILE_PERF_STREAM_H
 #define BAT_PROFILE_PERF_STREAM_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -46,7 +45,7 @@ struct perf_unpacker;
 
 struct perf_stream {
     int file;
-    struct perf_pieces *pieces;    /* NULL: file is read; set by perf_stream_open_pieces() */
+    struct perf_pieces *pieces;    /* NULL: file is read */
     struct bat_arriving *arriving; /* NULL: the file is complete */
     uint64_t limit;                /* where the current piece or the stretch ends: records do */
     uint64_t offset;               /* of buffer + start in the file */
@@ -62,14 +61,12 @@ struct perf_stream {
     uint64_t bytes_read;
 };
 
-/* Prepare to read the records in [offset, stop) of a file; a record must start at offset. */
-enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
-                               struct bat_error *error);
-
-/* The same of a file in pieces, unless these are NULL. A compressed stretch begins with a piece. */
-enum bat_code perf_stream_open_pieces(struct perf_stream *stream, int file,
-                                      struct perf_pieces *pieces, uint64_t offset, uint64_t stop,
-                                      struct bat_error *error);
+/*
+ * Prepare to read the records in [offset, stop) of a file, or unless these are NULL, of pieces; a
+ * record must start at offset. A compressed stretch of pieces begins with one.
+ */
+enum bat_code perf_stream_open(struct perf_stream *stream, int file, struct perf_pieces *pieces,
+                               uint64_t offset, uint64_t stop, struct bat_error *error);
 void perf_stream_close(struct perf_stream *stream);
 
 /*
@@ -83,30 +80,5 @@ enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *r
 /* Read exactly size bytes at offset. Fails with BAT_ERR_TRUNCATED where the file ends before. */
 enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
                            struct bat_error *error);
-
-/* A stream that several threads take samples from. */
-struct perf_batches {
-    pthread_mutex_t lock;
-    struct perf_stream stream;
-    bool is_done; /* at the stream's end, or after an error */
-};
-
-/* A thread's samples: copies of records, each behind what else is known of it. */
-struct perf_batch {
-    uint8_t *bytes; /* NULL before the first */
-    size_t size;
-    size_t at;
-    uint64_t bytes_read; /* of the file, for these samples */
-};
-
-/* Take the next samples: none, with size 0, at the end. Fails as perf_stream_next(). */
-enum bat_code perf_batches_take(struct perf_batches *batches, struct perf_batch *batch,
-                                struct bat_error *error);
-
-/* Let the other threads take no more. */
-void perf_batches_stop(struct perf_batches *batches);
-
-/* The next sample of a batch; false behind the last. */
-bool perf_batch_next(struct perf_batch *batch, struct perf_record *record);
 
 #endif

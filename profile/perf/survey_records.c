@@ -40,6 +40,11 @@ static struct perf_moment moment_of(const struct survey *survey)
                                 survey->record->position};
 }
 
+static enum bat_code check(const struct survey *survey, enum bat_code code)
+{
+    return bat_counts_fail(survey->error, code, "the profile's processes");
+}
+
 /* --- Processes ---------------------------------------------------------------------------- */
 
 static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
@@ -66,9 +71,7 @@ static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
                                "expected a build-id of at most %u bytes, found one of %zu",
                                PERF_BUILD_ID_SIZE, mapping.build_id_size);
     }
-    if (perf_processes_map(&survey->session->processes, &mapping) != BAT_OK)
-        return bat_fail_memory(survey->error, "for the profile's processes");
-    return BAT_OK;
+    return check(survey, perf_processes_map(&survey->session->processes, &mapping));
 }
 
 static enum bat_code survey_name(const struct survey *survey)
@@ -77,10 +80,8 @@ static enum bat_code survey_name(const struct survey *survey)
         return too_short(survey, "the name of a process");
     if (!(survey->record->misc & MISC_COMM_EXEC))
         return BAT_OK;
-    if (perf_processes_exec(&survey->session->processes, bat_load32(survey->body),
-                            moment_of(survey)) != BAT_OK)
-        return bat_fail_memory(survey->error, "for the profile's processes");
-    return BAT_OK;
+    return check(survey, perf_processes_exec(&survey->session->processes, bat_load32(survey->body),
+                                             moment_of(survey)));
 }
 
 static enum bat_code survey_fork(const struct survey *survey)
@@ -93,10 +94,8 @@ static enum bat_code survey_fork(const struct survey *survey)
      */
     if (bat_load64(survey->body + 16) == 0)
         return BAT_OK;
-    if (perf_processes_fork(&survey->session->processes, bat_load32(survey->body),
-                            bat_load32(survey->body + 4), moment_of(survey)) != BAT_OK)
-        return bat_fail_memory(survey->error, "for the profile's processes");
-    return BAT_OK;
+    return check(survey, perf_processes_fork(&survey->session->processes, bat_load32(survey->body),
+                                             bat_load32(survey->body + 4), moment_of(survey)));
 }
 
 /* --- Events ------------------------------------------------------------------------------- */

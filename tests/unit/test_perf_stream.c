@@ -63,7 +63,7 @@ static enum bat_code read_numbered(const struct perf_bytes *bytes, uint64_t star
 {
     int file = memory_file(bytes);
     struct perf_stream stream;
-    assert_int_equal(perf_stream_open(&stream, file, start, bytes->size, error), BAT_OK);
+    assert_int_equal(perf_stream_open(&stream, file, NULL, start, bytes->size, error), BAT_OK);
     uint64_t offset = start;
     uint64_t position = 0;
     enum bat_code code;
@@ -164,7 +164,7 @@ static void test_data_behind_records(void **state)
         int file = memory_file(&bytes);
         struct perf_stream stream;
         struct perf_record record;
-        assert_int_equal(perf_stream_open(&stream, file, 0, bytes.size, NULL), BAT_OK);
+        assert_int_equal(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL), BAT_OK);
         assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
         assert_int_equal(record.type, is_trace ? RECORD_AUXTRACE : RECORD_TRACING_DATA);
         assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
@@ -175,7 +175,7 @@ static void test_data_behind_records(void **state)
         const uint64_t end = bytes.size - 8 - body_size(0) - 1;
         if (size != 0) {
             struct bat_error error = {0};
-            assert_int_equal(perf_stream_open(&stream, file, 0, end, NULL), BAT_OK);
+            assert_int_equal(perf_stream_open(&stream, file, NULL, 0, end, NULL), BAT_OK);
             assert_int_equal(perf_stream_next(&stream, &record, &error), BAT_ERR_TRUNCATED);
             assert_int_equal(error.offset, 0);
             perf_stream_close(&stream);
@@ -247,7 +247,7 @@ static void test_compressed_much(void **state)
     int file = memory_file(&bytes);
     struct perf_stream stream;
     struct perf_record record;
-    assert_int_equal(perf_stream_open(&stream, file, 0, bytes.size, NULL), BAT_OK);
+    assert_int_equal(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL), BAT_OK);
     assert_false(stream.was_compressed);
     for (uint32_t i = 0; i < 64; i++) {
         assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
