@@ -107,6 +107,25 @@ static bool has_stack_alone(const uint8_t *start)
     return (begins_stack(line.at) || read_field(&line, &address)) && begins_with_branch(line);
 }
 
+/*
+ * Skip "IP SYMBOL" up to the stack, which may lack entries: perf prints this in front of the stacks
+ * of a recording that came through a pipe.
+ */
+static bool skip_symbol(struct bat_line *line)
+{
+    struct bat_line rest = *line;
+    uint64_t address;
+    if (!read_field(&rest, &address) || *rest.at == '\n')
+        return false;
+    while (*rest.at != '\n' && !begins_with_branch(rest)) {
+        while (!bat_ends_field(*rest.at))
+            rest.at++;
+        rest.at = bat_skip_blanks(rest.at);
+    }
+    line->at = rest.at;
+    return true;
+}
+
 enum perf_script_form perf_script_form_of(const uint8_t *start)
 {
     struct bat_line line = {.at = start};
@@ -133,7 +152,7 @@ bool perf_script_is_sample(const uint8_t *start, uint64_t *time)
     perf_script_read_time(&line, time);
     if (*line.at == '\n')
         return true;
-    if (begins_stack(line.at))
+    if (begins_stack(line.at) || (skip_symbol(&line) && *line.at != '\n'))
         return begins_with_branch(line);
     return read_event(&line, &event) && read_field(&line, &address) &&
            (*line.at == '\n' || (read_field(&line, &address) && *line.at == '\n'));
@@ -275,10 +294,13 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
         return BAT_OK;
     if (read_last_event(reader, &event) || read_event(line, &event))
         return read_addresses(reader, event, sample);
-    if (!is_default_output(line))
-        return perf_script_fail(
-            line, "a branch stack (0xFROM/0xTO/P/...) or an event's name with a colon");
-    return BAT_OK;
+    if (is_default_output(line))
+        return BAT_OK;
+    sample->uses_stack = skip_symbol(line);
+    return sample->uses_stack
+               ? BAT_OK
+               : perf_script_fail(
+                     line, "a branch stack (0xFROM/0xTO/P/...) or an event's name with a colon");
 }
 
 /* Begin "ip 0xFROM/0xTO/P/..." or the stack alone; others are call stacks, default output. */

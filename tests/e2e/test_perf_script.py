@@ -396,6 +396,15 @@ class Run(PerfScript):
                 self.assertEqual(done.returncode, 0)
                 self.assertEqual(direct[0], bolt_profiles.read_fdata(self.folder / "our.fdata"))
 
+    def test_stream(self):
+        """perf prints an address and a symbol before the stacks of a recording that came through a pipe."""
+        scene = Scene(fixtures.get(PIE))
+        scene.run(scene.start(100))
+        path = self.write("stream", scene.session.pipe(scene.build_ids()))
+        direct = self.translate(scene.fixture.bolted, path)
+        self.assertGreater(len(direct[0][1]), 5)
+        self.assertEqual(direct, self.translate(scene.fixture.bolted, path, "--perf-script"))
+
     def test_written(self):
         """--format=perfscript: what perf prints, in perf2bolt's order, gives the profile of perf.data."""
         scene, path = self.scene(PIE)

@@ -129,6 +129,27 @@ static void test_stack(void **state)
     bat_profile_free(profile);
 }
 
+/* As perf prints recordings that came through a pipe: with an address and a symbol. */
+static void test_stack_behind_symbol(void **state)
+{
+    (void)state;
+    static const char *const before[] = {"7 401030 [unknown] ", "7 2.5: 401030 a(b c)+0x1 (/x y) "};
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+        char text[2048];
+        snprintf(text, sizeof(text),
+                 "%s%s0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n%s\n", MAP("7"),
+                 before[i], "7 401030 [unknown]");
+        struct bat_profile *profile = read_script(text);
+        assert_int_equal(profile->traces.count, 2);
+        assert_trace(profile, 0x401030, 0x401040, MINUS_1, 1, 0);
+        assert_trace(profile, 0x401010, 0x401020, 0x401030, 1, 1);
+        assert_int_equal(profile->counters.perf_samples, 2);
+        assert_int_equal(profile->counters.perf_plain_samples, 1);
+        bat_profile_free(profile);
+    }
+    assert_refused(MAP("7") "7 401030 0x1/0x2/X/-/-/0\n", 3, 18, "P, M or -");
+}
+
 static void test_kernel(void **state)
 {
     (void)state;
@@ -433,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recognition),
         cmocka_unit_test(test_stack),
+        cmocka_unit_test(test_stack_behind_symbol),
         cmocka_unit_test(test_kernel),
         cmocka_unit_test(test_basic_samples_and_loads),
         cmocka_unit_test(test_what_is_passed_over),
