@@ -35,6 +35,7 @@ void flooding_free(struct flooding_side *side)
 {
     free(side->dominators);
     free(side->post_dominators);
+    free(side->before);
     free(side->conditions);
     *side = (struct flooding_side){0};
 }
@@ -47,23 +48,37 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
                                    .dominators = next_dominators(graph, false),
                                    .post_dominators = next_dominators(graph, true)};
     side->conditions = calloc((size_t)graph->node_count + 1, sizeof(*side->conditions));
-    if (!side->dominators || !side->post_dominators || !side->conditions)
+    side->before = malloc(((size_t)graph->link_count + 1) * sizeof(*side->before));
+    if (!side->dominators || !side->post_dominators || !side->conditions || !side->before)
         return bat_fail_memory(error, "for a graph");
+    for (uint32_t i = 0; i < graph->link_count; i++)
+        side->before[i] = graph->links[graph->by_target[i]].from;
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].ends)
             side->conditions[i] = next_node_block(program, &graph->nodes[i])->condition;
     return BAT_OK;
 }
 
-static float value_of(const struct likeness *likeness, uint32_t old_node, uint32_t new_node)
+/* fmaxf() and fminf() are calls, for what they do with numbers that are none. */
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline float smaller(float a, float b)
+{
+    return a < b ? a : b;
+}
+
+static inline float value_of(const struct likeness *likeness, uint32_t old_node, uint32_t new_node)
 {
     uint32_t pair = likeness_pair(likeness, old_node, new_node);
     return pair == BAT_NONE ? 0 : likeness->value[pair];
 }
 
 /* Both missing are alike, one missing is not. */
-static float value_or_none(const struct likeness *likeness, uint32_t old_node, uint32_t new_node,
-                           float missing)
+static inline float value_or_none(const struct likeness *likeness, uint32_t old_node,
+                                  uint32_t new_node, float missing)
 {
     if (old_node == BAT_NONE || new_node == BAT_NONE)
         return old_node == new_node ? 1 : missing;
@@ -78,35 +93,34 @@ static uint32_t count_before(const struct next_graph *graph, uint32_t node)
     return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
 }
 
-static uint32_t before(const struct next_graph *graph, uint32_t node, uint32_t i)
-{
-    return graph->links[graph->by_target[graph->into[node] + i]].from;
-}
-
 /* The mean of how alike each predecessor is to the most alike of the other node's, both ways. */
 static float compare_before(const struct flooding *flooding, uint32_t i, uint32_t j, float without)
 {
-    const struct next_graph *a = flooding->a->graph;
-    const struct next_graph *b = flooding->b->graph;
-    uint32_t old_count = count_before(a, i);
-    uint32_t new_count = count_before(b, j);
+    const struct likeness *likeness = flooding->likeness;
+    uint32_t old_count = count_before(flooding->a->graph, i);
+    uint32_t new_count = count_before(flooding->b->graph, j);
     if (old_count == 0 || new_count == 0)
         return old_count == new_count ? without : 0;
-    float best_of_new[NEIGHBOURS_MAX] = {0};
+    const uint32_t *olds = flooding->a->before + flooding->a->graph->into[i];
+    const uint32_t *news = flooding->b->before + flooding->b->graph->into[j];
+    if (old_count == 1 && new_count == 1)
+        return value_of(likeness, olds[0], news[0]);
+    float best_of_old[NEIGHBOURS_MAX];
+    memset(best_of_old, 0, old_count * sizeof(*best_of_old));
     float sum = 0;
-    for (uint32_t x = 0; x < old_count; x++) {
+    for (uint32_t y = 0; y < new_count; y++) {
         float best = 0;
-        for (uint32_t y = 0; y < new_count; y++) {
-            float value = value_of(flooding->likeness, before(a, i, x), before(b, j, y));
-            best = value > best ? value : best;
-            best_of_new[y] = value > best_of_new[y] ? value : best_of_new[y];
+        for (uint32_t x = 0; x < old_count; x++) {
+            float value = value_of(likeness, olds[x], news[y]);
+            best = larger(best, value);
+            best_of_old[x] = larger(best_of_old[x], value);
         }
         sum += best;
     }
     float other = 0;
-    for (uint32_t y = 0; y < new_count; y++)
-        other += best_of_new[y];
-    return (sum / (float)old_count + other / (float)new_count) / 2;
+    for (uint32_t x = 0; x < old_count; x++)
+        other += best_of_old[x];
+    return (other / (float)old_count + sum / (float)new_count) / 2;
 }
 
 static float compare_behind(const struct flooding *flooding, uint32_t i, uint32_t j, float without)
@@ -129,13 +143,13 @@ static float compare_behind(const struct flooding *flooding, uint32_t i, uint32_
     float value;
     switch (flooding_compare(flooding->a->conditions[i], flooding->b->conditions[j])) {
     case CONDITION_SAME:
-        value = fmaxf(straight, crossed * 0.7f);
+        value = larger(straight, crossed * 0.7f);
         break;
     case CONDITION_INVERSE:
-        value = fmaxf(crossed, straight * 0.7f);
+        value = larger(crossed, straight * 0.7f);
         break;
     default:
-        value = fmaxf(straight, crossed) * 0.9f;
+        value = larger(straight, crossed) * 0.9f;
         break;
     }
     return old_ends != new_ends ? value * 0.2f : value;
@@ -217,7 +231,7 @@ static bool find_order(struct flooding *flooding)
 static float trust_around(const struct flooding *flooding, uint32_t i, uint32_t j)
 {
     float sizes = flooding->sizes[i] + flooding->sizes[flooding->likeness->old_count + j];
-    return 0.75f - 0.35f * fminf(1, sizes / 8);
+    return 0.75f - 0.35f * smaller(1, sizes / 8);
 }
 
 static float new_value(const struct flooding *flooding, uint32_t pair, uint32_t j)
@@ -253,7 +267,7 @@ static void run_round(struct flooding *flooding)
     for (uint32_t j = 0; j < likeness->new_count; j++)
         for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1]; i++) {
             flooding->next[i] = new_value(flooding, i, j);
-            most = fmaxf(most, flooding->next[i]);
+            most = larger(most, flooding->next[i]);
         }
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         likeness->value[i] = flooding->next[i] / most;

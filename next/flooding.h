@@ -15,6 +15,7 @@ struct flooding_side {
     const struct next_graph *graph;
     uint32_t *dominators; /* see dominators.h */
     uint32_t *post_dominators;
+    uint32_t *before; /* node i's predecessors are before[into[i] .. into[i + 1]) of the graph */
     uint32_t *conditions; /* of each node's conditional branch; 0 if it has none at its end */
 };
 
