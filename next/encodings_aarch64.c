@@ -240,6 +240,52 @@ unsigned aarch64_access_scale(const struct aarch64_encoding *encoding, uint32_t 
     return is_quad ? 4 : word >> 30;
 }
 
+static bool is_load(const struct aarch64_encoding *encoding, uint32_t word)
+{
+    if (encoding->number == AARCH64_NUMBER_PAIR)
+        return word >> 22 & 1;
+    return (word >> 22 & 3) != 0;
+}
+
+/* True if the register d is read only: of stores, and of branches that test it. */
+static bool reads_d(const struct aarch64_encoding *encoding, uint32_t word)
+{
+    switch (encoding->number) {
+    case AARCH64_TARGET_ZERO:
+    case AARCH64_TARGET_BIT:
+    case AARCH64_TARGET_COMPARED:
+        return true;
+    case AARCH64_NUMBER_PAIR:
+        return !is_load(encoding, word);
+    default:
+        return encoding->family == AARCH64_MEMORY && !is_load(encoding, word);
+    }
+}
+
+uint32_t aarch64_written(uint32_t word)
+{
+    const struct aarch64_encoding *encoding = aarch64_encoding_of(word);
+    bool is_pair = encoding->number == AARCH64_NUMBER_PAIR;
+    uint32_t written = 0;
+    if (encoding->d != NONE && encoding->d != V && !reads_d(encoding, word))
+        written |= UINT32_C(1) << AARCH64_D(word);
+    if (is_pair && encoding->a == R && is_load(encoding, word))
+        written |= UINT32_C(1) << AARCH64_A(word);
+    bool moves_base =
+        is_pair ? word >> 23 & 1 : encoding->number == AARCH64_NUMBER_NEAR && (word >> 10 & 1);
+    if (moves_base)
+        written |= UINT32_C(1) << AARCH64_N(word);
+    return written;
+}
+
+uint64_t aarch64_address(uint32_t word, uint64_t address)
+{
+    uint64_t distance = (uint64_t)aarch64_signed(word, 5, 19) * 4 + (word >> 29 & 3);
+    if (word >> 31)
+        return (address & ~AARCH64_PAGE_MASK) + distance * (AARCH64_PAGE_MASK + 1);
+    return address + distance;
+}
+
 bool aarch64_mask_number(uint32_t word, uint64_t *number)
 {
     unsigned width = 64;

@@ -62,6 +62,8 @@ struct aarch64_encoding {
     uint8_t number;  /* enum aarch64_number */
 };
 
+#define AARCH64_PAGE_MASK UINT64_C(0xfff)
+
 #define AARCH64_D(word) ((word)&31u)
 #define AARCH64_N(word) ((word) >> 5 & 31u)
 #define AARCH64_A(word) ((word) >> 10 & 31u)
@@ -83,6 +85,13 @@ uint32_t aarch64_access(uint32_t word);
 
 /* The bytes that a load or store reads or writes of one register, as a power of 2. */
 unsigned aarch64_access_scale(const struct aarch64_encoding *encoding, uint32_t word);
+
+/* The general registers that a word writes: a bit for each. Those that a call's function writes are
+ * not its own, and neither are the status of exclusive stores and what atomic operations load. */
+uint32_t aarch64_written(uint32_t word);
+
+/* The page or address that ADR or ADRP computes at an address. */
+uint64_t aarch64_address(uint32_t word, uint64_t address);
 
 /* The number that AND, ORR or EOR has: a pattern of ones that is rotated and repeated. False if the
  * encoding is reserved. */

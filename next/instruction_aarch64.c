@@ -12,9 +12,8 @@
 #define ZERO 31u                  /* the number of the zero register and of the stack pointer */
 #define FRAME_POINTER 29u         /* compilers keep it for that */
 #define CALLEE_WRITES 0x0007ffffu /* x0 to x18 */
-#define PAGE_MASK UINT64_C(0xfff)
-#define PAIR_MAX 16u /* instructions between both halves of an address in a block */
-#define WIDE_MAX 4u  /* ... between the parts of a number */
+#define PAIR_MAX 16u              /* instructions between both halves of an address in a block */
+#define WIDE_MAX 4u               /* ... between the parts of a number */
 
 /* What is gathered of one instruction. */
 struct description {
@@ -37,13 +36,6 @@ static bool is_stack_register(uint32_t number)
     return number == ZERO || number == FRAME_POINTER;
 }
 
-static bool is_load(const struct aarch64_encoding *encoding, uint32_t word)
-{
-    if (encoding->number == AARCH64_NUMBER_PAIR)
-        return word >> 22 & 1;
-    return (word >> 22 & 3) != 0;
-}
-
 /* --- What is referred to ---------------------------------------------------------------------- */
 
 static void refer(struct description *description, uint64_t address)
@@ -55,17 +47,10 @@ static void refer(struct description *description, uint64_t address)
     description->is_reference = true;
 }
 
-/* What ADR and ADRP compute. */
-static uint64_t address_of(uint32_t word, uint64_t address)
-{
-    uint64_t distance = (uint64_t)aarch64_signed(word, 5, 19) * WORD_SIZE + (word >> 29 & 3);
-    return word >> 31 ? (address & ~PAGE_MASK) + distance * (PAGE_MASK + 1) : address + distance;
-}
-
 /* The bytes behind its base that an instruction uses; false if it has no such number. */
 static bool lower_bits(const struct aarch64_encoding *encoding, uint32_t word, uint64_t *offset)
 {
-    *offset = word >> 10 & PAGE_MASK;
+    *offset = word >> 10 & AARCH64_PAGE_MASK;
     if (encoding->number == AARCH64_NUMBER_SCALED) {
         *offset <<= aarch64_access_scale(encoding, word);
         return true;
@@ -98,8 +83,8 @@ static bool find_lower(const struct description *description, uint64_t page, uin
 static void describe_address(struct description *description)
 {
     uint64_t address;
-    uint64_t target = address_of(description->word, description->address);
-    bool is_page = (target & PAGE_MASK) == 0;
+    uint64_t target = aarch64_address(description->word, description->address);
+    bool is_page = (target & AARCH64_PAGE_MASK) == 0;
     description->is_reference = true;
     if (next_linked(description->program, description->address, &address) ||
         (is_page && find_lower(description, target, &address)))
@@ -162,7 +147,7 @@ static void describe_added(struct description *description)
     uint32_t base = AARCH64_N(word);
     if (describe_lower(description))
         return;
-    description->number = (uint64_t)(word >> 10 & PAGE_MASK) << (word >> 22 & 1 ? 12 : 0);
+    description->number = (uint64_t)(word >> 10 & AARCH64_PAGE_MASK) << (word >> 22 & 1 ? 12 : 0);
     description->is_stack = !sets_flags && is_stack_register(base);
     description->is_move = (word & 0x607ffc00) == 0 && (base == ZERO || AARCH64_D(word) == ZERO);
     if (!description->is_stack)
@@ -241,7 +226,7 @@ static void describe_offset(struct description *description)
     if (describe_lower(description))
         return;
     if (encoding->number == AARCH64_NUMBER_SCALED) {
-        description->number = (uint64_t)(word >> 10 & PAGE_MASK)
+        description->number = (uint64_t)(word >> 10 & AARCH64_PAGE_MASK)
                               << aarch64_access_scale(encoding, word);
     } else if (encoding->number == AARCH64_NUMBER_PAIR) {
         uint64_t scale = UINT64_C(1) << aarch64_access_scale(encoding, word);
@@ -374,30 +359,10 @@ static struct registers registers_of(const struct aarch64_encoding *encoding, ui
 
 /* --- Pages ------------------------------------------------------------------------------------ */
 
-/* The general registers that an instruction writes, as far as compilers keep pages there. */
-static uint32_t written_registers(const struct description *description)
+/* Behind a call, or where control does not go on, what is in the callee's registers is unknown. */
+static bool loses_registers(uint32_t word)
 {
-    const struct aarch64_encoding *encoding = description->encoding;
-    uint32_t word = description->word;
-    bool is_pair = encoding->number == AARCH64_NUMBER_PAIR;
-    bool is_access = is_pair || encoding->family == AARCH64_MEMORY;
-    bool is_test = aarch64_target_bits(encoding->number) != 0 &&
-                   encoding->number != AARCH64_NUMBER_ADDRESS &&
-                   encoding->number != AARCH64_NUMBER_LITERAL;
-    uint32_t written = 0;
-    if (!is_test && encoding->d != AARCH64_NONE && encoding->d != AARCH64_VECTOR &&
-        (!is_access || is_load(encoding, word)))
-        written |= UINT32_C(1) << AARCH64_D(word);
-    if (is_pair && encoding->a == AARCH64_GENERAL && is_load(encoding, word))
-        written |= UINT32_C(1) << AARCH64_A(word);
-    bool moves_base =
-        is_pair ? word >> 23 & 1 : encoding->number == AARCH64_NUMBER_NEAR && (word >> 10 & 1);
-    if (moves_base)
-        written |= UINT32_C(1) << AARCH64_N(word);
-    /* Behind a call, or where control does not go on, the registers of the callee are unknown. */
-    if ((word & 0x7c000000) == 0x14000000 || (word & 0xfe000000) == 0xd6000000)
-        written |= CALLEE_WRITES;
-    return written;
+    return (word & 0x7c000000) == 0x14000000 || (word & 0xfe000000) == 0xd6000000;
 }
 
 /* Keep in mind the page that ADRP writes, forget what other instructions write. */
@@ -405,11 +370,11 @@ static void follow_pages(const struct description *description)
 {
     struct next_pages *pages = description->pages;
     uint32_t word = description->word;
-    pages->known &= ~written_registers(description);
+    pages->known &= ~(aarch64_written(word) | (loses_registers(word) ? CALLEE_WRITES : 0));
     if (description->encoding->number != AARCH64_NUMBER_ADDRESS)
         return;
-    uint64_t target = address_of(word, description->address);
-    if ((target & PAGE_MASK) != 0)
+    uint64_t target = aarch64_address(word, description->address);
+    if ((target & AARCH64_PAGE_MASK) != 0)
         return;
     pages->page[AARCH64_D(word)] = target;
     pages->known |= UINT32_C(1) << AARCH64_D(word);

@@ -190,6 +190,20 @@ void next_calls_at(const struct next_measured *measured, uint32_t function, uint
         ++*end;
 }
 
+/* Records say nothing of what falls through inside of BOLT's blocks: all that comes in. */
+static void fall_through(const struct next_unit *code, struct next_counts *counts, uint64_t *in,
+                         uint32_t block)
+{
+    const struct next_block *from = &code->blocks[block];
+    for (uint32_t i = from->first_edge; i < from->first_edge + from->edge_count; i++) {
+        const struct next_edge *edge = &code->edges[i];
+        if (!code->blocks[edge->to].is_split || !next_is_fall_through(code, edge))
+            continue;
+        counts->edges[i] = in[block];
+        in[edge->to] += in[block];
+    }
+}
+
 /* The count of a block: what comes in or what goes out, if that is more, or what it calls. */
 static enum bat_code count_blocks(struct next_measured *measured, uint32_t unit,
                                   struct bat_error *error)
@@ -202,13 +216,15 @@ static enum bat_code count_blocks(struct next_measured *measured, uint32_t unit,
         return bat_fail_memory(error, "for counts");
     counts->entered[0] = counts->entry;
     for (uint32_t i = 0; i < code->edge_count; i++)
-        out[code->edges[i].from] += counts->edges[i];
-    for (uint32_t i = 0; i < code->edge_count; i++)
         in[code->edges[i].to] += counts->edges[i];
     for (uint32_t i = 0; i < code->block_count; i++) {
         in[i] += counts->entered[i];
-        out[i] = in[i] > out[i] ? in[i] : out[i];
+        fall_through(code, counts, in, i);
     }
+    for (uint32_t i = 0; i < code->edge_count; i++)
+        out[code->edges[i].from] += counts->edges[i];
+    for (uint32_t i = 0; i < code->block_count; i++)
+        out[i] = in[i] > out[i] ? in[i] : out[i];
     free(in);
     for (uint32_t i = 0; i < code->block_count; i++) {
         const struct next_block *block = &code->blocks[i];

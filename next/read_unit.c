@@ -12,12 +12,20 @@
 #include "instruction_x86.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "tables_aarch64.h"
+
+#define INSTRUCTION_AARCH64 4u /* bytes */
 
 struct unit_reading {
     struct next_program *program;
     uint32_t index; /* of the unit */
     struct next_unit *unit;
     struct next_pages pages; /* AArch64: what is in registers, from block to block of a part */
+    /* AArch64: the jump tables of a part, and where they lead to, ascending. */
+    struct next_read_tables read_tables;
+    uint32_t *splits;
+    uint32_t split_count;
+    size_t split_capacity;
     struct bat_error *error;
 };
 
@@ -183,25 +191,103 @@ static enum bat_code read_tables(struct unit_reading *reading, uint32_t function
     return code;
 }
 
-static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
-                               const struct bat_code_graph *graph, uint32_t i)
+static int by_number(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Find the tables of a part's indirect jumps. */
+static enum bat_code find_tables_aarch64(struct unit_reading *reading, uint32_t function,
+                                         const struct bat_code_graph *graph)
+{
+    reading->split_count = 0;
+    if (!next_read_tables_aarch64(reading->program, function, graph, &reading->read_tables))
+        return fail_memory(reading);
+    for (uint32_t i = 0; i < reading->read_tables.count; i++) {
+        const struct next_read_table *table = &reading->read_tables.all[i];
+        if (!bat_reserve(&reading->splits, &reading->split_capacity, reading->split_count,
+                         table->count, sizeof(*reading->splits)))
+            return fail_memory(reading);
+        for (uint32_t k = 0; k < table->count; k++)
+            reading->splits[reading->split_count++] = table->targets[k];
+    }
+    if (reading->split_count > 1)
+        qsort(reading->splits, reading->split_count, sizeof(*reading->splits), by_number);
+    return BAT_OK;
+}
+
+/* Attach the tables to the blocks of a part that end in their jumps. */
+static enum bat_code attach_tables_aarch64(struct unit_reading *reading, uint32_t function)
 {
     struct next_unit *unit = reading->unit;
-    const struct bat_code_block *from = &graph->blocks.all[i];
-    uint32_t end =
-        i + 1 < graph->blocks.count ? graph->blocks.all[i + 1].start : graph->blocks.size;
+    for (uint32_t i = 0; i < reading->read_tables.count; i++) {
+        const struct next_read_table *table = &reading->read_tables.all[i];
+        uint32_t block = next_block_at(reading->program, unit, function, table->jump);
+        if (table->count == 0 || block == BAT_NONE)
+            continue;
+        if (!bat_grow(&unit->tables, &unit->table_capacity, unit->table_count,
+                      sizeof(*unit->tables)) ||
+            !bat_reserve(&unit->targets, &unit->target_capacity, unit->target_count, table->count,
+                         sizeof(*unit->targets)))
+            return fail_memory(reading);
+        unit->blocks[block].table = unit->table_count;
+        unit->tables[unit->table_count++] =
+            (struct next_table){.first = unit->target_count, .count = table->count};
+        for (uint32_t k = 0; k < table->count; k++) {
+            uint32_t to = next_block_at(reading->program, unit, function, table->targets[k]);
+            bool is_start = to != BAT_NONE && unit->blocks[to].start == table->targets[k];
+            unit->targets[unit->target_count++] = is_start ? to : BAT_NONE;
+        }
+    }
+    return BAT_OK;
+}
+
+/* A block of the graph, or if is_split its rest from start on, up to end. */
+static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
+                               const struct bat_code_block *from, uint32_t start, uint32_t end)
+{
+    struct next_unit *unit = reading->unit;
+    bool is_split = start != from->start;
     struct next_block block = {
         .function = function,
-        .start = from->start,
-        .last = from->last,
+        .start = start,
+        .last = from->last < end ? from->last : end - INSTRUCTION_AARCH64,
         .table = BAT_NONE,
-        .is_entered = from->flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_LANDING_PAD),
+        .is_entered = !is_split && from->flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_LANDING_PAD),
+        .is_split = is_split,
         .is_cold = reading->program->all[function].flags & BAT_FUNCTION_FRAGMENT,
     };
     if (!bat_grow(&unit->blocks, &unit->block_capacity, unit->block_count, sizeof(block)))
         return fail_memory(reading);
     enum bat_code code = describe_block(reading, &block, end);
     unit->blocks[unit->block_count++] = block;
+    return code;
+}
+
+/* Blocks of the graph, taken apart where jump tables lead to that BOLT does not read. */
+static enum bat_code add_blocks(struct unit_reading *reading, uint32_t function,
+                                const struct bat_code_graph *graph)
+{
+    uint32_t target = 0;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < graph->blocks.count && code == BAT_OK; i++) {
+        const struct bat_code_block *from = &graph->blocks.all[i];
+        uint32_t end =
+            i + 1 < graph->blocks.count ? graph->blocks.all[i + 1].start : graph->blocks.size;
+        uint32_t start = from->start;
+        for (; target < reading->split_count && code == BAT_OK; target++) {
+            if (reading->splits[target] <= start)
+                continue;
+            if (reading->splits[target] >= end || reading->splits[target] > from->last)
+                break;
+            code = add_block(reading, function, from, start, reading->splits[target]);
+            start = reading->splits[target];
+        }
+        if (code == BAT_OK)
+            code = add_block(reading, function, from, start, end);
+    }
     return code;
 }
 
@@ -378,14 +464,20 @@ static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
     enum bat_code code = bat_code_graph(reading->program->reader, function, &graph, reading->error);
     if (code != BAT_OK)
         return code;
-    for (uint32_t i = 0; i < graph.blocks.count && code == BAT_OK; i++)
-        code = add_block(reading, function, &graph, i);
     bool has_jump = false;
     for (uint32_t i = 0; i < graph.kept_count; i++)
         has_jump |= graph.kept[i].kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    bool is_aarch64 = bat_elf_machine(reading->program->elf) == EM_AARCH64;
+    if (has_jump && is_aarch64)
+        code = find_tables_aarch64(reading, function, &graph);
+    if (code == BAT_OK)
+        code = add_blocks(reading, function, &graph);
     bat_code_graph_free(&graph);
     if (code == BAT_OK && has_jump)
-        code = read_tables(reading, function, first);
+        code = is_aarch64 ? attach_tables_aarch64(reading, function)
+                          : read_tables(reading, function, first);
+    next_read_tables_free(&reading->read_tables);
+    reading->split_count = 0;
     return code;
 }
 
@@ -422,6 +514,7 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
     if (!reading.unit)
         return fail_memory(&reading);
     enum bat_code code = read_unit(&reading);
+    free(reading.splits);
     if (code != BAT_OK) {
         next_unit_free(reading.unit);
         return code;

@@ -67,6 +67,7 @@ struct next_block {
     bool is_padding;    /* no-operations that only the block before reaches: in no edge */
     bool is_entered;    /* from elsewhere: an entry point, a landing pad */
     bool is_cold;       /* in a fragment */
+    bool is_split;      /* the block before falls through to it, and is one with it for BOLT */
 };
 
 /* A jump table: targets in the table's order. */
@@ -111,5 +112,13 @@ uint32_t next_block_at(const struct next_program *program, const struct next_uni
 /* The edge between two blocks: the one whose records start at this offset if there are several;
  * BAT_NONE if there is none. */
 uint32_t next_find_edge(const struct next_unit *unit, uint32_t from, uint32_t to, uint32_t offset);
+
+/* True if control goes along an edge without a branch or jump. */
+static inline bool next_is_fall_through(const struct next_unit *unit, const struct next_edge *edge)
+{
+    const struct next_block *from = &unit->blocks[edge->from];
+    return edge->kind == NEXT_EDGE_ON && from->end == NEXT_END_ON &&
+           edge->to == edge->from + 1 + edge->padding && edge->offset == from->last;
+}
 
 #endif

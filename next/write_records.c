@@ -182,7 +182,8 @@ static void write_edge(struct writing *writing, const struct next_unit *unit, ui
         offset = padding->last;
     }
     const struct next_block *to = &unit->blocks[edge->to];
-    write_record(writing, from->function, offset, to->function, to->start, count, 0);
+    if (!to->is_split || !next_is_fall_through(unit, edge))
+        write_record(writing, from->function, offset, to->function, to->start, count, 0);
 }
 
 static int by_place(const void *left, const void *right)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate --for on AArch64: as test_next.py, and what only AArch64 has."""
 
+import collections
 import json
 import pathlib
 import re
@@ -120,6 +121,108 @@ class Changed(unittest.TestCase):
         report = self.check(self.build(8, [[GCC, "-O1"], [GCC, "-O1"]], change))
         self.assertLess(report["same"]["count"], report["all"]["count"])
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
+
+
+class Tables(unittest.TestCase):
+    """Jumps by tables, which BOLT does not read: cases are executed as often as in the new build's own run."""
+
+    HEAD = """
+        #include <stdio.h>
+        static volatile unsigned sink;
+        __attribute__((noinline)) static unsigned use(unsigned a, unsigned b) { return a * 31 + (b ^ sink); }
+        """
+    TAIL = """
+        int main(void) {
+            static unsigned char code[4000];
+            unsigned seed = 7, sum = 0;
+            for (int i = 0; i < 3999; i++) seed = seed * 1103515245u + 12345u, code[i] = (seed >> 16) %% %(cases)d;
+            code[3999] = %(cases)d;
+            for (int i = 0; i < 5; i++) sum += work(code, sum);
+            printf("%%u\\n", sum);
+            return 0;
+        }
+        """
+
+    @staticmethod
+    def cases(count, is_new):
+        """The statements of each case. The new build has more of them."""
+        forms = ["r = use(r, %d);", "r = (r ^ %d) * 5 + sink;", "r += use(%d, r >> 3) & r;", "sink = r - %d; r |= 1;",
+                 "r = r / (%d + (r & 7)) + use(r, r);"]
+        return [forms[i % 5] % (i * 3 + 1) + ("r -= 77 + %d;" % i if is_new and i % 3 == 0 else "") +
+                ("if (r & %d) sink += r;" % (1 << i % 9) if i % 5 == 4 else "") for i in range(count)]
+
+    def switch(self, count, is_new):
+        """An interpreter that is a switch. Some cases go on in the next one."""
+        text = "".join("case %d: %s %s\n" % (i, case, "" if i % 4 == 3 else "break;")
+                       for i, case in enumerate(self.cases(count, is_new)))
+        return self.HEAD + """
+            __attribute__((noinline)) unsigned work(const unsigned char *p, unsigned r) {
+                for (;;) { switch (*p++) { %s default: return r; } }
+            }""" % text + self.TAIL % {"cases": count}
+
+    def labels(self, count, is_new):
+        """An interpreter that jumps by addresses."""
+        text = "".join("case_%d: %s goto *all[*p++];\n" % (i, case) for i, case in enumerate(self.cases(count, is_new)))
+        return self.HEAD + """
+            __attribute__((noinline)) unsigned work(const unsigned char *p, unsigned r) {
+                static const void *const all[] = {%s, &&end};
+                goto *all[*p++];
+                %s end: return r;
+            }""" % (",".join("&&case_%d" % i for i in range(count)), text) + self.TAIL % {"cases": count}
+
+    def check(self, sources, compilers, loads):
+        """Jumps by registers lead to each place as often as in the new build's own run."""
+        pair = Pair(self)
+        for name, text, command in zip(("old", "new"), sources, compilers):
+            (pair.folder / f"{name}.c").write_text(text, encoding="utf-8")
+            run(*compiler(*command), f"{name}.c", *LINKS, *KEPT, "-o", name, folder=pair.folder)
+            pair.record(name, ())
+        listing = run("aarch64-linux-gnu-objdump", "-d", "--disassemble=work", "new", folder=pair.folder)
+        self.assertRegex(listing, loads)
+        lines = re.findall(r"^\s*([0-9a-f]+):\t[0-9a-f]{8} \t(\w+)", listing, re.M)
+        jumps = {"%x" % (int(at, 16) - int(lines[0][0], 16)) for at, name in lines if name == "br"}
+        self.assertTrue(jumps)
+        pair.carry()
+        own, carried = (self.cases_of(pair.folder / name, jumps) for name in ("new.fdata", "carried.fdata"))
+        self.assertGreater(len(own), 10)
+        self.assertEqual(own, carried, f"{own - carried}, {carried - own}")
+        self.assertNotRegex(pair.bolt("carried.fdata"), "invalid|inferred profile|stale")
+
+    @staticmethod
+    def cases_of(path, jumps):
+        """How often a profile's records of jumps in work() lead to each place."""
+        sums = collections.Counter()
+        for row in (line.split() for line in path.read_text(encoding="utf-8").splitlines()):
+            if row[1] == row[4] == "work" and row[2] in jumps:
+                sums[row[5]] += int(row[7])
+        return sums
+
+    def test_bytes(self):
+        """Distances of one byte."""
+        for name in (GCC, CLANG):
+            with self.subTest(compiler=name):
+                self.check([self.switch(18, is_new) for is_new in (False, True)], [[name, "-O2"]] * 2,
+                           r"\tldrb\t.*(, x\d+\]|uxtw\])")
+
+    def test_halfwords(self):
+        """Distances of two bytes."""
+        for name in (GCC, CLANG):
+            with self.subTest(compiler=name):
+                self.check([self.switch(70, is_new) for is_new in (False, True)], [[name, "-O2"]] * 2,
+                           r"\tldrh\t.* #1\]")
+
+    def test_addresses(self):
+        """Labels as values."""
+        for name in (GCC, CLANG):
+            with self.subTest(compiler=name):
+                self.check([self.labels(12, is_new) for is_new in (False, True)], [[name, "-O2"]] * 2,
+                           r"\tldr\tx.* #3\]")
+
+    def test_other_code(self):
+        """Another level."""
+        for level in ("-O1", "-O3"):
+            with self.subTest(level=level):
+                self.check([self.switch(20, False)] * 2, [[GCC, "-O2"], [GCC, level]], "\tbr\t")
 
 
 if __name__ == "__main__":
