@@ -193,8 +193,12 @@ size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *fir
     return (is_last ? names->count : group[1].first) - group->first;
 }
 
-bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
-                    size_t length)
+/*
+ * True if a symbol at the address has the name, which has length bytes; a number that BOLT appended
+ * to the symbol's name does not count.
+ */
+static bool has_name(const struct bat_names *names, uint64_t address, const char *name,
+                     size_t length)
 {
     size_t first;
     size_t count = bat_names_at(names, address, &first);
@@ -300,7 +304,7 @@ bool bat_names_after_parent(const struct bat_names *names, size_t first, size_t 
     for (size_t i = first; i < first + count; i++) {
         const char *name = names->symbols[i]->name;
         size_t stem = bat_name_stem(name);
-        if (stem != 0 && bat_names_have(names, parent, name, stem))
+        if (stem != 0 && has_name(names, parent, name, stem))
             return true;
     }
     return false;

@@ -12,13 +12,6 @@
  */
 size_t bat_name_stem(const char *name);
 
-/*
- * True if a symbol at the address has the name, which has length bytes; a number that BOLT appended
- * to the symbol's name does not count. Logarithmic.
- */
-bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
-                    size_t length);
-
 /* True if one of the count symbols from first on is named as a fragment of a symbol at parent. */
 bool bat_names_after_parent(const struct bat_names *names, size_t first, size_t count,
                             uint64_t parent);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
+
 /* Every note starts with these bytes: sizes of owner and description, type, owner. */
 #define HEAD_SIZE 16u
 
@@ -39,16 +41,11 @@ static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_err
 /* Read until intake holds wanted bytes or the file ends. */
 static enum bat_code fill(struct intake *intake, size_t wanted, struct bat_error *error)
 {
-    while (intake->size < wanted) {
-        ssize_t got = read(intake->file, intake->bytes + intake->size, wanted - intake->size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fail_io(error, "cannot be read");
-        if (got == 0)
-            return BAT_OK;
-        intake->size += (size_t)got;
-    }
+    ssize_t got =
+        bat_read_all(intake->file, intake->bytes + intake->size, wanted - intake->size, -1);
+    if (got < 0)
+        return fail_io(error, "cannot be read");
+    intake->size += (size_t)got;
     return BAT_OK;
 }
 

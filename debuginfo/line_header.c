@@ -6,7 +6,8 @@
 #include "line_table.h"
 #include "spec/grow.h"
 
-const char *line_string(const struct line_bytes *section, uint64_t offset)
+/* A string of a section, which line_sections_find() has cut behind the end of one; or NULL. */
+static const char *string_at(const struct line_bytes *section, uint64_t offset)
 {
     return offset < section->size ? (const char *)section->bytes + offset : NULL;
 }
@@ -87,10 +88,10 @@ static void read_field(uint64_t form, struct line_reader *reader,
         *text = line_read_string(reader);
         break;
     case DW_FORM_line_strp:
-        *text = line_string(&sections->line_strings, line_read_offset(reader));
+        *text = string_at(&sections->line_strings, line_read_offset(reader));
         break;
     case DW_FORM_strp:
-        *text = line_string(&sections->strings, line_read_offset(reader));
+        *text = string_at(&sections->strings, line_read_offset(reader));
         break;
     case DW_FORM_udata:
         *number = line_read_leb128(reader);

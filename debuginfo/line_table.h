@@ -80,12 +80,6 @@ struct line_bytes line_section_find(Elf *elf, const char *wanted);
 /* The bytes of a section; none if they are not in the file, or packed. */
 struct line_bytes line_section_bytes(Elf_Scn *section);
 
-/*
- * A string of a section, or NULL if offset is outside. The section must end with the end of a
- * string, as those that line_sections_find() finds do.
- */
-const char *line_string(const struct line_bytes *section, uint64_t offset);
-
 /* True if the program has code at address, where a sequence starts. */
 typedef bool line_filter(uint64_t address, const void *context);
 

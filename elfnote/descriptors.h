@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Descriptors of files: none below 3, of regular files alone, closed once. Internal to the library.
+/*
+ * Descriptors of files: none below 3, of regular files alone, closed once, and reading from them.
+ * Internal to the library.
  */
 #ifndef BAT_ELFNOTE_DESCRIPTORS_H
 #define BAT_ELFNOTE_DESCRIPTORS_H
@@ -35,6 +37,29 @@ static inline int bat_high_descriptor(int file)
     close(file);
     errno = reason;
     return higher;
+}
+
+/* read(), or with an offset other than -1 pread(), which signals do not interrupt. */
+static inline ssize_t bat_read_some(int file, void *bytes, size_t size, off_t offset)
+{
+    ssize_t got;
+    do
+        got = offset == -1 ? read(file, bytes, size) : pread(file, bytes, size, offset);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* The same until all bytes are there or the file ends. */
+static inline ssize_t bat_read_all(int file, void *bytes, size_t size, off_t offset)
+{
+    size_t done = 0;
+    for (ssize_t got = 1; got > 0 && done < size; done += (size_t)got) {
+        got = bat_read_some(file, (char *)bytes + done, size - done,
+                            offset == -1 ? -1 : offset + (off_t)done);
+        if (got < 0)
+            return got;
+    }
+    return (ssize_t)done;
 }
 
 /*

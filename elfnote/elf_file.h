@@ -50,9 +50,6 @@ struct elf_strings {
 /* The strings of a section; size is 0 if it has no bytes in the file. */
 struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_section *section);
 
-/* The string at offset, or NULL if the table has no terminated string there. */
-const char *elf_string(const struct elf_strings *strings, uint64_t offset);
-
 /*
  * The error's code after a failure of libelf: BAT_ERR_MEMORY if memory was missing, BAT_ERR_ELF for
  * all else. libelf's own numbers are not public; the C library's errno, which is to be 0 before

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "mapping.h"
 
+#include "descriptors.h"
+
 #if BAT_IS_GUARDED
 #include <sanitizer/asan_interface.h>
 #endif
@@ -57,20 +59,6 @@ static void guarded_free(const struct bat_mapping *mapping)
 {
     ASAN_UNPOISON_MEMORY_REGION(mapping->start, mapping->size);
     munmap(mapping->start, mapping->size);
-}
-
-/* A file of which so much is not there any more has zeros there. */
-static bool read_file(int file, uint8_t *bytes, size_t size)
-{
-    for (size_t used = 0; used < size;) {
-        const ssize_t got = pread(file, bytes + used, size - used, (off_t)used);
-        if (got < 0 && errno != EINTR)
-            return false;
-        if (got == 0)
-            return true;
-        used += got > 0 ? (size_t)got : 0;
-    }
-    return true;
 }
 
 /* --- Guarded parts --------------------------------------------------------------------------- */
@@ -159,7 +147,8 @@ bool bat_map_between(struct bat_mapping *mapping, int file, size_t head, size_t 
     mapping->bytes = memory + head;
     if (tail)
         ASAN_POISON_MEMORY_REGION(mapping->bytes + size, round_up(size) - size);
-    return unmap_unless(read_file(file, mapping->bytes, size), mapping);
+    /* A file of which so much is not there any more has zeros there. */
+    return unmap_unless(bat_read_all(file, mapping->bytes, size, 0) >= 0, mapping);
 }
 
 bool bat_map(struct bat_mapping *mapping, int file, size_t size)

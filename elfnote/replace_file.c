@@ -255,9 +255,7 @@ static enum bat_code copy_by_hand(struct replacement *replacement, int source, u
     enum bat_code code = BAT_OK;
     while (size > 0 && code == BAT_OK) {
         size_t wanted = size < COPY_BUFFER_SIZE ? (size_t)size : COPY_BUFFER_SIZE;
-        ssize_t got = pread(source, buffer, wanted, (off_t)from);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = bat_read_some(source, buffer, wanted, (off_t)from);
         if (got < 0) {
             code = bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
         } else if (got == 0) {

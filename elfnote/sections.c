@@ -21,11 +21,6 @@ struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_secti
     return strings;
 }
 
-const char *elf_string(const struct elf_strings *strings, uint64_t offset)
-{
-    return offset < strings->size ? strings->bytes + offset : NULL;
-}
-
 static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_section *section,
                                   struct bat_error *error)
 {
@@ -93,7 +88,7 @@ static enum bat_code name_sections(struct bat_elf *elf, struct bat_error *error)
             return bat_fail(error, elf_libelf_code(), "section header %zu: %s", i, elf_errmsg(-1));
         if (header.sh_name == 0)
             continue;
-        elf->sections[i].name = elf_string(&names, header.sh_name);
+        elf->sections[i].name = header.sh_name < names.size ? names.bytes + header.sh_name : NULL;
         if (!elf->sections[i].name)
             return bat_fail(error, BAT_ERR_ELF,
                             "section %zu: name at 0x%" PRIx32

@@ -124,8 +124,12 @@ static uint64_t upper_bound(const struct bat_map *map)
     return bytes;
 }
 
-enum bat_code bat_encode_container(uint8_t *section, uint8_t *end, size_t *size,
-                                   struct bat_error *error)
+/*
+ * Write the ELF note header in front of the description that ends at `end`, and the padding behind
+ * it (BAT.md 2). The header's bytes are the first of section, and there is room for the padding.
+ */
+static enum bat_code encode_container(uint8_t *section, uint8_t *end, size_t *size,
+                                      struct bat_error *error)
 {
     uint64_t description = (uint64_t)(end - section) - BAT_NOTE_HEADER_SIZE;
     if (description > UINT32_MAX)
@@ -170,7 +174,7 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
                                     .places = places};
     code = encode_description(&encoding);
     if (code == BAT_OK)
-        code = bat_encode_container(bytes, encoding.at, size, error);
+        code = encode_container(bytes, encoding.at, size, error);
     if (code != BAT_OK) {
         free(bytes);
         return code;

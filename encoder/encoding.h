@@ -34,13 +34,6 @@ enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat
 /* The skew that BOLT gives a table: its first entry's input offset if it is cold (BAT.md 7.1). */
 uint32_t bat_skew(const struct bat_map *map, const struct bat_table *table, bool is_cold);
 
-/*
- * The ELF note header in front of, and the padding behind the description that ends at `end`
- * (BAT.md 2). The header's bytes are the first of section, and there is room for the padding.
- */
-enum bat_code bat_encode_container(uint8_t *section, uint8_t *end, size_t *size,
-                                   struct bat_error *error);
-
 /* Check everything but the entries, which bat_encode_entries() checks; see bat_encode(). */
 enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error);
 

@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "elfnote/descriptors.h"
 
 /* Bytes that are read at a time. Only longer lines use more of the buffer, and so more memory. */
 #define FILL_SIZE ((size_t)1 << 18)
@@ -51,11 +52,8 @@ static enum bat_code fill(struct bat_input *input, struct bat_error *error)
         input->end + FILL_SIZE < input->capacity ? input->end + FILL_SIZE : input->capacity;
     while (input->end < stop && !input->at_end) {
         size_t wanted = stop - input->end;
-        ssize_t got = input->is_stream ? read(input->file, input->buffer + input->end, wanted)
-                                       : pread(input->file, input->buffer + input->end, wanted,
-                                               (off_t)input->offset);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = bat_read_some(input->file, input->buffer + input->end, wanted,
+                                    input->is_stream ? -1 : (off_t)input->offset);
         if (got < 0)
             return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
         input->at_end = got == 0;

@@ -331,7 +331,11 @@ static void apply_symbol(struct bat_source_frame *frame, const struct bat_symbol
         frame->file = symbol->file;
 }
 
-bool symbolizer_is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address)
+/*
+ * True if an address is in the stretch of the last one, or else in a new one, which becomes
+ * symbolizer->stretch: bat_symbolizer_frames() has one answer for all its addresses, BAT_FOUND.
+ */
+static bool is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address)
 {
     if (address - symbolizer->stretch.start >= symbolizer->stretch.size)
         symbolizer_find_stretch(symbolizer, address);
@@ -368,7 +372,7 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     struct bat_frames_options own;
     if (bat_options_copy(&own, sizeof(own), options, "bat_frames_options", NULL) != BAT_OK)
         return BAT_FOUND_NOWHERE;
-    if (reserve_frames(symbolizer, 1) && symbolizer_is_in_stretch(symbolizer, inside)) {
+    if (reserve_frames(symbolizer, 1) && is_in_stretch(symbolizer, inside)) {
         symbolizer->frames[0] = unknown;
         *frames = symbolizer->frames;
         if (!own.plain_names)

@@ -72,12 +72,6 @@ struct bat_symbolizer {
     struct bat_symbolizer *second_of; /* NULL: this is no second one */
 };
 
-/*
- * True if an address is in the stretch of the last one, or else in a new one, which becomes
- * symbolizer->stretch: bat_symbolizer_frames() has one answer for all its addresses, BAT_FOUND.
- */
-bool symbolizer_is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address);
-
 /* Set stretch to one that contains address, or has size 0 (symbol_stretch.c). */
 void symbolizer_find_stretch(struct bat_symbolizer *symbolizer, uint64_t address);
 

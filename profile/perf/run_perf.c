@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
+
 extern char **environ;
 
 /* --- Standard error ------------------------------------------------------------------------- */
@@ -34,9 +36,7 @@ static void *read_complaints(void *context)
     size_t length = strlen(process->sought);
     size_t kept = 0; /* the end of the bytes read before: sought may begin in it */
     for (;;) {
-        ssize_t got = read(process->complaints, buffer + kept, sizeof(buffer) - kept);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = bat_read_some(process->complaints, buffer + kept, sizeof(buffer) - kept, -1);
         if (got <= 0)
             return NULL;
         add_complaint(process, buffer + kept, (size_t)got);
@@ -124,9 +124,17 @@ static int start_complainant(struct perf_child *process)
     return failure;
 }
 
-enum bat_code perf_child_start(struct perf_child *process, const char *const *arguments,
-                               const char *what, const char *sought, struct bat_error *error)
+enum bat_code perf_child_start(struct perf_child *process, const char *path,
+                               const char *const *arguments, const char *what, const char *sought,
+                               struct bat_error *error)
 {
+    const char *all[PERF_ARGUMENTS_MAX + 5] = {"perf"};
+    size_t count = 1;
+    for (; count <= PERF_ARGUMENTS_MAX && arguments[count - 1]; count++)
+        all[count] = arguments[count - 1];
+    all[count++] = "-f";
+    all[count++] = "-i";
+    all[count] = path;
     *process = (struct perf_child){.what = what, .sought = sought, .output = -1};
     int output[2];
     int complaints[2];
@@ -140,7 +148,7 @@ enum bat_code perf_child_start(struct perf_child *process, const char *const *ar
     }
     process->output = output[0];
     process->complaints = complaints[0];
-    int failure = spawn(process, arguments, output[1], complaints[1]);
+    int failure = spawn(process, all, output[1], complaints[1]);
     close(output[1]);
     close(complaints[1]);
     if (failure == 0)
@@ -152,31 +160,13 @@ enum bat_code perf_child_start(struct perf_child *process, const char *const *ar
     return fail_start(failure, what, error);
 }
 
-enum bat_code perf_child_start_on(struct perf_child *process, const char *path,
-                                  const char *const *arguments, const char *what,
-                                  const char *sought, struct bat_error *error)
-{
-    const char *all[PERF_ARGUMENTS_MAX + 5] = {"perf"};
-    size_t count = 1;
-    for (size_t i = 0; i < PERF_ARGUMENTS_MAX && arguments[i]; i++)
-        all[count++] = arguments[i];
-    all[count++] = "-f";
-    all[count++] = "-i";
-    all[count] = path;
-    return perf_child_start(process, all, what, sought, error);
-}
-
 /* --- Ending --------------------------------------------------------------------------------- */
 
 /* True if all of perf's output was read and perf has closed it. */
 static bool is_at_end(const struct perf_child *process)
 {
     char byte;
-    ssize_t got;
-    do
-        got = read(process->output, &byte, 1);
-    while (got < 0 && errno == EINTR);
-    return got == 0;
+    return bat_read_some(process->output, &byte, 1, -1) == 0;
 }
 
 void perf_child_end(struct perf_child *process, int *status)

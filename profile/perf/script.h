@@ -224,19 +224,14 @@ struct perf_child {
 #define PERF_SOUGHT_MAX 64u
 
 /*
- * Start perf, without a shell. arguments[0] is "perf", the last argument is NULL. Standard input is
- * /dev/null, and signals have their defaults. sought has at most PERF_SOUGHT_MAX bytes. After
- * success perf_child_end() must follow.
- */
-enum bat_code perf_child_start(struct perf_child *process, const char *const *arguments,
-                               const char *what, const char *sought, struct bat_error *error);
-
-/* The same with "perf", at most PERF_ARGUMENTS_MAX arguments, and the options that name the file.
+ * Start perf, without a shell, with at most PERF_ARGUMENTS_MAX arguments, of which the last is
+ * NULL, and the options that name the file. Standard input is /dev/null, and signals have their
+ * defaults. sought has at most PERF_SOUGHT_MAX bytes. After success perf_child_end() must follow.
  */
 #define PERF_ARGUMENTS_MAX 12u
-enum bat_code perf_child_start_on(struct perf_child *process, const char *path,
-                                  const char *const *arguments, const char *what,
-                                  const char *sought, struct bat_error *error);
+enum bat_code perf_child_start(struct perf_child *process, const char *path,
+                               const char *const *arguments, const char *what, const char *sought,
+                               struct bat_error *error);
 
 /*
  * Wait for perf to end; it is ended by SIGTERM if its output was not read to the end. *status is

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
 #include "script.h"
 #include "support/temporary.h"
 
@@ -34,7 +35,7 @@ static enum bat_code run_perf(const struct run *run, enum perf_script_content co
 {
     struct perf_child process;
     enum bat_code code =
-        perf_child_start_on(&process, run->path, arguments, what, pardoned, run->error);
+        perf_child_start(&process, run->path, arguments, what, pardoned, run->error);
     if (code != BAT_OK)
         return code;
     code = run->read(process.output, content, run->context);
@@ -142,11 +143,7 @@ struct text {
 /* Returns the next bytes in text->block; none at the end. With offset -1, of a stream. */
 static enum bat_code read_bytes(const struct text *text, int file, off_t offset, size_t *size)
 {
-    ssize_t got;
-    do
-        got = offset < 0 ? read(file, text->block, BLOCK_SIZE)
-                         : pread(file, text->block, BLOCK_SIZE, offset);
-    while (got < 0 && errno == EINTR);
+    ssize_t got = bat_read_some(file, text->block, BLOCK_SIZE, offset);
     *size = got < 0 ? 0 : (size_t)got;
     return got < 0 ? bat_fail(text->error, BAT_ERR_IO, "reading: %s", strerror(errno)) : BAT_OK;
 }

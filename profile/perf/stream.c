@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "elfnote/descriptors.h"
 #include "support/arriving.h"
 #include "unpack.h"
 
@@ -49,18 +49,13 @@ void perf_stream_close(struct perf_stream *stream)
 enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
                            struct bat_error *error)
 {
-    size_t done = 0;
-    while (done < size) {
-        ssize_t got = pread(file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        if (got == 0)
-            return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, offset + done,
-                               "expected %zu more bytes, found the end of the file", size - done);
-        done += (size_t)got;
-    }
+    ssize_t got = bat_read_all(file, bytes, size, (off_t)offset);
+    if (got < 0)
+        return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+    if ((size_t)got < size)
+        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, offset + (uint64_t)got,
+                           "expected %zu more bytes, found the end of the file",
+                           size - (size_t)got);
     return BAT_OK;
 }
 

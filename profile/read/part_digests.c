@@ -25,16 +25,12 @@ static enum bat_code hash_file(XXH3_state_t *state, int file, struct bat_error *
     if (!buffer)
         return bat_fail_memory(error, "to read the profile");
     enum bat_code code = BAT_OK;
-    off_t offset = 0;
-    for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
-        got = pread(file, buffer, READ_SIZE, offset);
-        if (got < 0 && errno != EINTR)
-            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        if (got <= 0)
-            continue;
+    ssize_t got;
+    for (off_t offset = 0; (got = bat_read_some(file, buffer, READ_SIZE, offset)) > 0;
+         offset += got)
         XXH3_128bits_update(state, buffer, (size_t)got);
-        offset += got;
-    }
+    if (got < 0)
+        code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
     free(buffer);
     return code;
 }

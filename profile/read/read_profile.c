@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
 #include "profile/line_blocks.h"
 #include "profile/perf/script.h"
 #include "profile/text_fields.h"
@@ -281,20 +282,10 @@ enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *e
 
 static enum bat_code read_head(struct profile_file *found, struct bat_error *error)
 {
-    while (found->head_size < PERF_DATA_MAGIC_SIZE) {
-        uint8_t *to = found->head + found->head_size;
-        size_t wanted = PERF_DATA_MAGIC_SIZE - found->head_size;
-        ssize_t got = found->is_stream ? read(found->file, to, wanted)
-                                       : pread(found->file, to, wanted, (off_t)found->head_size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        if (got == 0)
-            break;
-        found->head_size += (size_t)got;
-    }
-    return BAT_OK;
+    ssize_t got =
+        bat_read_all(found->file, found->head, PERF_DATA_MAGIC_SIZE, found->is_stream ? -1 : 0);
+    found->head_size = got > 0 ? (size_t)got : 0;
+    return got < 0 ? bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno)) : BAT_OK;
 }
 
 enum bat_code bat_form_find(struct profile_file *found, const char *path, int file,

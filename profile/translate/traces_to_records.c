@@ -31,8 +31,9 @@ uint32_t translation_parent(const struct translation *translation, uint32_t func
     return found == BAT_NONE ? function : found;
 }
 
-struct place translation_place_in(const struct translation *translation, uint32_t function,
-                                  uint64_t address, bool is_branch_source)
+/* As translation_place(), of an address whose function is known. */
+static struct place place_in(const struct translation *translation, uint32_t function,
+                             uint64_t address, bool is_branch_source)
 {
     const struct bat_records *records = translation->records;
     if (function == BAT_NONE)
@@ -47,7 +48,7 @@ struct place translation_place(const struct translation *translation, uint64_t a
                                bool is_branch_source)
 {
     uint32_t function = translation_function(translation, address);
-    return translation_place_in(translation, function, address, is_branch_source);
+    return place_in(translation, function, address, is_branch_source);
 }
 
 void translation_touch(struct translation *translation, uint32_t function, uint64_t count)
@@ -119,8 +120,8 @@ static bool records_of_table(const struct translation *translation, uint32_t fun
 static enum bat_code translate_branch(struct translation *translation, const struct trace *trace)
 {
     struct bat_translate_counters *counters = &translation->records->counters;
-    struct place from = translation_place_in(translation, trace->in.branch, trace->branch, true);
-    struct place to = translation_place_in(translation, trace->in.from, trace->from, false);
+    struct place from = place_in(translation, trace->in.branch, trace->branch, true);
+    struct place to = place_in(translation, trace->in.from, trace->from, false);
     if (from.function == BAT_NONE && to.function == BAT_NONE) {
         counters->external += trace->count;
         translation->outcome |= OUTCOME_OUTSIDE;

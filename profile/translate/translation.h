@@ -115,10 +115,6 @@ uint32_t translation_parent(const struct translation *translation, uint32_t func
 struct place translation_place(const struct translation *translation, uint64_t address,
                                bool is_branch_source);
 
-/* The same for an address whose function is known. */
-struct place translation_place_in(const struct translation *translation, uint32_t function,
-                                  uint64_t address, bool is_branch_source);
-
 /*
  * Sort the traces by the start of the run: traces of one function need the same parts of the map
  * and of the functions. Needs the profile alone.

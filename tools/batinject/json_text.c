@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
+
 #define CHUNK_SIZE ((size_t)128 << 10)
 
 struct json_place json_text_place(struct json_text *text, size_t length)
@@ -76,9 +78,7 @@ static enum bat_code parse_chunks(struct json_text *text, int file, unsigned cha
 {
     text->chunk = chunk;
     for (;;) {
-        ssize_t size = read(file, chunk, CHUNK_SIZE);
-        if (size < 0 && errno == EINTR)
-            continue;
+        ssize_t size = bat_read_some(file, chunk, CHUNK_SIZE, -1);
         if (size < 0)
             return bat_fail(text->error, BAT_ERR_IO, "cannot be read: %m");
         if (size == 0)

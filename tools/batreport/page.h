@@ -113,10 +113,9 @@ struct report_columns {
     struct pack all[REPORT_COLUMNS];
 };
 
-/* Write a part with columns, or one of bytes, as the element data-NAME, and free them. */
+/* Write a part with columns as the element data-NAME, and free them. */
 enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
                                    struct report_columns *columns);
-enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack);
 
 /* The members of the description that are about one binary, without braces. */
 void report_write_members(const struct report *report, struct bat_text_writer *page);

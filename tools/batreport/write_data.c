@@ -68,7 +68,8 @@ static void write_description(const struct report *report, struct bat_text_write
 
 /* --- Packed parts ---------------------------------------------------------------------------- */
 
-enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
+/* Write a part of bytes as the element data-NAME, and free them. */
+static enum bat_code write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
 {
     html_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
     bat_text_flush(page);
@@ -87,7 +88,7 @@ enum bat_code report_write_columns(struct bat_text_writer *page, const char *nam
         pack_column(&pack, &columns->all[i]);
         pack_free(&columns->all[i]);
     }
-    return report_write_part(page, name, &pack);
+    return write_part(page, name, &pack);
 }
 
 /* A part of the code of a binary: prefix tells which one. */
@@ -118,9 +119,9 @@ static enum bat_code write_names(const struct report *report, const char *prefix
         free(symbol);
     }
     demangled_warn(&kept, bat_elf_path(report->binary.elf));
-    enum bat_code code = report_write_part(page, prefixed(prefix, "names", part), &names);
+    enum bat_code code = write_part(page, prefixed(prefix, "names", part), &names);
     if (code == BAT_OK)
-        return report_write_part(page, prefixed(prefix, "plain", part), &plain);
+        return write_part(page, prefixed(prefix, "plain", part), &plain);
     pack_free(&plain);
     return code;
 }
@@ -262,9 +263,9 @@ static enum bat_code write_refused(const struct report *report, struct bat_text_
     }
     enum bat_code code = report_write_columns(page, "refused", &columns);
     if (code == BAT_OK)
-        code = report_write_part(page, "reasons", &reasons);
+        code = write_part(page, "reasons", &reasons);
     if (code == BAT_OK)
-        code = report_write_part(page, "refused-names", &names);
+        code = write_part(page, "refused-names", &names);
     pack_free(&reasons);
     pack_free(&names);
     return code;
@@ -275,7 +276,7 @@ static enum bat_code write_strings(struct bat_text_writer *page, const char *nam
 {
     struct pack pack = {0};
     pack_bytes(&pack, strings->text, strings->text_size);
-    return report_write_part(page, name, &pack);
+    return write_part(page, name, &pack);
 }
 
 static enum bat_code write_stacks(const struct report *report, struct bat_text_writer *page)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
+
 struct text_lines {
     int file;
     void (*wait)(void *context);
@@ -55,10 +57,8 @@ static bool read_more(struct text_lines *lines, int *error)
     lines->start = 0;
     if (!is_readable(lines->file))
         lines->wait(lines->context);
-    ssize_t size;
-    do
-        size = read(lines->file, lines->bytes + lines->end, TEXT_LINE_MAX - lines->end);
-    while (size < 0 && errno == EINTR);
+    ssize_t size =
+        bat_read_some(lines->file, lines->bytes + lines->end, TEXT_LINE_MAX - lines->end, -1);
     if (size < 0)
         *error = errno;
     lines->at_end = size <= 0;

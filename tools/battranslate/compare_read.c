@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
+#include "profile/perf/perf_data.h"
 #include "whole_file.h"
 #include "yaml_profile.h"
 
@@ -129,14 +130,6 @@ static enum bat_code read_records(struct bat_overlaps *comparison, const char *t
     return code;
 }
 
-/* Binary forms that cannot be compared, by their first bytes. */
-static const char *binary_form(const char *text, size_t size)
-{
-    if (size >= 8 && (memcmp(text, "PERFILE2", 8) == 0 || memcmp(text, "2ELIFREP", 8) == 0))
-        return "perf.data: translate it first, or write --format=preagg";
-    return NULL;
-}
-
 /* A file's header, which may have two lines, and the first record, which begins with a number. */
 static enum fdata_origin origin_of(const char *text)
 {
@@ -163,13 +156,7 @@ enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
     int file = bat_regular_open(AT_FDCWD, path);
     if (file < 0 && (errno == EISDIR || errno == ENXIO))
         return BAT_OK;
-    ssize_t got = file < 0 ? -1 : 1;
-    for (size_t size = 0; got > 0 && size < sizeof(text) - 1;) {
-        do
-            got = pread(file, text + size, sizeof(text) - 1 - size, (off_t)size);
-        while (got < 0 && errno == EINTR);
-        size += got > 0 ? (size_t)got : 0;
-    }
+    ssize_t got = file < 0 ? -1 : bat_read_all(file, text, sizeof(text) - 1, 0);
     enum bat_code code = got < 0 ? bat_fail(error, BAT_ERR_IO, "%s", strerror(errno)) : BAT_OK;
     if (file >= 0)
         close(file);
@@ -187,12 +174,10 @@ enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places
     enum bat_code code = whole_file_read(path, &text, &size, error);
     if (code != BAT_OK)
         return code;
-    const char *binary = binary_form(text, size);
-    if (binary) {
+    if (perf_data_is((const uint8_t *)text, size)) {
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected fdata, YAML, a pre-aggregated profile or a sample profile, "
-                        "found %s",
-                        binary);
+                        "found perf.data: translate it first, or write --format=preagg");
     } else if (yaml_profile_is(text, size)) {
         *form = COMPARED_YAML;
         code = read_yaml(comparison, text, size, error);

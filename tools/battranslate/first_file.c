@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
 #include "support/temporary.h"
 #include "yaml_profile.h"
 
@@ -14,14 +15,9 @@
 static bool begins_as_yaml(int file)
 {
     char head[4];
-    size_t has = 0;
-    const off_t start = lseek(file, 0, SEEK_CUR);
-    for (ssize_t got = 1; has < sizeof(head) && got != 0; has += got > 0 ? (size_t)got : 0) {
-        got = pread(file, head + has, sizeof(head) - has, start + (off_t)has);
-        if (got < 0 && errno != EINTR)
-            return false; /* whoever reads it finds the error, too */
-    }
-    return yaml_profile_is(head, has);
+    ssize_t got = bat_read_all(file, head, sizeof(head), lseek(file, 0, SEEK_CUR));
+    /* Whoever reads it finds an error, too. */
+    return got > 0 && yaml_profile_is(head, (size_t)got);
 }
 
 static enum bat_code copy_pipe(int pipe, struct first_file *first, struct bat_error *error)

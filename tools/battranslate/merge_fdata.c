@@ -93,40 +93,32 @@ static enum tool_exit list_files(struct request *request)
 
 /* --- Merging -------------------------------------------------------------------------------- */
 
-static enum tool_exit merge_lines(const struct request *request, const struct first_file *first,
+static enum tool_exit merge_files(const struct request *request, const struct first_file *first,
                                   struct bat_output *output)
 {
-    struct merged_lines merged = {0};
     struct bat_error error;
+    struct merged_lines lines = {0};
+    struct merged_yaml *yaml = first->is_yaml ? merged_yaml_new() : NULL;
+    if (first->is_yaml && !yaml)
+        return tool_no_memory(NULL);
     enum tool_exit status = TOOL_FINE;
-    for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
-        if (merged_lines_add(&merged, i == 0 ? first->path : request->files[i], &error) != BAT_OK)
-            status = tool_report(request->files[i], &error);
-    if (status == TOOL_FINE && merged_lines_write(&merged, output, &error) != BAT_OK)
+    for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++) {
+        const char *name = request->files[i];
+        const char *path = i == 0 ? first->path : name;
+        if ((yaml ? merged_yaml_add(yaml, name, path, &error)
+                  : merged_lines_add(&lines, path, &error)) != BAT_OK)
+            status = tool_report(name, &error);
+    }
+    if (status == TOOL_FINE && output &&
+        (yaml ? merged_yaml_write(yaml, output, &error)
+              : merged_lines_write(&lines, output, &error)) != BAT_OK)
         status = tool_report(NULL, &error);
-    if (status == TOOL_FINE)
+    if (status == TOOL_FINE && yaml)
+        merged_yaml_print(yaml, stderr, request->print);
+    else if (status == TOOL_FINE)
         fprintf(stderr, "Profile from %zu files merged.\n", request->file_count);
-    merged_lines_free(&merged);
-    return status;
-}
-
-static enum tool_exit merge_yaml(const struct request *request, const struct first_file *first,
-                                 struct bat_output *output)
-{
-    struct bat_error error;
-    struct merged_yaml *merged = merged_yaml_new();
-    enum tool_exit status = merged ? TOOL_FINE : TOOL_BAD;
-    if (!merged)
-        tool_no_memory(NULL);
-    for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
-        if (merged_yaml_add(merged, request->files[i], i == 0 ? first->path : request->files[i],
-                            &error) != BAT_OK)
-            status = tool_report(request->files[i], &error);
-    if (status == TOOL_FINE && output && merged_yaml_write(merged, output, &error) != BAT_OK)
-        status = tool_report(NULL, &error);
-    if (status == TOOL_FINE)
-        merged_yaml_print(merged, stderr, request->print);
-    merged_yaml_free(merged);
+    merged_yaml_free(yaml);
+    merged_lines_free(&lines);
     return status;
 }
 
@@ -143,8 +135,7 @@ static enum tool_exit merge(const struct request *request, const struct first_fi
         bat_output_abandon(output);
         return tool_report(NULL, &error);
     }
-    enum tool_exit status =
-        first->is_yaml ? merge_yaml(request, first, output) : merge_lines(request, first, output);
+    enum tool_exit status = merge_files(request, first, output);
     if (status == TOOL_FINE && output)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "whole_file.h"
+
+#include "elfnote/descriptors.h"
 #include "spec/grow.h"
 
 #include <errno.h>
@@ -19,9 +21,7 @@ static enum bat_code read_all(int file, char **text, size_t *size, size_t capaci
     for (;;) {
         if (!bat_reserve(text, &capacity, *size, 2, 1))
             return bat_fail_memory(error, "for the file");
-        ssize_t got = read(file, *text + *size, capacity - 1 - *size);
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = bat_read_some(file, *text + *size, capacity - 1 - *size, -1);
         if (got < 0)
             return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
         if (got == 0)

@@ -22,9 +22,9 @@ static bool append(struct heatmap_buckets *buckets, uint64_t number, uint64_t co
     return true;
 }
 
-bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, uint64_t count)
+/* Note where the count begins, and ends behind last: sums are modulo 2^64. */
+static bool add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, uint64_t count)
 {
-    /* The count begins at first and ends behind last: sums are modulo 2^64. */
     return append(buckets, first, count) && append(buckets, last + 1, 0 - count);
 }
 
@@ -34,7 +34,8 @@ static int by_number(const void *left, const void *right)
                                ((const struct heatmap_bucket *)right)->number);
 }
 
-bool heatmap_sum(struct heatmap_buckets *buckets)
+/* Make buckets of the places where counts change. */
+static bool sum_up(struct heatmap_buckets *buckets)
 {
     struct heatmap_buckets result = {0};
     if (buckets->count > 1)
@@ -66,13 +67,13 @@ bool heatmap_count(struct heatmap_buckets *buckets, const struct bat_profile *pr
     for (uint64_t i = 0; fits && bat_profile_trace(profile, i, &trace); i++)
         if (trace.to != BAT_TRACE_BRANCH_ONLY && is_counted(trace.from, min, max) &&
             trace.from <= trace.to && trace.to - trace.from <= RUN_MAX)
-            fits = heatmap_add(buckets, trace.from / size, trace.to / size, trace.count);
+            fits = add(buckets, trace.from / size, trace.to / size, trace.count);
     uint64_t address;
     uint64_t count;
     for (uint64_t i = 0; fits && bat_profile_sample(profile, i, &address, &count); i++)
         if (is_counted(address, min, max))
-            fits = heatmap_add(buckets, address / size, address / size, count);
-    return fits && heatmap_sum(buckets);
+            fits = add(buckets, address / size, address / size, count);
+    return fits && sum_up(buckets);
 }
 
 void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor)

@@ -14,7 +14,7 @@ struct heatmap_bucket {
     uint64_t count;
 };
 
-/* Before heatmap_sum(), all[] holds where counts change; afterwards the buckets, by number. */
+/* By number. */
 struct heatmap_buckets {
     struct heatmap_bucket *all;
     size_t count;
@@ -23,16 +23,10 @@ struct heatmap_buckets {
 
 void heatmap_free(struct heatmap_buckets *buckets);
 
-/* Add count to the buckets first to last. False if there is no memory. */
-bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, uint64_t count);
-
-/* Add up what was added. False if there is no memory. */
-bool heatmap_sum(struct heatmap_buckets *buckets);
-
 /*
  * Count all samples of the profile from address min to max, in empty buckets of size bytes: each
  * run of code for all buckets that it touches. Runs of more than 64 KiB are taken for faults of the
- * profile. The result is that of heatmap_sum(). False if there is no memory.
+ * profile. False if there is no memory.
  */
 bool heatmap_count(struct heatmap_buckets *buckets, const struct bat_profile *profile,
                    uint64_t size, uint64_t min, uint64_t max);

@@ -190,8 +190,8 @@ static enum bat_code unpack_all(struct unpacking *u, int packed, struct bat_erro
     enum bat_code code = BAT_OK;
     bool is_first = true;
     for (ssize_t got = 1; code == BAT_OK && got != 0;) {
-        got = read(packed, u->in, ZSTD_DStreamInSize());
-        if (got < 0 && errno != EINTR)
+        got = bat_read_some(packed, u->in, ZSTD_DStreamInSize(), -1);
+        if (got < 0)
             code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
         ZSTD_inBuffer input = {.src = u->in, .size = got > 0 ? (size_t)got : 0};
         if (is_first && got > 0) {

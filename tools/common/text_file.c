@@ -7,14 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elfnote/descriptors.h"
+
 static ssize_t read_bytes(void *cookie, char *bytes, size_t size)
 {
     const int *file = cookie;
-    ssize_t got;
-    do
-        got = read(*file, bytes, size);
-    while (got < 0 && errno == EINTR);
-    return got;
+    return bat_read_some(*file, bytes, size, -1);
 }
 
 static int close_file(void *cookie)
