@@ -316,7 +316,7 @@ static void describe_branch(struct description *description)
     if (function == BAT_NONE)
         return;
     instruction->callee = function;
-    instruction->name = description->program->name_of[function];
+    instruction->name = next_called_name(description->program, function);
     instruction->flags |= is_call ? NEXT_NAMES : 0;
 }
 

@@ -49,14 +49,19 @@ static size_t without_rust_hash(const char *name, size_t length)
     return length - hash;
 }
 
-size_t next_plain_name_length(const char *name)
+/* The length of a name, of which length bytes are given, without what compilers append. */
+static size_t plain_length(const char *name, size_t length)
 {
-    size_t length = unnumbered_name_length(name);
     if (length > 4 && memcmp(name + length - 4, "@PLT", 4) == 0)
         length -= 4;
     for (size_t shorter; (shorter = without_suffix(name, length)) != length;)
         length = shorter;
     return without_rust_hash(name, length);
+}
+
+size_t next_plain_name_length(const char *name)
+{
+    return plain_length(name, unnumbered_name_length(name));
 }
 
 static void name_functions(struct next_program *program)
@@ -65,6 +70,28 @@ static void name_functions(struct next_program *program)
         const char *name = program->all[i].name;
         program->name_of[i] = name ? next_hash(name, next_plain_name_length(name), 0) : 0;
     }
+}
+
+uint32_t next_called_name(const struct next_program *program, uint32_t function)
+{
+    static const struct {
+        const char *before;
+        const char *after;
+    } veneers[] = {{"__", "_veneer"}, {"__AArch64ADRPThunk_", ""}, {"__AArch64AbsLongThunk_", ""}};
+    const char *name = program->all[function].name;
+    if (!name || bat_elf_machine(program->elf) != EM_AARCH64)
+        return program->name_of[function];
+    size_t length = unnumbered_name_length(name);
+    for (size_t i = 0; i < sizeof(veneers) / sizeof(*veneers); i++) {
+        size_t before = strlen(veneers[i].before);
+        size_t after = strlen(veneers[i].after);
+        if (length <= before + after || memcmp(name, veneers[i].before, before) != 0 ||
+            memcmp(name + length - after, veneers[i].after, after) != 0)
+            continue;
+        const char *called = name + before;
+        return next_hash(called, plain_length(called, length - before - after), 0);
+    }
+    return program->name_of[function];
 }
 
 /* --- Units ---------------------------------------------------------------------------------- */

@@ -50,8 +50,8 @@ class Same(unittest.TestCase):
             pair.record(version)
         return pair
 
-    def check(self, pair):
-        """All records are those of the new build's own run."""
+    def check(self, pair, name=""):
+        """All records are those of the new build's own run, of this function, too."""
         addresses = [run("nm", name, folder=pair.folder) for name in ("old", "new")]
         self.assertNotEqual(*addresses)
         report = json.loads(pair.carry("--report=json"))["next"]
@@ -59,6 +59,7 @@ class Same(unittest.TestCase):
         self.assertGreater(count, 20)
         self.assertEqual(rows, [])
         self.assertEqual(report["same"], report["all"])
+        self.assertIn(name, (pair.folder / "carried.fdata").read_text(encoding="utf-8"))
 
     def test_other_order(self):
         """Functions are sorted by name, data are elsewhere; addresses by relocations, and by ADRP."""
@@ -74,6 +75,40 @@ class Same(unittest.TestCase):
         for links in (KEPT, []):
             with self.subTest(links=links):
                 self.check(self.build(generate.program(3, False), "-fPIC", links=["-pie", *links]))
+
+
+    def test_outline_atomics(self):
+        """Atomic operations call functions of libgcc."""
+        self.check(self.build("""
+            #include <stdatomic.h>
+            static atomic_long count;
+            static atomic_int state;
+            __attribute__((noinline)) long one(long a) {
+                int expected = a & 3;
+                atomic_fetch_add(&count, a), atomic_compare_exchange_strong(&state, &expected, (int)a);
+                return count + state + atomic_exchange(&state, expected);
+            }
+            __attribute__((noinline)) long two(long a) {
+                if (a % 3) atomic_fetch_or(&state, 5); else atomic_fetch_xor(&count, a);
+                return a * 7 + state;
+            }
+            extern const char *const version_text;
+            int main(void) { long s = *version_text; for (long i = 0; i < 1000; i++) s += one(i) ^ two(i); return s == 0; }
+            """, "-moutline-atomics", links=KEPT), "__aarch64_ldadd8_acq_rel")
+
+    def test_veneers(self):
+        """Calls that are too far for an instruction."""
+        self.check(self.build("""
+            static volatile int sink;
+            __attribute__((noinline, section(".far"))) int far_one(int a) {
+                for (int i = 0; i < 3; i++) a = a * 31 + sink;
+                return a ^ 5;
+            }
+            __attribute__((noinline, section(".far"))) int far_two(int a) { if (a & 1) a += far_one(a); return a - 7; }
+            __attribute__((noinline)) int near_one(int a) { return a % 5 ? far_two(a) + 1 : far_one(a) * 2; }
+            extern const char *const version_text;
+            int main(void) { int s = *version_text; for (int i = 0; i < 1000; i++) s += near_one(i); return s == 0; }
+            """, links=[*KEPT, "-Wl,--section-start=.far=0x20000000"]), "__far_two_veneer")
 
 
 class Changed(unittest.TestCase):
@@ -223,6 +258,25 @@ class Tables(unittest.TestCase):
         for level in ("-O1", "-O3"):
             with self.subTest(level=level):
                 self.check([self.switch(20, False)] * 2, [[GCC, "-O2"], [GCC, level]], "\tbr\t")
+
+
+class Wrong(unittest.TestCase):
+    """Programs for two machines."""
+
+    def test_other_machine(self):
+        """The same source for x86-64 and AArch64, either way round."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text(generate.program(10, False), encoding="utf-8")
+        for name, command in (("old", compiler(GCC, "-O2")), ("new", ["gcc", "-O2", *FLAGS])):
+            run(*command, "source.c", *LINKS, *KEPT, "-o", name, folder=pair.folder)
+            pair.record(name)
+        for old, new, text in (("old", "new", "expected a program for AArch64, as the old one is, found one for x86-64"),
+                               ("new", "old", "expected a program for x86-64, as the old one is, found one for AArch64")):
+            done = toolbox.run("battranslate", pair.folder / old, "-p", pair.folder / f"{old}.fdata",
+                               f"--for={pair.folder / new}", "-o", pair.folder / "x.fdata")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, f"^battranslate: .*/{new}: {text}\n$")
+            self.assertFalse((pair.folder / "x.fdata").exists())
 
 
 if __name__ == "__main__":

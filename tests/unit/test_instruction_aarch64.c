@@ -13,7 +13,7 @@
 #define WORDS_MAX 1024u
 
 /* --- The program ------------------------------------------------------------------------------
- * Two functions, two data (of which `second` has the first in the middle of a page), one string.
+ * Two functions, veneers of the second one, two data.
  */
 
 #define FIRST_DATUM (DATA + 0x10)
@@ -28,10 +28,10 @@ struct opened {
 };
 
 static const Elf64_Rela relocations[] = {
-    {.r_offset = TEXT + 0x100, .r_info = ELF64_R_INFO(3, R_AARCH64_ADR_PREL_PG_HI21)},
-    {.r_offset = TEXT + 0x104, .r_info = ELF64_R_INFO(3, R_AARCH64_ADD_ABS_LO12_NC), .r_addend = 0},
+    {.r_offset = TEXT + 0x100, .r_info = ELF64_R_INFO(5, R_AARCH64_ADR_PREL_PG_HI21)},
+    {.r_offset = TEXT + 0x104, .r_info = ELF64_R_INFO(5, R_AARCH64_ADD_ABS_LO12_NC), .r_addend = 0},
     {.r_offset = TEXT + 0x108,
-     .r_info = ELF64_R_INFO(3, R_AARCH64_LDST64_ABS_LO12_NC),
+     .r_info = ELF64_R_INFO(5, R_AARCH64_LDST64_ABS_LO12_NC),
      .r_addend = 8},
     {.r_offset = TEXT + 0x10c, .r_info = ELF64_R_INFO(99, R_AARCH64_LDST64_ABS_LO12_NC)},
     {.r_offset = TEXT + 0x110, .r_info = ELF64_R_INFO(1, R_AARCH64_CALL26)},
@@ -48,6 +48,9 @@ static void save_opened(const char *path, bool with_relocations)
     struct symbols symbols = {.count = 1, .size = 1};
     add_symbol(&symbols, "one", STT_FUNC, STB_GLOBAL, IN_TEXT, TEXT, 0x200);
     add_symbol(&symbols, "two", STT_FUNC, STB_GLOBAL, IN_TEXT, TEXT + 0x210, 0x10);
+    add_symbol(&symbols, "__two_veneer", STT_FUNC, STB_LOCAL, IN_TEXT, TEXT + 0x220, 0x10);
+    add_symbol(&symbols, "__AArch64ADRPThunk_two", STT_FUNC, STB_LOCAL, IN_TEXT, TEXT + 0x230,
+               0x10);
     add_symbol(&symbols, "first", STT_OBJECT, STB_GLOBAL, 2, FIRST_DATUM, SIZE_DATUM);
     add_symbol(&symbols, "second", STT_OBJECT, STB_GLOBAL, 2, SECOND_DATUM, SIZE_DATUM);
     put_section(&image, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, text, TEXT_SIZE);
@@ -279,6 +282,13 @@ static void test_branches(void **state)
     word = 0x54001080; /* b.eq .+0x210: a conditional tail call */
     describe(opened, TEXT, &word, 1, &other);
     assert_int_equal(other.callee, call.callee);
+    for (uint32_t i = 0; i < 2;
+         i++) { /* bl .+0x220 and .+0x230: by veneers, of GNU ld and of LLD */
+        word = 0x94000088 + i * 4;
+        describe(opened, TEXT, &word, 1, &other);
+        assert_int_not_equal(other.callee, call.callee);
+        assert_int_equal(other.name, call.name);
+    }
     word = 0x94000002; /* bl .+8: into a function */
     describe(opened, TEXT, &word, 1, &other);
     assert_int_equal(other.callee, BAT_NONE);
