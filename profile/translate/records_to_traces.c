@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "records_to_traces.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,17 @@
 #include "profile/profile.h"
 #include "records.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "tableless.h"
+
+#define INSTRUCTION_AARCH64 4u /* bytes */
+
+/* Jumps by tables into a block, on AArch64: BOLT does not know that code may begin there. */
+struct inner {
+    uint32_t function;
+    uint32_t offset;
+    uint64_t count;
+};
 
 struct tracing {
     const struct bat_records *records;
@@ -17,8 +28,11 @@ struct tracing {
     struct bat_tableless code;
     /* For each function the index of its first block in the arrays below, and behind the last. */
     size_t *first_block;
-    uint64_t *in;  /* how often each block was entered */
-    uint64_t *out; /* ... was left by its last instruction, if that is no call or return */
+    uint64_t *in;        /* how often each block was entered */
+    uint64_t *out;       /* ... was left by its last instruction, if that is no call or return */
+    struct inner *inner; /* ascending by function and offset once all records were read */
+    size_t inner_count;
+    size_t inner_capacity;
     struct bat_error *error;
 };
 
@@ -159,6 +173,23 @@ static uint64_t entries(const struct tracing *tracing, const struct bat_code_gra
     return item[4] > steps ? item[4] - steps : 0;
 }
 
+/* Keep a jump into a block, of which the code at source is a part. */
+static enum bat_code add_inner(struct tracing *tracing, const struct bat_code_graph *graph,
+                               const uint64_t *item)
+{
+    const struct bat_code_kept *kept = kept_at(graph, item[1]);
+    if (item[0] != item[2] || !kept || kept->kind != BAT_INSTRUCTION_INDIRECT_JUMP ||
+        bat_elf_machine(tracing->records->binary->elf) != EM_AARCH64 ||
+        item[3] % INSTRUCTION_AARCH64 != 0)
+        return BAT_OK;
+    if (!bat_grow(&tracing->inner, &tracing->inner_capacity, tracing->inner_count,
+                  sizeof(*tracing->inner)))
+        return bat_fail_memory(tracing->error, "for traces");
+    tracing->inner[tracing->inner_count++] = (struct inner){
+        .function = (uint32_t)item[2], .offset = (uint32_t)item[3], .count = item[4]};
+    return BAT_OK;
+}
+
 /* A record as a branch, and as a part of the counts of the blocks at its ends. */
 static enum bat_code add_record(struct tracing *tracing, const uint64_t *item)
 {
@@ -185,10 +216,12 @@ static enum bat_code add_record(struct tracing *tracing, const uint64_t *item)
         uint32_t block = bat_code_block_at(&graph->blocks, item[3]);
         if (block != BAT_NONE && graph->blocks.all[block].start == item[3])
             tracing->in[tracing->first_block[to] + block] += entries(tracing, graph, item);
+        else if (block != BAT_NONE)
+            code = add_inner(tracing, graph, item);
     }
     uint64_t target = address_of(tracing, item[2], item[3]);
-    if (is_fall || target == 0)
-        return BAT_OK;
+    if (is_fall || target == 0 || code != BAT_OK)
+        return code;
     uint64_t source = address_of(tracing, item[0], item[1]);
     return add(tracing, source ? source : BAT_TRACE_EXTERNAL_ORIGIN, target, BAT_TRACE_BRANCH_ONLY,
                item[4]);
@@ -204,6 +237,7 @@ struct walk {
     uint32_t record; /* the first of the function that may be of this block */
     uint32_t end;    /* of its records */
     uint32_t kept;   /* likewise, in graph->kept */
+    size_t inner;    /* likewise, in tracing->inner */
     uint64_t start;  /* offset of the run */
     uint64_t count;  /* of the run */
     bool is_first;   /* the run begins at the block's start: its count is known */
@@ -238,6 +272,26 @@ static enum bat_code end_run(struct tracing *tracing, struct walk *walk, uint32_
     if (bat_original_decode(tracing->records->binary->elf, walk->address + offset, &instruction))
         walk->start = (uint64_t)offset + instruction.length;
     walk->is_first = false;
+    return code;
+}
+
+/* Pass the jumps that lead to where the run goes through, up to an offset: it is more often
+ * executed from there on. */
+static enum bat_code pass_inner(struct tracing *tracing, struct walk *walk, uint32_t offset)
+{
+    enum bat_code code = BAT_OK;
+    for (; walk->inner < tracing->inner_count && code == BAT_OK; walk->inner++) {
+        const struct inner *inner = &tracing->inner[walk->inner];
+        if (bat_fdata_word(BAT_KIND_SYMBOL, inner->function) != walk->function ||
+            inner->offset > offset)
+            break;
+        if (inner->offset > walk->start) {
+            code = add(tracing, BAT_TRACE_FALLTHROUGH_ONLY, walk->address + walk->start,
+                       walk->address + inner->offset - INSTRUCTION_AARCH64, walk->count);
+            walk->start = inner->offset;
+        }
+        walk->count += inner->count;
+    }
     return code;
 }
 
@@ -284,14 +338,34 @@ static enum bat_code add_block(struct tracing *tracing, struct walk *walk, uint3
          walk->kept++) {
         const struct bat_code_kept *kept = &graph->kept[walk->kept];
         if (bat_kind_is_call(kept->kind) ||
-            (kept->kind == BAT_INSTRUCTION_CONDITIONAL && kept->offset < block->last))
-            code = pass(tracing, walk, kept, out);
+            (kept->kind == BAT_INSTRUCTION_CONDITIONAL && kept->offset < block->last)) {
+            code = pass_inner(tracing, walk, kept->offset);
+            if (code == BAT_OK)
+                code = pass(tracing, walk, kept, out);
+        }
     }
     if (code != BAT_OK || walk->start > block->last)
+        return code;
+    code = pass_inner(tracing, walk, block->last);
+    if (code != BAT_OK)
         return code;
     if (!walk->is_first && out != 0)
         walk->count = out;
     return end_run(tracing, walk, block->last);
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct inner *a = left;
+    const struct inner *b = right;
+    if (a->function != b->function)
+        return a->function < b->function ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static size_t first_inner(const struct tracing *tracing, uint32_t function)
+{
+    return BAT_COUNT_BELOW(tracing->inner, tracing->inner_count, function, function);
 }
 
 static enum bat_code add_function(struct tracing *tracing, uint32_t function, uint32_t first,
@@ -300,6 +374,7 @@ static enum bat_code add_function(struct tracing *tracing, uint32_t function, ui
     struct walk walk = {.function = bat_fdata_word(BAT_KIND_SYMBOL, function),
                         .address = tracing->records->symbols[function].address,
                         .record = first,
+                        .inner = first_inner(tracing, function),
                         .end = end};
     enum bat_code code = bat_tableless_graph(&tracing->code, function, &walk.graph, tracing->error);
     for (uint32_t i = 0; code == BAT_OK && i < walk.graph->blocks.count; i++) {
@@ -319,6 +394,8 @@ static enum bat_code make(struct tracing *tracing)
         code = count_blocks(tracing);
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
         code = add_record(tracing, record(tracing, i));
+    if (tracing->inner_count > 1)
+        qsort(tracing->inner, tracing->inner_count, sizeof(*tracing->inner), by_place);
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
@@ -345,5 +422,6 @@ enum bat_code bat_records_to_traces(const struct bat_records *records, struct ba
     free(tracing.first_block);
     free(tracing.in);
     free(tracing.out);
+    free(tracing.inner);
     return code;
 }

@@ -260,6 +260,28 @@ class Tables(unittest.TestCase):
                 self.check([self.switch(20, False)] * 2, [[GCC, "-O2"], [GCC, level]], "\tbr\t")
 
 
+class AutoFdo(unittest.TestCase):
+    """--format=autofdo: LLVM's sample profile of the next build, by its lines."""
+
+    def test_same(self):
+        """The same program linked in another order, with jumps by tables: the profile of its own run."""
+        source = Tables("test_bytes").switch(18, False)
+        for text in (source, generate.program(3, False)):
+            pair = Pair(self)
+            (pair.folder / "source.c").write_text(text, encoding="utf-8")
+            run(*compiler(GCC, "-O2"), "-g", "-ffunction-sections", "-c", "source.c", folder=pair.folder)
+            for build, links in (("old", []), ("new", ["-Wl,--sort-section=name"])):
+                run(GCC, "source.o", *LINKS, *KEPT, *links, "-o", build, folder=pair.folder)
+                pair.record(build)
+            profiles = []
+            for build, options in (("new", []), ("old", ["--for=new"])):
+                toolbox.fine("battranslate", build, "-p", f"{build}.preagg", *options, "--format=autofdo", "-o", "x.prof", "-q",
+                             cwd=pair.folder)
+                profiles.append((pair.folder / "x.prof").read_text("utf-8"))
+            self.assertGreater(profiles[0].count("\n"), 20)
+            self.assertEqual(*profiles)
+
+
 class Wrong(unittest.TestCase):
     """Programs for two machines."""
 
