@@ -20,6 +20,7 @@ import bolt_profiles
 import elffile
 import fixtures
 import qemu_trace
+import report_page
 import test_to_input
 import toolbox
 
@@ -189,6 +190,21 @@ class Unexplained(unittest.TestCase):
                             f"--original={program.folder / 'input'}", "-o", program.folder / "x")
         self.assertRegex(text, rf"(?m)^functions moved by the note alone, .*: 1\n  {function}\S*: [0-9.]+% of \d+ explained")
 
+    def check_page(self, program, function):
+        """batreport's page says the same."""
+        folder, report = program.folder, program.report()
+        toolbox.fine("batreport", folder / "bolted", "-p", folder / "bolted.T", f"--original={folder / 'input'}",
+                     "-o", folder / "page.html")
+        page = report_page.Page(folder / "page.html")
+        figures = page.figures()
+        self.assertEqual(figures["runs and branches in moved code"], report["parts"])
+        self.assertEqual(figures["explained by BOLT's known passes"], report["parts_explained"])
+        self.assertEqual(figures["in functions by the note alone"], report["parts_by_note"])
+        named = report["by_note"][0]
+        share = 100 * named["explained"] / named["parts"]
+        self.assertRegex(page.text, rf"do not explain what became of 1 function, whose profile is by the note alone: "
+                                    rf"\S*{function}\S* \({share:.1f}% of {named['parts']:,} explained\)\.</p>")
+
     def check_threads(self, program):
         """Any number of them makes the same bytes, and the same twice."""
         for options in ([], ["--format=yaml"], ["--format=preagg"]):
@@ -202,6 +218,7 @@ class Unexplained(unittest.TestCase):
             # The pass has replaced calls of memcpy(): these are in other places.
             self.compare(program, "copy", ["memcpy@PLT", "[unknown]"])
             self.check_report(program, "copy")
+            self.check_page(program, "copy")
             self.check_threads(program)
 
     def test_changed_test(self):

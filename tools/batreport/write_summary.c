@@ -196,11 +196,16 @@ static void write_next(const struct report *report, struct bat_text_writer *page
     write_figure(page, 0, "records of fdata", bat_records_count(report->records), 0);
     write_figure(page, 0, "fall-throughs", done.fallthroughs, 0);
     write_figure(page, 1, "not one run of code", done.invalid, done.fallthroughs);
-    if (report->is_moved)
-        write_figure(page, 1, "cut: no way in the input's code", report->moved.unfollowed,
-                     report->moved.samples);
-    else
+    if (report->is_moved) {
+        const struct bat_to_input_counters *moved = &report->moved;
+        write_figure(page, 1, "cut: no way in the input's code", moved->unfollowed, moved->samples);
+        write_figure(page, 0, "runs and branches in moved code", moved->parts, 0);
+        write_figure(page, 1, "explained by BOLT's known passes", moved->parts_explained,
+                     moved->parts);
+        write_figure(page, 1, "in functions by the note alone", moved->by_note_parts, moved->parts);
+    } else {
         write_figure(page, 1, "left out: no edges of the input", done.left_out, 0);
+    }
     if (report->has_judgement) {
         const struct bat_judgement *judged = &report->judgement;
         write_figure(page, 0, "functions that llvm-bolt will judge", judged->functions, 0);
@@ -227,6 +232,31 @@ static void write_next(const struct report *report, struct bat_text_writer *page
     html_end_card(page);
 }
 
+/* The functions whose profile is that of the note alone. */
+static void write_by_note(const struct report *report, struct bat_text_writer *page)
+{
+    const struct bat_to_input_counters *moved = &report->moved;
+    uint64_t count = report->is_moved ? moved->by_note_functions : 0;
+    if (count == 0)
+        return;
+    char text[NUMBER_SIZE];
+    html_format(page,
+                "<p class=\"remark\">BOLT's known passes do not explain what became of %s "
+                "function%s, whose profile is by the note alone:",
+                with_commas(count, text), count == 1 ? "" : "s");
+    for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
+        const struct bat_unexplained *function = &moved->heaviest[i];
+        bat_text_string(page, i == 0 ? " " : ", ");
+        report_write_name(report, BAT_NONE, function->name ? function->name : "?", page);
+        html_format(
+            page, " (%.1f%% of %s explained)",
+            percent(function->counts - function->cut - function->left_out - function->unlisted,
+                    function->counts),
+            with_commas(function->counts, text));
+    }
+    bat_text_string(page, count > BAT_UNEXPLAINED_MAX ? " and others.</p>\n" : ".</p>\n");
+}
+
 void report_write_summary(struct report *report, struct bat_text_writer *page)
 {
     struct code_figures figures = count_code(report);
@@ -242,12 +272,14 @@ void report_write_summary(struct report *report, struct bat_text_writer *page)
     }
     write_note(report, page);
     bat_text_string(page, "</div>\n");
-    if (report->has_profile)
+    if (report->has_profile) {
+        write_by_note(report, page);
         report_write_check(report, page);
-    else
+    } else {
         bat_text_string(page,
                         "<p class=\"remark\">No profile was given (<code>-p</code>): the page "
                         "has no samples.</p>\n");
+    }
     if (!report->original)
         bat_text_string(page, "<p class=\"remark\">The input binary was not given "
                               "(<code>--original</code>): the page shows the code after BOLT "
