@@ -70,9 +70,13 @@ static enum bat_code collect(struct code_matching *matching, struct side *side,
         return fail_memory(matching);
     side->count = count;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = next_signature_make(side->program, side->units[i], &side->signatures[i],
-                                   matching->error);
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        uint32_t unit = side->units[i];
+        bool was_read = program->units[unit];
+        code = next_signature_make(side->program, unit, &side->signatures[i], matching->error);
+        if (!was_read) /* most of them are nobody's partner */
+            next_unit_forget(side->program, unit);
+    }
     return code;
 }
 

@@ -280,10 +280,8 @@ static void take_old_names(struct function_matching *matching)
         if (matching->pairs->new_of[i] != BAT_NONE)
             new_program->name_of[new_program->first_part[matching->pairs->new_of[i]]] =
                 old_program->name_of[old_program->first_part[i]];
-    for (uint32_t i = 0; i < new_program->unit_count; i++) {
-        next_unit_free(new_program->units[i]);
-        new_program->units[i] = NULL;
-    }
+    for (uint32_t i = 0; i < new_program->unit_count; i++)
+        next_unit_forget(new_program, i);
 }
 
 static enum bat_code allocate(struct function_matching *matching)

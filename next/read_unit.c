@@ -10,6 +10,7 @@
 #include "binary/code/sweep.h"
 #include "instruction_aarch64.h"
 #include "instruction_x86.h"
+#include "spec/array.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "tables_aarch64.h"
@@ -501,6 +502,15 @@ static enum bat_code read_unit(struct unit_reading *reading)
     return code;
 }
 
+/* Give back what growing left over. */
+static void trim(struct next_unit *unit)
+{
+    unit->blocks = bat_array_shrink(unit->blocks, unit->block_count, sizeof(*unit->blocks));
+    unit->edges = bat_array_shrink(unit->edges, unit->edge_count, sizeof(*unit->edges));
+    unit->instructions =
+        bat_array_shrink(unit->instructions, unit->instruction_count, sizeof(*unit->instructions));
+}
+
 enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error)
 {
@@ -519,6 +529,13 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
         next_unit_free(reading.unit);
         return code;
     }
+    trim(reading.unit);
     *found = program->units[unit] = reading.unit;
     return BAT_OK;
+}
+
+void next_unit_forget(struct next_program *program, uint32_t unit)
+{
+    next_unit_free(program->units[unit]);
+    program->units[unit] = NULL;
 }

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "spec/array.h"
+
 #define WEIGHT_SHAPE 1.0f
 #define WEIGHT_NEIGHBOURS 0.5f
 #define WEIGHT_NAME 2.0f
@@ -71,6 +73,8 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
         before = all->kind;
     }
     sort(signature);
+    signature->tokens =
+        bat_array_shrink(signature->tokens, signature->count, sizeof(*signature->tokens));
     return BAT_OK;
 }
 

@@ -105,6 +105,9 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error);
 void next_unit_free(struct next_unit *unit);
 
+/* Free the code of a unit, which is read again when it is asked for. */
+void next_unit_forget(struct next_program *program, uint32_t unit);
+
 /* The block at an offset of a part; BAT_NONE if there is none. Logarithmic. */
 uint32_t next_block_at(const struct next_program *program, const struct next_unit *unit,
                        uint32_t function, uint64_t offset);
