@@ -301,77 +301,58 @@ enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_pr
 
 /* --- Tables that several threads add to --------------------------------------------------- */
 
-struct bat_shared_profile {
-    struct bat_shared_counts *traces;
-    struct bat_shared_counts *samples;
-    struct bat_shared_counts *returns;
-    struct bat_shared_counts *mem_samples;
-};
+/* The first profile_tables, which can be large. */
+#define SHARED_TABLES 4u
 
-void bat_shared_profile_free(struct bat_shared_profile *shared)
+bool bat_profile_parts_make(struct bat_profile_parts *parts, struct bat_profile *const *profiles,
+                            uint32_t count, unsigned threads)
 {
-    if (!shared)
-        return;
-    bat_shared_counts_free(shared->traces);
-    bat_shared_counts_free(shared->samples);
-    bat_shared_counts_free(shared->returns);
-    bat_shared_counts_free(shared->mem_samples);
-    free(shared);
-}
-
-struct bat_shared_profile *bat_shared_profile_new(void)
-{
-    struct bat_shared_profile *shared = calloc(1, sizeof(*shared));
-    if (!shared)
-        return NULL;
-    shared->traces = bat_shared_counts_new(3);
-    shared->samples = bat_shared_counts_new(1);
-    shared->returns = bat_shared_counts_new(1);
-    shared->mem_samples = bat_shared_counts_new(2);
-    if (shared->traces && shared->samples && shared->returns && shared->mem_samples)
-        return shared;
-    bat_shared_profile_free(shared);
-    return NULL;
-}
-
-void bat_shared_profiles_free(struct bat_shared_profile **shared, uint32_t count)
-{
-    for (uint32_t i = 0; shared && i < count; i++)
-        bat_shared_profile_free(shared[i]);
-    free(shared);
-}
-
-struct bat_shared_profile **bat_shared_profiles_new(uint32_t count)
-{
-    struct bat_shared_profile **shared =
-        calloc((size_t)count + 1, sizeof(struct bat_shared_profile *));
-    for (uint32_t i = 0; shared && i < count; i++) {
-        shared[i] = bat_shared_profile_new();
-        if (shared[i])
-            continue;
-        bat_shared_profiles_free(shared, i);
-        return NULL;
+    const size_t all = (size_t)count * threads;
+    const size_t shared = threads > 1 ? (size_t)count * SHARED_TABLES : 0;
+    *parts = (struct bat_profile_parts){.profiles = profiles,
+                                        .count = count,
+                                        .threads = threads,
+                                        .all = calloc(all + 1, sizeof(*parts->all)),
+                                        .shared = calloc(shared + 1, sizeof(*parts->shared))};
+    bool is_made = parts->all && parts->shared;
+    for (size_t i = 0; is_made && i < shared; i++) {
+        const struct bat_counts *table = table_of(profiles[i / SHARED_TABLES], i % SHARED_TABLES);
+        parts->shared[i] = bat_shared_counts_new(table->words);
+        is_made = parts->shared[i] != NULL;
     }
-    return shared;
+    for (size_t i = 0; is_made && i < all; i++) {
+        parts->all[i] = shared ? bat_profile_new_part(profiles[i % count]) : profiles[i];
+        is_made = parts->all[i] != NULL;
+        for (size_t j = 0; is_made && shared && j < SHARED_TABLES; j++)
+            table_of(parts->all[i], j)->shared = parts->shared[i % count * SHARED_TABLES + j];
+    }
+    return is_made;
 }
 
-void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shared)
+void bat_profile_parts_free(struct bat_profile_parts *parts)
 {
-    part->traces.shared = shared->traces;
-    part->samples.shared = shared->samples;
-    part->returns.shared = shared->returns;
-    part->mem_samples.shared = shared->mem_samples;
+    const size_t all = parts->all && parts->threads > 1 ? (size_t)parts->count * parts->threads : 0;
+    for (size_t i = 0; i < all; i++)
+        bat_profile_free(parts->all[i]);
+    for (size_t i = 0; parts->shared && parts->shared[i]; i++)
+        bat_shared_counts_free(parts->shared[i]);
+    free(parts->all);
+    free(parts->shared);
 }
 
-enum bat_code bat_profile_take_shared(struct bat_profile *profile,
-                                      struct bat_shared_profile *shared, struct bat_error *error)
+enum bat_code bat_profile_parts_take(struct bat_profile_parts *parts, struct bat_error *error)
 {
-    enum bat_code code = bat_shared_counts_take(shared->traces, &profile->traces);
-    if (code == BAT_OK)
-        code = bat_shared_counts_take(shared->samples, &profile->samples);
-    if (code == BAT_OK)
-        code = bat_shared_counts_take(shared->returns, &profile->returns);
-    if (code == BAT_OK)
-        code = bat_shared_counts_take(shared->mem_samples, &profile->mem_samples);
-    return bat_counts_fail(error, code, "the profile");
+    const size_t all = parts->threads > 1 ? (size_t)parts->count * parts->threads : 0;
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < all && code == BAT_OK; i++) {
+        code = bat_profile_take(parts->profiles[i % parts->count], parts->all[i], error);
+        bat_profile_free(parts->all[i]);
+        parts->all[i] = NULL;
+    }
+    for (size_t i = 0; parts->shared[i] && code == BAT_OK; i++) {
+        struct bat_counts *table = table_of(parts->profiles[i / SHARED_TABLES], i % SHARED_TABLES);
+        code =
+            bat_counts_fail(error, bat_shared_counts_take(parts->shared[i], table), "the profile");
+    }
+    return code;
 }

@@ -100,23 +100,25 @@ enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code co
  */
 struct bat_profile *bat_profile_new_part(const struct bat_profile *profile);
 
-/* The tables that can be large, shared by the parts that several threads read. */
-struct bat_shared_profile;
+/*
+ * What several threads read into: for each, a part of every profile. Their large tables move items
+ * to shared ones, at BAT_SHARED_LIMIT items. A single thread reads into the profiles themselves.
+ */
+struct bat_profile_parts {
+    struct bat_profile *const *profiles;
+    uint32_t count;
+    unsigned threads;
+    struct bat_profile **all; /* count of the first thread, then of the next */
+    struct bat_shared_counts **shared;
+};
 
-/* NULL if there is no memory. */
-struct bat_shared_profile *bat_shared_profile_new(void);
-void bat_shared_profile_free(struct bat_shared_profile *shared);
+/* For profiles that are empty. False if there is no memory. To be freed in any case. */
+bool bat_profile_parts_make(struct bat_profile_parts *parts, struct bat_profile *const *profiles,
+                            uint32_t count, unsigned threads);
+void bat_profile_parts_free(struct bat_profile_parts *parts);
 
-/* The same for count binaries. NULL may be freed. */
-struct bat_shared_profile **bat_shared_profiles_new(uint32_t count);
-void bat_shared_profiles_free(struct bat_shared_profile **shared, uint32_t count);
-
-/* Let the tables of an empty part move their items to shared at BAT_SHARED_LIMIT items. */
-void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shared);
-
-/* Add the items of shared to profile. The threads of the parts must have ended. */
-enum bat_code bat_profile_take_shared(struct bat_profile *profile,
-                                      struct bat_shared_profile *shared, struct bat_error *error);
+/* Add all to the profiles, once. The threads must have ended. */
+enum bat_code bat_profile_parts_take(struct bat_profile_parts *parts, struct bat_error *error);
 
 /* What a profile has, as balance.in of each kind. */
 struct bat_balances bat_profile_sums(const struct bat_profile *profile);

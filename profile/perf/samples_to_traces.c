@@ -475,32 +475,6 @@ static struct perf_stretch stretch_at(const struct perf_session *session, unsign
 
 /* --- All stretches ------------------------------------------------------------------------ */
 
-/* Make the profiles of a stretch, one for each binary. shared is NULL or has one for each. */
-static enum bat_code begin_stretch(struct stretch *stretch, struct bat_profile *const *profiles,
-                                   struct bat_shared_profile *const *shared)
-{
-    uint32_t count = stretch->session->binary_count;
-    stretch->profiles = calloc(count, sizeof(struct bat_profile *));
-    if (!stretch->profiles)
-        return BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
-        stretch->profiles[i] = bat_profile_new_part(profiles[i]);
-        if (!stretch->profiles[i])
-            return BAT_ERR_MEMORY;
-        if (shared)
-            bat_profile_share(stretch->profiles[i], shared[i]);
-    }
-    return BAT_OK;
-}
-
-static void end_stretch(struct stretch *stretch)
-{
-    for (uint32_t i = 0; stretch->profiles && i < stretch->session->binary_count; i++)
-        bat_profile_free(stretch->profiles[i]);
-    free(stretch->profiles);
-    free(stretch->shares.inside);
-}
-
 /* The error of the stretch that met one at the lowest offset; threads may meet several. */
 static enum bat_code first_error(const struct stretch *stretches, unsigned count,
                                  struct bat_error *error)
@@ -515,49 +489,39 @@ static enum bat_code first_error(const struct stretch *stretches, unsigned count
     return first ? first->code : BAT_OK;
 }
 
-/* Add what a stretch has read to the profiles. */
-static enum bat_code gather(struct bat_profile *const *profiles, struct stretch *stretch,
-                            struct bat_error *error)
+/* Add up what stretches have counted besides their profiles. */
+static void add_up(const struct stretch *stretch)
 {
     struct perf_session *session = stretch->session;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
-        code = bat_profile_take(profiles[i], stretch->profiles[i], error);
-        bat_profile_free(stretch->profiles[i]);
-        stretch->profiles[i] = NULL;
-        if (session->shares)
-            session->shares->inside[i] += stretch->shares.inside[i];
-    }
     session->samples_read += stretch->samples;
     if (session->text)
         session->counters.perf_samples += stretch->samples + stretch->unread;
+    for (uint32_t i = 0; session->shares && i < session->binary_count; i++)
+        session->shares->inside[i] += stretch->shares.inside[i];
     if (session->shares)
         session->shares->none += stretch->shares.none;
-    return code;
 }
 
-static enum bat_code collect(struct perf_session *session, struct bat_profile *const *profiles,
-                             struct bat_shared_profile **shared, struct stretch *stretches,
-                             unsigned count, struct bat_error *error)
+static enum bat_code collect(struct perf_session *session, struct bat_profile_parts *parts,
+                             struct stretch *stretches, struct bat_error *error)
 {
-    for (unsigned i = 0; i < count; i++) {
-        stretches[i].session = session;
-        stretches[i].samples_left = perf_samples_max(session->options);
-        stretches[i].from = stretch_at(session, i, count);
-        if (i != 0)
-            stretches[i - 1].from.end = stretches[i].from.start;
-        if (begin_stretch(&stretches[i], profiles, shared) != BAT_OK)
-            return bat_fail_memory(error, "to read the profile");
-    }
+    const unsigned count = parts->threads;
     /* A compressed file is one stream for all threads. */
     struct perf_batches batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
     bool is_shared = session->is_compressed && session->pieces.count == 0 && count > 1;
+    for (unsigned i = 0; i < count; i++) {
+        stretches[i].session = session;
+        stretches[i].profiles = parts->all + (size_t)i * parts->count;
+        stretches[i].samples_left = perf_samples_max(session->options);
+        stretches[i].from = stretch_at(session, i, count);
+        stretches[i].from.batches = is_shared ? &batches : NULL;
+        if (i != 0)
+            stretches[i - 1].from.end = stretches[i].from.start;
+    }
     enum bat_code code = is_shared
                              ? perf_session_open(session, &batches.stream, session->data_start,
                                                  session->data_end, error)
                              : BAT_OK;
-    for (unsigned i = 0; i < count; i++)
-        stretches[i].from.batches = is_shared ? &batches : NULL;
     if (code == BAT_OK)
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
     if (is_shared)
@@ -565,10 +529,8 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
     if (code == BAT_OK)
         code = first_error(stretches, count, error);
     for (unsigned i = 0; i < count && code == BAT_OK; i++)
-        code = gather(profiles, &stretches[i], error);
-    for (uint32_t i = 0; shared && i < session->binary_count && code == BAT_OK; i++)
-        code = bat_profile_take_shared(profiles[i], shared[i], error);
-    return code;
+        add_up(&stretches[i]);
+    return code == BAT_OK ? bat_profile_parts_take(parts, error) : code;
 }
 
 enum bat_code perf_session_collect(struct perf_session *session,
@@ -576,17 +538,14 @@ enum bat_code perf_session_collect(struct perf_session *session,
 {
     unsigned count = count_stretches(session);
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    struct bat_shared_profile **shared =
-        count > 1 ? bat_shared_profiles_new(session->binary_count) : NULL;
-    enum bat_code code = BAT_OK;
-    if (!stretches || (count > 1 && !shared))
-        code = bat_fail_memory(error, "to read the profile");
-    else
-        code = collect(session, profiles, shared, stretches, count, error);
+    struct bat_profile_parts parts;
+    enum bat_code code =
+        bat_profile_parts_make(&parts, profiles, session->binary_count, count) && stretches
+            ? collect(session, &parts, stretches, error)
+            : bat_fail_memory(error, "to read the profile");
     for (unsigned i = 0; stretches && i < count; i++)
-        if (stretches[i].session)
-            end_stretch(&stretches[i]);
-    bat_shared_profiles_free(shared, session->binary_count);
+        free(stretches[i].shares.inside);
+    bat_profile_parts_free(&parts);
     free(stretches);
     return code;
 }

@@ -140,29 +140,18 @@ struct text {
     struct bat_error *error;
 };
 
-/* Returns the next bytes in text->block; none at the end. With offset -1, of a stream. */
-static enum bat_code read_bytes(const struct text *text, int file, off_t offset, size_t *size)
+static void add_size(size_t size, void *context)
 {
-    ssize_t got = bat_read_some(file, text->block, BLOCK_SIZE, offset);
-    *size = got < 0 ? 0 : (size_t)got;
-    return got < 0 ? bat_fail(text->error, BAT_ERR_IO, "reading: %s", strerror(errno)) : BAT_OK;
+    struct text *text = context;
+    text->size += size;
 }
 
 /* Append all that perf prints to the file. */
 static enum bat_code keep_output(int output, enum perf_script_content content, void *context)
 {
     (void)content;
-    struct text *text = context;
-    for (;;) {
-        size_t size;
-        enum bat_code code = read_bytes(text, output, -1, &size);
-        if (code != BAT_OK || size == 0)
-            return code;
-        text->size += size;
-        code = bat_temporary_write(text->file, text->block, size, text->error);
-        if (code != BAT_OK)
-            return code;
-    }
+    const struct text *text = context;
+    return bat_temporary_append(text->file, output, add_size, context, text->error);
 }
 
 /* What was printed since the last section is a section. */
@@ -205,11 +194,11 @@ static enum bat_code write_text(struct text *text, struct bat_output *output)
         text->head[text->head_size++] = ' ';
     text->head[text->head_size++] = '\n';
     enum bat_code code = bat_output_write(output, text->head, (size_t)text->head_size, text->error);
-    size_t size = 1;
-    for (off_t offset = 0; code == BAT_OK && size != 0; offset += (off_t)size) {
-        code = read_bytes(text, text->file, offset, &size);
-        if (code == BAT_OK && size != 0)
-            code = bat_output_write(output, text->block, size, text->error);
+    ssize_t got = 1;
+    for (off_t offset = 0; code == BAT_OK && got > 0; offset += got) {
+        got = bat_read_some(text->file, text->block, BLOCK_SIZE, offset);
+        code = got < 0 ? bat_fail(text->error, BAT_ERR_IO, "reading: %s", strerror(errno))
+                       : bat_output_write(output, text->block, (size_t)got, text->error);
     }
     return code;
 }

@@ -248,23 +248,6 @@ static enum bat_code check_stretches(struct stretch *stretches, unsigned count,
     return BAT_OK;
 }
 
-/*
- * Add what all stretches have read to the profile. It does not share, so what was shared among them
- * can be added to it.
- */
-static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
-                                      unsigned count, struct bat_shared_profile *shared,
-                                      struct bat_error *error)
-{
-    enum bat_code code = BAT_OK;
-    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        code = bat_profile_take(profile, stretches[i].profile, error);
-        bat_profile_free(stretches[i].profile);
-        stretches[i].profile = NULL;
-    }
-    return code == BAT_OK ? bat_profile_take_shared(profile, shared, error) : code;
-}
-
 enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *error)
 {
     struct bat_input input;
@@ -318,38 +301,31 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
     /* The header of fdata holds for all its records, so fdata is read in one piece. */
     unsigned count = form == TEXT_PREAGG ? bat_parts_count(options->threads, from->size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
+    struct bat_profile_parts parts;
     enum bat_code code = BAT_OK;
-    if (!stretches || (count > 1 && !shared))
+    if (!bat_profile_parts_make(&parts, &profile, 1, count) || !stretches)
         code = bat_fail_memory(error, "to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         uint64_t part = from->size / count;
-        stretches[i] =
-            (struct stretch){.file = from->file,
-                             .is_stream = from->is_stream,
-                             .offset = part * i,
-                             .stop = i + 1 < count ? part * (i + 1) : UINT64_MAX,
-                             .form = form,
-                             .head = from->head,
-                             .head_size = from->is_stream ? from->head_size : 0,
-                             .profile = count > 1 ? bat_profile_new_part(profile) : profile,
-                             .options = options};
-        if (!stretches[i].profile)
-            code = bat_fail_memory(error, "to read the profile");
-        else if (shared)
-            bat_profile_share(stretches[i].profile, shared);
+        stretches[i] = (struct stretch){.file = from->file,
+                                        .is_stream = from->is_stream,
+                                        .offset = part * i,
+                                        .stop = i + 1 < count ? part * (i + 1) : UINT64_MAX,
+                                        .form = form,
+                                        .head = from->head,
+                                        .head_size = from->is_stream ? from->head_size : 0,
+                                        .profile = parts.all[i],
+                                        .options = options};
     }
     if (code == BAT_OK) {
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = check_stretches(stretches, count, error);
     }
-    if (code == BAT_OK && count > 1)
-        code = gather_stretches(profile, stretches, count, shared, error);
+    if (code == BAT_OK)
+        code = bat_profile_parts_take(&parts, error);
     if (code == BAT_OK && from->is_stream && profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
-    for (unsigned i = 0; stretches && count > 1 && i < count; i++)
-        bat_profile_free(stretches[i].profile);
-    bat_shared_profile_free(shared);
+    bat_profile_parts_free(&parts);
     free(stretches);
     return code;
 }
