@@ -214,82 +214,6 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
     return walk.code;
 }
 
-/* --- Inlined calls ---------------------------------------------------------------------------- */
-
-/* True if a call or jump of the input goes to a function whose code can be inlined. */
-static bool enters_code(const struct input_followed *function,
-                        const struct bat_instruction *instruction)
-{
-    return (instruction->kind == BAT_INSTRUCTION_CALL ||
-            (instruction->kind == BAT_INSTRUCTION_JUMP &&
-             !input_is_inside(function, instruction->target))) &&
-           input_flow_has_code(function->flow, instruction->target);
-}
-
-/*
- * True if a node's instruction can be the instruction of inlined code that a walk has found: the
- * same one, or a promotion of it.
- */
-static bool is_inlined(const struct input_followed *function, const struct input_node *node,
-                       const struct input_walk *walk)
-{
-    uint8_t kind = walk->instruction.kind;
-    if (walk->state.frame == INPUT_ROOT_FRAME || !walk->path.found)
-        return false;
-    if (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP)
-        return node->kind != BAT_INSTRUCTION_RETURN && node->kind != BAT_INSTRUCTION_TRAP;
-    if (node->kind == BAT_INSTRUCTION_CONDITIONAL)
-        return kind == BAT_INSTRUCTION_CONDITIONAL;
-    bool is_direct = kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_JUMP;
-    return is_direct &&
-           (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP) &&
-           input_flow_calls_same(function->flow, node->target, walk->instruction.target);
-}
-
-/* True if a call or jump of the output differs from the call or jump of the input. */
-static bool is_other(const struct input_followed *function, const struct input_node *node,
-                     const struct bat_instruction *instruction)
-{
-    if (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP)
-        return !input_flow_calls_same(function->flow, node->target, instruction->target);
-    return node->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
-           node->kind == BAT_INSTRUCTION_INDIRECT_JUMP;
-}
-
-/*
- * The note's entry for an instruction of inlined code may be the address of the inlined call. Walk
- * to the instruction from the current state if that is in the inlined code already, otherwise from
- * the call. *is_found is false if the entry is the node's own instruction.
- */
-static enum bat_code walk_inlined(struct input_walk *walk, uint64_t entry, bool *is_found)
-{
-    const struct input_followed *function = walk->function;
-    *is_found = false;
-    if (walk->state.frame != INPUT_ROOT_FRAME) {
-        struct input_walk inside = *walk;
-        input_walk_on(&inside);
-        *is_found = is_inlined(function, walk->node, &inside);
-        if (inside.code != BAT_OK || *is_found) {
-            *walk = inside;
-            return walk->code;
-        }
-    }
-    if (!input_flow_decode(function->flow, entry, &walk->instruction) ||
-        !enters_code(function, &walk->instruction) ||
-        !is_other(function, walk->node, &walk->instruction))
-        return BAT_OK;
-    struct input_state call = {entry, INPUT_ROOT_FRAME};
-    walk->code =
-        input_search(function->flow, function->hot, walk->state, call, false, false, &walk->path);
-    if (walk->code != BAT_OK || !walk->path.found)
-        return walk->code;
-    walk->path.found = false;
-    walk->state = call;
-    input_walk_on(walk);
-    *is_found = walk->code == BAT_OK && is_inlined(function, walk->node, walk);
-    return walk->code;
-}
-
 /* --- Any node --------------------------------------------------------------------------------- */
 
 static bool is_promotion(const struct input_node *node, const struct input_walk *walk)
@@ -299,23 +223,17 @@ static bool is_promotion(const struct input_node *node, const struct input_walk 
             walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP);
 }
 
-/* A node that is the input's branch or call at `entry`, as the note says. */
-static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
-                                 uint64_t entry)
+/* A node that is the input's branch or call at its entry, as the note says. */
+static enum bat_code match_entry(const struct input_followed *function, struct input_node *node)
 {
     struct input_walk walk;
     input_walk_begin(&walk, function, node, node->state);
-    node->is_entry = input_flow_decode(function->flow, entry, &walk.instruction);
+    node->is_entry = input_flow_decode(function->flow, node->entry, &walk.instruction);
     if (node->is_entry)
-        walk.state = (struct input_state){entry, INPUT_ROOT_FRAME};
+        walk.state = (struct input_state){node->entry, INPUT_ROOT_FRAME};
     else
         node->before = &input_path_unknown;
-    enum bat_code code = match(function, node, &walk);
-    if (code != BAT_OK || !is_promotion(node, &walk))
-        return code;
-    code = input_match_before(function, node);
-    return code == BAT_OK && node->before->found ? input_promotion_follow(function, node, &walk)
-                                                 : code;
+    return match(function, node, &walk);
 }
 
 /* A node whose instruction was searched by a walk. */
@@ -341,19 +259,6 @@ static enum bat_code match_by_walk(const struct input_followed *function, struct
     return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
 }
 
-/* A node whose entry in the note is an address of the input function. */
-static enum bat_code match_known(const struct input_followed *function, struct input_node *node,
-                                 uint64_t entry)
-{
-    struct input_walk walk;
-    input_walk_begin(&walk, function, node, node->state);
-    bool is_found;
-    enum bat_code code = walk_inlined(&walk, entry, &is_found);
-    if (code != BAT_OK)
-        return code;
-    return is_found ? match_walk(function, node, &walk, true) : match_entry(function, node, entry);
-}
-
 enum bat_code input_match(const struct input_followed *function, struct input_node *node)
 {
     node->taken = node->state;
@@ -369,7 +274,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
         entry = 0;
     }
     enum bat_code code = entry != 0 && input_is_inside(function, entry)
-                             ? match_known(function, node, entry)
+                             ? match_entry(function, node)
                              : match_by_walk(function, node, entry != 0);
     return code == BAT_OK ? find_tail_call(function, node) : code;
 }

@@ -201,11 +201,9 @@ static uint32_t number_of(struct node_reader *reader, uint64_t address)
     return bits->before + (uint32_t)__builtin_popcountll(lower);
 }
 
-/* Make the nodes of a fragment; *branch is its first branch, then the one behind. */
-static void make_nodes(struct node_reader *reader, struct input_fragment *fragment,
-                       const struct branch **branch)
+/* Make the nodes of a fragment; *next is the number of its first branch, then of the one behind. */
+static void make_nodes(struct node_reader *reader, struct input_fragment *fragment, size_t *next)
 {
-    const struct branch *end = reader->branches + reader->branch_count;
     struct input_nodes *nodes = reader->nodes;
     fragment->first_node = nodes->count;
     for (uint64_t offset = 0; offset < fragment->size; offset += 64) {
@@ -217,14 +215,14 @@ static void make_nodes(struct node_reader *reader, struct input_fragment *fragme
                                         .target_node = BAT_NONE,
                                         .is_leader = bits->leaders >> bit & 1,
                                         .falls = true};
-            if (*branch == end || (*branch)->address != node->address)
+            if (*next == reader->branch_count || reader->branches[*next].address != node->address)
                 continue;
-            node->target = (*branch)->target;
-            node->kind = (*branch)->kind;
-            node->length = (*branch)->length;
+            const struct branch *branch = &reader->branches[(*next)++];
+            node->target = branch->target;
+            node->kind = branch->kind;
+            node->length = branch->length;
             if (bat_kind_is_branch(node->kind))
                 node->target_node = number_of(reader, node->target);
-            ++*branch;
         }
     }
     fragment->node_count = nodes->count - fragment->first_node;
@@ -237,12 +235,12 @@ static void make_nodes(struct node_reader *reader, struct input_fragment *fragme
 static enum bat_code build(struct node_reader *reader)
 {
     struct input_nodes *nodes = reader->nodes;
-    const struct branch *branch = reader->branches;
+    size_t next = 0;
     nodes->all = malloc(((size_t)count_nodes(reader) + 1) * sizeof(*nodes->all));
     if (!nodes->all)
         return BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < nodes->fragment_count; i++)
-        make_nodes(reader, &nodes->fragments[i], &branch);
+        make_nodes(reader, &nodes->fragments[i], &next);
     return BAT_OK;
 }
 

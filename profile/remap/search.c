@@ -241,7 +241,6 @@ static void leave_block(struct search *search, uint32_t number)
     struct input_state state = search->flow->places[number].state;
     uint64_t before = state.at;
     uint64_t event = next_event(search, state.frame, state.at + 1);
-    bool after_branch = false;
     if (!is_inside(search, state))
         return;
     for (bool is_first = true; may_go_on(search); is_first = false) {
@@ -255,20 +254,13 @@ static void leave_block(struct search *search, uint32_t number)
         }
         if (!input_flow_decode(search->flow, state.at, &instruction))
             return;
-        /* A jump directly behind a conditional branch belongs to the branch's block. */
-        if (after_branch && state.frame == INPUT_ROOT_FRAME &&
-            instruction.kind != BAT_INSTRUCTION_JUMP) {
-            arrive(search, &to);
-            return;
-        }
         to.from = state.at;
         if (!pass(search, &to, &instruction))
             return;
-        after_branch = instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
         before = state.at;
         state.at += instruction.length;
         bool is_new = is_first || input_kind_changes_flow(instruction.kind);
-        if (!after_branch && is_new && !pass_straight_code(search, event, &state, &before))
+        if (is_new && !pass_straight_code(search, event, &state, &before))
             return;
     }
 }

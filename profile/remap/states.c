@@ -33,18 +33,6 @@ struct following {
 /* --- Known states ----------------------------------------------------------------------------- */
 
 /*
- * True if a block entry without hash and index is of a block that BOLT made. Upgraded notes have no
- * hash for the block at a function's start either (BAT.md 9.4).
- */
-static bool is_made_by_bolt(const struct bat_map *map, const struct bat_table *table,
-                            uint32_t entry, uint32_t block)
-{
-    bool is_upgraded = map->tables[table->parent].hash == 0;
-    return bat_map_has_hashes(map) && map->block_hashes[block] == 0 &&
-           map->block_indices[block] == 0 && !(is_upgraded && map->input_offsets[entry] >> 1 == 0);
-}
-
-/*
  * Add the entries of a fragment's table; of several at one output offset, the last one that BOLT
  * has not made. Entries and nodes ascend.
  */
@@ -54,7 +42,6 @@ static void add_entries(struct following *following, const struct input_fragment
     const struct bat_map *map = function->flow->original->binary->map;
     const struct bat_table *table = &map->tables[fragment->table];
     uint32_t number = fragment->first_node + fragment->node_count;
-    uint32_t block = table->first_block + table->block_count;
     for (uint32_t i = table->entry_count; i-- > 0;) {
         const uint32_t entry = table->first_entry + i;
         const uint64_t output = fragment->start + map->output_offsets[entry];
@@ -62,7 +49,6 @@ static void add_entries(struct following *following, const struct input_fragment
         const bool is_branch = map->input_offsets[entry] & BAT_BRANCH_ENTRY;
         const bool is_last = i + 1 == table->entry_count ||
                              map->output_offsets[entry + 1] != map->output_offsets[entry];
-        block -= !is_branch;
         while (number > fragment->first_node && function->nodes->all[number - 1].address > output)
             number--;
         if (number == fragment->first_node)
@@ -72,7 +58,7 @@ static void add_entries(struct following *following, const struct input_fragment
             continue;
         if (is_branch && is_last) {
             node->entry = input;
-        } else if (!is_branch && !node->is_fixed && !is_made_by_bolt(map, table, entry, block)) {
+        } else if (!is_branch && !node->is_fixed) {
             node->is_fixed = true;
             following->entries[following->entry_count++] =
                 (struct bat_sort_key){.key = input, .value = number - 1};
@@ -339,12 +325,6 @@ static struct input_state behind_branch(const struct input_followed *function,
                : state;
 }
 
-/* True if a branch of the output makes another test than the input's, which it stands at. */
-static bool is_exchanged(const struct input_node *node)
-{
-    return node->kind == BAT_INSTRUCTION_CONDITIONAL && node->source == 0 && !node->is_promotion;
-}
-
 /* Spread the state of a node to the next node and to its target. */
 static enum bat_code spread(struct following *following, struct input_node *node)
 {
@@ -354,13 +334,6 @@ static enum bat_code spread(struct following *following, struct input_node *node
         return code;
     bool is_exact = node->source != 0;
     struct input_node *target = input_nodes_target(function->nodes, node);
-    if (is_exchanged(node)) {
-        if (node->falls)
-            reach(following, node + 1, find_outcome(function, node + 1, node->fall), false, false);
-        if (target)
-            reach(following, target, find_outcome(function, target, node->taken), false, false);
-        return BAT_OK;
-    }
     if (node->falls && !input_kind_changes_flow(node->kind))
         reach_next(following, node);
     else if (node->falls && input_kind_goes_on(node->kind))
