@@ -8,15 +8,20 @@
 
 #define PART_SIZE_MIN ((uint64_t)8 << 20)
 
-unsigned bat_parts_count(unsigned threads, uint64_t size)
+unsigned bat_threads_for(unsigned threads, uint64_t jobs, unsigned most)
 {
     long processors = threads == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
     uint64_t count = processors > 0 ? (uint64_t)processors : threads;
-    if (count > size / PART_SIZE_MIN)
-        count = size / PART_SIZE_MIN;
-    if (count > BAT_PARTS_MAX)
-        count = BAT_PARTS_MAX;
+    if (count > jobs)
+        count = jobs;
+    if (count > most)
+        count = most;
     return count ? (unsigned)count : 1;
+}
+
+unsigned bat_parts_count(unsigned threads, uint64_t size)
+{
+    return bat_threads_for(threads, size / PART_SIZE_MIN, BAT_PARTS_MAX);
 }
 
 void bat_parts_run(void *(*run)(void *part), void *parts, size_t part_size, unsigned count)
@@ -67,13 +72,7 @@ static void *run_stretches(void *context)
 
 unsigned bat_parallel_threads(unsigned threads, size_t stretches)
 {
-    long processors = threads == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
-    size_t count = processors > 0 ? (size_t)processors : threads;
-    if (count > stretches)
-        count = stretches;
-    if (count > BAT_PARALLEL_MAX)
-        count = BAT_PARALLEL_MAX;
-    return count ? (unsigned)count : 1;
+    return bat_threads_for(threads, stretches, BAT_PARALLEL_MAX);
 }
 
 void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parallel_fn *work,

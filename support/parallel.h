@@ -6,13 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The number of threads for these jobs: threads, or one for each processor if that is 0; at most
+ * one for each job, and most; at least 1.
+ */
+unsigned bat_threads_for(unsigned threads, uint64_t jobs, unsigned most);
+
 /* The largest number of parts. */
 #define BAT_PARTS_MAX 64u
 
-/*
- * The number of parts of a job of size bytes: threads, or one for each processor if that is 0. At
- * least 1, at most BAT_PARTS_MAX, and so few that a thread is worth its start: 8 MiB a part.
- */
+/* That of parts of a job of size bytes: so few that a thread is worth its start, 8 MiB a part. */
 unsigned bat_parts_count(unsigned threads, uint64_t size);
 
 /*
@@ -34,10 +37,7 @@ void bat_parts_run(void *(*run)(void *part), void *parts, size_t part_size, unsi
  */
 typedef void bat_parallel_fn(void *context, size_t first, size_t end, unsigned thread);
 
-/*
- * The number of threads for these stretches: threads, or one for each processor if that is 0; at
- * most one for each stretch and BAT_PARALLEL_MAX; at least 1.
- */
+/* The number of threads for these stretches. */
 unsigned bat_parallel_threads(unsigned threads, size_t stretches);
 
 /*

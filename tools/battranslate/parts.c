@@ -4,17 +4,86 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
 #include "profile/read/part_digests.h"
+#include "spec/escape_controls.h"
 #include "support/temporary.h"
 #include "support/text_writer.h"
 #include "tools/common/output.h"
+
+/* --- Progress --------------------------------------------------------------------------------- */
+
+struct progress {
+    bool is_shown;
+    const char *file;
+    uint64_t total; /* bytes of all regular files */
+    atomic_uint_fast64_t done;
+    atomic_int_fast64_t next; /* time of the next print, in milliseconds */
+};
+
+/* The line is printed after the first time, and then at most once in the second time. */
+#define FIRST_MILLISECONDS 1000
+#define EVERY_MILLISECONDS 200
+
+static int64_t now_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void progress_begin(struct progress *progress, const struct translate_request *request)
+{
+    *progress = (struct progress){.is_shown = !request->quiet && isatty(STDERR_FILENO)};
+    if (!progress->is_shown)
+        return;
+    for (size_t i = 0; i < request->profile_count; i++) {
+        struct stat status;
+        if (stat(request->profiles[i], &status) == 0 && S_ISREG(status.st_mode))
+            progress->total += (uint64_t)status.st_size;
+    }
+    atomic_store(&progress->next, now_milliseconds() + FIRST_MILLISECONDS);
+}
+
+/* Bytes were read, by any thread. */
+static void progress_update(uint64_t bytes, void *context)
+{
+    struct progress *progress = context;
+    if (!progress->is_shown)
+        return;
+    uint64_t done = atomic_fetch_add(&progress->done, bytes) + bytes;
+    int64_t now = now_milliseconds();
+    int_fast64_t next = atomic_load(&progress->next);
+    /* Only one of several threads prints. */
+    if (now < next ||
+        !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
+        return;
+    char file[BAT_MESSAGE_SIZE];
+    snprintf(file, sizeof(file), "%s", progress->file);
+    bat_escape_message(file, sizeof(file));
+    if (progress->total)
+        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " of %" PRIu64 " MB", file, done >> 20,
+                progress->total >> 20);
+    else
+        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", file, done >> 20);
+    fflush(stderr);
+}
+
+/* Clear the line. */
+static void progress_end(struct progress *progress)
+{
+    if (progress->is_shown)
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
 
 /* --- Failing -------------------------------------------------------------------------------- */
 
@@ -150,6 +219,24 @@ static enum tool_exit examine_all(struct parts *parts)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
+/* How the request says that profiles are read. */
+static struct bat_read_options read_options(const struct translate_request *request,
+                                            struct progress *progress)
+{
+    return (struct bat_read_options){.size = sizeof(struct bat_read_options),
+                                     .threads = request->threads,
+                                     .basic_samples = request->basic_samples,
+                                     .keep_kernel_branches = request->keep_interrupts,
+                                     .processes = request->processes,
+                                     .process_count = request->process_count,
+                                     .samples_max = request->samples_max,
+                                     .by_perf_script = request->by_perf_script,
+                                     .itrace = request->itrace,
+                                     .arm_spe = request->arm_spe,
+                                     .progress = progress_update,
+                                     .progress_context = progress};
+}
+
 /* How many of a profile's parts were counted already. */
 static uint32_t count_known(const struct parts *parts, const struct part *part)
 {
@@ -160,7 +247,8 @@ static uint32_t count_known(const struct parts *parts, const struct part *part)
 }
 
 /* Read a profile, unless its parts were counted already. */
-static enum bat_code read_part(struct parts *parts, struct part *part, parts_read_fn *read,
+static enum bat_code read_part(struct parts *parts, struct part *part,
+                               const struct bat_read_options *options, parts_read_fn *read,
                                void *context, struct bat_error *error)
 {
     uint32_t known = count_known(parts, part);
@@ -173,7 +261,7 @@ static enum bat_code read_part(struct parts *parts, struct part *part, parts_rea
                         "expected a sum of parts that were not counted yet, found one in which "
                         "%" PRIu32 " of %" PRIu32 " were, and from which they cannot be taken out",
                         known, part->digests.count);
-    enum bat_code code = read(context, part->copy ? part->copy : part->path, error);
+    enum bat_code code = read(context, part->copy ? part->copy : part->path, options, error);
     for (uint32_t i = 0; i < part->digests.count && code == BAT_OK; i++)
         code = bat_counts_fail(
             error, bat_counts_add(&parts->counted, bat_counts_item(&part->digests, i), 1, 0),
@@ -184,24 +272,28 @@ static enum bat_code read_part(struct parts *parts, struct part *part, parts_rea
 }
 
 /* Read all that wait, in the order of these numbers. */
-static enum tool_exit read_all(struct parts *parts, const size_t *order, struct progress *progress,
-                               parts_read_fn *read, void *context)
+static enum tool_exit read_all(struct parts *parts, const size_t *order, parts_read_fn *read,
+                               void *context)
 {
+    struct progress progress;
+    const struct bat_read_options options = read_options(parts->request, &progress);
+    progress_begin(&progress, parts->request);
     size_t done = 0;
     for (size_t i = 0; i < parts->count; i++) {
         struct part *part = &parts->items[order[i]];
         struct bat_error error;
         if (part->state != PART_WAITING)
             continue;
-        progress_file(progress, part->path);
-        if (read_part(parts, part, read, context, &error) != BAT_OK) {
-            progress_end(progress);
+        progress.file = part->path;
+        if (read_part(parts, part, &options, read, context, &error) != BAT_OK) {
+            progress_end(&progress);
             enum tool_exit status = fail_part(parts, part, &error);
             if (status != TOOL_FINE)
                 return status;
         }
         done += part->state == PART_READ;
     }
+    progress_end(&progress);
     if (done != 0)
         return TOOL_FINE;
     return tool_message(NULL, "expected at least one profile that can be read, found none of %zu",
@@ -228,7 +320,7 @@ static size_t *list_parts(struct parts *parts)
 }
 
 enum tool_exit parts_read(struct parts *parts, const struct translate_request *request,
-                          struct progress *progress, parts_read_fn *read, void *context)
+                          parts_read_fn *read, void *context)
 {
     *parts = (struct parts){.request = request, .counted = bat_counts_new(BAT_DIGEST_WORDS)};
     size_t *order = list_parts(parts);
@@ -238,7 +330,7 @@ enum tool_exit parts_read(struct parts *parts, const struct translate_request *r
     if (request->once)
         qsort_r(order, parts->count, sizeof(*order), compare_parts, parts);
     if (status == TOOL_FINE)
-        status = read_all(parts, order, progress, read, context);
+        status = read_all(parts, order, read, context);
     free(order);
     return status;
 }

@@ -6,7 +6,6 @@
 #ifndef BAT_TOOLS_BATTRANSLATE_PARTS_H
 #define BAT_TOOLS_BATTRANSLATE_PARTS_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,25 +13,6 @@
 #include "request.h"
 #include "support/counts.h"
 #include "tools/common/output.h"
-
-struct progress {
-    bool is_shown;
-    const char *file;
-    uint64_t total; /* bytes of all regular files */
-    atomic_uint_fast64_t done;
-    atomic_int_fast64_t next; /* time of the next print, in milliseconds */
-};
-
-void progress_begin(struct progress *progress, const char *const *files, size_t count, bool quiet);
-
-/* Set the file that is read. */
-void progress_file(struct progress *progress, const char *file);
-
-/* Add the bytes that were read; context is the struct progress. Any thread may call this. */
-void progress_update(uint64_t bytes, void *context);
-
-/* Clear the line. */
-void progress_end(struct progress *progress);
 
 enum part_state {
     PART_WAITING,
@@ -58,7 +38,9 @@ struct parts {
 };
 
 /* Read the file at path into the profile or profiles of context: all of it, or nothing. */
-typedef enum bat_code parts_read_fn(void *context, const char *path, struct bat_error *error);
+typedef enum bat_code parts_read_fn(void *context, const char *path,
+                                    const struct bat_read_options *options,
+                                    struct bat_error *error);
 
 /*
  * Read the profiles of a request. With --once a profile is left out if all parts that it holds are
@@ -67,7 +49,7 @@ typedef enum bat_code parts_read_fn(void *context, const char *path, struct bat_
  * Prints errors. parts_free() must follow.
  */
 enum tool_exit parts_read(struct parts *parts, const struct translate_request *request,
-                          struct progress *progress, parts_read_fn *read, void *context);
+                          parts_read_fn *read, void *context);
 
 void parts_free(struct parts *parts);
 

@@ -3,12 +3,12 @@
 #include "translate.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "support/parallel.h"
 #include "targets.h"
 #include "tools/common/output.h"
 
@@ -160,7 +160,7 @@ static bool is_system_full(const struct target *target)
 
 static void *run_steps(void *context)
 {
-    struct steps *steps = context;
+    struct steps *steps = *(struct steps **)context;
     while (!atomic_load(&steps->has_stopped)) {
         size_t i = atomic_fetch_add(&steps->next, 1);
         if (i >= steps->targets->count)
@@ -177,20 +177,12 @@ static void *run_steps(void *context)
 static enum tool_exit for_each(struct several *several, step_fn *step)
 {
     struct steps steps = {.targets = &several->targets, .step = step};
-    pthread_t threads[TRANSLATORS_MAX];
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t wanted = several->request->threads;
-    if (wanted == 0)
-        wanted = processors > 0 ? (size_t)processors : 1;
-    if (wanted > several->targets.count)
-        wanted = several->targets.count;
-    size_t started = 0;
-    while (started + 1 < wanted && started < TRANSLATORS_MAX &&
-           pthread_create(&threads[started], NULL, run_steps, &steps) == 0)
-        started++;
-    run_steps(&steps);
-    for (size_t i = 0; i < started; i++)
-        pthread_join(threads[i], NULL);
+    struct steps *all[TRANSLATORS_MAX];
+    const unsigned threads =
+        bat_threads_for(several->request->threads, several->targets.count, TRANSLATORS_MAX);
+    for (unsigned i = 0; i < threads; i++)
+        all[i] = &steps;
+    bat_parts_run(run_steps, all, sizeof(all[0]), threads);
     for (size_t i = 0; i < several->targets.count; i++)
         if (several->targets.items[i].status != TOOL_FINE)
             return several->targets.items[i].status;
@@ -208,20 +200,19 @@ static enum tool_exit open_target(struct target *target)
 struct reading {
     struct bat_profile **profiles;
     size_t count;
-    struct bat_read_options options;
     struct bat_profiles_counters *counters;
 };
 
-static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
+static enum bat_code read_profile(void *context, const char *path,
+                                  const struct bat_read_options *options, struct bat_error *error)
 {
     const struct reading *reading = context;
-    return bat_profiles_read(reading->profiles, reading->count, path, &reading->options,
-                             reading->counters, error);
+    return bat_profiles_read(reading->profiles, reading->count, path, options, reading->counters,
+                             error);
 }
 
 static enum tool_exit read_profiles(struct several *several)
 {
-    const struct translate_request *request = several->request;
     const struct targets *targets = &several->targets;
     struct bat_profile **profiles = calloc(targets->count + 1, sizeof(struct bat_profile *));
     enum tool_exit status = profiles ? TOOL_FINE : tool_no_memory(NULL);
@@ -230,17 +221,12 @@ static enum tool_exit read_profiles(struct several *several)
         status = work_make_profile(work, targets->count <= PREPARED_MAX && !several->output);
         profiles[i] = work->profile;
     }
-    struct progress progress;
-    progress_begin(&progress, request->profiles, request->profile_count, request->quiet);
-    struct reading reading = {.profiles = profiles,
-                              .count = targets->count,
-                              .options = work_read_options(request, &progress),
-                              .counters = &several->counters};
+    struct reading reading = {
+        .profiles = profiles, .count = targets->count, .counters = &several->counters};
     if (status == TOOL_FINE)
-        status = parts_read(&several->parts, request, &progress, read_profile, &reading);
+        status = parts_read(&several->parts, several->request, read_profile, &reading);
     for (size_t i = 0; i < targets->count; i++)
         targets->items[i].work.parts = &several->parts;
-    progress_end(&progress);
     free(profiles);
     return status;
 }

@@ -169,23 +169,6 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
     return TOOL_FINE;
 }
 
-struct bat_read_options work_read_options(const struct translate_request *arguments,
-                                          struct progress *progress)
-{
-    return (struct bat_read_options){.size = sizeof(struct bat_read_options),
-                                     .threads = arguments->threads,
-                                     .basic_samples = arguments->basic_samples,
-                                     .keep_kernel_branches = arguments->keep_interrupts,
-                                     .processes = arguments->processes,
-                                     .process_count = arguments->process_count,
-                                     .samples_max = arguments->samples_max,
-                                     .by_perf_script = arguments->by_perf_script,
-                                     .itrace = arguments->itrace,
-                                     .arm_spe = arguments->arm_spe,
-                                     .progress = progress_update,
-                                     .progress_context = progress};
-}
-
 /* A number that grows with each record that is read. */
 static uint64_t count_records(const struct bat_profile *profile)
 {
@@ -193,12 +176,6 @@ static uint64_t count_records(const struct bat_profile *profile)
     return read.trace_records + read.sample_records + read.fdata_records + read.perf_plain_samples +
            read.perf_used_samples;
 }
-
-/* What a profile is read with. */
-struct reading {
-    struct work *work;
-    struct bat_read_options options;
-};
 
 /* Read a profile; as basic samples, if nothing else is there and --check is to say so. */
 static enum bat_code read_in_any_form(struct bat_profile *profile, const char *path,
@@ -231,34 +208,28 @@ static bool is_of_other_build(const struct work *work, const char *path,
     return is_read;
 }
 
-static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
+static enum bat_code read_profile(void *context, const char *path,
+                                  const struct bat_read_options *options, struct bat_error *error)
 {
-    const struct reading *reading = context;
-    struct work *work = reading->work;
+    struct work *work = context;
     bool has_check = work->arguments->check.is_wanted;
     uint64_t before = count_records(work->profile);
-    enum bat_code code = read_in_any_form(work->profile, path, &reading->options, has_check, error);
+    enum bat_code code = read_in_any_form(work->profile, path, options, has_check, error);
     if (code != BAT_OK && has_check)
-        check_note_unreadable(
-            &work->check,
-            code == BAT_ERR_MISMATCH && is_of_other_build(work, path, &reading->options), error);
+        check_note_unreadable(&work->check,
+                              code == BAT_ERR_MISMATCH && is_of_other_build(work, path, options),
+                              error);
     work->profiles_with_records += count_records(work->profile) > before;
     return code;
 }
 
 enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
 {
-    const struct translate_request *arguments = work->arguments;
     enum tool_exit status = work_make_profile(work, true);
     if (status != TOOL_FINE)
         return status;
-    struct progress progress;
-    progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
-    struct reading reading = {.work = work, .options = work_read_options(arguments, &progress)};
-    status = parts_read(parts, arguments, &progress, read_profile, &reading);
-    progress_end(&progress);
     work->parts = parts;
-    return status;
+    return parts_read(parts, work->arguments, read_profile, work);
 }
 
 static struct bat_translate_options translate_options(const struct work *work)

@@ -56,10 +56,6 @@ enum tool_exit work_find_stored(struct work *work);
 /* Make the empty profile. prepares: threads begin to read the binary. */
 enum tool_exit work_make_profile(struct work *work, bool prepares);
 
-/* How the request says that profiles are read. */
-struct bat_read_options work_read_options(const struct translate_request *arguments,
-                                          struct progress *progress);
-
 /* Translate the profile, write the outputs, print the report. */
 enum tool_exit work_finish(struct work *work);
 
