@@ -315,7 +315,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct function all[FUNCTIONS] = {{.count = 0}};
     static struct side old;
     static struct side next;
-    old = next = (struct side){.size = 0};
+    bool is_aarch64 = fuzz_take(&bytes, 1) % 2 != 0;
+    old = next = (struct side){.is_aarch64 = is_aarch64};
     static size_t ends[FUNCTIONS][BLOCKS];
     char *paths[2];
     bool is_changed;

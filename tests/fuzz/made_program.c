@@ -16,12 +16,122 @@ void made_emit(struct side *side, const void *bytes, size_t size)
     side->size += size;
 }
 
+/* --- AArch64 ------------------------------------------------------------------------------------
+ */
+
+static void emit_word(struct side *side, uint32_t word)
+{
+    made_emit(side, &word, sizeof(word));
+}
+
+/* A branch with a distance of so many bits. */
+static void emit_branch_aarch64(struct side *side, uint32_t word, unsigned width, struct place to)
+{
+    if (side->distance_count < sizeof(side->distances) / sizeof(side->distances[0]))
+        side->distances[side->distance_count++] =
+            (struct distance){.at = side->size, .to = to, .width = width};
+    emit_word(side, word);
+}
+
+static void emit_body_aarch64(struct side *side, const struct block *block)
+{
+    static const uint32_t plain[] = {
+        0xd503201f, /* nop */
+        0x11000400, /* add w0, w0, #1 */
+        0x52804020, /* mov w0, #0x201 */
+        0x7100001f, /* cmp w0, #0 */
+        0xf9400400, /* ldr x0, [x0, #8] */
+        0x90000001, /* adrp x1, . */
+        0x91004021, /* add x1, x1, #0x10 */
+        0xa9bf7bfd, /* stp x29, x30, [sp, #-16]! */
+    };
+    for (unsigned i = 0; i < block->count; i++) {
+        unsigned kind = block->body[i] % 11;
+        if (kind < 8) {
+            emit_word(side, plain[kind]);
+        } else if (kind == 8) {
+            const struct place callee = {block->body[i] / 11 % FUNCTIONS, 0};
+            emit_branch_aarch64(side, 0x94000000, 26, callee);
+        } else if (kind == 9) {
+            emit_word(side, 0xd63f0000); /* blr x0 */
+        } else {
+            made_is_damaged = true; /* any instruction */
+            emit_word(side, block->body[i] * 0x9e3779b1u);
+        }
+    }
+}
+
+/* A jump, or one by a table: its entries are the bytes of the instructions behind ADR. */
+static void emit_indirect_aarch64(struct side *side, bool has_table)
+{
+    static const uint32_t by_table[] = {
+        0x71000c1f, /* cmp w0, #3 */
+        0x10000021, /* adr x1, .+4 */
+        0x38604821, /* ldrb w1, [x1, w0, uxtw] */
+        0x10000062, /* adr x2, .+12 */
+        0x8b218841, /* add x1, x2, w1, sxtb #2 */
+        0xd61f0020, /* br x1 */
+    };
+    if (!has_table)
+        emit_word(side, 0xd61f0000); /* br x0 */
+    for (size_t i = 0; has_table && i < sizeof(by_table) / sizeof(by_table[0]); i++)
+        emit_word(side, by_table[i]);
+}
+
+static void emit_ending_aarch64(struct side *side, const struct block *block, struct place to,
+                                struct place other)
+{
+    switch (block->ending) {
+    case JUMP:
+        emit_branch_aarch64(side, 0x14000000, 26, to);
+        return;
+    case BRANCH:
+    case BRANCH_AND_JUMP:
+        /* b.cond; cbz or cbnz x0 */
+        emit_branch_aarch64(side,
+                            block->other % 2 ? 0x54000000 | block->condition
+                                             : 0xb4000000 | (block->condition & 1) << 24,
+                            19, to);
+        if (block->ending == BRANCH_AND_JUMP)
+            emit_branch_aarch64(side, 0x14000000, 26, other);
+        return;
+    case RETURN:
+        emit_word(side, 0xd65f03c0);
+        return;
+    case TAIL_CALL:
+        emit_branch_aarch64(side, 0x14000000, 26, (struct place){block->target % FUNCTIONS, 0});
+        return;
+    case INDIRECT:
+        emit_indirect_aarch64(side, block->target % 2);
+        return;
+    case TRAP:
+        emit_word(side, 0xd4200020); /* brk #1 */
+        return;
+    case FALL:
+        return;
+    }
+}
+
+static void resolve_aarch64(struct side *side, const struct distance *distance, size_t to)
+{
+    uint32_t word;
+    if (distance->at + sizeof(word) > side->size)
+        return;
+    memcpy(&word, side->code + distance->at, sizeof(word));
+    uint32_t count = (uint32_t)(((int64_t)to - (int64_t)distance->at) / 4);
+    word |= (count & ((UINT32_C(1) << distance->width) - 1)) << (distance->width == 19 ? 5 : 0);
+    memcpy(side->code + distance->at, &word, sizeof(word));
+}
+
+/* --- x86-64 -------------------------------------------------------------------------------------
+ */
+
 static void emit_distance(struct side *side, const void *opcode, size_t size, struct place to)
 {
     static const uint8_t zeros[4];
     made_emit(side, opcode, size);
     if (side->distance_count < sizeof(side->distances) / sizeof(side->distances[0]))
-        side->distances[side->distance_count++] = (struct distance){side->size, to};
+        side->distances[side->distance_count++] = (struct distance){.at = side->size, .to = to};
     made_emit(side, zeros, sizeof(zeros));
 }
 
@@ -64,6 +174,10 @@ void made_emit_body(struct side *side, const struct tables *tables, const struct
         {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10},
     };
     size_t start = side->size;
+    if (side->is_aarch64) {
+        emit_body_aarch64(side, block);
+        return;
+    }
     for (unsigned i = 0; i < block->count; i++) {
         unsigned kind = block->body[i] % 11;
         size_t at = input + (side->size - start);
@@ -91,6 +205,10 @@ void made_emit_ending(struct side *side, const struct tables *tables, const stru
     struct place other = {place.function, block->other % in->count};
     struct place fall = {place.function, place.block + 1};
     bool has_fall = fall.block < in->count;
+    if (side->is_aarch64) {
+        emit_ending_aarch64(side, block, to, other);
+        return;
+    }
     switch (block->ending) {
     case JUMP:
         if (!tables || to.block != next)
@@ -136,7 +254,9 @@ void made_resolve(struct side *side)
         if (to == SIZE_MAX)
             to = side->function_start[distance->to.function];
         uint32_t value = (uint32_t)(to - (distance->at + 4));
-        if (distance->at + 4 <= side->size)
+        if (side->is_aarch64)
+            resolve_aarch64(side, distance, to);
+        else if (distance->at + 4 <= side->size)
             memcpy(side->code + distance->at, &value, sizeof(value));
     }
 }
@@ -238,7 +358,7 @@ char *made_write_file(struct side *side, const char *name, const uint8_t *note, 
         };
     }
     made_symbols(&image, symbols, count, strings, sizeof(strings));
-    return made_file(&image, name, EM_X86_64);
+    return made_file(&image, name, side->is_aarch64 ? EM_AARCH64 : EM_X86_64);
 }
 
 /* Mostly an ordinary address, else one near the end of all addresses: the code may end there. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Programs for x86-64 that targets make of bytes: four functions of a few blocks each. */
+/* Programs for x86-64 or AArch64 that targets make of bytes: four functions of a few blocks each.
+ */
 #ifndef FUZZ_MADE_PROGRAM_H
 #define FUZZ_MADE_PROGRAM_H
 
@@ -42,14 +43,16 @@ struct place {
     unsigned block;
 };
 
-/* A distance of 4 bytes at `at` that must lead to a block. */
+/* A distance that must lead to a block. */
 struct distance {
-    size_t at;
+    size_t at; /* of its 4 bytes, or of AArch64's instruction */
     struct place to;
+    unsigned width; /* AArch64: bits of the distance */
 };
 
 /* One of the two binaries. */
 struct side {
+    bool is_aarch64; /* only of programs without tables */
     uint64_t address;
     uint8_t code[CODE_MAX];
     size_t size;

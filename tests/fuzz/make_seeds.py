@@ -386,11 +386,13 @@ def program_seed(source, seed, endings):
 
 
 def next_seeds():
-    """Programs, their next builds and traces (see fuzz_next.c). Every other build has the same code elsewhere."""
+    """Programs, their next builds and traces (see fuzz_next.c). Every other build has the same code elsewhere. The last half
+    is for AArch64."""
     source = random.Random(4)
-    for number in range(24):
-        seed = bytearray()
-        program_seed(source, seed, (0, 1, 2, 2, 2, 3, 4))
+    for number in range(48):
+        is_aarch64 = number // 24
+        seed = bytearray([is_aarch64])
+        program_seed(source, seed, (0, 1, 2, 2, 2, 3, 4) + (6,) * is_aarch64)
         changes = number % 2 * source.randrange(1, 6)
         seed += bytes([0, 0] + [0] * 4 + [source.randrange(16), changes])
         seed += bytes(source.randrange(256) for _ in range(2 * changes))
