@@ -94,14 +94,10 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
     for (uint64_t number = 1;
          status == TOOL_FINE && (length = text_file_line(file, &line, &capacity)) >= 0; number++)
         status = add_line(stacks, path, number, line, (size_t)length);
-    if (status == TOOL_FINE && !feof(file)) {
-        tool_message(path, "cannot read it: %s", strerror(errno));
-        status = TOOL_BAD;
-    }
-    if (status == TOOL_FINE && stacks->tree.count == 1) {
-        tool_message(path, "expected stacks, found none in it");
-        status = TOOL_BAD;
-    }
+    if (status == TOOL_FINE && !feof(file))
+        status = tool_message(path, "cannot read it: %s", strerror(errno));
+    if (status == TOOL_FINE && stacks->tree.count == 1)
+        status = tool_message(path, "expected stacks, found none in it");
     free(line);
     fclose(file);
     return status;

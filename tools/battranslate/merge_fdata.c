@@ -84,10 +84,8 @@ static enum tool_exit list_files(struct request *request)
         if (status == TOOL_FINE)
             status = add_path(request, path);
     }
-    if (status == TOOL_FINE && request->file_count == 0) {
-        tool_message(NULL, "expected a profile, found none in %s", request->paths[0]);
-        status = TOOL_BAD;
-    }
+    if (status == TOOL_FINE && request->file_count == 0)
+        status = tool_message(NULL, "expected a profile, found none in %s", request->paths[0]);
     return status;
 }
 

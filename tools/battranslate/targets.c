@@ -188,11 +188,11 @@ static enum tool_exit check_outputs(const struct targets *targets)
     for (size_t i = 1; i < count && status == TOOL_FINE; i++) {
         if (strcmp(sorted[i - 1]->output, sorted[i]->output) != 0)
             continue;
-        tool_message(NULL,
-                     "expected an output for each binary, found %s for %s and %s: name them "
-                     "(BINARY=OUT)",
-                     sorted[i]->output, sorted[i - 1]->binary, sorted[i]->binary);
-        status = TOOL_BAD;
+        status =
+            tool_message(NULL,
+                         "expected an output for each binary, found %s for %s and %s: name them "
+                         "(BINARY=OUT)",
+                         sorted[i]->output, sorted[i - 1]->binary, sorted[i]->binary);
     }
     free(sorted);
     return status;

@@ -854,10 +854,8 @@ static enum tool_exit run_with_report(struct work *work, struct parts *parts)
     work->report = file;
     enum tool_exit status = run(work, parts);
     work->report = NULL;
-    if (fclose(file) != 0 && status == TOOL_FINE) {
-        tool_no_memory(NULL);
-        status = TOOL_BAD;
-    }
+    if (fclose(file) != 0 && status == TOOL_FINE)
+        status = tool_no_memory(NULL);
     if ((status == TOOL_FINE || work->arguments->check.is_wanted) && size != 0) {
         enum tool_exit printed = print_all(work, report, size);
         status = status == TOOL_FINE ? printed : status;

@@ -218,10 +218,8 @@ enum tool_exit check_suppressions_read(const char *path, struct check_suppressio
          status == TOOL_FINE && (size = text_file_line(file, &line, &capacity)) >= 0; number++)
         status = memchr(line, '\0', (size_t)size) ? fail_line(path, number, "text", "a byte 0")
                                                   : read_line(suppressions, path, number, line);
-    if (status == TOOL_FINE && !feof(file)) {
-        tool_message(path, "%s", strerror(errno));
-        status = TOOL_BAD;
-    }
+    if (status == TOOL_FINE && !feof(file))
+        status = tool_message(path, "%s", strerror(errno));
     free(line);
     fclose(file);
     return status == TOOL_FINE ? list_patterns(suppressions, path) : status;
