@@ -142,8 +142,7 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
         free(made);
         return bat_fail_memory(error, "to open the file");
     }
-    const char *slash = strrchr(made->path, '/');
-    made->file_name = slash ? slash + 1 : made->path;
+    made->file_name = basename(made->path);
     made->demangle = own.demangle;
     code = open_binary(made, path, &own, error);
     if (code == BAT_OK)
@@ -164,8 +163,7 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
         return bat_fail_memory(error, "to open the file");
     free(symbolizer->path);
     symbolizer->path = copy;
-    const char *slash = strrchr(copy, '/');
-    symbolizer->file_name = slash ? slash + 1 : copy;
+    symbolizer->file_name = basename(copy);
     return BAT_OK;
 }
 

@@ -82,11 +82,9 @@ static enum bat_code run_main(const struct run *run, const struct bat_read_optio
         return run_fields(run, with_times, "event,ip", NULL, "perf script -F pid,event,ip");
     if (!itrace)
         return run_fields(run, with_times, "brstack", NULL, "perf script -F pid,brstack");
-    size_t size = strlen(itrace) + sizeof("--itrace=");
-    char *option = malloc(size);
-    if (!option)
+    char *option;
+    if (asprintf(&option, "--itrace=%s", itrace) < 0)
         return bat_fail_memory(run->error, "to run perf");
-    snprintf(option, size, "--itrace=%s", itrace);
     const char *what = options->arm_spe
                            ? "perf script -F pid,brstack --itrace=bl, which needs perf 6.15,"
                            : "perf script -F pid,brstack --itrace";

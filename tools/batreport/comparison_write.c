@@ -6,16 +6,16 @@
 static void write_name(const struct report *report, struct bat_text_writer *page)
 {
     bat_text_string(page, "<bdi>");
-    html_text(page, page_name_of(report->request->binary));
+    html_text(page, basename(report->request->binary));
     bat_text_string(page, "</bdi>");
 }
 
 static void write_head(const struct report *sides, struct bat_text_writer *page)
 {
     page_write_head(page, &comparison_script);
-    html_text(page, page_name_of(sides[OLD].request->binary));
+    html_text(page, basename(sides[OLD].request->binary));
     bat_text_string(page, " → ");
-    html_text(page, page_name_of(sides[NEW].request->binary));
+    html_text(page, basename(sides[NEW].request->binary));
     bat_text_string(page, " – BOLT comparison");
     page_write_style(page);
     write_name(&sides[OLD], page);

@@ -82,9 +82,6 @@ void page_write_views(struct bat_text_writer *page, bool has_stacks, const char 
 void page_begin_functions(struct bat_text_writer *page);
 void page_end_functions(struct bat_text_writer *page);
 
-/* The last part of a path, without markup. */
-const char *page_name_of(const char *path);
-
 /* The whole page. The caller begins and commits output. */
 enum bat_code report_write(struct report *report, struct bat_output *output,
                            struct bat_error *error);

@@ -22,12 +22,6 @@ static void write_policy(struct bat_text_writer *page, const struct report_file 
     bat_text_string(page, "\">\n");
 }
 
-const char *page_name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 void page_write_head(struct bat_text_writer *page, const struct report_file *script)
 {
     bat_text_string(page,
@@ -96,7 +90,7 @@ void page_end_functions(struct bat_text_writer *page)
 
 static void write_head(const struct report *report, struct bat_text_writer *page)
 {
-    const char *name = page_name_of(report->request->binary);
+    const char *name = basename(report->request->binary);
     page_write_head(page, &report_script);
     html_text(page, name);
     bat_text_string(page, " – BOLT report");

@@ -591,8 +591,7 @@ static void keep_memory(void)
 /* True if a program of this name, or with a version behind it, was called: perf2bolt-22. */
 static bool is_called(const char *path, const char *name)
 {
-    const char *slash = strrchr(path, '/');
-    const char *called = slash ? slash + 1 : path;
+    const char *called = basename(path);
     size_t length = strlen(name);
     return strncmp(called, name, length) == 0 && (called[length] == '\0' || called[length] == '-');
 }

@@ -89,11 +89,9 @@ static struct heatmap_options complete(const struct heatmap_options *given)
 static enum bat_code begin_file(const char *path, const char *suffix, struct bat_output **output,
                                 struct bat_error *error)
 {
-    size_t size = strlen(path) + strlen(suffix) + 1;
-    char *whole = malloc(size);
-    if (!whole)
+    char *whole;
+    if (asprintf(&whole, "%s%s", path, suffix) < 0)
         return bat_fail_memory(error, "to write the heat map");
-    snprintf(whole, size, "%s%s", path, suffix);
     enum bat_code code = bat_output_begin(whole, output, error);
     free(whole);
     return code;

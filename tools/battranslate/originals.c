@@ -120,11 +120,9 @@ static bool add_path(struct originals *originals, const char *path, unsigned dep
 static bool add_entry(struct originals *originals, const char *folder, const char *name,
                       unsigned depth)
 {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (!path)
+    char *path;
+    if (asprintf(&path, "%s/%s", folder, name) < 0)
         return no_memory();
-    snprintf(path, size, "%s/%s", folder, name);
     bool is_fine = add_path(originals, path, depth);
     free(path);
     return is_fine;

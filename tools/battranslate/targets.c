@@ -11,24 +11,14 @@
 
 #include "elfnote/replace_file.h"
 
-/* The part of a path after its last slash. */
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* --- Outputs -------------------------------------------------------------------------------- */
 
 /* "FOLDER/NAME.EXTENSION"; NULL if there is no memory. */
 static char *path_in(const char *folder, const char *binary, enum translate_format format)
 {
     const char *extension = translate_formats[format].extension;
-    size_t size = strlen(folder) + strlen(binary) + strlen(extension) + 3;
-    char *path = malloc(size);
-    if (path)
-        snprintf(path, size, "%s/%s.%s", folder, base_name(binary), extension);
-    return path;
+    char *path;
+    return asprintf(&path, "%s/%s.%s", folder, basename(binary), extension) < 0 ? NULL : path;
 }
 
 /* The "=" of BINARY=OUT; NULL for a path alone. A file whose name has a "=" is one. */
@@ -141,7 +131,7 @@ static enum tool_exit number_repeated(const struct targets *targets, const char 
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++) {
         struct target *target = &targets->items[i];
-        const char *base = base_name(target->binary);
+        const char *base = basename(target->binary);
         uint32_t *number = &numbers[bat_strings_find(names, base, strlen(base))];
         uint32_t added;
         if (*number == 0 || !target->output) {
@@ -165,7 +155,7 @@ static enum tool_exit number_outputs(const struct targets *targets, const char *
     enum tool_exit status = numbers ? TOOL_FINE : tool_no_memory(NULL);
     uint32_t added;
     for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++)
-        status = add_name(&names, base_name(targets->items[i].binary), &added);
+        status = add_name(&names, basename(targets->items[i].binary), &added);
     if (status == TOOL_FINE)
         status = number_repeated(targets, folder, &names, numbers);
     bat_strings_free(&names);
@@ -283,7 +273,7 @@ static int compare_ids(const void *left_pointer, const void *right_pointer)
         return left->build_id_size < right->build_id_size ? -1 : 1;
     if (left->build_id_size != 0)
         return memcmp(left->build_id, right->build_id, left->build_id_size);
-    return strcmp(base_name(left->target->binary), base_name(right->target->binary));
+    return strcmp(basename(left->target->binary), basename(right->target->binary));
 }
 
 static int compare_files(const void *left_pointer, const void *right_pointer)

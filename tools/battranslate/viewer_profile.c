@@ -170,10 +170,9 @@ static enum tool_exit write_stacks(struct viewing *viewing)
 {
     const struct foreign_profile *wanted = viewing->wanted;
     const char *path = bat_elf_path(wanted->elf);
-    const char *slash = strrchr(path, '/');
     const char *unit = wanted->kind == BAT_PROFILE_BRANCHES ? "branches" : "samples";
     const struct sampled_subject subject = {
-        .title = slash ? slash + 1 : path, .unit = unit, .program = wanted->elf};
+        .title = basename(path), .unit = unit, .program = wanted->elf};
     if (sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
                              &viewing->error) != BAT_OK)
         return fail(viewing);
