@@ -20,14 +20,13 @@ bool dump_to_input(struct output *output, const char *path, const struct bat_ori
     for (size_t i = 0; i < count; i++) {
         struct bat_original_place place;
         if (!bat_original_input_of(original, addresses[i].address, addresses[i].is_branch_source,
-                                   &place)) {
-            tool_message(path,
-                         "--to-input=0x%" PRIx64
-                         ": expected an address in a function that the input binary also has, "
-                         "found none there",
-                         addresses[i].address);
-            return false;
-        }
+                                   &place))
+            return tool_refuse(
+                path,
+                "--to-input=0x%" PRIx64
+                ": expected an address in a function that the input binary also has, "
+                "found none there",
+                addresses[i].address);
         output_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
         put_place(output, &place);
         output_text(output, "\n");
@@ -47,10 +46,8 @@ static bool find_function(const char *path, const struct bat_original *original,
     if (plus && tool_parse_address(plus + 1, &offset))
         length = (size_t)(plus - text);
     char *name = strndup(text, length);
-    if (!name) {
-        tool_no_memory(NULL);
-        return false;
-    }
+    if (!name)
+        return tool_refuse(NULL, "not enough memory");
     size_t found = bat_original_input_function_named(original, name, address);
     free(name);
     *address += offset;
@@ -74,20 +71,17 @@ static bool find_place(const char *path, const struct bat_original *original, co
     bool is_address = strncmp(text, "0x", 2) == 0 && tool_parse_address(text, &address);
     if (!is_address && !find_function(path, original, text, &address))
         return false;
-    if (!bat_original_input_function_at(original, address, place)) {
-        tool_message(path,
-                     "--to-output=%s: expected an address in a function of the input binary, "
-                     "found none at 0x%" PRIx64,
-                     text, address);
-        return false;
-    }
-    if (place->kind == BAT_ORIGINAL_GONE) {
-        tool_message(path,
-                     "--to-output=%s: expected a function that the BOLTed binary also has, found "
-                     "\"%.200s\"",
-                     text, place->name);
-        return false;
-    }
+    if (!bat_original_input_function_at(original, address, place))
+        return tool_refuse(path,
+                           "--to-output=%s: expected an address in a function of the input binary, "
+                           "found none at 0x%" PRIx64,
+                           text, address);
+    if (place->kind == BAT_ORIGINAL_GONE)
+        return tool_refuse(
+            path,
+            "--to-output=%s: expected a function that the BOLTed binary also has, found "
+            "\"%.200s\"",
+            text, place->name);
     return true;
 }
 

@@ -59,13 +59,11 @@ static bool select_address(struct selection *selection, const char *path,
                            uint64_t address)
 {
     uint32_t table = find_address(binary, names, address);
-    if (table == BAT_NONE) {
-        tool_message(path,
-                     "expected the address of a function with a table, found 0x%" PRIx64
-                     ", which is in none",
-                     address);
-        return false;
-    }
+    if (table == BAT_NONE)
+        return tool_refuse(path,
+                           "expected the address of a function with a table, found 0x%" PRIx64
+                           ", which is in none",
+                           address);
     choose_with_fragments(selection, binary->map, table);
     return true;
 }
@@ -141,10 +139,8 @@ bool selection_find(struct selection *selection, const char *path, const struct 
 {
     *selection = (struct selection){0};
     selection->chosen = calloc((size_t)bat_map_tables(binary->map) + 1, sizeof(bool));
-    if (!selection->chosen) {
-        tool_no_memory(path);
-        return false;
-    }
+    if (!selection->chosen)
+        return tool_refuse(path, "not enough memory");
     bool found = true;
     for (size_t i = 0; i < count; i++) {
         uint64_t address = 0;

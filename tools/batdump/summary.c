@@ -147,11 +147,10 @@ bool summarize(struct output *output, const char *path, const struct bat_binary 
     struct bat_shares shares;
     bat_map_shares(binary->map, &shares);
     uint64_t sum = bat_shares_sum(&shares);
-    if (sum != binary->note_size) {
-        tool_message(path, "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
-                     binary->note_size, sum);
-        return false;
-    }
+    if (sum != binary->note_size)
+        return tool_refuse(path,
+                           "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
+                           binary->note_size, sum);
     output_escaped(output, path);
     output_text(output, "\n");
     print_origin(output, binary);

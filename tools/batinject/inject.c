@@ -61,9 +61,9 @@ static bool note_from_raw(struct injection *injection)
         return false;
     if (!injection->source.elf)
         return true;
-    tool_message(injection->request->argument,
-                 "expected a raw note, found an ELF file (--from takes the note of an ELF file)");
-    return false;
+    return tool_refuse(
+        injection->request->argument,
+        "expected a raw note, found an ELF file (--from takes the note of an ELF file)");
 }
 
 /* False, with a message, unless both files are known to be the same build. */
@@ -100,11 +100,9 @@ static bool note_from_elf(struct injection *injection)
 {
     if (!find_source(injection))
         return false;
-    if (!injection->source.elf) {
-        tool_message(injection->request->argument,
-                     "expected an ELF file, found a raw note (--note takes a raw note)");
-        return false;
-    }
+    if (!injection->source.elf)
+        return tool_refuse(injection->request->argument,
+                           "expected an ELF file, found a raw note (--note takes a raw note)");
     return injection->request->force || check_build_ids(injection);
 }
 
@@ -124,10 +122,8 @@ static bool note_from_json(struct injection *injection)
     const char *path = injection->request->argument;
     const char *name = is_dash(path) ? "standard input" : path;
     int file = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        tool_message(path, "cannot be opened: %m");
-        return false;
-    }
+    if (file < 0)
+        return tool_refuse(path, "cannot be opened: %m");
     struct bat_error error;
     struct bat_map *map = NULL;
     enum bat_code code = json_note_read(file, &map, &error);

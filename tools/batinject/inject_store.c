@@ -34,11 +34,10 @@ static bool check_segments(const struct inject_request *request, const struct ba
         if (segment.file_size == 0 ||
             (segment.offset <= size && segment.file_size <= size - segment.offset))
             continue;
-        tool_message(request->file,
-                     "expected loaded segments inside the file of %" PRIu64
-                     " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
-                     size, segment.file_size, segment.offset);
-        return false;
+        return tool_refuse(request->file,
+                           "expected loaded segments inside the file of %" PRIu64
+                           " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
+                           size, segment.file_size, segment.offset);
     }
     return true;
 }
@@ -54,9 +53,8 @@ static bool check_shipped(const struct inject_request *request, const struct bat
     const uint8_t *id = bat_elf_build_id(elf, &size);
     if (id && store_has(request->argument, id, size))
         return is_whole_in(request->argument, elf, id, size);
-    tool_message(request->file,
-                 "expected a file with a BAT note or symbols to store, found neither");
-    return false;
+    return tool_refuse(request->file,
+                       "expected a file with a BAT note or symbols to store, found neither");
 }
 
 /* Write what is loaded to an output that replaces the file, or is another one. */
@@ -103,10 +101,8 @@ bool inject_store(const struct inject_request *request)
 {
     struct bat_elf *elf;
     struct bat_error error;
-    if (mkdir(request->argument, 0777) != 0 && errno != EEXIST) {
-        tool_message(request->argument, "cannot make the folder: %s", strerror(errno));
-        return false;
-    }
+    if (mkdir(request->argument, 0777) != 0 && errno != EEXIST)
+        return tool_refuse(request->argument, "cannot make the folder: %s", strerror(errno));
     if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
         return tool_complain(request->file, &error);
     bool fine = store_and_ship(request, elf);

@@ -272,10 +272,8 @@ static void before_waiting(void *context)
 static bool read_text(struct symbolize_text *text)
 {
     struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
-    if (!lines) {
-        tool_no_memory(NULL);
-        return false;
-    }
+    if (!lines)
+        return tool_refuse(NULL, "not enough memory");
     struct text_line line;
     int error = 0;
     while (text->printer->output->error == 0 && text_lines_next(lines, &line, &error)) {
@@ -288,8 +286,7 @@ static bool read_text(struct symbolize_text *text)
     symbolize_text_end(text);
     if (text->printer->output->error != 0 || error == 0)
         return true;
-    tool_message("standard input", "%s", strerror(error));
-    return false;
+    return tool_refuse("standard input", "%s", strerror(error));
 }
 
 /* Answer the addresses on the command line, in JSON as one list. */
@@ -314,10 +311,8 @@ static bool print_folded(struct symbolize_text *text)
     for (size_t i = 0; i < count; i++) {
         uint64_t times;
         const char *stack = bat_folded_stack(text->folded, i, &times);
-        if (!stack) {
-            tool_message(NULL, "not enough memory for a stack's text");
-            return false;
-        }
+        if (!stack)
+            return tool_refuse(NULL, "not enough memory for a stack's text");
         output_text(text->printer->output, stack);
         output_format(text->printer->output, " %" PRIu64 "\n", times);
     }

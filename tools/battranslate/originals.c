@@ -56,14 +56,7 @@ static bool has_code(const struct bat_elf *elf)
 /* Returns false. */
 static bool fail(const char *path, const char *what, int error)
 {
-    tool_message(path, "%s: %s", what, strerror(error));
-    return false;
-}
-
-static bool no_memory(void)
-{
-    tool_no_memory(NULL);
-    return false;
+    return tool_refuse(path, "%s: %s", what, strerror(error));
 }
 
 /* Add an open file. As all that follow, false with a message on failure. */
@@ -76,7 +69,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
         return true;
     if (!bat_grow(&originals->files, &originals->capacity, originals->count,
                   sizeof(*originals->files)))
-        return no_memory();
+        return tool_refuse(NULL, "not enough memory");
     struct file *file = &originals->files[originals->count];
     *file = (struct file){.path = strdup(path),
                           .build_id = malloc(size),
@@ -84,7 +77,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
                           .has_symbols = has_symbols(elf)};
     originals->count++;
     if (!file->path || !file->build_id)
-        return no_memory();
+        return tool_refuse(NULL, "not enough memory");
     memcpy(file->build_id, build_id, size);
     return true;
 }
@@ -122,7 +115,7 @@ static bool add_entry(struct originals *originals, const char *folder, const cha
 {
     char *path;
     if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return no_memory();
+        return tool_refuse(NULL, "not enough memory");
     bool is_fine = add_path(originals, path, depth);
     free(path);
     return is_fine;
@@ -155,11 +148,7 @@ static bool add_folder(struct originals *originals, const char *folder, unsigned
 struct originals *originals_open(const char *folder)
 {
     struct originals *originals = calloc(1, sizeof(*originals));
-    if (!originals) {
-        no_memory();
-        return NULL;
-    }
-    if (add_folder(originals, folder, 0))
+    if (originals ? add_folder(originals, folder, 0) : tool_refuse(NULL, "not enough memory"))
         return originals;
     originals_free(originals);
     return NULL;

@@ -268,10 +268,8 @@ static bool validate_file(const struct options *options, const char *path, bool 
         /* One more for an id that is not in the list. */
         .of_check = calloc(checks + 1, sizeof(*file.of_check)),
     };
-    if (!file.of_check) {
-        tool_no_memory(path);
-        return false;
-    }
+    if (!file.of_check)
+        return tool_refuse(path, "not enough memory");
     if (options->json) {
         output_text(output, is_first ? "\n{\"file\":" : ",\n{\"file\":");
         output_json_string(output, path);

@@ -11,8 +11,7 @@
 
 static bool no_memory(void)
 {
-    tool_no_memory(NULL);
-    return false;
+    return tool_refuse(NULL, "not enough memory");
 }
 
 void comparison_free(struct comparison *comparison)
@@ -50,13 +49,11 @@ static bool open_side(struct compared_side *side)
     struct bat_error error;
     if (bat_names_collect(side->binary, &side->names, &error) != BAT_OK)
         return tool_complain(side->path, &error);
-    if (!side->binary->elf || side->names.count == 0) {
-        tool_message(side->path,
-                     "expected an ELF file with symbols, by which functions are compared, "
-                     "found %s",
-                     side->binary->elf ? "a stripped one" : "a raw note");
-        return false;
-    }
+    if (!side->binary->elf || side->names.count == 0)
+        return tool_refuse(side->path,
+                           "expected an ELF file with symbols, by which functions are compared, "
+                           "found %s",
+                           side->binary->elf ? "a stripped one" : "a raw note");
     const struct bat_map *map = side->binary->map;
     bat_map_shares(map, &side->shares);
     side->functions = calloc((size_t)map->hot_count + 1, sizeof(*side->functions));

@@ -69,14 +69,10 @@ bool stores_add(struct stores *stores, const char *folder)
 {
     struct stat status;
     errno = ENOTDIR;
-    if (stores->count == STORES_MAX) {
-        tool_message(NULL, "expected at most %u stores, found more", STORES_MAX);
-        return false;
-    }
-    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
-        tool_message(folder, "expected the folder of a store: %s", strerror(errno));
-        return false;
-    }
+    if (stores->count == STORES_MAX)
+        return tool_refuse(NULL, "expected at most %u stores, found more", STORES_MAX);
+    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
+        return tool_refuse(folder, "expected the folder of a store: %s", strerror(errno));
     stores->folders[stores->count++] = folder;
     return true;
 }
@@ -87,10 +83,8 @@ bool stores_add_environment(struct stores *stores)
     if (!list || !*list)
         return true;
     stores->environment = strdup(list);
-    if (!stores->environment) {
-        tool_no_memory(NULL);
-        return false;
-    }
+    if (!stores->environment)
+        return tool_refuse(NULL, "not enough memory");
     char *rest = stores->environment;
     for (char *folder = strsep(&rest, ":"); folder; folder = strsep(&rest, ":"))
         if (*folder && !stores_add(stores, folder))
@@ -392,12 +386,11 @@ bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t si
     for (size_t i = 0; i < stores->count && stored->file < 0; i++)
         if (!find_in(stores->folders[i], build_id, size, shipped, stored, &is_other))
             return false;
-    if (is_other && stored->file < 0) {
-        tool_message(bat_elf_path(shipped),
-                     "expected the file that it was shipped from in a store, found another one of "
-                     "its build-id, which loads other bytes");
-        return false;
-    }
+    if (is_other && stored->file < 0)
+        return tool_refuse(
+            bat_elf_path(shipped),
+            "expected the file that it was shipped from in a store, found another one of "
+            "its build-id, which loads other bytes");
     return true;
 }
 
@@ -449,8 +442,7 @@ bool store_has(const char *folder, const uint8_t *build_id, size_t size)
 
 static bool report_errno(const char *path, const char *what)
 {
-    tool_message(path, "%s: %s", what, strerror(errno));
-    return false;
+    return tool_refuse(path, "%s: %s", what, strerror(errno));
 }
 
 /*

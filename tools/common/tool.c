@@ -5,6 +5,7 @@
 #undef tool_message
 #undef tool_no_memory
 #undef tool_complain
+#undef tool_refuse
 
 #include <argp.h>
 #include <errno.h>
@@ -124,19 +125,33 @@ static void put_escaped(FILE *stream, const char *text)
     fwrite(escaped, 1, (size_t)(bat_put_escaped(escaped, text, strlen(text)) - escaped), stream);
 }
 
-enum tool_exit tool_message(const char *file, const char *format, ...)
+static BAT_PRINTF(2, 0) void print_message(const char *file, const char *format, va_list arguments)
 {
     fflush(stdout);
     char line[LINE_SIZE];
     int used = file ? snprintf(line, sizeof(line), "%s: %s: ", tool_name, file)
                     : snprintf(line, sizeof(line), "%s: ", tool_name);
-    va_list arguments;
-    va_start(arguments, format);
     add_text(line, (size_t)used, format, arguments);
-    va_end(arguments);
     put_escaped(stderr, line);
     fputc('\n', stderr);
+}
+
+enum tool_exit tool_message(const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message(file, format, arguments);
+    va_end(arguments);
     return TOOL_BAD;
+}
+
+bool tool_refuse(const char *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_message(file, format, arguments);
+    va_end(arguments);
+    return false;
 }
 
 enum tool_exit tool_no_memory(const char *file)

@@ -49,8 +49,9 @@ enum tool_exit tool_no_memory(const char *file);
 /* The same of an output. If it cannot be written, the message has the path already. */
 enum tool_exit tool_report_output(const char *file, const struct bat_error *error);
 
-/* tool_report() for functions that return false after a failure. */
+/* tool_report() and tool_message() for functions that return false after a failure. */
 bool tool_complain(const char *file, const struct bat_error *error);
+bool tool_refuse(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 
 /* Static analysis does not see what these functions return. */
 #ifdef __clang_analyzer__
@@ -59,6 +60,7 @@ bool tool_complain(const char *file, const struct bat_error *error);
 #define tool_message(...) (tool_message(__VA_ARGS__), TOOL_BAD)
 #define tool_no_memory(file) (tool_no_memory(file), TOOL_BAD)
 #define tool_complain(...) (tool_complain(__VA_ARGS__), false)
+#define tool_refuse(...) (tool_refuse(__VA_ARGS__), false)
 #endif
 
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
