@@ -226,27 +226,6 @@ static bool align(const struct folded *folded, const struct folded_member *membe
     return true;
 }
 
-/* True if branches inside a member go where the body's go. */
-static bool branches_agree(const struct folded *folded, const struct folded_member *member,
-                           const uint32_t *offsets)
-{
-    const struct folded_body *body = &folded->bodies[member->body];
-    uint64_t start = folded->members[body->first_member].start;
-    uint64_t size = folded->members[body->first_member].size;
-    for (uint32_t i = 0; i < body->place_count; i++) {
-        struct bat_instruction own;
-        const struct folded_place *place = &body->places[i];
-        if (!bat_kind_is_branch(place->kind) || place->target - start >= size)
-            continue;
-        const struct folded_place *target = folded_place_at(folded, member->body, place->target);
-        uint32_t goes_to = target ? offsets[target - body->places] : BAT_NONE;
-        if (!decode(folded->original, member->start + offsets[i], &own) || goes_to == BAT_NONE ||
-            own.target - member->start != goes_to)
-            return false;
-    }
-    return true;
-}
-
 #define MOST_JUMPS 16u
 
 static uint64_t start_of_body(const struct folded *folded, const struct folded_member *member)
@@ -277,8 +256,7 @@ enum bat_code folded_compare(struct folded *folded, uint32_t number)
     if (!offsets)
         return BAT_ERR_MEMORY;
     bool is_shifted = false;
-    bool fits =
-        align(folded, member, offsets, &is_shifted) && branches_agree(folded, member, offsets);
+    bool fits = align(folded, member, offsets, &is_shifted);
     if (fits)
         member->fit = is_shifted ? FOLDED_SHIFTED : FOLDED_EQUAL;
     else
