@@ -167,7 +167,7 @@ static void write_own(struct worker *worker)
 static char *next_buffer(struct queue *queue)
 {
     while (queue->free_count == 0 && queue->buffer_count < queue->buffers_max) {
-        char *buffer = malloc(BAT_TEXT_BUFFER);
+        char *buffer = malloc(BAT_TEXT_BUFFER + BAT_PUT_SLACK);
         if (!buffer)
             break;
         queue->buffer_count++;

@@ -3,6 +3,7 @@
 #ifndef BAT_SUPPORT_TEXT_WRITER_H
 #define BAT_SUPPORT_TEXT_WRITER_H
 
+#include <endian.h>
 #include <string.h>
 
 #include "bat.h"
@@ -79,32 +80,58 @@ static inline void bat_text_string(struct bat_text_writer *writer, const char *s
     bat_text_bytes(writer, string, strlen(string));
 }
 
-/* Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. */
+/*
+ * Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. They
+ * may write BAT_PUT_SLACK bytes behind it: what bat_text_room() returns has these besides.
+ */
+#define BAT_PUT_SLACK 16u
+
+/* A literal takes only a move or two. */
 static inline char *bat_put_text(char *at, const char *text)
 {
-    while (*text)
-        *at++ = *text++;
-    return at;
+    return (char *)mempcpy(at, text, strlen(text));
 }
 
-static inline char *bat_put_base_16(char *at, uint64_t value, const char *digits)
+/* Eight hexadecimal digits, the first in the lowest byte in memory. */
+static inline uint64_t bat_hex_digits(uint32_t value)
 {
-    size_t size = 1;
-    for (uint64_t rest = value >> 4; rest != 0; rest >>= 4)
-        size++;
-    for (size_t i = size; i-- > 0; value >>= 4)
-        at[i] = digits[value & 15];
-    return at + size;
+    /* Spread the digits to a byte each, then convert all to characters at once. */
+    uint64_t digits = value;
+    digits = (digits | digits << 16) & 0x0000ffff0000ffff;
+    digits = (digits | digits << 8) & 0x00ff00ff00ff00ff;
+    digits = (digits | digits << 4) & 0x0f0f0f0f0f0f0f0f;
+    uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
+    return htobe64(digits + 0x3030303030303030 + letters * ('a' - '9' - 1));
+}
+
+/* value in lower case hexadecimal digits, at least one, without leading zeros. */
+static inline char *bat_put_hex32(char *at, uint32_t value)
+{
+    unsigned unused = (unsigned)__builtin_clz(value | 1) / 4;
+    uint64_t text = bat_hex_digits(value << 4 * unused);
+    memcpy(at, &text, sizeof(text));
+    return at + 8 - unused;
 }
 
 static inline char *bat_put_hex(char *at, uint64_t value)
 {
-    return bat_put_base_16(at, value, "0123456789abcdef");
+    if (value <= UINT32_MAX)
+        return bat_put_hex32(at, (uint32_t)value);
+    unsigned unused = (unsigned)__builtin_clzll(value | 1) / 4;
+    value <<= 4 * unused;
+    uint64_t high = bat_hex_digits((uint32_t)(value >> 32));
+    uint64_t low = bat_hex_digits((uint32_t)value);
+    memcpy(at, &high, sizeof(high));
+    memcpy(at + 8, &low, sizeof(low));
+    return at + 16 - unused;
 }
 
 static inline char *bat_put_upper_hex(char *at, uint64_t value)
 {
-    return bat_put_base_16(at, value, "0123456789ABCDEF");
+    char *end = bat_put_hex(at, value);
+    for (; at < end; at++)
+        *at = (char)(*at >= 'a' ? *at - 'a' + 'A' : *at);
+    return end;
 }
 
 static inline char *bat_put_decimal(char *at, uint64_t value)

@@ -17,19 +17,19 @@ static void json_entries(struct output *output, const struct bat_map *map,
     output_text(output, ",\"entries\":[");
     for (uint32_t i = 0; i < table->entry_count; i++) {
         char *at = output_reserve(output, ENTRY_SIZE_MAX);
-        at = put_text(at, i == 0 ? "{\"output\":" : ",{\"output\":");
-        at = put_decimal(at, outputs[i]);
-        at = put_text(at, ",\"input\":");
-        at = put_decimal(at, inputs[i] >> 1);
+        at = bat_put_text(at, i == 0 ? "{\"output\":" : ",{\"output\":");
+        at = bat_put_decimal(at, outputs[i]);
+        at = bat_put_text(at, ",\"input\":");
+        at = bat_put_decimal(at, inputs[i] >> 1);
         if (inputs[i] & BAT_BRANCH_ENTRY) {
-            at = put_text(at, ",\"branch\":true");
+            at = bat_put_text(at, ",\"branch\":true");
         } else if (has_hashes) {
-            at = put_text(at, ",\"hash\":\"0x");
-            at = put_hex(at, *hash++);
-            at = put_text(at, "\",\"index\":");
-            at = put_decimal(at, *index++);
+            at = bat_put_text(at, ",\"hash\":\"0x");
+            at = bat_put_hex(at, *hash++);
+            at = bat_put_text(at, "\",\"index\":");
+            at = bat_put_decimal(at, *index++);
         }
-        at = put_text(at, "}");
+        at = bat_put_text(at, "}");
         output_commit(output, at);
     }
     output_text(output, "]");
@@ -44,8 +44,8 @@ static void json_secondary_entries(struct output *output, const struct bat_map *
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
         char *at = output_reserve(output, ENTRY_SIZE_MAX);
-        at = put_text(at, i == 0 ? "[" : ",");
-        at = put_decimal(at, offsets[i]);
+        at = bat_put_text(at, i == 0 ? "[" : ",");
+        at = bat_put_decimal(at, offsets[i]);
         output_commit(output, at);
     }
     output_text(output, "]");
@@ -58,10 +58,10 @@ static void json_hot(struct output *output, const struct bat_map *map,
     if (!bat_map_has_hashes(map))
         return;
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
-    at = put_text(at, ",\"hash\":\"0x");
-    at = put_hex(at, table->hash);
-    at = put_text(at, "\",\"num_blocks\":");
-    at = put_decimal(at, table->input_block_count);
+    at = bat_put_text(at, ",\"hash\":\"0x");
+    at = bat_put_hex(at, table->hash);
+    at = bat_put_text(at, "\",\"num_blocks\":");
+    at = bat_put_decimal(at, table->input_block_count);
     output_commit(output, at);
     json_secondary_entries(output, map, table);
 }
@@ -71,14 +71,14 @@ static void json_cold(struct output *output, const struct bat_map *map,
                       const struct bat_table *table)
 {
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
-    at = put_text(at, ",\"parent\":\"0x");
-    at = put_hex(at, map->tables[table->parent].address);
-    at = put_text(at, "\"");
+    at = bat_put_text(at, ",\"parent\":\"0x");
+    at = bat_put_hex(at, map->tables[table->parent].address);
+    at = bat_put_text(at, "\"");
     if (bat_map_has_hashes(map)) {
-        at = put_text(at, ",\"skew\":");
-        at = put_decimal(at, table->skew);
-        at = put_text(at, ",\"equal_prefix\":");
-        at = put_decimal(at, table->equal_count);
+        at = bat_put_text(at, ",\"skew\":");
+        at = bat_put_decimal(at, table->skew);
+        at = bat_put_text(at, ",\"equal_prefix\":");
+        at = bat_put_decimal(at, table->equal_count);
     }
     output_commit(output, at);
 }
@@ -89,10 +89,10 @@ static void json_table(struct output *output, const struct bat_map *map, uint32_
     const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
-    at = put_text(at, hot ? "{\"kind\":\"hot\",\"address\":\"0x"
-                          : "{\"kind\":\"cold\",\"address\":\"0x");
-    at = put_hex(at, table->address);
-    at = put_text(at, "\"");
+    at = bat_put_text(at, hot ? "{\"kind\":\"hot\",\"address\":\"0x"
+                              : "{\"kind\":\"cold\",\"address\":\"0x");
+    at = bat_put_hex(at, table->address);
+    at = bat_put_text(at, "\"");
     output_commit(output, at);
     if (name) {
         output_text(output, ",\"name\":");

@@ -31,17 +31,17 @@ static void dump_entries(struct output *output, const struct bat_map *map,
     const uint64_t *hash = has_hashes ? map->block_hashes + table->first_block : NULL;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         char *at = output_reserve(output, LINE_SIZE_MAX);
-        at = put_text(at, "0x");
-        at = put_hex32(at, outputs[i]);
-        at = put_text(at, " -> 0x");
-        at = put_hex32(at, inputs[i] >> 1);
+        at = bat_put_text(at, "0x");
+        at = bat_put_hex32(at, outputs[i]);
+        at = bat_put_text(at, " -> 0x");
+        at = bat_put_hex32(at, inputs[i] >> 1);
         if (inputs[i] & BAT_BRANCH_ENTRY) {
-            at = put_text(at, " (branch)");
+            at = bat_put_text(at, " (branch)");
         } else if (has_hashes) {
-            at = put_text(at, " hash: 0x");
-            at = put_hex(at, *hash++);
+            at = bat_put_text(at, " hash: 0x");
+            at = bat_put_hex(at, *hash++);
         }
-        at = put_text(at, "\n");
+        at = bat_put_text(at, "\n");
         output_commit(output, at);
     }
 }
@@ -55,9 +55,9 @@ static void dump_secondary_entries(struct output *output, const struct bat_map *
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
         char *at = output_reserve(output, LINE_SIZE_MAX);
-        at = put_text(at, "0x");
-        at = put_hex32(at, offsets[i]);
-        at = put_text(at, "\n");
+        at = bat_put_text(at, "0x");
+        at = bat_put_hex32(at, offsets[i]);
+        at = bat_put_text(at, "\n");
         output_commit(output, at);
     }
 }
@@ -104,11 +104,11 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
     const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
     char *at = output_reserve(output, LINE_SIZE_MAX);
-    at = put_text(at, "Function Address: 0x");
-    at = put_hex(at, table->address);
+    at = bat_put_text(at, "Function Address: 0x");
+    at = bat_put_hex(at, table->address);
     if (hot && bat_map_has_hashes(map)) {
-        at = put_text(at, ", hash: 0x");
-        at = put_hex(at, table->hash);
+        at = bat_put_text(at, ", hash: 0x");
+        at = bat_put_hex(at, table->hash);
     }
     output_commit(output, at);
     if (names)
@@ -121,9 +121,9 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
     dump_entries(output, map, table);
     at = output_reserve(output, LINE_SIZE_MAX);
     if (hot && bat_map_has_hashes(map)) {
-        at = put_text(at, "NumBlocks: ");
-        at = put_decimal(at, table->input_block_count);
-        at = put_text(at, "\n");
+        at = bat_put_text(at, "NumBlocks: ");
+        at = bat_put_decimal(at, table->input_block_count);
+        at = bat_put_text(at, "\n");
     }
     output_commit(output, at);
     dump_secondary_entries(output, map, table);
@@ -140,11 +140,11 @@ static void dump_parents(struct output *output, const struct bat_map *map,
         if (!selection_has(selection, i))
             continue;
         char *at = output_reserve(output, LINE_SIZE_MAX);
-        at = put_text(at, "0x");
-        at = put_hex(at, map->tables[i].address);
-        at = put_text(at, " -> ");
-        at = put_hex(at, map->tables[bat_map_parent(map, i)].address);
-        at = put_text(at, "\n");
+        at = bat_put_text(at, "0x");
+        at = bat_put_hex(at, map->tables[i].address);
+        at = bat_put_text(at, " -> ");
+        at = bat_put_hex(at, map->tables[bat_map_parent(map, i)].address);
+        at = bat_put_text(at, "\n");
         output_commit(output, at);
     }
     output_text(output, "\n");

@@ -126,7 +126,7 @@ static void write_start(struct symbolize_text *text, const struct text_frame *fr
     }
     char digits[24];
     uint64_t number = read->number + text->shift + inlined;
-    size_t length = (size_t)(put_decimal(digits, number) - digits);
+    size_t length = (size_t)(bat_put_decimal(digits, number) - digits);
     size_t before = read->number_end - read->number_start;
     output_bytes(output, frame->line, read->number_start);
     output_bytes(output, digits, length);

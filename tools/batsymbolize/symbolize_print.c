@@ -46,9 +46,9 @@ static void print_header(struct symbolize_printer *printer, uint64_t address)
     if (!printer->options.addresses)
         return;
     char *at = output_reserve(printer->output, LINE_SIZE_MAX);
-    at = put_text(at, "0x");
-    at = put_hex(at, address);
-    at = put_text(at, printer->options.pretty ? ": " : "\n");
+    at = bat_put_text(at, "0x");
+    at = bat_put_hex(at, address);
+    at = bat_put_text(at, printer->options.pretty ? ": " : "\n");
     output_commit(printer->output, at);
 }
 
@@ -88,17 +88,17 @@ static void print_location(struct symbolize_printer *printer, const struct bat_s
     const char *file = printed_file(printer, frame, frame->file);
     output_escaped(printer->output, file ? file : UNKNOWN);
     char *at = output_reserve(printer->output, LINE_SIZE_MAX);
-    at = put_text(at, ":");
-    at = put_decimal(at, frame->line);
+    at = bat_put_text(at, ":");
+    at = bat_put_decimal(at, frame->line);
     if (printer->options.style == STYLE_LLVM) {
-        at = put_text(at, ":");
-        at = put_decimal(at, frame->column);
+        at = bat_put_text(at, ":");
+        at = bat_put_decimal(at, frame->column);
     } else if (frame->discriminator != 0) {
-        at = put_text(at, " (discriminator ");
-        at = put_decimal(at, frame->discriminator);
-        at = put_text(at, ")");
+        at = bat_put_text(at, " (discriminator ");
+        at = bat_put_decimal(at, frame->discriminator);
+        at = bat_put_text(at, ")");
     }
-    at = put_text(at, "\n");
+    at = bat_put_text(at, "\n");
     output_commit(printer->output, at);
 }
 
@@ -157,8 +157,8 @@ static void json_string(struct output *output, const char *member, const char *v
 static void json_number(struct output *output, const char *member, uint64_t value)
 {
     char *at = output_reserve(output, LINE_SIZE_MAX);
-    at = put_text(at, member);
-    at = put_decimal(at, value);
+    at = bat_put_text(at, member);
+    at = bat_put_decimal(at, value);
     output_commit(output, at);
 }
 

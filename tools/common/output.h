@@ -4,8 +4,8 @@
  * without printf. A line is written by
  *
  *     char *at = output_reserve(output, enough bytes);
- *     at = put_text(at, "0x");
- *     at = put_hex(at, address);
+ *     at = bat_put_text(at, "0x");
+ *     at = bat_put_hex(at, address);
  *     output_commit(output, at);
  *
  * Errors are kept until output_end(); after the first, nothing more is written.
@@ -13,21 +13,18 @@
 #ifndef BAT_OUTPUT_H
 #define BAT_OUTPUT_H
 
-#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "support/text_writer.h"
 #include "tool.h"
 
 #define OUTPUT_BUFFER_SIZE ((size_t)128 << 10)
 
 /* At most this many bytes may be reserved at once. */
 #define OUTPUT_RESERVE_MAX ((size_t)4 << 10)
-
-/* The put functions may write this many bytes behind the end that they return. */
-#define OUTPUT_SLACK 16u
 
 #define OUTPUT_MEMORY (-1)
 
@@ -39,7 +36,7 @@ struct output {
     size_t memory_capacity;
     size_t memory_max; /* SIZE_MAX, or what the owner sets */
     size_t used;
-    char buffer[OUTPUT_BUFFER_SIZE + OUTPUT_SLACK];
+    char buffer[OUTPUT_BUFFER_SIZE + BAT_PUT_SLACK];
 };
 
 /* Begin to write to the file descriptor. NULL, with a message, if there is no memory. */
@@ -111,57 +108,6 @@ static inline char *output_reserve(struct output *output, size_t size)
 static inline void output_commit(struct output *output, const char *at)
 {
     output->used = (size_t)(at - output->buffer);
-}
-
-/* text without its terminating zero. A literal takes only a move or two. */
-static inline char *put_text(char *at, const char *text)
-{
-    return (char *)mempcpy(at, text, strlen(text));
-}
-
-/* Eight hexadecimal digits, the first in the lowest byte in memory. */
-static inline uint64_t hex_digits(uint32_t value)
-{
-    /* Spread the digits to a byte each, then convert all to characters at once. */
-    uint64_t digits = value;
-    digits = (digits | digits << 16) & 0x0000ffff0000ffff;
-    digits = (digits | digits << 8) & 0x00ff00ff00ff00ff;
-    digits = (digits | digits << 4) & 0x0f0f0f0f0f0f0f0f;
-    uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
-    return htobe64(digits + 0x3030303030303030 + letters * ('a' - '9' - 1));
-}
-
-/* value in lower case hexadecimal digits, at least one, without leading zeros. */
-static inline char *put_hex32(char *at, uint32_t value)
-{
-    unsigned unused = (unsigned)__builtin_clz(value | 1) / 4;
-    uint64_t text = hex_digits(value << 4 * unused);
-    memcpy(at, &text, sizeof(text));
-    return at + 8 - unused;
-}
-
-static inline char *put_hex(char *at, uint64_t value)
-{
-    unsigned unused = (unsigned)__builtin_clzll(value | 1) / 4;
-    value <<= 4 * unused;
-    uint64_t high = hex_digits((uint32_t)(value >> 32));
-    uint64_t low = hex_digits((uint32_t)value);
-    memcpy(at, &high, sizeof(high));
-    memcpy(at + 8, &low, sizeof(low));
-    return at + 16 - unused;
-}
-
-/* value in decimal digits. */
-static inline char *put_decimal(char *at, uint64_t value)
-{
-    char digits[20];
-    char *first = digits + sizeof(digits);
-    do
-        *--first = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
-    size_t length = (size_t)(digits + sizeof(digits) - first);
-    memcpy(at, first, length);
-    return at + length;
 }
 
 /* text with control characters as "\x1b" (escape_controls.h): a name cannot control a terminal. */
