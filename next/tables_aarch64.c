@@ -41,6 +41,7 @@ struct code_before {
     uint32_t
         *sources;   /* for each word: the offset of a branch before that leads to it, or BAT_NONE */
     uint64_t steps; /* instructions that may still be looked at */
+    uint64_t entries; /* of all tables together that may still be read */
 };
 
 /* How the entries of a table become addresses. */
@@ -353,7 +354,7 @@ static bool is_in_unit(const struct code_before *before, uint64_t address)
 }
 
 /* Read count entries, or those of addresses up to the first that is none of the function. */
-static bool read_entries(const struct code_before *before, const struct form *form, uint32_t count,
+static bool read_entries(struct code_before *before, const struct form *form, uint32_t count,
                          struct next_read_table *table)
 {
     uint64_t size;
@@ -364,7 +365,7 @@ static bool read_entries(const struct code_before *before, const struct form *fo
         count = ENTRIES_MAX;
     if (count > size / form->size)
         count = (uint32_t)(size / form->size);
-    if (count > ENTRIES_MAX || count == 0)
+    if (count > ENTRIES_MAX || count == 0 || before->entries == 0)
         return true;
     table->targets = malloc(count * sizeof(*table->targets));
     if (!table->targets)
@@ -373,12 +374,18 @@ static bool read_entries(const struct code_before *before, const struct form *fo
         uint64_t address = entry_of(form, bytes + (size_t)i * form->size);
         uint64_t offset = address - before->function->address;
         bool is_inside = offset < before->function->size;
-        if (!is_inside && !is_in_unit(before, address)) {
-            table->count = form->size == 8 ? i : 0; /* the end, or no table at all */
-            return true;
+        bool is_end = !is_inside && !is_in_unit(before, address);
+        if (is_end && form->size == 8)
+            break;
+        if (is_end || before->entries == 0) { /* no table, or too many of them */
+            table->count = 0;
+            break;
         }
+        before->entries--;
         table->targets[table->count++] = is_inside ? (uint32_t)offset : BAT_NONE;
     }
+    uint32_t *shrunk = realloc(table->targets, (table->count + 1) * sizeof(*shrunk));
+    table->targets = shrunk ? shrunk : table->targets;
     return true;
 }
 
@@ -405,8 +412,10 @@ bool next_read_tables_aarch64(const struct next_program *program, uint32_t funct
     if (!before.bytes)
         return true;
     before.size = (uint32_t)size / WORD_SIZE * WORD_SIZE;
-    /* What a jump needs is near; this limits the time for a malicious file. */
+    /* What a jump needs is near, and tables have few entries; this limits the time for a malicious
+     * file. */
     before.steps = 4096 + UINT64_C(64) * size;
+    before.entries = ENTRIES_MAX + UINT64_C(4) * size;
     before.sources = malloc((size / WORD_SIZE + 1) * sizeof(*before.sources));
     bool is_fine = before.sources != NULL;
     if (is_fine)

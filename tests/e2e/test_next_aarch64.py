@@ -260,6 +260,22 @@ class Tables(unittest.TestCase):
                 self.check([self.switch(20, False)] * 2, [[GCC, "-O2"], [GCC, level]], "\tbr\t")
 
 
+    def test_many(self):
+        """Hundreds of jumps by one table of thousands of entries: the time is limited."""
+        pair = Pair(self)
+        for name, more in (("old", ""), ("new", "nop")):
+            text = "".join(f"l{i}: ldr x0, [x1, x0, lsl #3]\nbr x0\n" for i in range(500))
+            entries = "".join(f".xword l{i % 500}\n" for i in range(4000))
+            (pair.folder / f"{name}.s").write_text(
+                ".globl main\n.type main, %function\nmain: ret\n.size main, .-main\n.globl work\n.type work, %function\n"
+                f"work: adrp x1, table\nadd x1, x1, :lo12:table\n{more}\n{text}.size work, .-work\n"
+                f".section .rodata\n.align 3\ntable: {entries}", encoding="ascii")
+            run(GCC, f"{name}.s", *LINKS, *KEPT, "-o", name, folder=pair.folder)
+        (pair.folder / "old.fdata").write_text("1 work 8 1 work 10 0 5\n1 main 0 1 work 0 0 9\n", encoding="ascii")
+        toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata", f"--for={pair.folder / 'new'}",
+                     "-o", pair.folder / "carried.fdata", "-q", timeout=30)
+
+
 class AutoFdo(unittest.TestCase):
     """--format=autofdo: LLVM's sample profile of the next build, by its lines."""
 
