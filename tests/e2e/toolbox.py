@@ -16,8 +16,9 @@ SANITIZED = "BATKIT_SANITIZED" in os.environ
 def run(tool, *arguments, **options):
     """A tool's finished process, output as text; it did not crash, hang or trip a sanitizer."""
     options.setdefault("text", True)
+    options.setdefault("timeout", 600)
     done = subprocess.run([BIN / tool, *map(str, arguments)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False, timeout=600, **options)
+                          stderr=subprocess.PIPE, check=False, **options)
     if done.returncode not in (0, 1, 2, 3):
         raise AssertionError(f"exit status {done.returncode} from {tool} "
                              f"{' '.join(map(str, arguments))}\n{done.stderr}")
