@@ -304,6 +304,12 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
                                              .entered = pair->entered};
     if (pair->code == BAT_OK)
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
+    if (pair->code == BAT_OK)
+        pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
+                                      pair->scale, &pair->match, &pair->error);
+    next_inferred_free(&pair->inferred);
+    if (pair->code == BAT_OK)
+        pair->code = next_infer(&inference, &pair->inferred, &pair->error);
 }
 
 /* Add what was inferred to the new program's counts. */

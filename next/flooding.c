@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/code/conditions.h"
 #include "dominators.h"
+#include "loops.h"
 
 #define ROUNDS 10u
 
@@ -20,7 +22,8 @@
 
 #define UNKNOWN_DOMINATOR 0.3f
 #define SHARE_ORDER 0.08f
-#define SURE 0.6f /* a pair that tells the order */
+#define OTHER_DEPTH 0.1f /* less for each loop that is around one of two blocks only */
+#define SURE 0.6f        /* a pair that tells the order */
 
 struct flooding {
     const struct flooding_side *a; /* old */
@@ -35,9 +38,36 @@ void flooding_free(struct flooding_side *side)
 {
     free(side->dominators);
     free(side->post_dominators);
+    free(side->depths);
     free(side->before);
     free(side->conditions);
     *side = (struct flooding_side){0};
+}
+
+/* The condition of a node's branch, with what it tests. */
+static uint32_t condition_of(const struct next_program *program, const struct next_node *node)
+{
+    uint32_t condition = next_node_block(program, node)->condition;
+    uint32_t count;
+    const struct next_instruction *code = next_node_code(program, node, &count);
+    uint32_t tests = 0;
+    while (condition != 0 && tests == 0 && count-- > 0)
+        tests = code[count].flags & (NEXT_COMPARES_VALUES | NEXT_COMPARES_CONSTANT);
+    if (tests == NEXT_COMPARES_VALUES)
+        return condition | FLOODING_TESTS_VALUES;
+    return tests == NEXT_COMPARES_CONSTANT ? condition | FLOODING_TESTS_CONSTANT : condition;
+}
+
+enum flooding_condition flooding_compare_orders(uint32_t a, uint32_t b)
+{
+    uint32_t left = condition_order(a & ~FLOODING_TESTS);
+    uint32_t right = condition_order(b & ~FLOODING_TESTS);
+    uint32_t difference = left ^ right;
+    if (!(left & right & CONDITION_IS_ORDER) || difference & CONDITION_IS_SIGNED)
+        return CONDITION_OTHER;
+    bool is_other_way = difference & CONDITION_IS_LOWER;
+    /* a < b is b > a; a < 5 is a <= 4. */
+    return is_other_way == (bool)(a & FLOODING_TESTS_VALUES) ? CONDITION_SAME : CONDITION_INVERSE;
 }
 
 enum bat_code flooding_open(struct next_program *program, const struct next_graph *graph,
@@ -46,16 +76,18 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
     *side = (struct flooding_side){.program = program,
                                    .graph = graph,
                                    .dominators = next_dominators(graph, false),
-                                   .post_dominators = next_dominators(graph, true)};
+                                   .post_dominators = next_dominators(graph, true),
+                                   .depths = next_loop_depths(graph)};
     side->conditions = calloc((size_t)graph->node_count + 1, sizeof(*side->conditions));
     side->before = malloc(((size_t)graph->link_count + 1) * sizeof(*side->before));
-    if (!side->dominators || !side->post_dominators || !side->conditions || !side->before)
+    if (!side->dominators || !side->post_dominators || !side->depths || !side->conditions ||
+        !side->before)
         return bat_fail_memory(error, "for a graph");
     for (uint32_t i = 0; i < graph->link_count; i++)
         side->before[i] = graph->links[graph->by_target[i]].from;
     for (uint32_t i = 0; i < graph->node_count; i++)
         if (graph->nodes[i].ends)
-            side->conditions[i] = next_node_block(program, &graph->nodes[i])->condition;
+            side->conditions[i] = condition_of(program, &graph->nodes[i]);
     return BAT_OK;
 }
 
@@ -249,6 +281,7 @@ static float new_value(const struct flooding *flooding, uint32_t pair, uint32_t 
                                                         b->post_dominators[j], UNKNOWN_DOMINATOR);
     float trust = trust_around(flooding, i, j);
     float value = (1 - trust) * base + trust * around;
+    value *= 1 - OTHER_DEPTH * smaller(2, fabsf((float)a->depths[i] - (float)b->depths[j]));
     bool is_old_entry = i == a->graph->entry;
     bool is_new_entry = j == b->graph->entry;
     if (is_old_entry || is_new_entry)

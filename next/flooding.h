@@ -15,8 +15,10 @@ struct flooding_side {
     const struct next_graph *graph;
     uint32_t *dominators; /* see dominators.h */
     uint32_t *post_dominators;
+    uint8_t *depths;  /* of each node in loops: see loops.h */
     uint32_t *before; /* node i's predecessors are before[into[i] .. into[i + 1]) of the graph */
-    uint32_t *conditions; /* of each node's conditional branch; 0 if it has none at its end */
+    /* Of each node's conditional branch, with FLOODING_TESTS; 0 if it has none at its end. */
+    uint32_t *conditions;
 };
 
 /* Free it also after a failure. */
@@ -35,13 +37,29 @@ enum bat_code flooding_align_tables(const struct flooding_side *old_side,
                                     const struct flooding_side *new_side, struct likeness *likeness,
                                     bool with_regions, struct bat_error *error);
 
+/* What a condition tests, if that is known: bits that conditions.h does not use. */
+#define FLOODING_TESTS_VALUES (1u << 28)
+#define FLOODING_TESTS_CONSTANT (1u << 29)
+#define FLOODING_TESTS (FLOODING_TESTS_VALUES | FLOODING_TESTS_CONSTANT)
+
 /* How the conditional branches at the ends of two nodes test: the same, the opposite, or other. */
 enum flooding_condition { CONDITION_OTHER, CONDITION_SAME, CONDITION_INVERSE };
+
+/*
+ * The same for two other conditions that test the same kind of thing. Compilers exchange two values
+ * (a < b, b > a), and choose between constants (a < 5, a <= 4).
+ */
+enum flooding_condition flooding_compare_orders(uint32_t a, uint32_t b);
+
 static inline enum flooding_condition flooding_compare(uint32_t a, uint32_t b)
 {
     if (a == 0 || b == 0)
         return CONDITION_OTHER;
-    return a == b ? CONDITION_SAME : a == (b ^ 1u) ? CONDITION_INVERSE : CONDITION_OTHER;
+    uint32_t difference = (a ^ b) & ~FLOODING_TESTS;
+    return difference == 0                                     ? CONDITION_SAME
+           : difference == 1                                   ? CONDITION_INVERSE
+           : (a ^ b) & FLOODING_TESTS || !(a & FLOODING_TESTS) ? CONDITION_OTHER
+                                                               : flooding_compare_orders(a, b);
 }
 
 #endif

@@ -10,8 +10,8 @@
 /* Prices, for each unit of a count by which it differs. */
 #define PRICE_SURE 100.0f /* a block of a sure match */
 #define PRICE_EDGE 70.0f  /* a branch of two sure matches */
-#define PRICE_SHARE 80.0f /* ... of which the shares are known, not the count */
-#define PRICE_STATIC 2.0f
+#define PRICE_SHARE 40.0f /* ... of which the shares are known, not the count */
+#define PRICE_STATIC 4.0f
 #define PRICE_ENTRY 500.0f
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
 #define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
@@ -77,7 +77,10 @@ static const struct next_matched *matched(const struct inferring *inferring, uin
 
 static float trust(const struct next_matched *match)
 {
-    return 0.2f + 0.8f * fmaxf(0.1f, match->confidence);
+    /* Measured: of matches that are no likelier than others, 4 of 10 are right; 0.1 more, 7. */
+    float distinct = fminf(0.8f, fmaxf(0.1f, 0.45f + 3 * match->margin));
+    float alike = 0.2f + 0.8f * fmaxf(0.1f, match->confidence);
+    return (distinct + alike) / 2;
 }
 
 static bool ends_in_table(const struct next_graph *graph, uint32_t node)

@@ -148,6 +148,28 @@ static void describe_operands(struct description *description, const ZydisDecode
         instruction->flags |= NEXT_IS_CALL;
 }
 
+/* What a condition behind an instruction tests; 0 if the instruction does not change it. */
+static uint32_t compares(const ZydisDecodedInstruction *decoded,
+                         const ZydisDecodedOperand *operands)
+{
+    switch (decoded->mnemonic) {
+    case ZYDIS_MNEMONIC_TEST:
+        return NEXT_COMPARES_CONSTANT;
+    case ZYDIS_MNEMONIC_CMP:
+        return operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? NEXT_COMPARES_CONSTANT
+                                                                : NEXT_COMPARES_VALUES;
+    case ZYDIS_MNEMONIC_COMISD:
+    case ZYDIS_MNEMONIC_COMISS:
+    case ZYDIS_MNEMONIC_UCOMISD:
+    case ZYDIS_MNEMONIC_UCOMISS:
+        return NEXT_COMPARES_VALUES;
+    default:
+        return decoded->cpu_flags && decoded->cpu_flags->modified
+                   ? NEXT_COMPARES_CONSTANT | NEXT_COMPARES_VALUES
+                   : 0;
+    }
+}
+
 bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
                        uint64_t address, struct next_instruction *instruction, uint32_t *length)
 {
@@ -170,6 +192,7 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
     put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : decoded.mnemonic);
     put(&description.exact, decoded.mnemonic);
     describe_operands(&description, operands);
+    instruction->flags |= compares(&decoded, operands);
     instruction->kind = hash_words(&kind);
     put(&description.shape, instruction->kind);
     instruction->shape = hash_words(&description.shape);

@@ -7,7 +7,7 @@
 #include "assignment.h"
 
 /* A pair below these is no match. */
-#define VALUE_MIN 0.2f
+#define VALUE_MIN 0.1f
 #define BASE_MIN 0.05f
 #define VALUE_SURE 0.5f
 
@@ -15,9 +15,16 @@
 #define COPY_VALUE_MIN 0.4f
 #define COPY_CONTENT_MIN 0.6f
 
+/* How much of a pair's likeness depends on whether its counts agree. */
+#define AGREE_SHARE 0.3f
+#define AGREE_MORE 20.0 /* added to both: small ones differ by chance */
+
 void next_match_free(struct next_match *match)
 {
     free(match->all);
+    if (match->likeness)
+        likeness_free(match->likeness);
+    free(match->likeness);
     *match = (struct next_match){0};
 }
 
@@ -70,6 +77,55 @@ static enum bat_code find_copies(const struct likeness *likeness, struct next_ma
     return BAT_OK;
 }
 
+/* The likeliest pairs of an old node. */
+struct best_two {
+    uint32_t pair; /* the best, or BAT_NONE */
+    float first;   /* its likeness */
+    float second;  /* of the best but for that */
+};
+
+static void take_pair(struct best_two *best, uint32_t pair, float value)
+{
+    if (best->pair == BAT_NONE || value > best->first) {
+        best->second = best->first;
+        best->first = value;
+        best->pair = pair;
+    } else if (value > best->second) {
+        best->second = value;
+    }
+}
+
+/* The likeness of the best pair but for one. */
+static float best_other(const struct best_two *best, uint32_t pair)
+{
+    return best->pair == pair ? best->second : best->first;
+}
+
+/* Set by how much each match is likelier than other pairs of its nodes: the mean of both. */
+static enum bat_code set_margins(const struct likeness *likeness, const uint32_t *taken,
+                                 struct next_match *match, struct bat_error *error)
+{
+    struct best_two *olds = malloc(((size_t)likeness->old_count + 1) * sizeof(*olds));
+    if (!olds)
+        return bat_fail_memory(error, "to match blocks");
+    for (uint32_t i = 0; i < likeness->old_count; i++)
+        olds[i] = (struct best_two){.pair = BAT_NONE};
+    for (uint32_t i = 0; i < likeness->pair_count; i++)
+        take_pair(&olds[likeness->old_of[i]], i, likeness->value[i]);
+    for (uint32_t j = 0; j < match->count; j++) {
+        struct best_two here = {.pair = BAT_NONE};
+        if (taken[j] == BAT_NONE)
+            continue;
+        for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1]; i++)
+            take_pair(&here, i, likeness->value[i]);
+        const struct best_two *there = &olds[likeness->old_of[taken[j]]];
+        match->all[j].margin = likeness->value[taken[j]] -
+                               (best_other(&here, taken[j]) + best_other(there, taken[j])) / 2;
+    }
+    free(olds);
+    return BAT_OK;
+}
+
 static enum bat_code assign(const struct likeness *likeness, struct next_match *match,
                             struct bat_error *error)
 {
@@ -95,6 +151,8 @@ static enum bat_code assign(const struct likeness *likeness, struct next_match *
         matched->confidence = likeness->value[taken[j]];
         matched->content = likeness->content[taken[j]];
     }
+    if (code == BAT_OK)
+        code = set_margins(likeness, taken, match, error);
     free(values);
     free(taken);
     return code;
@@ -136,26 +194,57 @@ static void drop_crossed(const struct flooding_side *a, const struct flooding_si
     }
 }
 
-enum bat_code next_match_blocks(const struct flooding_side *old_side,
-                                const struct flooding_side *new_side, struct next_match *match,
-                                struct bat_error *error)
+/* Match by the likeness as it is now. */
+static enum bat_code match_by_likeness(const struct flooding_side *old_side,
+                                       const struct flooding_side *new_side,
+                                       struct next_match *match, struct bat_error *error)
 {
-    struct likeness likeness = {0};
-    *match = (struct next_match){.count = new_side->graph->node_count};
-    match->all = calloc((size_t)match->count + 1, sizeof(*match->all));
-    enum bat_code code = match->all ? BAT_OK : bat_fail_memory(error, "to match blocks");
+    const struct likeness *likeness = match->likeness;
+    enum bat_code code = assign(likeness, match, error);
     if (code == BAT_OK)
-        code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
-                             &likeness, error);
-    if (code == BAT_OK)
-        code = flooding_run(old_side, new_side, &likeness, error);
-    if (code == BAT_OK)
-        code = assign(&likeness, match, error);
-    if (code == BAT_OK)
-        code = find_copies(&likeness, match, error);
-    likeness_free(&likeness);
+        code = find_copies(likeness, match, error);
     if (code != BAT_OK)
         return code;
     drop_crossed(old_side, new_side, match);
     return next_match_ends(old_side, new_side, match, error);
+}
+
+enum bat_code next_match_blocks(const struct flooding_side *old_side,
+                                const struct flooding_side *new_side, struct next_match *match,
+                                struct bat_error *error)
+{
+    *match = (struct next_match){.count = new_side->graph->node_count};
+    match->all = calloc((size_t)match->count + 1, sizeof(*match->all));
+    match->likeness = calloc(1, sizeof(*match->likeness));
+    enum bat_code code =
+        match->all && match->likeness ? BAT_OK : bat_fail_memory(error, "to match blocks");
+    if (code == BAT_OK)
+        code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
+                             match->likeness, error);
+    if (code == BAT_OK)
+        code = flooding_run(old_side, new_side, match->likeness, error);
+    return code == BAT_OK ? match_by_likeness(old_side, new_side, match, error) : code;
+}
+
+/* How well two counts agree: 1 if they are the same, less the larger their ratio. */
+static float agreement(double a, double b)
+{
+    double ratio = (a + AGREE_MORE) / (b + AGREE_MORE);
+    return 1 - AGREE_SHARE * (1 - sqrtf((float)(ratio < 1 ? ratio : 1 / ratio)));
+}
+
+enum bat_code next_match_again(const struct flooding_side *old_side,
+                               const struct flooding_side *new_side, const uint64_t *counts,
+                               double scale, struct next_match *match, struct bat_error *error)
+{
+    struct likeness *likeness = match->likeness;
+    for (uint32_t j = 0; j < match->count; j++)
+        for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1]; i++)
+            likeness->value[i] *= agreement(
+                old_side->graph->nodes[likeness->old_of[i]].count * scale, (double)counts[j]);
+    enum bat_code code = match_by_likeness(old_side, new_side, match, error);
+    likeness_free(likeness);
+    free(likeness);
+    match->likeness = NULL;
+    return code;
 }

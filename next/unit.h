@@ -28,9 +28,12 @@ enum next_end {
 
 enum next_instruction_flag {
     NEXT_IS_NOP = 1,
-    NEXT_IS_CALL = 2,     /* also a tail call */
-    NEXT_IS_INDIRECT = 4, /* a call or jump by pointer */
-    NEXT_NAMES = 8,       /* name tells much: a function, a string, a datum */
+    NEXT_IS_CALL = 2,            /* also a tail call */
+    NEXT_IS_INDIRECT = 4,        /* a call or jump by pointer */
+    NEXT_NAMES = 8,              /* name tells much: a function, a string, a datum */
+    NEXT_COMPARES_VALUES = 16,   /* two values: another compiler may exchange them */
+    NEXT_COMPARES_CONSTANT = 32, /* a value with a constant; with both flags: it sets the condition
+                                    in another way */
 };
 
 struct next_instruction {

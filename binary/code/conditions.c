@@ -82,3 +82,38 @@ uint32_t condition_number_x86(uint32_t condition)
 {
     return condition >> 30 == GROUP_X86 >> 30 ? condition & 15u : CONDITIONS_X86;
 }
+
+uint32_t condition_order(uint32_t condition)
+{
+    enum {
+        LOWER = CONDITION_IS_ORDER | CONDITION_IS_LOWER | CONDITION_IS_STRICT,
+        LOWER_EQUAL = CONDITION_IS_ORDER | CONDITION_IS_LOWER,
+        HIGHER = CONDITION_IS_ORDER | CONDITION_IS_STRICT,
+        HIGHER_EQUAL = CONDITION_IS_ORDER,
+        SIGNED = CONDITION_IS_SIGNED,
+    };
+    static const uint8_t x86[16] = {[2] = LOWER,
+                                    [3] = HIGHER_EQUAL,
+                                    [6] = LOWER_EQUAL,
+                                    [7] = HIGHER,
+                                    [12] = LOWER | SIGNED,
+                                    [13] = HIGHER_EQUAL | SIGNED,
+                                    [14] = LOWER_EQUAL | SIGNED,
+                                    [15] = HIGHER | SIGNED};
+    static const uint8_t aarch64[16] = {[2] = HIGHER_EQUAL,
+                                        [3] = LOWER,
+                                        [8] = HIGHER,
+                                        [9] = LOWER_EQUAL,
+                                        [10] = HIGHER_EQUAL | SIGNED,
+                                        [11] = LOWER | SIGNED,
+                                        [12] = HIGHER | SIGNED,
+                                        [13] = LOWER_EQUAL | SIGNED};
+    switch (condition >> 30) {
+    case GROUP_X86 >> 30:
+        return x86[condition & 15u];
+    case GROUP_B_COND >> 30:
+        return aarch64[condition & 15u];
+    default:
+        return 0;
+    }
+}

@@ -33,4 +33,13 @@ uint32_t condition_in(uint16_t machine, const uint8_t *bytes, uint64_t size);
 #define CONDITIONS_X86 16u
 uint32_t condition_number_x86(uint32_t condition);
 
+/* What a condition says of the order of two numbers: flags. */
+#define CONDITION_IS_ORDER 1u
+#define CONDITION_IS_LOWER 2u  /* the first is lower; else higher */
+#define CONDITION_IS_STRICT 4u /* ... and not equal */
+#define CONDITION_IS_SIGNED 8u
+
+/* The order that a condition of x86-64 (Jcc) or AArch64 (B.cond) tests; 0 if it tests none. */
+uint32_t condition_order(uint32_t condition);
+
 #endif
