@@ -184,26 +184,22 @@ def inlined(folder, n):
 
 
 def nested_calls(folder, n):
-    """The next build calls new functions n times, these others n times, and so on: n * n * n of the last."""
+    """A small function of which the next build calls a new one, which calls another n times, and this a third 190 times."""
     def write(code, is_next, records):
         code.begin("f")
-        for i in range(n):
-            code.add(i * 7919 & 0x7fffffff)
-            at = code.to(EQUAL, ("f", i))
-            records.append(f"1 f {at:x} 1 f {at + 6 + 5:x} 0 {i + 1}\n")
-            code.add(i * 104729 & 0x7fffffff)
-            code.here(("f", i))
-            if is_next:
-                code.to(CALL, "g0")
+        code.add(7919)
+        records.append(f"1 f {code.to(EQUAL, 'f end'):x} 1 f 10 0 3\n")
+        code.add(104729)
+        code.here("f end")
+        if is_next:
+            code.to(CALL, "g0")
         code.bytes += RET
         code.end()
-        for depth in range(3 if is_next else 0):
+        for depth, calls in enumerate((n, 190, 0) if is_next else ()):
             code.begin(f"g{depth}")
             code.add(77 + depth)
-            code.to(EQUAL, ("g", depth))
-            for _ in range(n if depth < 2 else 1):
-                code.to(CALL, f"g{depth + 1}" if depth < 2 else "g0")
-            code.here(("g", depth))
+            for _ in range(calls):
+                code.to(CALL, f"g{depth + 1}")
             code.bytes += RET
             code.end()
     both(folder, write)

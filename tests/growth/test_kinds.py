@@ -16,6 +16,7 @@ import unittest
 
 import growth
 import kinds
+import made_builds as builds
 
 # The work for so many times the first input may be this much more than so many times the work.
 SLACK = 1.25
@@ -88,6 +89,14 @@ class Kinds(unittest.TestCase):
         for kind in kinds.KINDS + (kinds.MORE_KINDS if IS_FULL else []):
             with self.subTest(kind.name):
                 self.check(kind)
+
+
+    def test_nested_calls(self):
+        """800 * 190 calls in place of one: a function has not inlined more than it has."""
+        kind = kinds.Kind("nested calls", builds.nested_calls, kinds.FOR_NEXT, 800)
+        measured = Measured(kind, kind.count)
+        self.assertEqual(measured.done.returncode, 0, measured.done.stderr)
+        self.assertLessEqual(measured.memory, 4 << 20)
 
 
 def print_table(names):
