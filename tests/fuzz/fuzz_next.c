@@ -273,16 +273,21 @@ static bool take_changes(struct fuzz_bytes *bytes, struct function *all, struct 
     return count != 0;
 }
 
-/* True if the code says nothing about where it is: 5 and 6 have addresses (made_emit_body()). */
+/* True if the code says nothing about where it is: 5 and 6 have addresses (made_emit_body()), and
+ * what leads to an empty block at a function's end leads to the next function. */
 static bool can_be_moved(const struct function *all)
 {
-    for (unsigned i = 0; i < FUNCTIONS; i++)
+    for (unsigned i = 0; i < FUNCTIONS; i++) {
+        const struct block *last = all[i].count > 0 ? &all[i].blocks[all[i].count - 1] : NULL;
+        if (last && last->count == 0 && last->ending == FALL)
+            return false;
         for (unsigned k = 0; k < all[i].count; k++)
             for (unsigned n = 0; n < all[i].blocks[k].count; n++) {
                 unsigned kind = all[i].blocks[k].body[n] % 11;
                 if (kind == 5 || kind == 6)
                     return false;
             }
+    }
     return true;
 }
 
