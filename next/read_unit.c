@@ -15,6 +15,10 @@
 #include "spec/grow.h"
 #include "tables_aarch64.h"
 
+/* Entries of a function's jump tables that are read: so many, and more for each byte of code. */
+#define ENTRIES_MIN 4096u
+#define ENTRIES_FACTOR 4u
+
 #define INSTRUCTION_AARCH64 4u /* bytes */
 
 struct unit_reading {
@@ -169,6 +173,10 @@ static enum bat_code add_table(struct unit_reading *reading, const struct code_s
 static enum bat_code read_tables(struct unit_reading *reading, uint32_t function, uint32_t first)
 {
     struct next_unit *unit = reading->unit;
+    /* Jumps may share a table, and each has its entries: compilers make few for what code there is.
+     */
+    uint64_t most = unit->target_count + ENTRIES_MIN +
+                    (uint64_t)ENTRIES_FACTOR * reading->program->all[function].size;
     struct code_sweep sweep;
     enum bat_code code =
         code_sweep_function(reading->program->reader, function, &sweep, reading->error);
@@ -181,6 +189,10 @@ static enum bat_code read_tables(struct unit_reading *reading, uint32_t function
             at++;
         uint32_t index = 0;
         uint32_t base = unit->target_count;
+        uint32_t count;
+        code_table_targets(&sweep, &sweep.tables[jump->table - 1], NULL, 0, &count);
+        if (base + (uint64_t)count > most)
+            continue;
         code = add_table(reading, &sweep, &sweep.tables[jump->table - 1], &index);
         if (code != BAT_OK)
             break;

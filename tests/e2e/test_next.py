@@ -47,10 +47,10 @@ class Pair:
         toolbox.fine("battranslate", program, "-q", "-p", f"{program}.preagg", "-o", f"{program}.fdata")
         return self.folder / f"{name}.fdata"
 
-    def carry(self, *options):
+    def carry(self, *options, **more):
         """Carry the old build's profile to the new one; battranslate's report."""
         return toolbox.fine("battranslate", self.folder / "old", "-p", self.folder / "old.fdata",
-                            f"--for={self.folder / 'new'}", "-o", self.folder / "carried.fdata", *options)
+                            f"--for={self.folder / 'new'}", "-o", self.folder / "carried.fdata", *options, **more)
 
     def differences(self):
         """The records of the new build's own run that the carried ones are not, and the others."""
@@ -406,6 +406,24 @@ class Compilers(unittest.TestCase):
         jumps = {key: count for key, (_, count) in own.items() if key[1:3] == ("work", "9")}
         self.assertGreater(len(jumps), 10)
         self.assertEqual({key: carried.get(key, (0, 0))[1] for key in jumps}, jumps)
+
+
+class Hostile(unittest.TestCase):
+    """Code that no compiler makes."""
+
+    def test_many_tables(self):
+        """Hundreds of jumps by one table of thousands of entries: time and memory are limited."""
+        pair = Pair(self)
+        for name, more in (("old", ""), ("new", "nop")):
+            code = "".join(f"l{i}: add ${i + 1}, %eax\ncmp $3999, %rdi\nja out\njmp *table(,%rdi,8)\n" for i in range(500))
+            entries = "".join(f".quad l{i % 500}\n" for i in range(4000))
+            (pair.folder / f"{name}.s").write_text(
+                ".globl main\n.type main, @function\nmain: ret\n.size main, .-main\n.globl work\n.type work, @function\n"
+                f"work: {more}\n{code}out: ret\n.size work, .-work\n.section .rodata\ntable: {entries}", encoding="ascii")
+            run("gcc", f"{name}.s", *LINKS, "-o", name, folder=pair.folder)
+        (pair.folder / "old.fdata").write_text("0 [unknown] 0 1 work 0 0 9\n1 work 10 1 work 17 0 5\n", encoding="ascii")
+        report = json.loads(pair.carry("--report=json", timeout=30))
+        self.assertEqual(report["next"]["by_name"]["functions"], 1)
 
 
 class Yaml(unittest.TestCase):
