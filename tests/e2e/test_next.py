@@ -422,7 +422,7 @@ class Hostile(unittest.TestCase):
                 f"work: {more}\n{code}out: ret\n.size work, .-work\n.section .rodata\ntable: {entries}", encoding="ascii")
             run("gcc", f"{name}.s", *LINKS, "-o", name, folder=pair.folder)
         (pair.folder / "old.fdata").write_text("0 [unknown] 0 1 work 0 0 9\n1 work 10 1 work 17 0 5\n", encoding="ascii")
-        report = json.loads(pair.carry("--report=json", timeout=30))
+        report = json.loads(pair.carry("--report=json", timeout=120))
         self.assertEqual(report["next"]["by_name"]["functions"], 1)
 
 
