@@ -55,7 +55,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "zlib1g-dev") # for an example
 # The development packages are for static links.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
-libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev")
+libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library for BOLT Address Translation notes (development)
 ${about}
 .

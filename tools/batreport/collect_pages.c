@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "report.h"
-#include "tools/common/heatmap_buckets.h"
+#include "views/heatmap_buckets.h"
 
 static int by_count(const void *left, const void *right)
 {

@@ -115,7 +115,7 @@ struct arguments {
     size_t address_count;
     uint64_t adjust;
     bool return_addresses;
-    enum viewer_format format; /* NONE: stacks are rewritten */
+    enum bat_viewer_format format; /* NONE: stacks are rewritten */
     bool with_command;
     bool lenient;
     unsigned threads; /* 0: one for each processor */
@@ -202,11 +202,11 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
             argp_error(state, "--adjust-vma: expected a number, found \"%s\"", value);
         return 0;
     case KEY_FOLDED:
-        arguments->format = VIEWER_FOLDED;
+        arguments->format = BAT_VIEWER_FOLDED;
         return 0;
     case KEY_FORMAT:
-        arguments->format = viewer_format_named(value);
-        if (arguments->format == VIEWER_NONE)
+        arguments->format = bat_viewer_format_named(value);
+        if (arguments->format == BAT_VIEWER_NONE)
             argp_error(state,
                        "--format: expected folded, pprof, speedscope or firefox, found \"%s\"",
                        value);
@@ -223,7 +223,7 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
     case ARGP_KEY_END:
         if (arguments->files.binary.debug_file && !arguments->files.path)
             argp_error(state, "--debug-file: expected -e FILE too, found none");
-        if (arguments->with_command && arguments->format == VIEWER_NONE)
+        if (arguments->with_command && arguments->format == BAT_VIEWER_NONE)
             argp_error(state, "--command: expected --folded or --format too, found none");
         return 0;
     default:
@@ -324,18 +324,18 @@ static bool write_sampled(const struct symbolize_text *text, const struct argume
 {
     const char *path = arguments->files.path;
     const char *slash = path ? strrchr(path, '/') : NULL;
-    struct sampled_subject subject = {.title = slash  ? slash + 1
-                                               : path ? path
-                                                      : "stacks",
-                                      .unit = "samples"};
+    struct bat_sampled_subject subject = {.title = slash  ? slash + 1
+                                                   : path ? path
+                                                          : "stacks",
+                                          .unit = "samples"};
     struct bat_elf *elf = NULL;
     struct bat_output *output = NULL;
     struct bat_error error;
     bool fine = !path || bat_elf_open(path, &elf, &error) == BAT_OK;
     subject.program = elf;
-    fine =
-        fine && bat_output_begin("-", &output, &error) == BAT_OK &&
-        sampled_stacks_write(text->sampled, arguments->format, &subject, output, &error) == BAT_OK;
+    fine = fine && bat_output_begin("-", &output, &error) == BAT_OK &&
+           bat_sampled_stacks_write(text->sampled, arguments->format, &subject, output, &error) ==
+               BAT_OK;
     if (!fine)
         tool_report(NULL, &error);
     bat_output_abandon(output);
@@ -448,10 +448,10 @@ static enum tool_exit run(const struct arguments *arguments)
     };
     enum tool_exit status = TOOL_BAD;
     printer.names = demangled_names_new();
-    bool is_folded = arguments->format == VIEWER_FOLDED;
-    bool is_sampled = arguments->format != VIEWER_NONE && !is_folded;
+    bool is_folded = arguments->format == BAT_VIEWER_FOLDED;
+    bool is_sampled = arguments->format != BAT_VIEWER_NONE && !is_folded;
     text.folded = is_folded ? bat_folded_new() : NULL;
-    text.sampled = is_sampled ? sampled_stacks_new() : NULL;
+    text.sampled = is_sampled ? bat_sampled_stacks_new() : NULL;
     text.batches = batches_new(arguments->threads);
     tool_allow_files();
     text.files = symbolize_files_open(&arguments->files);
@@ -463,7 +463,7 @@ static enum tool_exit run(const struct arguments *arguments)
     batches_free(text.batches);
     symbolize_files_close(text.files);
     bat_folded_free(text.folded);
-    sampled_stacks_free(text.sampled);
+    bat_sampled_stacks_free(text.sampled);
     demangled_names_free(printer.names);
     return status;
 }

@@ -77,20 +77,20 @@ static void fold(struct symbolize_text *text)
 
 static void sample_frame(struct symbolize_text *text, const struct text_frame *frame)
 {
-    struct sampled_frame frames[INLINED_MAX];
+    struct bat_sampled_frame frames[INLINED_MAX];
     size_t count = frame->count < INLINED_MAX ? frame->count : INLINED_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         frames[i] =
-            (struct sampled_frame){.function = kept_function(text, source),
-                                   .linkage = source->function,
-                                   .file = printed_file(text->printer, source, source->file),
-                                   .line = source->line,
-                                   .column = source->column,
-                                   .start_line = source->start_line,
-                                   .is_lasting = true};
+            (struct bat_sampled_frame){.function = kept_function(text, source),
+                                       .linkage = source->function,
+                                       .file = printed_file(text->printer, source, source->file),
+                                       .line = source->line,
+                                       .column = source->column,
+                                       .start_line = source->start_line,
+                                       .is_lasting = true};
     }
-    sampled_stacks_place(text->sampled, frame->address, frames, count);
+    bat_sampled_stacks_place(text->sampled, frame->address, frames, count);
 }
 
 static void sample_as_read(struct symbolize_text *text, const struct bat_stack_line *read)
@@ -98,15 +98,15 @@ static void sample_as_read(struct symbolize_text *text, const struct bat_stack_l
     char room[256];
     struct bat_slice slice = name_as_read(read, room);
     char *name = strndup(slice.text, slice.length);
-    const struct sampled_frame frame = {.function = name};
+    const struct bat_sampled_frame frame = {.function = name};
     text->no_memory = text->no_memory || !name;
-    sampled_stacks_place(text->sampled, 0, &frame, 1);
+    bat_sampled_stacks_place(text->sampled, 0, &frame, 1);
     free(name);
 }
 
 static void sample(struct symbolize_text *text)
 {
-    sampled_stacks_begin(text->sampled);
+    bat_sampled_stacks_begin(text->sampled);
     bool has_frames = false;
     for (size_t i = 0; i < text->stack.count; i++) {
         struct text_frame frame;
@@ -118,10 +118,10 @@ static void sample(struct symbolize_text *text)
         else
             sample_as_read(text, &frame.read);
     }
-    const struct sampled_frame command = {.function = text->command};
+    const struct bat_sampled_frame command = {.function = text->command};
     if (has_frames && text->with_command && text->command)
-        sampled_stacks_place(text->sampled, 0, &command, 1);
-    sampled_stacks_end(text->sampled, 1);
+        bat_sampled_stacks_place(text->sampled, 0, &command, 1);
+    bat_sampled_stacks_end(text->sampled, 1);
 }
 
 void text_stack_count(struct symbolize_text *text)

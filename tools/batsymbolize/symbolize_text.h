@@ -7,9 +7,9 @@
 #ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 
+#include "bat_views.h"
 #include "symbolize_input.h"
 #include "symbolize_print.h"
-#include "tools/common/sampled_stacks.h"
 
 /* The lines of one stack. */
 struct text_stack {
@@ -41,12 +41,12 @@ void batches_free(struct text_batches *batches); /* NULL is allowed */
 struct symbolize_text {
     struct symbolize_files *files;
     struct symbolize_printer *printer;
-    struct text_batches *batches;   /* for addresses outside of stacks, answered later */
-    struct bat_folded *folded;      /* NULL: the text is rewritten, not counted ... */
-    struct sampled_stacks *sampled; /* ... or counted here */
-    bool return_addresses;          /* addresses outside of stacks are return addresses */
-    bool with_command;              /* folded: the command's name is the outermost frame */
-    uint64_t adjust;                /* subtracted from addresses */
+    struct text_batches *batches;       /* for addresses outside of stacks, answered later */
+    struct bat_folded *folded;          /* NULL: the text is rewritten, not counted ... */
+    struct bat_sampled_stacks *sampled; /* ... or counted here */
+    bool return_addresses;              /* addresses outside of stacks are return addresses */
+    bool with_command;                  /* folded: the command's name is the outermost frame */
+    uint64_t adjust;                    /* subtracted from addresses */
     /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;

@@ -118,16 +118,16 @@ static void add_binary(struct translate_request *arguments, struct argp_state *s
 }
 
 const struct translate_format_row translate_formats[FORMATS] = {
-    [FORMAT_FDATA] = {"fdata", "fdata", VIEWER_NONE},
-    [FORMAT_YAML] = {"yaml", "yaml", VIEWER_NONE},
-    [FORMAT_PREAGG] = {"preagg", "preagg", VIEWER_NONE},
-    [FORMAT_AUTOFDO] = {"autofdo", "prof", VIEWER_NONE},
-    [FORMAT_PROFGEN] = {"profgen", "profgen", VIEWER_NONE},
-    [FORMAT_PERFSCRIPT] = {"perfscript", "", VIEWER_NONE},
-    [FORMAT_FOLDED] = {"folded", "folded", VIEWER_FOLDED},
-    [FORMAT_PPROF] = {"pprof", "pb.gz", VIEWER_PPROF},
-    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", VIEWER_SPEEDSCOPE},
-    [FORMAT_FIREFOX] = {"firefox", "firefox.json", VIEWER_FIREFOX},
+    [FORMAT_FDATA] = {"fdata", "fdata", BAT_VIEWER_NONE},
+    [FORMAT_YAML] = {"yaml", "yaml", BAT_VIEWER_NONE},
+    [FORMAT_PREAGG] = {"preagg", "preagg", BAT_VIEWER_NONE},
+    [FORMAT_AUTOFDO] = {"autofdo", "prof", BAT_VIEWER_NONE},
+    [FORMAT_PROFGEN] = {"profgen", "profgen", BAT_VIEWER_NONE},
+    [FORMAT_PERFSCRIPT] = {"perfscript", "", BAT_VIEWER_NONE},
+    [FORMAT_FOLDED] = {"folded", "folded", BAT_VIEWER_FOLDED},
+    [FORMAT_PPROF] = {"pprof", "pb.gz", BAT_VIEWER_PPROF},
+    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", BAT_VIEWER_SPEEDSCOPE},
+    [FORMAT_FIREFOX] = {"firefox", "firefox.json", BAT_VIEWER_FIREFOX},
 };
 
 /* "fdata,yaml" is both, for several binaries. */

@@ -385,7 +385,7 @@ static enum tool_exit write_autofdo(struct work *work, struct next_build *next)
                                            .debug_file = request->debug_file,
                                            .output = work->outputs[0],
                                            .kind = BAT_PROFILE_BRANCHES,
-                                           .format = VIEWER_NONE,
+                                           .format = BAT_VIEWER_NONE,
                                            .report = request->quiet ? NULL : work_report_file(work),
                                            .json_report = request->json_report,
                                            .threads = request->threads};

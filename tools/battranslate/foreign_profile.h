@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "bat_profile.h"
-#include "tools/common/sampled_stacks.h"
+#include "bat_views.h"
 #include "tools/common/tool.h"
 
 struct foreign_profile {
@@ -21,10 +21,10 @@ struct foreign_profile {
     struct bat_output *output;
     enum bat_profile_kind kind;
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
-    enum viewer_format format; /* VIEWER_NONE: for compilers */
-    FILE *report;              /* NULL for none */
-    bool json_report;          /* its object is not ended: members follow */
-    unsigned threads;          /* at most so many; 0: one for each processor */
+    enum bat_viewer_format format; /* BAT_VIEWER_NONE: for compilers */
+    FILE *report;                  /* NULL for none */
+    bool json_report;              /* its object is not ended: members follow */
+    unsigned threads;              /* at most so many; 0: one for each processor */
 };
 
 /* Write the profile and the report. Prints errors to standard error. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/heatmap_buckets.h"
+#include "views/heatmap_buckets.h"
 
 /* perf2bolt 22's. */
 static const uint64_t usual_sizes[] = {64, 4096, 262144};

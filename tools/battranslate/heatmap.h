@@ -6,8 +6,8 @@
 #include "bat_elf.h"
 #include "bat_output.h"
 #include "bat_profile.h"
-#include "tools/common/heatmap_buckets.h"
 #include "tools/common/tool.h"
+#include "views/heatmap_buckets.h"
 
 #define HEATMAP_SIZES_MAX 16u
 #define HEATMAP_LINE_MAX 65536u

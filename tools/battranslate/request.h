@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bat_views.h"
 #include "heatmap.h"
 #include "tools/common/check_list.h"
-#include "tools/common/sampled_stacks.h"
 #include "tools/common/store.h"
 
 /* The format of -o. */
@@ -30,8 +30,8 @@ enum translate_format {
 /* What there is to say of each format. */
 struct translate_format_row {
     const char *name;
-    const char *extension;     /* of its files in --output-dir */
-    enum viewer_format viewer; /* or VIEWER_NONE */
+    const char *extension;         /* of its files in --output-dir */
+    enum bat_viewer_format viewer; /* or BAT_VIEWER_NONE */
 };
 
 extern const struct translate_format_row translate_formats[FORMATS];

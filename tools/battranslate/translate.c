@@ -70,7 +70,8 @@ static enum tool_exit open_binary(struct work *work)
     if (code != BAT_OK)
         return tool_report(path, &work->error);
     if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several &&
-        translate_formats[work->arguments->format].viewer == VIEWER_NONE && !work->arguments->next)
+        translate_formats[work->arguments->format].viewer == BAT_VIEWER_NONE &&
+        !work->arguments->next)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
                            "written");
     /* With a note, arrays of this size leave holes in the heap that would not be filled again. */
@@ -583,7 +584,7 @@ static enum tool_exit open_unbolted(struct work *work)
 static enum tool_exit finish_foreign(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    const enum viewer_format viewer = translate_formats[arguments->format].viewer;
+    const enum bat_viewer_format viewer = translate_formats[arguments->format].viewer;
     struct bat_profile *moved = NULL;
     struct bat_to_input_counters counters;
     struct foreign_profile wanted = {
@@ -612,9 +613,9 @@ static enum tool_exit finish_foreign(struct work *work)
     wanted.kind =
         arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
     status =
-        viewer == VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
+        viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
     if (status == TOOL_FINE) /* viewers need no branch stacks */
-        end_report(work, wanted.moved, viewer != VIEWER_NONE || arguments->basic_samples);
+        end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
     bat_profile_free(moved);
     return status;
 }
@@ -742,7 +743,7 @@ enum tool_exit work_open(struct work *work)
         return status;
     if (arguments->original || arguments->format <= FORMAT_YAML)
         return open_all(work);
-    if (translate_formats[arguments->format].viewer != VIEWER_NONE)
+    if (translate_formats[arguments->format].viewer != BAT_VIEWER_NONE)
         return open_viewed(work);
     return open_unbolted(work);
 }

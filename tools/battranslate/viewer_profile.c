@@ -17,7 +17,7 @@
 struct viewing {
     const struct foreign_profile *wanted;
     struct bat_counts addresses; /* key: address */
-    struct sampled_stacks *stacks;
+    struct bat_sampled_stacks *stacks;
     struct bat_symbolizer *symbolizer; /* NULL: names has the functions */
     struct bat_names names;
     struct demangled_names *demangled;
@@ -72,7 +72,7 @@ static enum bat_code count_all(struct viewing *viewing)
 static enum tool_exit open_names(struct viewing *viewing)
 {
     const struct foreign_profile *wanted = viewing->wanted;
-    viewing->stacks = sampled_stacks_new();
+    viewing->stacks = bat_sampled_stacks_new();
     viewing->demangled = demangled_names_new();
     if (!viewing->stacks || !viewing->demangled)
         return tool_no_memory(NULL);
@@ -94,11 +94,11 @@ static enum tool_exit open_names(struct viewing *viewing)
 }
 
 /* Name an address by the note: the input's function alone. False if it is in none. */
-static bool name_by_note(struct viewing *viewing, uint64_t address, struct sampled_frame *frame)
+static bool name_by_note(struct viewing *viewing, uint64_t address, struct bat_sampled_frame *frame)
 {
     struct bat_binary_place place;
     bool is_branch = viewing->wanted->kind == BAT_PROFILE_BRANCHES;
-    *frame = (struct sampled_frame){.is_lasting = true};
+    *frame = (struct bat_sampled_frame){.is_lasting = true};
     if (!bat_binary_input_of(viewing->wanted->bolted, &viewing->names, address, is_branch,
                              &place) ||
         !place.symbol)
@@ -110,7 +110,7 @@ static bool name_by_note(struct viewing *viewing, uint64_t address, struct sampl
 
 /* Name an address by symbols and debug information. Returns the number of frames. */
 static size_t name_by_symbols(struct viewing *viewing, uint64_t address,
-                              struct sampled_frame *frames)
+                              struct bat_sampled_frame *frames)
 {
     const struct bat_source_frame *found;
     size_t count;
@@ -120,7 +120,7 @@ static size_t name_by_symbols(struct viewing *viewing, uint64_t address,
     if (count > FRAMES_MAX)
         count = FRAMES_MAX;
     for (size_t i = 0; i < count; i++)
-        frames[i] = (struct sampled_frame){
+        frames[i] = (struct bat_sampled_frame){
             .linkage = found[i].function,
             .function =
                 found[i].function ? demangled_kept(viewing->demangled, found[i].function) : NULL,
@@ -136,7 +136,7 @@ static void name_all(struct viewing *viewing)
 {
     for (uint32_t i = 0; i < viewing->addresses.count; i++) {
         const uint64_t *item = bat_counts_item(&viewing->addresses, i);
-        struct sampled_frame frames[FRAMES_MAX];
+        struct bat_sampled_frame frames[FRAMES_MAX];
         size_t count = viewing->symbolizer ? name_by_symbols(viewing, item[0], frames)
                                            : name_by_note(viewing, item[0], frames);
         if (count == 0) {
@@ -145,9 +145,9 @@ static void name_all(struct viewing *viewing)
         }
         if (frames[0].line == 0)
             viewing->no_lines += item[1];
-        sampled_stacks_begin(viewing->stacks);
-        sampled_stacks_place(viewing->stacks, item[0], frames, count);
-        sampled_stacks_end(viewing->stacks, item[1]);
+        bat_sampled_stacks_begin(viewing->stacks);
+        bat_sampled_stacks_place(viewing->stacks, item[0], frames, count);
+        bat_sampled_stacks_end(viewing->stacks, item[1]);
     }
 }
 
@@ -171,10 +171,10 @@ static enum tool_exit write_stacks(struct viewing *viewing)
     const struct foreign_profile *wanted = viewing->wanted;
     const char *path = bat_elf_path(wanted->elf);
     const char *unit = wanted->kind == BAT_PROFILE_BRANCHES ? "branches" : "samples";
-    const struct sampled_subject subject = {
+    const struct bat_sampled_subject subject = {
         .title = basename(path), .unit = unit, .program = wanted->elf};
-    if (sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
-                             &viewing->error) != BAT_OK)
+    if (bat_sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
+                                 &viewing->error) != BAT_OK)
         return fail(viewing);
     demangled_names_warn(viewing->demangled, path);
     if (wanted->report)
@@ -210,7 +210,7 @@ enum tool_exit viewer_profile_write(const struct foreign_profile *wanted)
 {
     struct viewing viewing = {.wanted = wanted, .addresses = bat_counts_new(1)};
     enum tool_exit status = view(&viewing);
-    sampled_stacks_free(viewing.stacks);
+    bat_sampled_stacks_free(viewing.stacks);
     bat_counts_free(&viewing.addresses);
     demangled_names_free(viewing.demangled);
     bat_names_free(&viewing.names);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The tables of sampled stacks, for those that write them. Internal to tools/common. */
+/* The tables of sampled stacks, for those that write them. Internal to the library. */
 #ifndef BAT_STACK_TABLES_H
 #define BAT_STACK_TABLES_H
 
@@ -8,7 +8,7 @@
 #include "support/string_table.h"
 #include "support/text_writer.h"
 
-struct sampled_subject;
+struct bat_sampled_subject;
 
 /* Text that grows. */
 struct stack_text {
@@ -18,7 +18,7 @@ struct stack_text {
 };
 
 /* Numbers count from 0 in the order in which things were added. */
-struct sampled_stacks {
+struct bat_sampled_stacks {
     struct bat_strings names;    /* clean: valid UTF-8 without control characters */
     struct bat_counts known;     /* key: the address of a lasting string; its name's number */
     struct bat_counts functions; /* key: function, linkage, file, start line */
@@ -52,20 +52,20 @@ bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *n
  * The functions of a stack from the innermost outwards: item i of *functions has the key i,
  * function. BAT_ERR_MEMORY without memory.
  */
-enum bat_code stack_functions(const struct sampled_stacks *stacks, uint32_t stack,
+enum bat_code stack_functions(const struct bat_sampled_stacks *stacks, uint32_t stack,
                               struct bat_counts *functions);
 
 /* Each writes all stacks in a format. */
-enum bat_code write_pprof(const struct sampled_stacks *stacks,
-                          const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_pprof(const struct bat_sampled_stacks *stacks,
+                          const struct bat_sampled_subject *subject, struct bat_output *output,
                           struct bat_error *error);
-enum bat_code write_speedscope(const struct sampled_stacks *stacks,
-                               const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
+                               const struct bat_sampled_subject *subject, struct bat_output *output,
                                struct bat_error *error);
-enum bat_code write_firefox(const struct sampled_stacks *stacks,
-                            const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_firefox(const struct bat_sampled_stacks *stacks,
+                            const struct bat_sampled_subject *subject, struct bat_output *output,
                             struct bat_error *error);
-enum bat_code write_folded(const struct sampled_stacks *stacks, struct bat_output *output,
+enum bat_code write_folded(const struct bat_sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error);
 
 /* Write a clean name as a JSON string. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sampled_stacks.h"
+#include "bat_views.h"
 #include "spec/grow.h"
 #include "stack_tables.h"
 
@@ -30,8 +30,8 @@ struct numbers {
 };
 
 struct firefox {
-    const struct sampled_stacks *stacks;
-    const struct sampled_subject *subject;
+    const struct bat_sampled_stacks *stacks;
+    const struct bat_sampled_subject *subject;
     struct bat_text_writer text;
     struct bat_counts frames;    /* key: offset in the program + 1 or 0, line, inline depth */
     struct bat_counts nodes;     /* key: the caller's node + 1 or 0, frame */
@@ -99,7 +99,7 @@ static uint64_t add_place(struct firefox *firefox, uint64_t place, uint64_t call
 
 static void add_samples(struct firefox *firefox)
 {
-    const struct sampled_stacks *stacks = firefox->stacks;
+    const struct bat_sampled_stacks *stacks = firefox->stacks;
     for (uint32_t i = 0; i < stacks->counts.count && !firefox->no_memory; i++) {
         uint64_t stack = bat_counts_item(&stacks->counts, i)[0];
         const char *text = bat_strings_get(&stacks->stacks, (uint32_t)stack);
@@ -423,8 +423,8 @@ static enum bat_code write_profile(struct firefox *firefox, struct bat_output *o
     return bat_text_finish(&firefox->text, BAT_OK);
 }
 
-enum bat_code write_firefox(const struct sampled_stacks *stacks,
-                            const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_firefox(const struct bat_sampled_stacks *stacks,
+                            const struct bat_sampled_subject *subject, struct bat_output *output,
                             struct bat_error *error)
 {
     struct firefox firefox = {.stacks = stacks,

@@ -11,7 +11,7 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include "sampled_stacks.h"
+#include "bat_views.h"
 #include "spec/grow.h"
 #include "stack_tables.h"
 
@@ -65,7 +65,7 @@ struct message {
 #define MAPPINGS_MAX 128u
 
 struct pprof {
-    const struct sampled_stacks *stacks;
+    const struct bat_sampled_stacks *stacks;
     struct bat_strings strings; /* behind the names: those of types, mappings and the comment */
     struct bat_segment mappings[MAPPINGS_MAX];
     uint32_t mapping_count;
@@ -205,7 +205,7 @@ static void write_type(struct pprof *pprof, const char *unit)
 
 static void write_samples(struct pprof *pprof)
 {
-    const struct sampled_stacks *stacks = pprof->stacks;
+    const struct bat_sampled_stacks *stacks = pprof->stacks;
     for (uint32_t i = 0; i < stacks->counts.count; i++) {
         const uint64_t *item = bat_counts_item(&stacks->counts, i);
         const char *places = bat_strings_get(&stacks->stacks, (uint32_t)item[0]);
@@ -236,7 +236,7 @@ static uint64_t mapping_of(const struct pprof *pprof, uint64_t address)
     return 0;
 }
 
-static void write_mappings(struct pprof *pprof, const struct sampled_subject *subject,
+static void write_mappings(struct pprof *pprof, const struct bat_sampled_subject *subject,
                            bool has_lines, bool has_inlines)
 {
     size_t size = 0;
@@ -265,7 +265,7 @@ static void write_mappings(struct pprof *pprof, const struct sampled_subject *su
 /* Write all places; *has_inlines: one of them has several lines. */
 static void write_locations(struct pprof *pprof, bool *has_inlines)
 {
-    const struct sampled_stacks *stacks = pprof->stacks;
+    const struct bat_sampled_stacks *stacks = pprof->stacks;
     for (uint32_t i = 0; i < stacks->places.count; i++) {
         const char *lines = bat_strings_get(&stacks->places, i);
         uint64_t number;
@@ -310,7 +310,7 @@ static void write_comment(struct pprof *pprof)
     pprof->inner.size = 0;
 }
 
-static bool has_lines(const struct sampled_stacks *stacks)
+static bool has_lines(const struct bat_sampled_stacks *stacks)
 {
     for (uint32_t i = 0; i < stacks->lines.count; i++)
         if (bat_counts_item(&stacks->lines, i)[1] != 0)
@@ -318,7 +318,7 @@ static bool has_lines(const struct sampled_stacks *stacks)
     return false;
 }
 
-static void write_profile(struct pprof *pprof, const struct sampled_subject *subject)
+static void write_profile(struct pprof *pprof, const struct bat_sampled_subject *subject)
 {
     bool has_inlines = false;
     find_mappings(pprof, subject->program);
@@ -332,8 +332,8 @@ static void write_profile(struct pprof *pprof, const struct sampled_subject *sub
     pack(pprof, "", 0, true);
 }
 
-enum bat_code write_pprof(const struct sampled_stacks *stacks,
-                          const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_pprof(const struct bat_sampled_stacks *stacks,
+                          const struct bat_sampled_subject *subject, struct bat_output *output,
                           struct bat_error *error)
 {
     struct pprof *pprof = calloc(1, sizeof(*pprof));

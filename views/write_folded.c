@@ -4,7 +4,7 @@
 #include "stack_tables.h"
 #include "support/text_writer.h"
 
-static void fold(const struct sampled_stacks *stacks, const struct bat_counts *functions,
+static void fold(const struct bat_sampled_stacks *stacks, const struct bat_counts *functions,
                  struct bat_folded *folded)
 {
     bat_folded_begin(folded);
@@ -41,7 +41,7 @@ static enum bat_code write_lines(struct bat_folded *folded, struct bat_output *o
     return bat_text_finish(&text, BAT_OK);
 }
 
-enum bat_code write_folded(const struct sampled_stacks *stacks, struct bat_output *output,
+enum bat_code write_folded(const struct bat_sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error)
 {
     struct bat_folded *folded = bat_folded_new();

@@ -5,15 +5,15 @@
  */
 #include <batkit/bat_version.h>
 
-#include "sampled_stacks.h"
+#include "bat_views.h"
 #include "stack_tables.h"
 
-static const char *name_of(const struct sampled_stacks *stacks, uint64_t number)
+static const char *name_of(const struct bat_sampled_stacks *stacks, uint64_t number)
 {
     return bat_strings_get(&stacks->names, (uint32_t)number);
 }
 
-static void put_frames(struct bat_text_writer *text, const struct sampled_stacks *stacks)
+static void put_frames(struct bat_text_writer *text, const struct bat_sampled_stacks *stacks)
 {
     bat_text_string(text, "\"shared\":{\"frames\":[");
     for (uint32_t i = 0; i < stacks->functions.count; i++) {
@@ -44,7 +44,7 @@ static void put_sample(struct bat_text_writer *text, const struct bat_counts *fu
     bat_text_string(text, "]");
 }
 
-static bool put_samples(struct bat_text_writer *text, const struct sampled_stacks *stacks)
+static bool put_samples(struct bat_text_writer *text, const struct bat_sampled_stacks *stacks)
 {
     struct bat_counts functions = bat_counts_new(2);
     bool fits = true;
@@ -65,8 +65,8 @@ static bool put_samples(struct bat_text_writer *text, const struct sampled_stack
     return fits;
 }
 
-enum bat_code write_speedscope(const struct sampled_stacks *stacks,
-                               const struct sampled_subject *subject, struct bat_output *output,
+enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
+                               const struct bat_sampled_subject *subject, struct bat_output *output,
                                struct bat_error *error)
 {
     struct bat_text_writer text;

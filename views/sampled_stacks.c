@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sampled_stacks.h"
+#include "bat_views.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +9,23 @@
 #include "stack_tables.h"
 #include "support/text_writer.h"
 
-enum viewer_format viewer_format_named(const char *name)
+enum bat_viewer_format bat_viewer_format_named(const char *name)
 {
     static const char *const names[] = {
-        [VIEWER_FOLDED] = "folded",
-        [VIEWER_PPROF] = "pprof",
-        [VIEWER_SPEEDSCOPE] = "speedscope",
-        [VIEWER_FIREFOX] = "firefox",
+        [BAT_VIEWER_FOLDED] = "folded",
+        [BAT_VIEWER_PPROF] = "pprof",
+        [BAT_VIEWER_SPEEDSCOPE] = "speedscope",
+        [BAT_VIEWER_FIREFOX] = "firefox",
     };
-    for (size_t i = VIEWER_FOLDED; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = BAT_VIEWER_FOLDED; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
-            return (enum viewer_format)i;
-    return VIEWER_NONE;
+            return (enum bat_viewer_format)i;
+    return BAT_VIEWER_NONE;
 }
 
-struct sampled_stacks *sampled_stacks_new(void)
+struct bat_sampled_stacks *bat_sampled_stacks_new(void)
 {
-    struct sampled_stacks *stacks = calloc(1, sizeof(*stacks));
+    struct bat_sampled_stacks *stacks = calloc(1, sizeof(*stacks));
     if (!stacks)
         return NULL;
     stacks->known = bat_counts_new(1);
@@ -35,7 +35,7 @@ struct sampled_stacks *sampled_stacks_new(void)
     return stacks;
 }
 
-void sampled_stacks_free(struct sampled_stacks *stacks)
+void bat_sampled_stacks_free(struct bat_sampled_stacks *stacks)
 {
     if (!stacks)
         return;
@@ -55,7 +55,7 @@ void sampled_stacks_free(struct sampled_stacks *stacks)
 /* --- Numbers of names, functions and lines -------------------------------------------------- */
 
 /* Make room for more bytes. False without memory. */
-static bool reserve(struct sampled_stacks *stacks, struct stack_text *text, size_t more)
+static bool reserve(struct bat_sampled_stacks *stacks, struct stack_text *text, size_t more)
 {
     if (bat_reserve(&text->bytes, &text->capacity, text->size, more, 1))
         return true;
@@ -67,7 +67,7 @@ static bool reserve(struct sampled_stacks *stacks, struct stack_text *text, size
  * Make a clean copy of a name in stacks->name: controls are escaped first, so what is left of bytes
  * that are not UTF-8 are single ones.
  */
-static bool clean_name(struct sampled_stacks *stacks, const char *name)
+static bool clean_name(struct bat_sampled_stacks *stacks, const char *name)
 {
     static const char replacement[] = "\xef\xbf\xbd";
     const size_t most = sizeof(replacement) - 1;
@@ -93,7 +93,7 @@ static bool clean_name(struct sampled_stacks *stacks, const char *name)
 }
 
 /* The number of a string of these bytes. */
-static uint64_t number_of_text(struct sampled_stacks *stacks, struct bat_strings *strings,
+static uint64_t number_of_text(struct bat_sampled_stacks *stacks, struct bat_strings *strings,
                                const char *bytes, size_t size)
 {
     uint32_t number = 0;
@@ -102,7 +102,7 @@ static uint64_t number_of_text(struct sampled_stacks *stacks, struct bat_strings
     return number;
 }
 
-static uint64_t read_name(struct sampled_stacks *stacks, const char *name)
+static uint64_t read_name(struct bat_sampled_stacks *stacks, const char *name)
 {
     if (!clean_name(stacks, name))
         return 0;
@@ -110,7 +110,7 @@ static uint64_t read_name(struct sampled_stacks *stacks, const char *name)
 }
 
 /* The number of a name; that of "" for NULL. */
-static uint64_t number_of_name(struct sampled_stacks *stacks, const char *name, bool is_lasting)
+static uint64_t number_of_name(struct bat_sampled_stacks *stacks, const char *name, bool is_lasting)
 {
     if (!name || !is_lasting)
         return read_name(stacks, name ? name : "");
@@ -134,7 +134,7 @@ bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *n
 }
 
 /* The number of a key, which is added if it is new. */
-static uint64_t number_of_key(struct sampled_stacks *stacks, struct bat_counts *table,
+static uint64_t number_of_key(struct bat_sampled_stacks *stacks, struct bat_counts *table,
                               const uint64_t *key)
 {
     uint64_t number = 0;
@@ -143,7 +143,8 @@ static uint64_t number_of_key(struct sampled_stacks *stacks, struct bat_counts *
     return number;
 }
 
-static uint64_t number_of_line(struct sampled_stacks *stacks, const struct sampled_frame *frame)
+static uint64_t number_of_line(struct bat_sampled_stacks *stacks,
+                               const struct bat_sampled_frame *frame)
 {
     const char *name = frame->function && frame->function[0] ? frame->function : "[unknown]";
     const bool is_lasting = frame->is_lasting;
@@ -161,7 +162,8 @@ static uint64_t number_of_line(struct sampled_stacks *stacks, const struct sampl
 /* --- Stacks --------------------------------------------------------------------------------- */
 
 /* Append a number to the numbers of a text. */
-static void append_number(struct sampled_stacks *stacks, struct stack_text *text, uint64_t number)
+static void append_number(struct bat_sampled_stacks *stacks, struct stack_text *text,
+                          uint64_t number)
 {
     if (!reserve(stacks, text, 24))
         return;
@@ -171,13 +173,13 @@ static void append_number(struct sampled_stacks *stacks, struct stack_text *text
     text->size = (size_t)(bat_put_decimal(at, number) - text->bytes);
 }
 
-void sampled_stacks_begin(struct sampled_stacks *stacks)
+void bat_sampled_stacks_begin(struct bat_sampled_stacks *stacks)
 {
     stacks->stack.size = 0;
 }
 
-void sampled_stacks_place(struct sampled_stacks *stacks, uint64_t address,
-                          const struct sampled_frame *frames, size_t count)
+void bat_sampled_stacks_place(struct bat_sampled_stacks *stacks, uint64_t address,
+                              const struct bat_sampled_frame *frames, size_t count)
 {
     stacks->place.size = 0;
     append_number(stacks, &stacks->place, address);
@@ -189,7 +191,7 @@ void sampled_stacks_place(struct sampled_stacks *stacks, uint64_t address,
             number_of_text(stacks, &stacks->places, stacks->place.bytes, stacks->place.size));
 }
 
-void sampled_stacks_end(struct sampled_stacks *stacks, uint64_t count)
+void bat_sampled_stacks_end(struct bat_sampled_stacks *stacks, uint64_t count)
 {
     if (stacks->stack.size == 0 || stacks->no_memory)
         return;
@@ -200,7 +202,7 @@ void sampled_stacks_end(struct sampled_stacks *stacks, uint64_t count)
     stacks->is_too_large |= code == BAT_ERR_RANGE;
 }
 
-enum bat_code stack_functions(const struct sampled_stacks *stacks, uint32_t stack,
+enum bat_code stack_functions(const struct bat_sampled_stacks *stacks, uint32_t stack,
                               struct bat_counts *functions)
 {
     const char *places = bat_strings_get(&stacks->stacks, stack);
@@ -221,7 +223,7 @@ enum bat_code stack_functions(const struct sampled_stacks *stacks, uint32_t stac
 }
 
 /* True if all counts together are below 2^63: the formats have signed numbers. */
-static bool fits(const struct sampled_stacks *stacks)
+static bool fits(const struct bat_sampled_stacks *stacks)
 {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < stacks->counts.count; i++) {
@@ -233,27 +235,29 @@ static bool fits(const struct sampled_stacks *stacks)
     return !stacks->is_too_large;
 }
 
-static enum bat_code write_as(const struct sampled_stacks *stacks, enum viewer_format format,
-                              const struct sampled_subject *subject, struct bat_output *output,
+static enum bat_code write_as(const struct bat_sampled_stacks *stacks,
+                              enum bat_viewer_format format,
+                              const struct bat_sampled_subject *subject, struct bat_output *output,
                               struct bat_error *error)
 {
     switch (format) {
-    case VIEWER_PPROF:
+    case BAT_VIEWER_PPROF:
         return write_pprof(stacks, subject, output, error);
-    case VIEWER_SPEEDSCOPE:
+    case BAT_VIEWER_SPEEDSCOPE:
         return write_speedscope(stacks, subject, output, error);
-    case VIEWER_FIREFOX:
+    case BAT_VIEWER_FIREFOX:
         return write_firefox(stacks, subject, output, error);
     default:
         return write_folded(stacks, output, error);
     }
 }
 
-enum bat_code sampled_stacks_write(struct sampled_stacks *stacks, enum viewer_format format,
-                                   const struct sampled_subject *subject, struct bat_output *output,
-                                   struct bat_error *error)
+enum bat_code bat_sampled_stacks_write(struct bat_sampled_stacks *stacks,
+                                       enum bat_viewer_format format,
+                                       const struct bat_sampled_subject *subject,
+                                       struct bat_output *output, struct bat_error *error)
 {
-    struct sampled_subject clean = *subject;
+    struct bat_sampled_subject clean = *subject;
     if (clean_name(stacks, subject->title)) {
         stacks->name.bytes[stacks->name.size] = '\0';
         clean.title = stacks->name.bytes;
