@@ -52,7 +52,6 @@ This library reads and writes notes, and translates profiles with them.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbatkit-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "zlib1g-dev") # for an example
 # The development packages are for static links.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
 libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev, zlib1g-dev")

@@ -51,8 +51,10 @@ field libbatkit-dev Depends | grep -qF "libbatkit0 (= $(field libbatkit0 Version
 # The static library needs a development package for each library that the shared one needs.
 for library in $(readelf --dynamic libbatkit0/usr/lib/*/libbatkit.so.0 libbatkit0/usr/lib/libbatkit.so.0 2>"$work/log" |
     sed -n 's/.*NEEDED.*\[lib\([A-Za-z]*\)[.-].*/\1/p' | tr '[:upper:]' '[:lower:]'); do
-    [ "$library" = c ] || [ "$library" = m ] || field libbatkit-dev Depends | grep -q "\\<lib$library-dev\\>" ||
-        fail "libbatkit-dev does not depend on lib$library-dev"
+    package=lib$library-dev
+    [ "$library" != z ] || package=zlib1g-dev
+    [ "$library" = c ] || [ "$library" = m ] || field libbatkit-dev Depends | grep -q "\\<$package\\>" ||
+        fail "libbatkit-dev does not depend on $package"
 done
 [ "$(cat libbatkit0/DEBIAN/shlibs)" = "libbatkit 0 libbatkit0" ] || fail "shlibs: $(cat libbatkit0/DEBIAN/shlibs)"
 
