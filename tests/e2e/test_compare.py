@@ -551,7 +551,7 @@ class Common(Folder):
                 (text[:first] + f"  - name: {function}\n    fid: 1\n    hash: 0x0\n    exec: 1\n    nblocks: 0\n"
                  + text[first:],
                  f"expected each function once, found two of {function}"),
-                ("T 1 2 3 4\n", "expected YAML, as before, found another form")):
+                ("T 1 2 3 4\n", 'expected YAML, which begins with "---", found another form')):
             self.assertNotEqual(other, text)
             bad = self.write("bad", other)
             done = toolbox.run("battranslate", "--common", path, bad, "-o", self.path / "out")

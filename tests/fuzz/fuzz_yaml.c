@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bat_yaml_profile.h"
 #include "fuzz.h"
 #include "spec/escape_controls.h"
-#include "tools/battranslate/common_yaml.h"
-#include "tools/battranslate/yaml_profile.h"
 
 struct taken {
     char *text; /* with a terminating zero */
@@ -29,13 +28,13 @@ static bool take(const void *bytes, size_t size, void *context)
     return true;
 }
 
-static struct taken write_profile(const struct yaml_profile *profile)
+static struct taken write_profile(const struct bat_yaml_profile *profile)
 {
     struct taken taken = {NULL, 0};
     struct bat_output *output;
     struct bat_error error;
     fuzz_expect(bat_output_begin_callback(take, &taken, &output, &error) == BAT_OK &&
-                    yaml_profile_write(profile, output, &error) == BAT_OK &&
+                    bat_yaml_profile_write(profile, output, &error) == BAT_OK &&
                     bat_outputs_commit(&output, 1, &error) == BAT_OK,
                 "a profile that was read can be written");
     return taken;
@@ -63,7 +62,7 @@ static bool is_same_string(const char *read, const char *again)
     return is_utf8(read) ? strcmp(read, again) == 0 : is_utf8(again);
 }
 
-static void expect_same_edges(const struct yaml_edges *left, const struct yaml_edges *right)
+static void expect_same_edges(const struct bat_yaml_edges *left, const struct bat_yaml_edges *right)
 {
     fuzz_expect(left->count == right->count &&
                     (left->count == 0 ||
@@ -71,8 +70,8 @@ static void expect_same_edges(const struct yaml_edges *left, const struct yaml_e
                 "written edges are read again");
 }
 
-static void expect_same_function(const struct yaml_profile_function *left,
-                                 const struct yaml_profile_function *right)
+static void expect_same_function(const struct bat_yaml_profile_function *left,
+                                 const struct bat_yaml_profile_function *right)
 {
     fuzz_expect(is_same_string(left->name, right->name) && left->number == right->number &&
                     left->block_count == right->block_count && left->hash == right->hash &&
@@ -80,8 +79,8 @@ static void expect_same_function(const struct yaml_profile_function *left,
                     left->from_outside == right->from_outside && left->count == right->count,
                 "a written function is read again");
     for (uint32_t i = 0; i < left->count; i++) {
-        const struct yaml_profile_block *a = &left->blocks[i];
-        const struct yaml_profile_block *b = &right->blocks[i];
+        const struct bat_yaml_profile_block *a = &left->blocks[i];
+        const struct bat_yaml_profile_block *b = &right->blocks[i];
         fuzz_expect(a->index == b->index && a->instructions == b->instructions &&
                         a->hash == b->hash && a->executions == b->executions &&
                         a->events == b->events,
@@ -91,7 +90,7 @@ static void expect_same_function(const struct yaml_profile_function *left,
     }
 }
 
-static void expect_same(const struct yaml_profile *left, const struct yaml_profile *right)
+static void expect_same(const struct bat_yaml_profile *left, const struct bat_yaml_profile *right)
 {
     fuzz_expect(left->version == right->version && is_same_string(left->binary, right->binary) &&
                     is_same_string(left->build_id, right->build_id) &&
@@ -115,28 +114,29 @@ static void expect_error(enum bat_code code, const struct bat_error *error, cons
 }
 
 /* Write the profile, and read that. */
-static struct taken read_again(const struct yaml_profile *profile, struct yaml_profile *again)
+static struct taken read_again(const struct bat_yaml_profile *profile,
+                               struct bat_yaml_profile *again)
 {
     struct taken written = write_profile(profile);
     struct bat_error error;
-    fuzz_expect(yaml_profile_read(written.text, written.size, again, &error) == BAT_OK,
+    fuzz_expect(bat_yaml_profile_read(written.text, written.size, again, &error) == BAT_OK,
                 "what was written can be read");
     expect_same(profile, again);
     return written;
 }
 
 /* From the second time on all strings are UTF-8. */
-static void check_again(const struct yaml_profile *profile)
+static void check_again(const struct bat_yaml_profile *profile)
 {
-    struct yaml_profile second;
-    struct yaml_profile third;
+    struct bat_yaml_profile second;
+    struct bat_yaml_profile third;
     struct taken first = read_again(profile, &second);
     struct taken written = read_again(&second, &third);
     struct taken again = write_profile(&third);
     fuzz_expect(again.size == written.size && memcmp(again.text, written.text, again.size) == 0,
                 "what was read again is written the same");
-    yaml_profile_free(&second);
-    yaml_profile_free(&third);
+    bat_yaml_profile_free(&second);
+    bat_yaml_profile_free(&third);
     free(first.text);
     free(written.text);
     free(again.text);
@@ -145,17 +145,18 @@ static void check_again(const struct yaml_profile *profile)
 /* All that a profile has in common with itself is itself, however often it is asked. */
 static void check_common(const char *text, size_t size)
 {
-    struct yaml_profile profiles[2];
+    struct bat_yaml_profile profiles[2];
     struct taken written[2];
     struct bat_error error;
     bool is_sorted = true;
     for (unsigned i = 0; i < 2; i++)
-        is_sorted &= yaml_profile_read(text, size, &profiles[i], &error) == BAT_OK &&
-                     common_yaml_sort(&profiles[i], &error) == BAT_OK;
+        is_sorted &= bat_yaml_profile_read(text, size, &profiles[i], &error) == BAT_OK &&
+                     bat_yaml_profile_sort(&profiles[i], &error) == BAT_OK;
     if (is_sorted) {
-        fuzz_expect(common_yaml_keep(&profiles[0], &profiles[1], &error) == BAT_OK,
+        fuzz_expect(bat_yaml_profile_keep_common(&profiles[0], &profiles[1], &error) == BAT_OK,
                     "a profile is of its own build");
-        fuzz_expect(common_yaml_finish(&profiles[0]) == common_yaml_finish(&profiles[1]),
+        fuzz_expect(bat_yaml_profile_finish_common(&profiles[0]) ==
+                        bat_yaml_profile_finish_common(&profiles[1]),
                     "it has as many records");
         for (unsigned i = 0; i < 2; i++)
             written[i] = write_profile(&profiles[i]);
@@ -165,8 +166,8 @@ static void check_common(const char *text, size_t size)
         free(written[0].text);
         free(written[1].text);
     }
-    yaml_profile_free(&profiles[0]);
-    yaml_profile_free(&profiles[1]);
+    bat_yaml_profile_free(&profiles[0]);
+    bat_yaml_profile_free(&profiles[1]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -176,16 +177,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size != 0)
         memcpy(text, data, size);
     text[size] = '\0';
-    struct yaml_profile profile;
+    struct bat_yaml_profile profile;
     struct bat_error error = {0};
-    enum bat_code code = yaml_profile_read(text, size, &profile, &error);
+    enum bat_code code = bat_yaml_profile_read(text, size, &profile, &error);
     if (code == BAT_OK) {
         check_again(&profile);
         check_common(text, size);
     } else {
         expect_error(code, &error, data, size);
     }
-    yaml_profile_free(&profile);
+    bat_yaml_profile_free(&profile);
     free(text);
     return 0;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bat_compare.h"
-#include "common_yaml.h"
-#include "whole_file.h"
+#include "bat_yaml_profile.h"
+#include "first_file.h"
 
 static enum bat_code read_one(const char *path, struct bat_profile **profile,
                               struct bat_error *error)
@@ -75,26 +75,26 @@ static enum tool_exit run_records(const struct translate_request *request, const
 /* --- YAML ------------------------------------------------------------------------------------ */
 
 /* Read a profile, sorted. *profile is to be freed in any case. */
-static enum bat_code read_yaml(const char *path, struct yaml_profile *profile,
+static enum bat_code read_yaml(const char *path, struct bat_yaml_profile *profile,
                                struct bat_error *error)
 {
-    enum bat_code code = yaml_profile_read_file(path, profile, error);
-    return code == BAT_OK ? common_yaml_sort(profile, error) : code;
+    enum bat_code code = bat_yaml_profile_read_file(path, profile, error);
+    return code == BAT_OK ? bat_yaml_profile_sort(profile, error) : code;
 }
 
 static enum tool_exit find_common_yaml(const struct translate_request *request, const char *first,
-                                       struct yaml_profile *common)
+                                       struct bat_yaml_profile *common)
 {
     struct bat_error error;
     enum bat_code code = read_yaml(first, common, &error);
     if (code != BAT_OK)
         return tool_report(request->binaries[0], &error);
     for (size_t i = 1; i < request->binary_count; i++) {
-        struct yaml_profile profile = {0};
+        struct bat_yaml_profile profile = {0};
         code = read_yaml(request->binaries[i], &profile, &error);
         if (code == BAT_OK)
-            code = common_yaml_keep(common, &profile, &error);
-        yaml_profile_free(&profile);
+            code = bat_yaml_profile_keep_common(common, &profile, &error);
+        bat_yaml_profile_free(&profile);
         if (code != BAT_OK)
             return tool_report(request->binaries[i], &error);
     }
@@ -105,12 +105,12 @@ static enum tool_exit run_yaml(const struct translate_request *request, const ch
                                struct bat_output *output)
 {
     struct bat_error error;
-    struct yaml_profile common = {0};
+    struct bat_yaml_profile common = {0};
     enum tool_exit status = find_common_yaml(request, first, &common);
-    uint64_t records = status == TOOL_FINE ? common_yaml_finish(&common) : 0;
-    if (status == TOOL_FINE && yaml_profile_write(&common, output, &error) != BAT_OK)
+    uint64_t records = status == TOOL_FINE ? bat_yaml_profile_finish_common(&common) : 0;
+    if (status == TOOL_FINE && bat_yaml_profile_write(&common, output, &error) != BAT_OK)
         status = tool_report(request->output, &error);
-    yaml_profile_free(&common);
+    bat_yaml_profile_free(&common);
     return status == TOOL_FINE ? report(request, records) : status;
 }
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
+#include "elfnote/whole_file.h"
 #include "profile/perf/perf_data.h"
-#include "whole_file.h"
-#include "yaml_profile.h"
+#include "profile/yaml/yaml_lists.h"
 
 const char *compared_form_name(enum compared_form form)
 {
@@ -29,28 +29,28 @@ const char *compared_form_name(enum compared_form form)
 
 /* --- YAML ------------------------------------------------------------------------------------ */
 
-static const char *name_of(const struct yaml_profile *profile, uint32_t number)
+static const char *name_of(const struct bat_yaml_profile *profile, uint32_t number)
 {
-    const struct yaml_profile_function *function = yaml_profile_find(profile, number);
+    const struct bat_yaml_profile_function *function = bat_yaml_profile_find(profile, number);
     return function ? function->name : "[unknown]";
 }
 
 /* Add a block's successors, calls and samples. */
 static enum bat_code add_block(struct bat_overlaps *comparison,
-                               const struct yaml_profile_function *function,
-                               const struct yaml_profile_block *block,
-                               const struct yaml_profile *profile, struct bat_error *error)
+                               const struct bat_yaml_profile_function *function,
+                               const struct bat_yaml_profile_block *block,
+                               const struct bat_yaml_profile *profile, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     char *text = NULL;
     for (uint32_t i = 0; i < block->successors.count && code == BAT_OK; i++) {
-        const struct yaml_edge *edge = &block->successors.all[i];
+        const struct bat_yaml_edge *edge = &block->successors.all[i];
         char place[64];
         snprintf(place, sizeof(place), "%" PRIu32 " to %" PRIu64, block->index, edge->at);
         code = bat_overlaps_record(comparison, function->name, place, edge->count, error);
     }
     for (uint32_t i = 0; i < block->calls.count && code == BAT_OK; i++) {
-        const struct yaml_edge *edge = &block->calls.all[i];
+        const struct bat_yaml_edge *edge = &block->calls.all[i];
         if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
                      name_of(profile, edge->function), edge->entry) < 0)
             return bat_fail_memory(error, "for a record");
@@ -65,14 +65,14 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     return code;
 }
 
-static enum bat_code add_yaml(struct bat_overlaps *comparison, struct yaml_profile *profile,
+static enum bat_code add_yaml(struct bat_overlaps *comparison, struct bat_yaml_profile *profile,
                               struct bat_error *error)
 {
-    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
-                      yaml_by_number);
+    bat_yaml_sort_list(profile->functions, profile->count, sizeof(*profile->functions),
+                       bat_yaml_by_number);
     enum bat_code code = bat_overlaps_begin(comparison, error);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
-        const struct yaml_profile_function *function = &profile->functions[i];
+        const struct bat_yaml_profile_function *function = &profile->functions[i];
         for (uint32_t j = 0; j < function->count && code == BAT_OK; j++)
             code = add_block(comparison, function, &function->blocks[j], profile, error);
     }
@@ -82,11 +82,11 @@ static enum bat_code add_yaml(struct bat_overlaps *comparison, struct yaml_profi
 static enum bat_code read_yaml(struct bat_overlaps *comparison, const char *text, size_t size,
                                struct bat_error *error)
 {
-    struct yaml_profile profile = {0};
-    enum bat_code code = yaml_profile_read(text, size, &profile, error);
+    struct bat_yaml_profile profile = {0};
+    enum bat_code code = bat_yaml_profile_read(text, size, &profile, error);
     if (code == BAT_OK)
         code = add_yaml(comparison, &profile, error);
-    yaml_profile_free(&profile);
+    bat_yaml_profile_free(&profile);
     return code;
 }
 
@@ -171,14 +171,14 @@ enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places
     bool has_md5 = false;
     char *text;
     size_t size;
-    enum bat_code code = whole_file_read(path, &text, &size, error);
+    enum bat_code code = bat_whole_file_read(path, &text, &size, error);
     if (code != BAT_OK)
         return code;
     if (perf_data_is((const uint8_t *)text, size)) {
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected fdata, YAML, a pre-aggregated profile or a sample profile, "
                         "found perf.data: translate it first, or write --format=preagg");
-    } else if (yaml_profile_is(text, size)) {
+    } else if (bat_yaml_profile_is(text, size)) {
         *form = COMPARED_YAML;
         code = read_yaml(comparison, text, size, error);
     } else if (is_autofdo(text)) {

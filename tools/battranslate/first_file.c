@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "whole_file.h"
+#include "first_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bat_yaml_profile.h"
 #include "elfnote/descriptors.h"
 #include "support/temporary.h"
-#include "yaml_profile.h"
 
 /* True if the file goes on like YAML. Its offset stays. */
 static bool begins_as_yaml(int file)
@@ -17,7 +17,7 @@ static bool begins_as_yaml(int file)
     char head[4];
     ssize_t got = bat_read_all(file, head, sizeof(head), lseek(file, 0, SEEK_CUR));
     /* Whoever reads it finds an error, too. */
-    return got > 0 && yaml_profile_is(head, (size_t)got);
+    return got > 0 && bat_yaml_profile_is(head, (size_t)got);
 }
 
 static enum bat_code copy_pipe(int pipe, struct first_file *first, struct bat_error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "yaml_profile.h"
+#include "yaml_lists.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,37 +11,37 @@
 
 /* --- Order ---------------------------------------------------------------------------------- */
 
-int yaml_by_place(const void *left_pointer, const void *right_pointer)
+int bat_yaml_by_place(const void *left_pointer, const void *right_pointer)
 {
-    const struct yaml_edge *left = left_pointer;
-    const struct yaml_edge *right = right_pointer;
+    const struct bat_yaml_edge *left = left_pointer;
+    const struct bat_yaml_edge *right = right_pointer;
     int order = bat_compare_numbers(left->at, right->at);
     order = order ? order : bat_compare_numbers(left->function, right->function);
     return order ? order : bat_compare_numbers(left->entry, right->entry);
 }
 
-int yaml_by_index(const void *left, const void *right)
+int bat_yaml_by_index(const void *left, const void *right)
 {
-    return bat_compare_numbers(((const struct yaml_profile_block *)left)->index,
-                               ((const struct yaml_profile_block *)right)->index);
+    return bat_compare_numbers(((const struct bat_yaml_profile_block *)left)->index,
+                               ((const struct bat_yaml_profile_block *)right)->index);
 }
 
-int yaml_by_name(const void *left, const void *right)
+int bat_yaml_by_name(const void *left, const void *right)
 {
-    return strcmp(((const struct yaml_profile_function *)left)->name,
-                  ((const struct yaml_profile_function *)right)->name);
+    return strcmp(((const struct bat_yaml_profile_function *)left)->name,
+                  ((const struct bat_yaml_profile_function *)right)->name);
 }
 
 /* Functions of one number are not expected; their names make the order the same always. */
-int yaml_by_number(const void *left, const void *right)
+int bat_yaml_by_number(const void *left, const void *right)
 {
-    int order = bat_compare_numbers(((const struct yaml_profile_function *)left)->number,
-                                    ((const struct yaml_profile_function *)right)->number);
-    return order ? order : yaml_by_name(left, right);
+    int order = bat_compare_numbers(((const struct bat_yaml_profile_function *)left)->number,
+                                    ((const struct bat_yaml_profile_function *)right)->number);
+    return order ? order : bat_yaml_by_name(left, right);
 }
 
-void yaml_profile_sort(void *all, uint32_t count, size_t size,
-                       int (*compare)(const void *, const void *))
+void bat_yaml_sort_list(void *all, uint32_t count, size_t size,
+                        int (*compare)(const void *, const void *))
 {
     for (uint32_t i = 1; i < count; i++) {
         const char *item = (const char *)all + i * size;
@@ -52,8 +52,8 @@ void yaml_profile_sort(void *all, uint32_t count, size_t size,
     }
 }
 
-const struct yaml_profile_function *yaml_profile_find(const struct yaml_profile *profile,
-                                                      uint32_t number)
+const struct bat_yaml_profile_function *
+bat_yaml_profile_find(const struct bat_yaml_profile *profile, uint32_t number)
 {
     uint32_t i = BAT_COUNT_BELOW(profile->functions, profile->count, number, number);
     bool is_found = i < profile->count && profile->functions[i].number == number;
@@ -86,22 +86,22 @@ static enum bat_code append(void *list, uint32_t *count, uint32_t *capacity, con
     return BAT_OK;
 }
 
-static enum bat_code append_edges(struct yaml_edges *edges, const struct yaml_edges *more,
+static enum bat_code append_edges(struct bat_yaml_edges *edges, const struct bat_yaml_edges *more,
                                   struct bat_error *error)
 {
     return append(&edges->all, &edges->count, &edges->capacity, more->all, more->count,
                   sizeof(*more->all), error);
 }
 
-static enum bat_code sort_edges(struct yaml_edges *edges, struct bat_error *error)
+static enum bat_code sort_edges(struct bat_yaml_edges *edges, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     uint32_t kept = 0;
-    yaml_profile_sort(edges->all, edges->count, sizeof(*edges->all), yaml_by_place);
+    bat_yaml_sort_list(edges->all, edges->count, sizeof(*edges->all), bat_yaml_by_place);
     for (uint32_t i = 0; i < edges->count && code == BAT_OK; i++) {
-        struct yaml_edge *last = kept ? &edges->all[kept - 1] : NULL;
-        const struct yaml_edge edge = edges->all[i];
-        if (!last || yaml_by_place(last, &edge) != 0) {
+        struct bat_yaml_edge *last = kept ? &edges->all[kept - 1] : NULL;
+        const struct bat_yaml_edge edge = edges->all[i];
+        if (!last || bat_yaml_by_place(last, &edge) != 0) {
             edges->all[kept++] = edge;
             continue;
         }
@@ -114,11 +114,11 @@ static enum bat_code sort_edges(struct yaml_edges *edges, struct bat_error *erro
 }
 
 /* The edges of the sum are yet to be sorted. */
-static enum bat_code add_block(struct yaml_profile_block *block,
-                               const struct yaml_profile_block *more, const char *function,
+static enum bat_code add_block(struct bat_yaml_profile_block *block,
+                               const struct bat_yaml_profile_block *more, const char *function,
                                struct bat_error *error)
 {
-    enum bat_code code = yaml_profile_check_block(more, block, function, error);
+    enum bat_code code = bat_yaml_profile_check_block(more, block, function, error);
     if (code == BAT_OK)
         code = add(&block->executions, more->executions, error);
     if (code == BAT_OK)
@@ -128,22 +128,23 @@ static enum bat_code add_block(struct yaml_profile_block *block,
     return code == BAT_OK ? append_edges(&block->successors, &more->successors, error) : code;
 }
 
-enum bat_code yaml_profile_sort_function(struct yaml_profile_function *function,
-                                         struct bat_error *error)
+enum bat_code bat_yaml_profile_sort_function(struct bat_yaml_profile_function *function,
+                                             struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     uint32_t kept = 0;
-    yaml_profile_sort(function->blocks, function->count, sizeof(*function->blocks), yaml_by_index);
+    bat_yaml_sort_list(function->blocks, function->count, sizeof(*function->blocks),
+                       bat_yaml_by_index);
     for (uint32_t i = 0; i < function->count; i++) {
-        struct yaml_profile_block *block = &function->blocks[i];
-        struct yaml_profile_block *last = kept ? &function->blocks[kept - 1] : NULL;
+        struct bat_yaml_profile_block *block = &function->blocks[i];
+        struct bat_yaml_profile_block *last = kept ? &function->blocks[kept - 1] : NULL;
         if (!last || last->index != block->index) {
             function->blocks[kept++] = *block;
             continue;
         }
         if (code == BAT_OK)
             code = add_block(last, block, function->name, error);
-        yaml_profile_free_block(block);
+        bat_yaml_profile_free_block(block);
     }
     function->count = kept;
     for (uint32_t i = 0; i < kept && code == BAT_OK; i++) {
@@ -154,10 +155,11 @@ enum bat_code yaml_profile_sort_function(struct yaml_profile_function *function,
     return code;
 }
 
-enum bat_code yaml_profile_add_function(struct yaml_profile_function *function,
-                                        struct yaml_profile_function *more, struct bat_error *error)
+enum bat_code bat_yaml_profile_add_function(struct bat_yaml_profile_function *function,
+                                            struct bat_yaml_profile_function *more,
+                                            struct bat_error *error)
 {
-    enum bat_code code = yaml_profile_check_function(more, function, error);
+    enum bat_code code = bat_yaml_profile_check_function(more, function, error);
     for (uint32_t i = 0; i < more->count && code == BAT_OK; i++)
         if (more->blocks[i].index >= more->block_count)
             code = bat_fail(error, BAT_ERR_SYNTAX,
@@ -173,14 +175,14 @@ enum bat_code yaml_profile_add_function(struct yaml_profile_function *function,
     if (code != BAT_OK)
         return code;
     more->count = 0;
-    return yaml_profile_sort_function(function, error);
+    return bat_yaml_profile_sort_function(function, error);
 }
 
 /* --- Differences ---------------------------------------------------------------------------- */
 
-enum bat_code yaml_profile_check_function(const struct yaml_profile_function *function,
-                                          const struct yaml_profile_function *other,
-                                          struct bat_error *error)
+enum bat_code bat_yaml_profile_check_function(const struct bat_yaml_profile_function *function,
+                                              const struct bat_yaml_profile_function *other,
+                                              struct bat_error *error)
 {
     const char *what = function->block_count != other->block_count ? "number of blocks"
                        : function->number != other->number         ? "number (fid)"
@@ -192,9 +194,9 @@ enum bat_code yaml_profile_check_function(const struct yaml_profile_function *fu
                 : BAT_OK;
 }
 
-enum bat_code yaml_profile_check_block(const struct yaml_profile_block *block,
-                                       const struct yaml_profile_block *other, const char *function,
-                                       struct bat_error *error)
+enum bat_code bat_yaml_profile_check_block(const struct bat_yaml_profile_block *block,
+                                           const struct bat_yaml_profile_block *other,
+                                           const char *function, struct bat_error *error)
 {
     const char *what = block->hash != other->hash                   ? "hash"
                        : block->instructions != other->instructions ? "number of instructions"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "merge.h"
+#include "bat_merge.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,12 +7,29 @@
 #include <unistd.h>
 
 #include "profile/line_blocks.h"
+#include "support/counts.h"
 #include "support/key_sort.h"
+#include "support/string_table.h"
 #include "support/text_writer.h"
+
+/* Records of one sort. */
+struct merged_records {
+    struct bat_strings keys;  /* lines without their counts, in the order in which they were met */
+    struct bat_counts counts; /* number of a key: count, mispredictions */
+};
+
+struct bat_merged_fdata {
+    struct merged_records samples; /* branches, or basic samples */
+    struct merged_records memory;  /* loads, which have no mispredictions */
+    struct bat_strings events;     /* that the lines no_lbr name */
+    bool is_bolted;                /* the files have the line boltedcollection */
+    bool has_no_lbr;               /* ... a line no_lbr */
+    bool has_files;                /* the two above are known */
+};
 
 /* A file that is being read. */
 struct reading {
-    struct merged_lines *merged;
+    struct bat_merged_fdata *merged;
     uint64_t line;
     bool is_bolted;
     bool has_no_lbr;
@@ -20,13 +37,26 @@ struct reading {
     struct bat_error *error;
 };
 
-void merged_lines_free(struct merged_lines *merged)
+struct bat_merged_fdata *bat_merged_fdata_new(void)
 {
+    struct bat_merged_fdata *merged = calloc(1, sizeof(*merged));
+    if (!merged)
+        return NULL;
+    merged->samples.counts = bat_counts_new(1);
+    merged->memory.counts = bat_counts_new(1);
+    return merged;
+}
+
+void bat_merged_fdata_free(struct bat_merged_fdata *merged)
+{
+    if (!merged)
+        return;
     bat_strings_free(&merged->samples.keys);
     bat_counts_free(&merged->samples.counts);
     bat_strings_free(&merged->memory.keys);
     bat_counts_free(&merged->memory.counts);
     bat_strings_free(&merged->events);
+    free(merged);
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -58,7 +88,7 @@ static bool cut_number(const char *line, size_t *size, uint64_t *number)
 
 static enum bat_code check_head(struct reading *reading)
 {
-    struct merged_lines *merged = reading->merged;
+    struct bat_merged_fdata *merged = reading->merged;
     reading->in_head = false;
     if (!merged->has_files) {
         merged->has_files = true;
@@ -82,7 +112,7 @@ static enum bat_code check_head(struct reading *reading)
 static enum bat_code add_record(struct reading *reading, const char *line, size_t size)
 {
     static const uint64_t memory_kinds = 1u << 3 | 1u << 4 | 1u << 5;
-    struct merged_lines *merged = reading->merged;
+    struct bat_merged_fdata *merged = reading->merged;
     if (size < 2 || line[0] < '0' || line[0] > '9' || line[1] != ' ')
         return fail(reading, 0, "a record of fdata, which starts with a digit and a blank");
     if (memchr(line, '\0', size))
@@ -163,13 +193,9 @@ static enum bat_code read_lines(struct reading *reading, int file)
     return code == BAT_OK && reading->in_head ? check_head(reading) : code;
 }
 
-enum bat_code merged_lines_add(struct merged_lines *merged, const char *path,
-                               struct bat_error *error)
+enum bat_code bat_merged_fdata_add(struct bat_merged_fdata *merged, const char *path,
+                                   struct bat_error *error)
 {
-    if (!merged->has_files) {
-        merged->samples.counts = bat_counts_new(1);
-        merged->memory.counts = bat_counts_new(1);
-    }
     struct reading reading = {.merged = merged, .line = 1, .in_head = true, .error = error};
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -259,7 +285,7 @@ static enum bat_code write_records(struct bat_text_writer *text,
     return BAT_OK;
 }
 
-static enum bat_code write_head(struct bat_text_writer *text, const struct merged_lines *merged)
+static enum bat_code write_head(struct bat_text_writer *text, const struct bat_merged_fdata *merged)
 {
     const struct bat_strings *events = &merged->events;
     struct bat_sort_key *order = sort_strings(events);
@@ -277,8 +303,8 @@ static enum bat_code write_head(struct bat_text_writer *text, const struct merge
     return BAT_OK;
 }
 
-enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_output *output,
-                                 struct bat_error *error)
+enum bat_code bat_merged_fdata_write(const struct bat_merged_fdata *merged,
+                                     struct bat_output *output, struct bat_error *error)
 {
     struct bat_text_writer text;
     enum bat_code code = bat_text_begin(&text, output, error);

@@ -3,14 +3,19 @@
 
 #include <argp.h>
 #include <fts.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "merge.h"
+#include "bat_merge.h"
+#include "first_file.h"
+#include "spec/escape_controls.h"
 #include "spec/grow.h"
-#include "whole_file.h"
+
+/* The list of functions that is printed. */
+enum merge_print { MERGE_PRINT_NONE, MERGE_PRINT_EXEC, MERGE_PRINT_BRANCHES };
 
 enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_PRINT_OPTIONS, KEY_PRINT_ALL_OPTIONS };
 
@@ -89,34 +94,120 @@ static enum tool_exit list_files(struct request *request)
     return status;
 }
 
+/* --- Messages ------------------------------------------------------------------------------- */
+
+/* Print a name with its control characters escaped. */
+static void put_name(FILE *file, const char *name)
+{
+    size_t size = strlen(name);
+    char *escaped = malloc(size * BAT_ESCAPED_BYTE + 1);
+    if (escaped)
+        fwrite(escaped, 1, (size_t)(bat_put_escaped(escaped, name, size) - escaped), file);
+    free(escaped);
+}
+
+/* What the list is sorted by. */
+static uint64_t printed_count(const struct bat_yaml_profile_function *function,
+                              enum merge_print print)
+{
+    if (print == MERGE_PRINT_EXEC)
+        return function->executions;
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < function->count; i++)
+        for (uint32_t j = 0; j < function->blocks[i].successors.count; j++)
+            count += function->blocks[i].successors.all[j].count;
+    return count;
+}
+
+struct printed {
+    uint64_t count;
+    const char *name;
+};
+
+static int by_count(const void *left_pointer, const void *right_pointer)
+{
+    const struct printed *left = left_pointer;
+    const struct printed *right = right_pointer;
+    if (left->count != right->count)
+        return left->count > right->count ? -1 : 1;
+    return strcmp(right->name, left->name);
+}
+
+/* Print the number of functions, and the list. */
+static void print_merged(const struct bat_yaml_profile *profile, FILE *file, enum merge_print print)
+{
+    fprintf(file, "Data for %" PRIu32 " unique objects successfully merged.\n", profile->count);
+    struct printed *list =
+        print == MERGE_PRINT_NONE ? NULL : malloc(((size_t)profile->count + 1) * sizeof(*list));
+    if (!list)
+        return;
+    for (uint32_t i = 0; i < profile->count; i++)
+        list[i] = (struct printed){printed_count(&profile->functions[i], print),
+                                   profile->functions[i].name};
+    qsort(list, profile->count, sizeof(*list), by_count);
+    fprintf(file, "Functions sorted by %s count:\n",
+            print == MERGE_PRINT_EXEC ? "execution" : "total branch");
+    for (uint32_t i = 0; i < profile->count; i++) {
+        put_name(file, list[i].name);
+        fprintf(file, " : %" PRIu64 "\n", list[i].count);
+    }
+    free(list);
+}
+
 /* --- Merging -------------------------------------------------------------------------------- */
+
+/* Add a YAML profile; say in what it differs from those before it. */
+static enum bat_code add_yaml(struct bat_merged_yaml *merged, const char *name, const char *path,
+                              struct bat_error *error)
+{
+    fputs("Merging data from ", stderr);
+    put_name(stderr, name);
+    fputs("...\n", stderr);
+    struct bat_yaml_profile part;
+    enum bat_code code = bat_yaml_profile_read_file(path, &part, error);
+    const struct bat_yaml_profile *before = bat_merged_yaml_profile(merged);
+    const bool is_first = !before->binary;
+    if (code == BAT_OK && !is_first && strcmp(before->binary, part.binary) != 0)
+        tool_message(NULL, "warning: merging a profile of %s into one of %s", part.binary,
+                     before->binary);
+    if (code == BAT_OK && !is_first && strcmp(before->build_id, part.build_id) != 0)
+        tool_message(NULL, "warning: the build-ids of merged profiles differ");
+    const bool are_others = code == BAT_OK && !is_first && before->events[0] &&
+                            strcmp(before->events, part.events) != 0;
+    if (code == BAT_OK)
+        code = bat_merged_yaml_add(merged, &part, error);
+    if (code == BAT_OK && are_others)
+        tool_message(NULL, "warning: merging profiles with different sampling events");
+    bat_yaml_profile_free(&part);
+    return code;
+}
 
 static enum tool_exit merge_files(const struct request *request, const struct first_file *first,
                                   struct bat_output *output)
 {
     struct bat_error error;
-    struct merged_lines lines = {0};
-    struct merged_yaml *yaml = first->is_yaml ? merged_yaml_new() : NULL;
-    if (first->is_yaml && !yaml)
+    struct bat_merged_fdata *fdata = first->is_yaml ? NULL : bat_merged_fdata_new();
+    struct bat_merged_yaml *yaml = first->is_yaml ? bat_merged_yaml_new() : NULL;
+    if (!fdata && !yaml)
         return tool_no_memory(NULL);
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++) {
         const char *name = request->files[i];
         const char *path = i == 0 ? first->path : name;
-        if ((yaml ? merged_yaml_add(yaml, name, path, &error)
-                  : merged_lines_add(&lines, path, &error)) != BAT_OK)
+        if ((yaml ? add_yaml(yaml, name, path, &error)
+                  : bat_merged_fdata_add(fdata, path, &error)) != BAT_OK)
             status = tool_report(name, &error);
     }
     if (status == TOOL_FINE && output &&
-        (yaml ? merged_yaml_write(yaml, output, &error)
-              : merged_lines_write(&lines, output, &error)) != BAT_OK)
+        (yaml ? bat_merged_yaml_write(yaml, output, &error)
+              : bat_merged_fdata_write(fdata, output, &error)) != BAT_OK)
         status = tool_report(NULL, &error);
     if (status == TOOL_FINE && yaml)
-        merged_yaml_print(yaml, stderr, request->print);
+        print_merged(bat_merged_yaml_profile(yaml), stderr, request->print);
     else if (status == TOOL_FINE)
         fprintf(stderr, "Profile from %zu files merged.\n", request->file_count);
-    merged_yaml_free(yaml);
-    merged_lines_free(&lines);
+    bat_merged_yaml_free(yaml);
+    bat_merged_fdata_free(fdata);
     return status;
 }
 

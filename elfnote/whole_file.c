@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "whole_file.h"
 
-#include "elfnote/descriptors.h"
+#include "descriptors.h"
 #include "spec/grow.h"
 
 #include <errno.h>
@@ -30,7 +30,8 @@ static enum bat_code read_all(int file, char **text, size_t *size, size_t capaci
     }
 }
 
-enum bat_code whole_file_read(const char *path, char **text, size_t *size, struct bat_error *error)
+enum bat_code bat_whole_file_read(const char *path, char **text, size_t *size,
+                                  struct bat_error *error)
 {
     bool is_standard = strcmp(path, "-") == 0;
     struct stat status;

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that are read as a whole, and the first of several, whose first bytes tell how. */
-#ifndef BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
-#define BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
+/* The first of several profiles, whose first bytes tell how all are read. */
+#ifndef BAT_TOOLS_BATTRANSLATE_FIRST_FILE_H
+#define BAT_TOOLS_BATTRANSLATE_FIRST_FILE_H
 
 #include "bat.h"
-
-/*
- * Read all of a file, or of standard input ("-"), and put a zero byte behind it. The caller frees
- * *text, which is NULL after a failure: BAT_ERR_IO, BAT_ERR_MEMORY.
- */
-enum bat_code whole_file_read(const char *path, char **text, size_t *size, struct bat_error *error);
 
 struct first_file {
     const char *path; /* by which it is read: its own, or that of the copy */

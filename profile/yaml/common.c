@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "common_yaml.h"
-
+/* What several profiles agree on. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "yaml_profile.h"
+#include "yaml_lists.h"
 
 static uint64_t smaller(uint64_t left, uint64_t right)
 {
@@ -14,26 +13,27 @@ static uint64_t smaller(uint64_t left, uint64_t right)
 
 /* --- Sorting -------------------------------------------------------------------------------- */
 
-static enum bat_code sort_function(struct yaml_profile_function *function, struct bat_error *error)
+static enum bat_code sort_function(struct bat_yaml_profile_function *function,
+                                   struct bat_error *error)
 {
-    struct yaml_profile_block *blocks = function->blocks;
-    yaml_profile_sort(blocks, function->count, sizeof(*blocks), yaml_by_index);
+    struct bat_yaml_profile_block *blocks = function->blocks;
+    bat_yaml_sort_list(blocks, function->count, sizeof(*blocks), bat_yaml_by_index);
     for (uint32_t i = 1; i < function->count; i++)
         if (blocks[i - 1].index == blocks[i].index)
             return bat_fail(error, BAT_ERR_SYNTAX,
                             "expected each block of %.200s once, found two of %" PRIu32,
                             function->name, blocks[i].index);
-    return yaml_profile_sort_function(function, error);
+    return bat_yaml_profile_sort_function(function, error);
 }
 
-enum bat_code common_yaml_sort(struct yaml_profile *profile, struct bat_error *error)
+enum bat_code bat_yaml_profile_sort(struct bat_yaml_profile *profile, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
-    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
-                      yaml_by_name);
+    bat_yaml_sort_list(profile->functions, profile->count, sizeof(*profile->functions),
+                       bat_yaml_by_name);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
-        struct yaml_profile_function *function = &profile->functions[i];
-        if (i > 0 && yaml_by_name(&function[-1], function) == 0)
+        struct bat_yaml_profile_function *function = &profile->functions[i];
+        if (i > 0 && bat_yaml_by_name(&function[-1], function) == 0)
             return bat_fail(error, BAT_ERR_SYNTAX,
                             "expected each function once, found two of %.200s", function->name);
         code = sort_function(function, error);
@@ -43,15 +43,15 @@ enum bat_code common_yaml_sort(struct yaml_profile *profile, struct bat_error *e
 
 /* --- What both have ------------------------------------------------------------------------- */
 
-static void keep_edges(struct yaml_edges *edges, const struct yaml_edges *from)
+static void keep_edges(struct bat_yaml_edges *edges, const struct bat_yaml_edges *from)
 {
     uint32_t kept = 0;
     uint32_t next = 0;
     for (uint32_t i = 0; i < edges->count; i++) {
-        struct yaml_edge edge = edges->all[i];
-        while (next < from->count && yaml_by_place(&from->all[next], &edge) < 0)
+        struct bat_yaml_edge edge = edges->all[i];
+        while (next < from->count && bat_yaml_by_place(&from->all[next], &edge) < 0)
             next++;
-        if (next == from->count || yaml_by_place(&from->all[next], &edge) != 0)
+        if (next == from->count || bat_yaml_by_place(&from->all[next], &edge) != 0)
             continue;
         edge.count = smaller(edge.count, from->all[next].count);
         edge.mispredictions = smaller(edge.mispredictions, from->all[next].mispredictions);
@@ -60,11 +60,11 @@ static void keep_edges(struct yaml_edges *edges, const struct yaml_edges *from)
     edges->count = kept;
 }
 
-static enum bat_code keep_block(struct yaml_profile_block *block,
-                                const struct yaml_profile_block *from, const char *function,
+static enum bat_code keep_block(struct bat_yaml_profile_block *block,
+                                const struct bat_yaml_profile_block *from, const char *function,
                                 struct bat_error *error)
 {
-    enum bat_code code = yaml_profile_check_block(block, from, function, error);
+    enum bat_code code = bat_yaml_profile_check_block(block, from, function, error);
     if (code != BAT_OK)
         return code;
     block->executions = smaller(block->executions, from->executions);
@@ -74,11 +74,11 @@ static enum bat_code keep_block(struct yaml_profile_block *block,
     return BAT_OK;
 }
 
-static enum bat_code keep_function(struct yaml_profile_function *function,
-                                   const struct yaml_profile_function *from,
+static enum bat_code keep_function(struct bat_yaml_profile_function *function,
+                                   const struct bat_yaml_profile_function *from,
                                    struct bat_error *error)
 {
-    enum bat_code code = yaml_profile_check_function(function, from, error);
+    enum bat_code code = bat_yaml_profile_check_function(function, from, error);
     if (code != BAT_OK)
         return code;
     function->executions = smaller(function->executions, from->executions);
@@ -86,8 +86,8 @@ static enum bat_code keep_function(struct yaml_profile_function *function,
     uint32_t kept = 0;
     uint32_t next = 0;
     for (uint32_t i = 0; i < function->count; i++) {
-        struct yaml_profile_block *block = &function->blocks[i];
-        while (next < from->count && yaml_by_index(&from->blocks[next], block) < 0)
+        struct bat_yaml_profile_block *block = &function->blocks[i];
+        while (next < from->count && bat_yaml_by_index(&from->blocks[next], block) < 0)
             next++;
         bool is_common = next < from->count && from->blocks[next].index == block->index;
         if (is_common && code == BAT_OK)
@@ -95,7 +95,7 @@ static enum bat_code keep_function(struct yaml_profile_function *function,
         if (is_common)
             function->blocks[kept++] = *block;
         else
-            yaml_profile_free_block(block);
+            bat_yaml_profile_free_block(block);
     }
     function->count = kept;
     return code;
@@ -114,10 +114,10 @@ static enum bat_code keep_string(char **own, const char *other, struct bat_error
     return BAT_OK;
 }
 
-static enum bat_code keep_header(struct yaml_profile *profile, const struct yaml_profile *from,
-                                 struct bat_error *error)
+static enum bat_code keep_header(struct bat_yaml_profile *profile,
+                                 const struct bat_yaml_profile *from, struct bat_error *error)
 {
-    const uint32_t kinds = YAML_FLAG_LBR | YAML_FLAG_SAMPLE;
+    const uint32_t kinds = BAT_YAML_FLAG_LBR | BAT_YAML_FLAG_SAMPLE;
     const char *what = (profile->flags & kinds) != (from->flags & kinds) ? "profile-flags"
                        : profile->has_xxh3 != from->has_xxh3             ? "hash-func"
                        : profile->is_dfs_order != from->is_dfs_order     ? "dfs-order"
@@ -133,23 +133,25 @@ static enum bat_code keep_header(struct yaml_profile *profile, const struct yaml
     return code == BAT_OK ? keep_string(&profile->events, from->events, error) : code;
 }
 
-enum bat_code common_yaml_keep(struct yaml_profile *profile, const struct yaml_profile *from,
-                               struct bat_error *error)
+enum bat_code bat_yaml_profile_keep_common(struct bat_yaml_profile *profile,
+                                           const struct bat_yaml_profile *from,
+                                           struct bat_error *error)
 {
     enum bat_code code = keep_header(profile, from, error);
     uint32_t kept = 0;
     uint32_t next = 0;
     for (uint32_t i = 0; i < profile->count; i++) {
-        struct yaml_profile_function *function = &profile->functions[i];
-        while (next < from->count && yaml_by_name(&from->functions[next], function) < 0)
+        struct bat_yaml_profile_function *function = &profile->functions[i];
+        while (next < from->count && bat_yaml_by_name(&from->functions[next], function) < 0)
             next++;
-        bool is_common = next < from->count && yaml_by_name(&from->functions[next], function) == 0;
+        bool is_common =
+            next < from->count && bat_yaml_by_name(&from->functions[next], function) == 0;
         if (is_common && code == BAT_OK)
             code = keep_function(function, &from->functions[next], error);
         if (is_common)
             profile->functions[kept++] = *function;
         else
-            yaml_profile_free_function(function);
+            bat_yaml_profile_free_function(function);
     }
     profile->count = kept;
     return code;
@@ -157,30 +159,30 @@ enum bat_code common_yaml_keep(struct yaml_profile *profile, const struct yaml_p
 
 /* --- The end -------------------------------------------------------------------------------- */
 
-static void drop_unknown_calls(const struct yaml_profile *profile, struct yaml_edges *calls)
+static void drop_unknown_calls(const struct bat_yaml_profile *profile, struct bat_yaml_edges *calls)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < calls->count; i++)
-        if (calls->all[i].function == 0 || yaml_profile_find(profile, calls->all[i].function))
+        if (calls->all[i].function == 0 || bat_yaml_profile_find(profile, calls->all[i].function))
             calls->all[kept++] = calls->all[i];
     calls->count = kept;
 }
 
-uint64_t common_yaml_finish(struct yaml_profile *profile)
+uint64_t bat_yaml_profile_finish_common(struct bat_yaml_profile *profile)
 {
     uint64_t records = 0;
-    yaml_profile_sort(profile->functions, profile->count, sizeof(*profile->functions),
-                      yaml_by_number);
+    bat_yaml_sort_list(profile->functions, profile->count, sizeof(*profile->functions),
+                       bat_yaml_by_number);
     for (uint32_t i = 0; i < profile->count; i++) {
-        struct yaml_profile_function *function = &profile->functions[i];
+        struct bat_yaml_profile_function *function = &profile->functions[i];
         uint32_t kept = 0;
         for (uint32_t j = 0; j < function->count; j++) {
-            struct yaml_profile_block *block = &function->blocks[j];
+            struct bat_yaml_profile_block *block = &function->blocks[j];
             drop_unknown_calls(profile, &block->calls);
             uint64_t edges = (uint64_t)block->calls.count + block->successors.count;
             records += edges + (block->events != 0);
             if (edges == 0 && block->executions == 0 && block->events == 0)
-                yaml_profile_free_block(block);
+                bat_yaml_profile_free_block(block);
             else
                 function->blocks[kept++] = *block;
         }

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "yaml_profile.h"
+#include "yaml_lists.h"
 
 #include <stdlib.h>
 
 #include "profile/translate/yaml_string.h"
 #include "spec/grow.h"
 
-void yaml_profile_free_block(struct yaml_profile_block *block)
+void bat_yaml_profile_free_block(struct bat_yaml_profile_block *block)
 {
     free(block->calls.all);
     free(block->successors.all);
 }
 
-void yaml_profile_free_function(struct yaml_profile_function *function)
+void bat_yaml_profile_free_function(struct bat_yaml_profile_function *function)
 {
     for (uint32_t i = 0; i < function->count; i++)
-        yaml_profile_free_block(&function->blocks[i]);
+        bat_yaml_profile_free_block(&function->blocks[i]);
     free(function->blocks);
     free(function->name);
 }
 
-void yaml_profile_free(struct yaml_profile *profile)
+void bat_yaml_profile_free(struct bat_yaml_profile *profile)
 {
     for (uint32_t i = 0; i < profile->count; i++)
-        yaml_profile_free_function(&profile->functions[i]);
+        bat_yaml_profile_free_function(&profile->functions[i]);
     free(profile->functions);
     free(profile->binary);
     free(profile->build_id);
     free(profile->origin);
     free(profile->events);
-    *profile = (struct yaml_profile){0};
+    *profile = (struct bat_yaml_profile){0};
 }
 
-bool yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t size)
+bool bat_yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_t size)
 {
     size_t larger = *capacity ? *capacity : 2;
     if (count < *capacity)
@@ -95,7 +95,7 @@ static void put_member(struct yaml_out *out, const char *key, uint64_t value, bo
     put_value(out, value, as_hash);
 }
 
-static void write_edge(struct yaml_out *out, const struct yaml_edge *edge, bool is_call)
+static void write_edge(struct yaml_out *out, const struct bat_yaml_edge *edge, bool is_call)
 {
     size_t column = out->column;
     put(out, "{ ");
@@ -110,7 +110,7 @@ static void write_edge(struct yaml_out *out, const struct yaml_edge *edge, bool 
     put(out, " }");
 }
 
-static void write_edges(struct yaml_out *out, const char *key, const struct yaml_edges *edges,
+static void write_edges(struct yaml_out *out, const char *key, const struct bat_yaml_edges *edges,
                         bool is_call)
 {
     if (edges->count == 0)
@@ -148,7 +148,7 @@ static void write_text(struct yaml_out *out, const char *key, const char *value)
     bat_text_string(&out->text, "\n");
 }
 
-static void write_block(struct yaml_out *out, const struct yaml_profile_block *block)
+static void write_block(struct yaml_out *out, const struct bat_yaml_profile_block *block)
 {
     write_number(out, "      - bid:             ", block->index);
     write_number(out, "        insns:           ", block->instructions);
@@ -162,7 +162,7 @@ static void write_block(struct yaml_out *out, const struct yaml_profile_block *b
     write_edges(out, "        succ:            ", &block->successors, false);
 }
 
-static void write_function(struct yaml_out *out, const struct yaml_profile_function *function)
+static void write_function(struct yaml_out *out, const struct bat_yaml_profile_function *function)
 {
     write_text(out, "  - name:            ", function->name);
     write_number(out, "    fid:             ", function->number);
@@ -191,7 +191,7 @@ static void write_flags(struct yaml_out *out, uint32_t flags)
     bat_text_string(&out->text, flags ? " ]\n" : "  profile-flags:   [  ]\n");
 }
 
-static void write_profile(struct yaml_out *out, const struct yaml_profile *profile)
+static void write_profile(struct yaml_out *out, const struct bat_yaml_profile *profile)
 {
     bat_text_string(&out->text, "---\nheader:\n");
     write_number(out, "  profile-version: ", profile->version);
@@ -209,8 +209,8 @@ static void write_profile(struct yaml_out *out, const struct yaml_profile *profi
     bat_text_string(&out->text, "...\n");
 }
 
-enum bat_code yaml_profile_write(const struct yaml_profile *profile, struct bat_output *output,
-                                 struct bat_error *error)
+enum bat_code bat_yaml_profile_write(const struct bat_yaml_profile *profile,
+                                     struct bat_output *output, struct bat_error *error)
 {
     struct yaml_out out = {0};
     enum bat_code code = bat_text_begin(&out.text, output, error);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "whole_file.h"
-#include "yaml_profile.h"
+#include "elfnote/whole_file.h"
+#include "yaml_lists.h"
 
 /* The keys that a mapping has had. */
 struct seen {
@@ -25,7 +25,7 @@ struct reader {
     const char *end;
     const char *line_start;
     uint64_t line;
-    struct yaml_profile *profile;
+    struct bat_yaml_profile *profile;
     struct item function_item; /* the last one, of which profile has the number */
     struct item block_item;
     bool in_blocks; /* the function's last key is that of its blocks */
@@ -283,7 +283,7 @@ enum { HAS_PLACE = 1, HAS_FUNCTION = 2, HAS_COUNT = 4 };
  * Read a key and its value, and note in *has which it was. Keys of the other kind of edge are as
  * unknown here as they are to LLVM.
  */
-static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge, bool is_call,
+static enum bat_code read_member(struct reader *reader, struct bat_yaml_edge *edge, bool is_call,
                                  unsigned *has)
 {
     skip_space(reader);
@@ -314,7 +314,7 @@ static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge, 
     return BAT_OK;
 }
 
-static enum bat_code read_edge(struct reader *reader, struct yaml_edge *edge, bool is_call)
+static enum bat_code read_edge(struct reader *reader, struct bat_yaml_edge *edge, bool is_call)
 {
     if (!read_mark(reader, '{'))
         return fail(reader, "an opening brace");
@@ -330,18 +330,18 @@ static enum bat_code read_edge(struct reader *reader, struct yaml_edge *edge, bo
     return code;
 }
 
-static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges, bool is_call)
+static enum bat_code read_edges(struct reader *reader, struct bat_yaml_edges *edges, bool is_call)
 {
     if (!read_mark(reader, '['))
         return fail(reader, "an opening bracket");
     if (read_mark(reader, ']'))
         return BAT_OK;
     do {
-        struct yaml_edge edge = {0};
+        struct bat_yaml_edge edge = {0};
         enum bat_code code = read_edge(reader, &edge, is_call);
         if (code != BAT_OK)
             return code;
-        if (!yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(edge)))
+        if (!bat_yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(edge)))
             return fail_memory(reader);
         edges->all[edges->count++] = edge;
     } while (read_mark(reader, ','));
@@ -485,21 +485,21 @@ static enum bat_code end_function(const struct reader *reader)
 
 static enum bat_code read_header(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile *profile = reader->profile;
+    struct bat_yaml_profile *profile = reader->profile;
     void *const to[] = {&profile->version,      &profile->binary,  &profile->flags,
                         &profile->build_id,     &profile->origin,  &profile->events,
                         &profile->is_dfs_order, &profile->has_xxh3};
     return read_key(reader, &reader->header, &header_keys, entry, to);
 }
 
-static struct yaml_profile_function *last_function(const struct reader *reader)
+static struct bat_yaml_profile_function *last_function(const struct reader *reader)
 {
     return &reader->profile->functions[reader->profile->count - 1];
 }
 
 static enum bat_code read_function(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile_function *function = last_function(reader);
+    struct bat_yaml_profile_function *function = last_function(reader);
     void *const to[] = {&function->name,
                         &function->number,
                         &function->hash,
@@ -513,8 +513,8 @@ static enum bat_code read_function(struct reader *reader, const struct entry *en
 
 static enum bat_code read_block(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile_function *function = last_function(reader);
-    struct yaml_profile_block *block = &function->blocks[function->count - 1];
+    struct bat_yaml_profile_function *function = last_function(reader);
+    struct bat_yaml_profile_block *block = &function->blocks[function->count - 1];
     void *const to[] = {&block->index,  &block->instructions, &block->hash,      &block->executions,
                         &block->events, &block->calls,        &block->successors};
     return read_key(reader, &reader->block, &block_keys, entry, to);
@@ -522,14 +522,14 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
 
 static enum bat_code add_function(struct reader *reader)
 {
-    struct yaml_profile *profile = reader->profile;
+    struct bat_yaml_profile *profile = reader->profile;
     enum bat_code code = end_function(reader);
     if (code != BAT_OK)
         return code;
-    if (!yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
-                           sizeof(*profile->functions)))
+    if (!bat_yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
+                               sizeof(*profile->functions)))
         return fail_memory(reader);
-    profile->functions[profile->count++] = (struct yaml_profile_function){0};
+    profile->functions[profile->count++] = (struct bat_yaml_profile_function){0};
     reader->block = (struct seen){0};
     reader->function = (struct seen){.line = reader->line};
     return BAT_OK;
@@ -537,14 +537,14 @@ static enum bat_code add_function(struct reader *reader)
 
 static enum bat_code add_block(struct reader *reader)
 {
-    struct yaml_profile_function *function = last_function(reader);
+    struct bat_yaml_profile_function *function = last_function(reader);
     enum bat_code code = end_block(reader);
     if (code != BAT_OK)
         return code;
-    if (!yaml_profile_grow(&function->blocks, &function->capacity, function->count,
-                           sizeof(*function->blocks)))
+    if (!bat_yaml_profile_grow(&function->blocks, &function->capacity, function->count,
+                               sizeof(*function->blocks)))
         return fail_memory(reader);
-    function->blocks[function->count++] = (struct yaml_profile_block){0};
+    function->blocks[function->count++] = (struct bat_yaml_profile_block){0};
     reader->block = (struct seen){.line = reader->line};
     return BAT_OK;
 }
@@ -552,7 +552,7 @@ static enum bat_code add_block(struct reader *reader)
 /* An entry below "functions:". Its indentation tells whose it is. */
 static enum bat_code read_below_functions(struct reader *reader, const struct entry *entry)
 {
-    struct yaml_profile *profile = reader->profile;
+    struct bat_yaml_profile *profile = reader->profile;
     const struct item item = {entry->indent, entry->column};
     enum bat_code code = BAT_OK;
     if (entry->is_item && (profile->count == 0 || entry->indent == reader->function_item.dash)) {
@@ -640,7 +640,7 @@ static enum bat_code complete(struct reader *reader)
         code = end_function(reader);
     if (code != BAT_OK)
         return code;
-    struct yaml_profile *profile = reader->profile;
+    struct bat_yaml_profile *profile = reader->profile;
     char **const strings[] = {&profile->binary, &profile->build_id, &profile->origin,
                               &profile->events};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
@@ -652,10 +652,10 @@ static enum bat_code complete(struct reader *reader)
     return BAT_OK;
 }
 
-enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profile *profile,
-                                struct bat_error *error)
+enum bat_code bat_yaml_profile_read(const char *text, size_t size, struct bat_yaml_profile *profile,
+                                    struct bat_error *error)
 {
-    *profile = (struct yaml_profile){.is_dfs_order = true};
+    *profile = (struct bat_yaml_profile){.is_dfs_order = true};
     struct reader reader = {.at = text,
                             .end = text + size,
                             .line_start = text,
@@ -671,21 +671,23 @@ enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profi
     return code == BAT_OK ? complete(&reader) : code;
 }
 
-bool yaml_profile_is(const char *text, size_t size)
+bool bat_yaml_profile_is(const char *text, size_t size)
 {
     return size >= 4 && memcmp(text, "---\n", 4) == 0;
 }
 
-enum bat_code yaml_profile_read_file(const char *path, struct yaml_profile *profile,
-                                     struct bat_error *error)
+enum bat_code bat_yaml_profile_read_file(const char *path, struct bat_yaml_profile *profile,
+                                         struct bat_error *error)
 {
     char *text;
     size_t size;
-    enum bat_code code = whole_file_read(path, &text, &size, error);
-    if (code == BAT_OK && !yaml_profile_is(text, size))
-        code = bat_fail(error, BAT_ERR_MISMATCH, "expected YAML, as before, found another form");
+    *profile = (struct bat_yaml_profile){0};
+    enum bat_code code = bat_whole_file_read(path, &text, &size, error);
+    if (code == BAT_OK && !bat_yaml_profile_is(text, size))
+        code = bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected YAML, which begins with \"---\", found another form");
     if (code == BAT_OK)
-        code = yaml_profile_read(text, size, profile, error);
+        code = bat_yaml_profile_read(text, size, profile, error);
     free(text);
     return code;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files that are read as a whole. Internal to the library. */
+#ifndef BAT_ELFNOTE_WHOLE_FILE_H
+#define BAT_ELFNOTE_WHOLE_FILE_H
+
+#include "bat.h"
+
+/*
+ * Read all of a file, or of standard input ("-"), and put a zero byte behind it. The caller frees
+ * *text, which is NULL after a failure: BAT_ERR_IO, BAT_ERR_MEMORY.
+ */
+enum bat_code bat_whole_file_read(const char *path, char **text, size_t *size,
+                                  struct bat_error *error);
+
+#endif
