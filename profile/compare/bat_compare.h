@@ -60,6 +60,43 @@ BAT_API enum bat_code bat_overlaps_add_profile(struct bat_overlaps *comparison,
                                                const struct bat_profile *profile,
                                                struct bat_elf *elf, struct bat_error *error);
 
+/* What a profile's records are of. Only profiles of one form can be compared. */
+enum bat_compared_form {
+    BAT_COMPARED_FDATA,
+    BAT_COMPARED_FDATA_SAMPLES, /* basic samples in the binary's functions */
+    BAT_COMPARED_YAML,
+    BAT_COMPARED_PREAGG,
+    BAT_COMPARED_AUTOFDO,     /* LLVM's sample profile */
+    BAT_COMPARED_AUTOFDO_MD5, /* the same with MD5 sums as names */
+};
+
+/* A form in words, for messages; static. */
+BAT_API const char *bat_compared_form_name(enum bat_compared_form form);
+
+enum bat_fdata_origin {
+    BAT_FDATA_NONE,     /* the file is no fdata, or not a regular file, which could be read again */
+    BAT_FDATA_BOLTED,   /* its header says that the binary had a BAT note */
+    BAT_FDATA_UNBOLTED, /* it does not */
+};
+
+/*
+ * Look at the beginning of a file: if some of the profiles are of BOLTed binaries and some are not,
+ * they have to be compared by plain names. Fails with BAT_ERR_IO.
+ */
+BAT_API enum bat_code bat_fdata_origin_of(const char *path, enum bat_fdata_origin *origin,
+                                          struct bat_error *error);
+
+/*
+ * Begin the next profile, and add the one in a file, or on standard input ("-"), whatever its form
+ * is. elf is the binary that pre-aggregated profiles are of, or NULL. Sets *form. Fails as
+ * bat_profile_read_memory(), as bat_overlaps_add_profile(), with BAT_ERR_IO, with
+ * BAT_ERR_UNSUPPORTED for perf.data, which must be translated first, and BAT_ERR_SYNTAX for other
+ * forms.
+ */
+BAT_API enum bat_code bat_overlaps_add_file(struct bat_overlaps *comparison, const char *path,
+                                            struct bat_elf *elf, enum bat_compared_form *form,
+                                            struct bat_error *error);
+
 /* To be called after the last record, before the questions. Time n log n. Fails with
  * BAT_ERR_MEMORY. */
 BAT_API enum bat_code bat_overlaps_finish(struct bat_overlaps *comparison, struct bat_error *error);

@@ -32,6 +32,7 @@ void bat_overlaps_free(struct bat_overlaps *comparison)
     }
     bat_strings_free(&comparison->functions);
     bat_strings_free(&comparison->records);
+    sample_places_free(&comparison->places);
     free(comparison->all);
     free(comparison);
 }

@@ -4,6 +4,7 @@
 #define BAT_PROFILE_COMPARE_OVERLAPS_H
 
 #include "bat_compare.h"
+#include "sample_places.h"
 #include "support/counts.h"
 #include "support/string_table.h"
 
@@ -18,6 +19,7 @@ struct compared {
 struct bat_overlaps {
     struct bat_strings functions;
     struct bat_strings records;
+    struct sample_places places; /* of sample profiles */
     struct compared *all;
     uint32_t count;
     bool has_plain_names;

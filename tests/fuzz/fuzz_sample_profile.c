@@ -8,18 +8,16 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tools/battranslate/compare_read.h"
-#include "tools/battranslate/sample_places.h"
+#include "profile/compare/add_file.h"
 
-static enum bat_code read_once(struct bat_overlaps *comparison, struct sample_places *places,
-                               const char *text, size_t size)
+static enum bat_code read_once(struct bat_overlaps *comparison, const char *text, size_t size)
 {
     struct bat_error error;
     bool has_md5 = false;
     enum bat_code code =
-        compare_is_sample_binary(text, size)
-            ? compare_read_sample_binary(comparison, places, text, size, &has_md5, &error)
-            : compare_read_autofdo(comparison, places, text, &has_md5, &error);
+        bat_is_sample_binary(text, size)
+            ? bat_overlaps_add_sample_binary(comparison, text, size, &has_md5, &error)
+            : bat_overlaps_add_autofdo(comparison, text, &has_md5, &error);
     fuzz_expect(code == BAT_OK || error.message[0], "a failure has a message");
     return code;
 }
@@ -46,20 +44,18 @@ static void compare(struct bat_overlaps *comparison)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct bat_overlaps *comparison = NULL;
-    struct sample_places places = {0};
     struct bat_error error;
     char *text = malloc(size + 1);
     fuzz_expect(text && bat_overlaps_new(&comparison, &error) == BAT_OK, "there is memory");
     if (size != 0)
         memcpy(text, data, size);
     text[size] = '\0';
-    enum bat_code code = read_once(comparison, &places, text, size);
-    enum bat_code again = read_once(comparison, &places, text, size);
+    enum bat_code code = read_once(comparison, text, size);
+    enum bat_code again = read_once(comparison, text, size);
     fuzz_expect(code == again, "reading again ends alike");
     if (code == BAT_OK)
         compare(comparison);
     bat_overlaps_free(comparison);
-    sample_places_free(&places);
     free(text);
     return 0;
 }

@@ -8,21 +8,17 @@
 #include "translate_report.h"
 
 #include "bat_compare.h"
-#include "compare_read.h"
-#include "sample_places.h"
 
 static enum tool_exit read_former(struct bat_overlaps *comparison, const char *path)
 {
-    struct sample_places places = {0};
-    enum compared_form form = COMPARED_FDATA;
+    enum bat_compared_form form = BAT_COMPARED_FDATA;
     struct bat_error error;
-    enum bat_code code = compare_read(comparison, &places, path, NULL, &form, &error);
-    sample_places_free(&places);
+    enum bat_code code = bat_overlaps_add_file(comparison, path, NULL, &form, &error);
     if (code != BAT_OK) {
         tool_report(path, &error);
-    } else if (form != COMPARED_FDATA && form != COMPARED_FDATA_SAMPLES) {
+    } else if (form != BAT_COMPARED_FDATA && form != BAT_COMPARED_FDATA_SAMPLES) {
         tool_message(path, "expected fdata of a former profile, found %s",
-                     compared_form_name(form));
+                     bat_compared_form_name(form));
         code = BAT_ERR_MISMATCH;
     } else if (bat_overlaps_size(comparison, 0).records == 0) {
         tool_message(path, "expected a profile with records, found none in it");

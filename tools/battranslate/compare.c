@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compare_read.h"
-#include "sample_places.h"
+#include "bat_compare.h"
 #include "tools/common/output.h"
 
 /* Functions that are printed for people; JSON has all. */
@@ -19,7 +18,6 @@ struct comparing {
     const char *const *paths;
     uint32_t count;
     struct bat_overlaps *comparison;
-    struct sample_places places; /* of sample profiles */
     struct output *output;
     uint32_t printed; /* functions */
     bool is_low;      /* an overlap is below --min-overlap */
@@ -30,19 +28,20 @@ struct comparing {
 
 static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
 {
-    enum compared_form first = COMPARED_FDATA;
+    enum bat_compared_form first = BAT_COMPARED_FDATA;
     for (uint32_t i = 0; i < comparing->count; i++) {
-        enum compared_form form = COMPARED_FDATA;
+        enum bat_compared_form form = BAT_COMPARED_FDATA;
         const char *path = comparing->paths[i];
-        if (compare_read(comparing->comparison, &comparing->places, path, elf, &form,
-                         &comparing->error) != BAT_OK)
+        if (bat_overlaps_add_file(comparing->comparison, path, elf, &form, &comparing->error) !=
+            BAT_OK)
             return tool_report(path, &comparing->error);
         if (bat_overlaps_size(comparing->comparison, i).records == 0)
             return tool_message(path, "expected a profile with records, found none in it");
         first = i == 0 ? form : first;
         if (form != first)
-            return tool_message(path, "expected %s, as %s is, found %s", compared_form_name(first),
-                                comparing->paths[0], compared_form_name(form));
+            return tool_message(path, "expected %s, as %s is, found %s",
+                                bat_compared_form_name(first), comparing->paths[0],
+                                bat_compared_form_name(form));
     }
     if (bat_overlaps_finish(comparing->comparison, &comparing->error) != BAT_OK)
         return tool_report(NULL, &comparing->error);
@@ -52,14 +51,15 @@ static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
 /* Take names as plain if some of the profiles are fdata of BOLTed binaries, and some of others. */
 static enum tool_exit choose_names(struct comparing *comparing)
 {
-    bool seen[] = {[FDATA_NONE] = false, [FDATA_BOLTED] = false, [FDATA_UNBOLTED] = false};
+    bool seen[] = {
+        [BAT_FDATA_NONE] = false, [BAT_FDATA_BOLTED] = false, [BAT_FDATA_UNBOLTED] = false};
     for (uint32_t i = 0; i < comparing->count; i++) {
-        enum fdata_origin origin;
-        if (compare_fdata_origin(comparing->paths[i], &origin, &comparing->error) != BAT_OK)
+        enum bat_fdata_origin origin;
+        if (bat_fdata_origin_of(comparing->paths[i], &origin, &comparing->error) != BAT_OK)
             return tool_report(comparing->paths[i], &comparing->error);
         seen[origin] = true;
     }
-    if (!seen[FDATA_BOLTED] || !seen[FDATA_UNBOLTED])
+    if (!seen[BAT_FDATA_BOLTED] || !seen[BAT_FDATA_UNBOLTED])
         return TOOL_FINE;
     bat_overlaps_use_plain_names(comparing->comparison);
     tool_message(NULL, "warning: some profiles are of BOLTed binaries and some are not: local "
@@ -338,6 +338,5 @@ enum tool_exit compare_run(const struct translate_request *request)
         status = TOOL_BAD;
     }
     bat_overlaps_free(comparing.comparison);
-    sample_places_free(&comparing.places);
     return status == TOOL_FINE && comparing.is_low ? TOOL_BAD : status;
 }

@@ -23,9 +23,9 @@
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include "compare_read.h"
+#include "add_file.h"
 #include "decoder/leb128.h"
-#include "sample_places.h"
+#include "overlaps.h"
 
 /* "SPROF42" and the kind, the first byte of which is the lowest. */
 #define MAGIC UINT64_C(0x5350524f46343200)
@@ -419,7 +419,7 @@ static uint64_t kind_of(const uint8_t **at, const uint8_t *end)
     return is_profile ? magic & 0xff : 0;
 }
 
-bool compare_is_sample_binary(const char *bytes, size_t size)
+bool bat_is_sample_binary(const char *bytes, size_t size)
 {
     const uint8_t *at = (const uint8_t *)bytes;
     return kind_of(&at, at + size) != 0;
@@ -449,12 +449,11 @@ static enum bat_code read_file(struct sample_file *file, uint64_t size)
     return kind == KIND_BINARY ? read_plain(file) : read_sections(file, size);
 }
 
-enum bat_code compare_read_sample_binary(struct bat_overlaps *comparison,
-                                         struct sample_places *places, const char *bytes,
-                                         size_t size, bool *has_md5, struct bat_error *error)
+enum bat_code bat_overlaps_add_sample_binary(struct bat_overlaps *comparison, const char *bytes,
+                                             size_t size, bool *has_md5, struct bat_error *error)
 {
     struct sample_file file = {.comparison = comparison,
-                               .places = places,
+                               .places = &comparison->places,
                                .file = (const uint8_t *)bytes,
                                .section = "file",
                                .error = error};

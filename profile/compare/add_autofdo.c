@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare_read.h"
-#include "sample_places.h"
+#include "add_file.h"
+#include "overlaps.h"
 
 struct autofdo {
     struct bat_overlaps *comparison;
@@ -155,10 +155,11 @@ static enum bat_code read_line(struct autofdo *autofdo, const char *end)
     return read_place(autofdo, at, end, depth);
 }
 
-enum bat_code compare_read_autofdo(struct bat_overlaps *comparison, struct sample_places *places,
-                                   const char *text, bool *has_md5, struct bat_error *error)
+enum bat_code bat_overlaps_add_autofdo(struct bat_overlaps *comparison, const char *text,
+                                       bool *has_md5, struct bat_error *error)
 {
-    struct autofdo autofdo = {.comparison = comparison, .places = places, .error = error};
+    struct autofdo autofdo = {
+        .comparison = comparison, .places = &comparison->places, .error = error};
     autofdo.calls[0] = SAMPLE_PLACES_OUTERMOST;
     enum bat_code code = bat_overlaps_begin(comparison, error);
     for (const char *at = text; *at && code == BAT_OK;) {

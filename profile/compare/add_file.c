@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compare_read.h"
+#include "add_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,15 +14,15 @@
 #include "profile/perf/perf_data.h"
 #include "profile/yaml/yaml_lists.h"
 
-const char *compared_form_name(enum compared_form form)
+const char *bat_compared_form_name(enum bat_compared_form form)
 {
     static const char *const names[] = {
-        [COMPARED_FDATA] = "fdata of branches",
-        [COMPARED_FDATA_SAMPLES] = "fdata of basic samples",
-        [COMPARED_YAML] = "YAML",
-        [COMPARED_PREAGG] = "a pre-aggregated profile",
-        [COMPARED_AUTOFDO] = "a sample profile of LLVM",
-        [COMPARED_AUTOFDO_MD5] = "a sample profile of LLVM with MD5 sums as names",
+        [BAT_COMPARED_FDATA] = "fdata of branches",
+        [BAT_COMPARED_FDATA_SAMPLES] = "fdata of basic samples",
+        [BAT_COMPARED_YAML] = "YAML",
+        [BAT_COMPARED_PREAGG] = "a pre-aggregated profile",
+        [BAT_COMPARED_AUTOFDO] = "a sample profile of LLVM",
+        [BAT_COMPARED_AUTOFDO_MD5] = "a sample profile of LLVM with MD5 sums as names",
     };
     return names[form];
 }
@@ -112,7 +112,7 @@ static bool is_autofdo(const char *text)
 }
 
 static enum bat_code read_records(struct bat_overlaps *comparison, const char *text, size_t size,
-                                  struct bat_elf *elf, enum compared_form *form,
+                                  struct bat_elf *elf, enum bat_compared_form *form,
                                   struct bat_error *error)
 {
     const struct bat_profile_target target = {.size = sizeof(target), .ignore_build_id = true};
@@ -123,7 +123,9 @@ static enum bat_code read_records(struct bat_overlaps *comparison, const char *t
     if (code == BAT_OK) {
         bool is_fdata = bat_profile_counters(profile).fdata_records != 0;
         bool has_samples = bat_profile_main_kind(profile) == BAT_PROFILE_SAMPLES;
-        *form = !is_fdata ? COMPARED_PREAGG : has_samples ? COMPARED_FDATA_SAMPLES : COMPARED_FDATA;
+        *form = !is_fdata     ? BAT_COMPARED_PREAGG
+                : has_samples ? BAT_COMPARED_FDATA_SAMPLES
+                              : BAT_COMPARED_FDATA;
         code = bat_overlaps_add_profile(comparison, profile, elf, error);
     }
     bat_profile_free(profile);
@@ -131,26 +133,26 @@ static enum bat_code read_records(struct bat_overlaps *comparison, const char *t
 }
 
 /* A file's header, which may have two lines, and the first record, which begins with a number. */
-static enum fdata_origin origin_of(const char *text)
+static enum bat_fdata_origin origin_of(const char *text)
 {
     for (unsigned lines = 0; lines < 3; lines++) {
         size_t size = strcspn(text, "\n");
         if (size == strlen("boltedcollection") && strncmp(text, "boltedcollection", size) == 0)
-            return FDATA_BOLTED;
+            return BAT_FDATA_BOLTED;
         if (text[0] >= '0' && text[0] <= '9')
-            return FDATA_UNBOLTED;
+            return BAT_FDATA_UNBOLTED;
         if (text[size] == '\0' || strncmp(text, "no_lbr", strlen("no_lbr")) != 0)
             break;
         text += size + 1;
     }
-    return FDATA_NONE;
+    return BAT_FDATA_NONE;
 }
 
-enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
-                                   struct bat_error *error)
+enum bat_code bat_fdata_origin_of(const char *path, enum bat_fdata_origin *origin,
+                                  struct bat_error *error)
 {
     char text[256] = "";
-    *origin = FDATA_NONE;
+    *origin = BAT_FDATA_NONE;
     if (strcmp(path, "-") == 0)
         return BAT_OK;
     int file = bat_regular_open(AT_FDCWD, path);
@@ -164,9 +166,9 @@ enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
     return code;
 }
 
-enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places *places,
-                           const char *path, struct bat_elf *elf, enum compared_form *form,
-                           struct bat_error *error)
+enum bat_code bat_overlaps_add_file(struct bat_overlaps *comparison, const char *path,
+                                    struct bat_elf *elf, enum bat_compared_form *form,
+                                    struct bat_error *error)
 {
     bool has_md5 = false;
     char *text;
@@ -179,16 +181,16 @@ enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places
                         "expected fdata, YAML, a pre-aggregated profile or a sample profile, "
                         "found perf.data: translate it first, or write --format=preagg");
     } else if (bat_yaml_profile_is(text, size)) {
-        *form = COMPARED_YAML;
+        *form = BAT_COMPARED_YAML;
         code = read_yaml(comparison, text, size, error);
     } else if (is_autofdo(text)) {
         code = memchr(text, '\0', size)
                    ? bat_fail(error, BAT_ERR_SYNTAX, "expected text, found a byte 0")
-                   : compare_read_autofdo(comparison, places, text, &has_md5, error);
-        *form = has_md5 ? COMPARED_AUTOFDO_MD5 : COMPARED_AUTOFDO;
-    } else if (compare_is_sample_binary(text, size)) {
-        code = compare_read_sample_binary(comparison, places, text, size, &has_md5, error);
-        *form = has_md5 ? COMPARED_AUTOFDO_MD5 : COMPARED_AUTOFDO;
+                   : bat_overlaps_add_autofdo(comparison, text, &has_md5, error);
+        *form = has_md5 ? BAT_COMPARED_AUTOFDO_MD5 : BAT_COMPARED_AUTOFDO;
+    } else if (bat_is_sample_binary(text, size)) {
+        code = bat_overlaps_add_sample_binary(comparison, text, size, &has_md5, error);
+        *form = has_md5 ? BAT_COMPARED_AUTOFDO_MD5 : BAT_COMPARED_AUTOFDO;
     } else {
         code = read_records(comparison, text, size, elf, form, error);
     }
