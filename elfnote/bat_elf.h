@@ -116,6 +116,9 @@ BAT_API const struct bat_section *bat_elf_sections(const struct bat_elf *elf, si
 /* The first section with that name, or NULL. */
 BAT_API const struct bat_section *bat_elf_section(const struct bat_elf *elf, const char *name);
 
+/* True if the file has symbols other than dynamic ones. */
+BAT_API bool bat_elf_has_symbols(const struct bat_elf *elf);
+
 /*
  * A section's bytes, mapped; NULL, *size 0, for SHT_NOBITS. The section's extent was checked
  * against the file at bat_elf_open().

@@ -165,3 +165,13 @@ const uint8_t *bat_elf_section_bytes(const struct bat_elf *elf, const struct bat
     *size = section->size;
     return bat_guarded(elf->mapping.start, elf->bytes + section->offset, *size, 0);
 }
+
+bool bat_elf_has_symbols(const struct bat_elf *elf)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++)
+        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
+            return true;
+    return false;
+}

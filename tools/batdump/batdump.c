@@ -8,7 +8,7 @@
 #include "bat_binary.h"
 #include "dump.h"
 #include "dump_json.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
@@ -75,7 +75,7 @@ struct options {
     bool compare;
     bool has_limit;
     uint32_t limit;
-    struct stores stores;
+    struct bat_stores stores;
     bool dump_all;
     bool json;
     const char **functions;
@@ -171,7 +171,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
     case OPTION_STORE:
-        if (!stores_add(&options->stores, argument))
+        if (!tool_stores_add(&options->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case OPTION_ORIGINAL:
@@ -279,11 +279,11 @@ static enum tool_exit run(const struct options *options)
 {
     struct bat_binary binary;
     struct bat_error error;
-    struct stored stored;
-    if (!stores_find_whole(&options->stores, options->path, &stored))
+    struct bat_stored stored;
+    if (!tool_stores_find_whole(&options->stores, options->path, &stored))
         return TOOL_BAD;
-    enum bat_code code = bat_binary_open(stored_or(&stored, options->path), &binary, &error);
-    stored_close(&stored);
+    enum bat_code code = bat_binary_open(bat_stored_or(&stored, options->path), &binary, &error);
+    bat_stored_close(&stored);
     if (code != BAT_OK)
         return tool_report(options->path, &error);
     enum tool_exit status = TOOL_BAD;
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
         static const struct argp argp = {
             argp_options, parse_option, "FILE\n--compare OLD NEW", doc, NULL, NULL, NULL};
         if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options) &&
-            stores_add_environment(&options.stores))
+            tool_stores_add_environment(&options.stores))
             status = options.compare ? run_compare(&options) : run(&options);
     } else {
         tool_no_memory(NULL);
@@ -343,6 +343,6 @@ int main(int argc, char **argv)
     free(options.addresses);
     free(options.to_input);
     free(options.to_output);
-    stores_free(&options.stores);
+    bat_stores_free(&options.stores);
     return (int)status;
 }

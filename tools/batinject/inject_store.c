@@ -8,16 +8,16 @@
 
 #include "bat_elf.h"
 #include "elfnote/shipped.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 
 /* True if the store has the file that this one was shipped from, undamaged. */
 static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uint8_t *id,
                         size_t size)
 {
-    const struct stores stores = {.folders = {folder}, .count = 1};
-    struct stored stored;
-    bool is_fine = stores_find(&stores, id, size, elf, &stored);
-    stored_close(&stored);
+    const struct bat_stores stores = {.folders = {folder}, .count = 1};
+    struct bat_stored stored;
+    bool is_fine = tool_stores_find(&stores, id, size, elf, &stored);
+    bat_stored_close(&stored);
     return is_fine;
 }
 
@@ -46,12 +46,12 @@ static bool check_segments(const struct inject_request *request, const struct ba
 static bool check_shipped(const struct inject_request *request, const struct bat_elf *elf,
                           bool *is_done)
 {
-    *is_done = store_is_shipped(elf);
+    *is_done = bat_store_is_shipped(elf);
     if (!*is_done)
         return true;
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
-    if (id && store_has(request->argument, id, size))
+    if (id && bat_store_has(request->argument, id, size))
         return is_whole_in(request->argument, elf, id, size);
     return tool_refuse(request->file,
                        "expected a file with a BAT note or symbols to store, found neither");
@@ -84,16 +84,15 @@ static bool store_and_ship(const struct inject_request *request, const struct ba
     const char *target = request->output ? request->output : request->file;
     if (bat_elf_begin_output(elf, target, &output, &error) != BAT_OK)
         return tool_complain(request->file, &error);
-    enum store_result result = STORE_WAS_THERE;
-    if (!is_done)
-        result = store_put(request->argument, elf, request->force);
-    if (result == STORE_FAILED) {
+    bool was_there = true;
+    if (!is_done &&
+        bat_store_put(request->argument, elf, request->force, &was_there, &error) != BAT_OK) {
         bat_output_abandon(output);
-        return false;
+        return tool_complain(NULL, &error);
     }
     if (!request->quiet)
         tool_print("%s: %s", request->file,
-                   result == STORE_PUT ? "put into the store" : "is in the store already");
+                   was_there ? "is in the store already" : "put into the store");
     return write_shipped(request, elf, output);
 }
 

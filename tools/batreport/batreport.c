@@ -120,7 +120,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         request->old_profiles[request->old_profile_count++] = argument;
         return 0;
     case OPTION_STORE:
-        if (!stores_add(&request->stores, argument))
+        if (!tool_stores_add(&request->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case ARGP_KEY_ARG:
@@ -149,13 +149,14 @@ int main(int argc, char **argv)
     if (request.profiles && request.old_profiles) {
         static const struct argp argp = {argp_options, parse_option, "BINARY\nOLD NEW", doc, NULL,
                                          NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &request) && stores_add_environment(&request.stores))
+        if (tool_parse(&argp, argc, argv, 0, &request) &&
+            tool_stores_add_environment(&request.stores))
             status = request.old_binary ? comparison_run(&request) : report_run(&request);
     } else {
         tool_no_memory(NULL);
     }
     free(request.profiles);
     free(request.old_profiles);
-    stores_free(&request.stores);
+    bat_stores_free(&request.stores);
     return (int)status;
 }

@@ -36,7 +36,7 @@ static enum tool_exit open_debuginfo(struct report *report, struct bat_debuginfo
 {
     const struct report_request *request = report->request;
     const char *path =
-        report->original ? request->original : stored_or(&report->stored, request->binary);
+        report->original ? request->original : bat_stored_or(&report->stored, request->binary);
     *debuginfo = NULL;
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, &report->error);
     if (code == BAT_ERR_MEMORY)

@@ -59,7 +59,7 @@ enum tool_exit comparison_run(const struct report_request *request)
     for (unsigned side = 0; side < 2; side++) {
         struct report *report = &comparison.sides[side];
         *report =
-            (struct report){.request = &comparison.requests[side], .stored = stored_nothing()};
+            (struct report){.request = &comparison.requests[side], .stored = bat_stored_nothing()};
     }
     struct report *report = &comparison.sides[NEW];
     struct bat_output *output = NULL;

@@ -7,7 +7,7 @@
 #include "support/counts.h"
 #include "support/string_table.h"
 #include "tools/common/check.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 /* What the command line asks for. */
@@ -21,7 +21,7 @@ struct report_request {
     const char *original; /* or NULL */
     const char *stacks;   /* folded stacks, or NULL */
     const char *output;
-    struct stores stores; /* for what binary lacks */
+    struct bat_stores stores; /* for what binary lacks */
     bool ignore_build_id;
     struct check_options check; /* of the profile */
     bool has_check;             /* options of check were given */
@@ -140,7 +140,7 @@ struct bat_functions;
 
 struct report {
     const struct report_request *request;
-    struct stored stored; /* the whole binary, if a store has it */
+    struct bat_stored stored; /* the whole binary, if a store has it */
     struct bat_binary binary;
     struct bat_original *original; /* or NULL */
     struct bat_functions *functions_of_file;

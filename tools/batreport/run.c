@@ -36,16 +36,16 @@ void report_free(struct report *report)
     bat_functions_free(report->functions_of_file);
     bat_original_close(report->original);
     bat_binary_close(&report->binary);
-    stored_close(&report->stored);
+    bat_stored_close(&report->stored);
     *report = (struct report){0};
 }
 
 enum tool_exit report_open_binaries(struct report *report)
 {
     const struct report_request *request = report->request;
-    if (!stores_find_whole(&request->stores, request->binary, &report->stored))
+    if (!tool_stores_find_whole(&request->stores, request->binary, &report->stored))
         return TOOL_BAD;
-    enum bat_code code = bat_binary_open(stored_or(&report->stored, request->binary),
+    enum bat_code code = bat_binary_open(bat_stored_or(&report->stored, request->binary),
                                          &report->binary, &report->error);
     if (code == BAT_OK && !report->binary.elf)
         code = bat_fail(&report->error, BAT_ERR_MISMATCH,
@@ -100,7 +100,7 @@ enum tool_exit report_check_output(struct report *report, struct bat_output *out
 
 enum tool_exit report_run(const struct report_request *request)
 {
-    struct report report = {.request = request, .stored = stored_nothing()};
+    struct report report = {.request = request, .stored = bat_stored_nothing()};
     struct bat_output *output = NULL;
     if (bat_output_begin(request->output, &output, &report.error) != BAT_OK)
         return report_fail(&report, NULL);

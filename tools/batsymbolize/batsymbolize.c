@@ -248,7 +248,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     switch (key) {
     case KEY_STORE:
-        if (!stores_add(&arguments->files.stores, value))
+        if (!tool_stores_add(&arguments->files.stores, value))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     default:
@@ -501,13 +501,13 @@ int main(int argc, char **argv)
         bool is_parsed = tool_parse(&argp, normal.count, normal.values, 0, &arguments);
         if (as_addr2line && !arguments.files.path)
             arguments.files.path = "a.out";
-        if (is_parsed && stores_add_environment(&arguments.files.stores))
+        if (is_parsed && tool_stores_add_environment(&arguments.files.stores))
             status = run(&arguments);
     } else {
         tool_no_memory(NULL);
     }
     free(arguments.addresses);
-    stores_free(&arguments.files.stores);
+    bat_stores_free(&arguments.files.stores);
     symbolize_argv_free(&normal);
     return (int)status;
 }

@@ -18,7 +18,7 @@ struct opened_file {
 struct symbolize_files {
     const struct symbolize_files_options *options;
     struct bat_symbolizer *given;
-    struct stored stored;     /* the whole of given; open, because other threads open it again */
+    struct bat_stored stored; /* the whole of given; open, because other threads open it again */
     struct bat_strings names; /* of others, with their numbers */
     struct opened_file *others;
     size_t count;
@@ -28,13 +28,15 @@ struct symbolize_files {
 /* Open a file, or for a shipped one its whole by the shipped one's name. stored is the whole, which
  * the caller closes. */
 static enum bat_code open_whole(const struct symbolize_files *files, const char *path,
-                                const struct bat_symbolizer_options *options, struct stored *stored,
-                                struct bat_symbolizer **symbolizer, struct bat_error *error)
+                                const struct bat_symbolizer_options *options,
+                                struct bat_stored *stored, struct bat_symbolizer **symbolizer,
+                                struct bat_error *error)
 {
     *symbolizer = NULL;
-    if (!stores_find_whole(&files->options->stores, path, stored))
+    if (!tool_stores_find_whole(&files->options->stores, path, stored))
         return bat_fail(error, BAT_ERR_IO, "the store's file cannot be used");
-    enum bat_code code = bat_symbolizer_open(stored_or(stored, path), options, symbolizer, error);
+    enum bat_code code =
+        bat_symbolizer_open(bat_stored_or(stored, path), options, symbolizer, error);
     if (code == BAT_OK && stored->file >= 0)
         code = bat_symbolizer_rename(*symbolizer, path, error);
     if (code == BAT_OK)
@@ -52,13 +54,13 @@ struct symbolize_files *symbolize_files_open(const struct symbolize_files_option
         return NULL;
     }
     files->options = options;
-    files->stored = stored_nothing();
+    files->stored = bat_stored_nothing();
     struct bat_error error;
     if (!options->path || open_whole(files, options->path, &options->binary, &files->stored,
                                      &files->given, &error) == BAT_OK)
         return files;
     tool_report(options->path, &error);
-    stored_close(&files->stored);
+    bat_stored_close(&files->stored);
     free(files);
     return NULL;
 }
@@ -74,7 +76,7 @@ void symbolize_files_close(struct symbolize_files *files)
     free(files->others);
     bat_strings_free(&files->names);
     bat_symbolizer_close(files->given);
-    stored_close(&files->stored);
+    bat_stored_close(&files->stored);
     free(files);
 }
 
@@ -90,15 +92,15 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
     struct bat_symbolizer_options plain = {.size = sizeof(plain),
                                            .demangle = files->options->binary.demangle};
     const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
-    struct stored stored;
+    struct bat_stored stored;
     enum bat_code code =
         open_whole(files, other->path, options, &stored, &other->symbolizer, &other->error);
-    stored_close(&stored);
+    bat_stored_close(&stored);
     /* A library beside the BOLTed program has no note. */
     if (code == BAT_OK || !options->original || other->error.code != BAT_ERR_NO_NOTE)
         return;
     open_whole(files, other->path, &plain, &stored, &other->symbolizer, &other->error);
-    stored_close(&stored);
+    bat_stored_close(&stored);
 }
 
 /* Add a file that is not open yet; NULL if there is no memory. */

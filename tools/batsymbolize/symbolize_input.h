@@ -7,12 +7,12 @@
 #include <stddef.h>
 
 #include "bat_symbolizer.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 
 struct symbolize_files_options {
     const char *path;                     /* the binary of addresses without a file name; or NULL */
     struct bat_symbolizer_options binary; /* with its size */
-    struct stores stores;                 /* with the whole of shipped files */
+    struct bat_stores stores;             /* with the whole of shipped files */
 };
 
 struct symbolize_files;

@@ -381,7 +381,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         perf2bolt_add_profiles(arguments, state, argument);
         return 0;
     case KEY_STORE:
-        if (!stores_add(&arguments->stores, argument))
+        if (!tool_stores_add(&arguments->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case KEY_MIN_OVERLAP:
@@ -632,13 +632,13 @@ int main(int argc, char **argv)
     }
     enum tool_exit status = TOOL_BAD;
     if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
-        stores_add_environment(&arguments.stores))
+        tool_stores_add_environment(&arguments.stores))
         status = arguments.is_common      ? common_run(&arguments)
                  : arguments.compares     ? compare_run(&arguments)
                  : several_is(&arguments) ? several_run(&arguments)
                                           : translate_run(&arguments);
     perf2bolt_free(&arguments);
-    stores_free(&arguments.stores);
+    bat_stores_free(&arguments.stores);
     free(arguments.binaries);
     free(arguments.releases);
     free(split);

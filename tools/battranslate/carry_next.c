@@ -7,7 +7,7 @@
 #include "next/carry.h"
 #include "optional_elf.h"
 #include "profile/translate/records_to_traces.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 #include "translate_work.h"
 
 /* The next build, and its profile. */
@@ -46,7 +46,7 @@ static enum tool_exit open_build(const struct translate_request *request, struct
                             next->binary.elf ? "one that it has written" : "a BAT note");
     if (separate_symbols_open(path, NULL, &next->symbols, &error) != BAT_OK)
         return tool_report(path, &error);
-    if (!has_symbols(next->symbols ? next->symbols : next->binary.elf))
+    if (!bat_elf_has_symbols(next->symbols ? next->symbols : next->binary.elf))
         return tool_message(path, "expected a symbol table, found a stripped file");
     if (bat_profile_new_of(&next->binary, &next->profile, &error) != BAT_OK)
         return tool_report(path, &error);
@@ -147,7 +147,7 @@ static enum tool_exit add_release(struct work *whole, size_t index, struct parts
     bool has_check = whole->arguments->check.is_wanted;
     struct work *old = &next->old;
     next->request = request_of(whole->arguments, index);
-    *old = (struct work){.arguments = &next->request, .stored = stored_nothing()};
+    *old = (struct work){.arguments = &next->request, .stored = bat_stored_nothing()};
     if (has_check) { /* the checks are those of the only old build */
         old->check = whole->check;
         whole->check = (struct check){0};
@@ -436,7 +436,7 @@ static void take_checks(struct work *work, struct next_build *next)
 
 enum tool_exit next_run(struct work *work, struct parts *parts)
 {
-    struct next_build next = {.old.stored = stored_nothing()};
+    struct next_build next = {.old.stored = bat_stored_nothing()};
     bool is_judged = false;
     enum tool_exit status = open_build(work->arguments, &next);
     if (status == TOOL_FINE)

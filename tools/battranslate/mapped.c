@@ -15,7 +15,7 @@ void mapped_free(struct mapped *mapped)
 {
     for (size_t i = 0; i < mapped->count; i++) {
         free(mapped->items[i].path);
-        stored_close(&mapped->items[i].stored);
+        bat_stored_close(&mapped->items[i].stored);
     }
     free(mapped->items);
     bat_strings_free(&mapped->paths);
@@ -95,7 +95,7 @@ static enum bat_code is_usable(const struct bat_mapped_file *file, bool *result,
     bool is_same = !build_id || file->build_id_size == 0 ||
                    (size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0);
     struct bat_elf *symbols = NULL;
-    *result = is_same && has_symbols(elf);
+    *result = is_same && bat_elf_has_symbols(elf);
     if (is_same && !*result)
         code = separate_symbols_open(file->path, NULL, &symbols, error);
     *result = *result || symbols;
@@ -141,11 +141,11 @@ static bool report(struct mapped *mapped, const struct bat_mapped_file *file,
  * known is padded with zeros.
  */
 static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_file *file,
-                                 struct stored *stored, struct bat_error *error)
+                                 struct bat_stored *stored, struct bat_error *error)
 {
     struct bat_elf *shipped;
     const size_t sizes[] = {file->build_id_size, 16, 8};
-    *stored = stored_nothing();
+    *stored = bat_stored_nothing();
     enum bat_code code = open_shipped(file, &shipped, error);
     if (code != BAT_OK)
         return code;
@@ -153,7 +153,8 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
             is_padding = file->build_id[k] == 0;
-        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored)) {
+        if (is_padding &&
+            !tool_stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored)) {
             mapped->has_failed = true;
             mapped->has_stopped |= stored->is_system_full;
         }
@@ -163,10 +164,10 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
 }
 
 static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
-                     struct stored stored)
+                     struct bat_stored stored)
 {
     if (!bat_grow(&mapped->items, &mapped->capacity, mapped->count, sizeof(*mapped->items))) {
-        stored_close(&stored);
+        bat_stored_close(&stored);
         return false;
     }
     struct mapped_item *item = &mapped->items[mapped->count];
@@ -188,8 +189,8 @@ static bool add_file(const struct bat_mapped_file *file, void *context)
     if (!is_known(mapped, file) && is_usable(file, &usable, &error) != BAT_OK)
         return report(mapped, file, &error);
     if (usable)
-        return add_item(mapped, file, stored_nothing());
-    struct stored stored;
+        return add_item(mapped, file, bat_stored_nothing());
+    struct bat_stored stored;
     bool may_be_stored = mapped->stores->count != 0 && file->build_id && file->build_id_size != 0 &&
                          file->build_id_size <= MAPPED_ID_MAX && file->path[0] == '/';
     if (!may_be_stored || is_known_build(mapped, file))

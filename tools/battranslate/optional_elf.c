@@ -6,7 +6,7 @@
 
 #include "bat_debuginfo.h"
 #include "elfnote/descriptors.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 
 bool optional_is_missing(int error)
 {
@@ -29,7 +29,7 @@ enum bat_code separate_symbols_open(const char *path, const char *debug_file, st
 {
     struct bat_elf *program;
     enum bat_code code = optional_elf_open(path, &program, error);
-    bool is_stripped = program && !has_symbols(program);
+    bool is_stripped = program && !bat_elf_has_symbols(program);
     bat_elf_close(program);
     *elf = NULL;
     if (code != BAT_OK || !is_stripped)

@@ -12,7 +12,7 @@
 #include "binary/original/original.h"
 #include "optional_elf.h"
 #include "spec/grow.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 
 /* Folders in folders. */
 #define DEPTH_MAX 16u
@@ -74,7 +74,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
     *file = (struct file){.path = strdup(path),
                           .build_id = malloc(size),
                           .build_id_size = size,
-                          .has_symbols = has_symbols(elf)};
+                          .has_symbols = bat_elf_has_symbols(elf)};
     originals->count++;
     if (!file->path || !file->build_id)
         return tool_refuse(NULL, "not enough memory");

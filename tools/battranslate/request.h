@@ -10,7 +10,7 @@
 #include "bat_views.h"
 #include "heatmap.h"
 #include "tools/common/check_list.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 
 /* The format of -o. */
 enum translate_format {
@@ -68,7 +68,7 @@ struct translate_request {
     const char *explain; /* --explain */
     const char *output_folder;
     const char *originals; /* a folder */
-    struct stores stores;
+    struct bat_stores stores;
     bool also_yaml; /* for several binaries: fdata and YAML */
     /* Symbols of a stripped binary are taken from its separate debug file. */
     bool is_one_of_several;

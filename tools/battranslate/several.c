@@ -110,7 +110,7 @@ static enum tool_exit find_original(const struct several *several, struct target
     struct bat_error error;
     if (work_find_stored(&target->work) != TOOL_FINE)
         return TOOL_BAD;
-    if (bat_elf_open(stored_or(&target->work.stored, target->binary), &elf, &error) != BAT_OK)
+    if (bat_elf_open(bat_stored_or(&target->work.stored, target->binary), &elf, &error) != BAT_OK)
         return tool_report(target->binary, &error);
     enum tool_exit status = TOOL_FINE;
     const char *found = originals_find(several->originals, elf);

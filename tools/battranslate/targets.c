@@ -39,11 +39,11 @@ static const char *find_separator(const char *argument)
 
 /* stored is the target's from now on, or NULL. */
 static enum tool_exit add_target(struct targets *targets, const struct translate_request *request,
-                                 const char *argument, struct stored *stored)
+                                 const char *argument, struct bat_stored *stored)
 {
     const char *separator = request->all ? NULL : find_separator(argument);
     struct target *target = &targets->items[targets->count++];
-    target->work.stored = stored_nothing();
+    target->work.stored = bat_stored_nothing();
     size_t length = separator ? (size_t)(separator - argument) : strlen(argument);
     const char *folder = request->output_folder;
     target->binary = strndup(argument, length);
@@ -77,7 +77,7 @@ static enum tool_exit add_target(struct targets *targets, const struct translate
     target->work.arguments = &target->request;
     if (stored) {
         target->work.stored = *stored;
-        *stored = stored_nothing();
+        *stored = bat_stored_nothing();
     }
     return TOOL_FINE;
 }

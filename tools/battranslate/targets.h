@@ -51,7 +51,7 @@ void targets_free(struct targets *targets);
 
 struct mapped_item {
     char *path;
-    struct stored stored; /* its bytes, if it is not on this machine but in a store */
+    struct bat_stored stored; /* its bytes, if it is not on this machine but in a store */
 };
 
 struct mapped {
@@ -61,7 +61,7 @@ struct mapped {
     struct bat_strings paths;  /* of the items */
     struct bat_strings files;  /* devices and inodes of those that are on this machine */
     struct bat_strings builds; /* build-ids, as the profiles have them */
-    const struct stores *stores;
+    const struct bat_stores *stores;
     bool has_failed;  /* a file or a store's entry cannot be read; that was printed */
     bool has_stopped; /* that would happen to all others, too: memory, files or the disk are full */
 };

@@ -24,15 +24,15 @@ enum tool_exit work_find_stored(struct work *work)
     const struct translate_request *arguments = work->arguments;
     if (work->stored.file >= 0 || arguments->stores.count == 0)
         return TOOL_FINE;
-    return stores_find_whole(&arguments->stores, arguments->binary, &work->stored) ? TOOL_FINE
-                                                                                   : TOOL_BAD;
+    return tool_stores_find_whole(&arguments->stores, arguments->binary, &work->stored) ? TOOL_FINE
+                                                                                        : TOOL_BAD;
 }
 
 /* Open the binary's ELF file: the shipped one's whole, by the shipped one's name. */
 static enum tool_exit open_elf(struct work *work, struct bat_elf **elf)
 {
     const char *path = work->arguments->binary;
-    enum bat_code code = bat_elf_open(stored_or(&work->stored, path), elf, &work->error);
+    enum bat_code code = bat_elf_open(bat_stored_or(&work->stored, path), elf, &work->error);
     if (code == BAT_OK && work->stored.file >= 0)
         code = bat_elf_rename(*elf, path, &work->error);
     return code == BAT_OK ? TOOL_FINE : tool_report(path, &work->error);
@@ -60,8 +60,8 @@ static enum tool_exit open_binary(struct work *work)
     const char *path = work->arguments->binary;
     if (work->arguments->note)
         return open_with_note(work);
-    enum bat_code code =
-        bat_binary_find_note_if_any(stored_or(&work->stored, path), &work->binary, &work->error);
+    enum bat_code code = bat_binary_find_note_if_any(bat_stored_or(&work->stored, path),
+                                                     &work->binary, &work->error);
     if (code == BAT_OK && work->stored.file >= 0)
         code = bat_elf_rename(work->binary.elf, path, &work->error);
     if (code == BAT_OK && !work->binary.elf)
@@ -83,7 +83,7 @@ static enum tool_exit open_binary(struct work *work)
 static enum tool_exit open_symbols(struct work *work)
 {
     const char *path = work->arguments->symbols;
-    if (!path && work->arguments->is_one_of_several && !has_symbols(work->binary.elf) &&
+    if (!path && work->arguments->is_one_of_several && !bat_elf_has_symbols(work->binary.elf) &&
         separate_symbols_open(work->arguments->binary, NULL, &work->symbols, &work->error) !=
             BAT_OK)
         return tool_report(work->arguments->binary, &work->error);
@@ -134,7 +134,7 @@ static enum tool_exit check_symbols(struct work *work)
 {
     struct bat_elf *elf = work->symbols ? work->symbols : work->binary.elf;
     const char *path = work->symbols ? work->arguments->symbols : work->arguments->binary;
-    if (has_symbols(elf))
+    if (bat_elf_has_symbols(elf))
         return TOOL_FINE;
     return tool_message(path,
                         "expected a symbol table, found a stripped file: give an unstripped copy "
@@ -591,7 +591,7 @@ static enum tool_exit finish_foreign(struct work *work)
         .profile = work->profile,
         .elf = work->binary.elf,
         .bolted = work->binary.note ? &work->binary : NULL,
-        .whole = stored_or(&work->stored, arguments->binary),
+        .whole = bat_stored_or(&work->stored, arguments->binary),
         .debug_file = arguments->debug_file,
         .output = work->outputs[0],
         .by_addresses = arguments->format == FORMAT_PROFGEN,
@@ -797,9 +797,9 @@ void work_close(struct work *work)
     bat_elf_close(work->original_symbols);
     bat_elf_close(work->symbols);
     bat_binary_close(&work->binary);
-    stored_close(&work->stored);
+    bat_stored_close(&work->stored);
     check_free(&work->check);
-    *work = (struct work){.stored = stored_nothing()};
+    *work = (struct work){.stored = bat_stored_nothing()};
 }
 
 /* Everything between beginning and committing the outputs. */
@@ -867,7 +867,7 @@ static enum tool_exit run_with_report(struct work *work, struct parts *parts)
 
 enum tool_exit translate_run(const struct translate_request *request)
 {
-    struct work work = {.arguments = request, .stored = stored_nothing()};
+    struct work work = {.arguments = request, .stored = bat_stored_nothing()};
     struct parts parts = {0};
     /* Suppressions and outputs come first, so that one that cannot be written costs no time. */
     enum tool_exit status = check_begin(&work.check, &request->check, request->binary);

@@ -21,7 +21,7 @@
 struct work {
     const struct translate_request *arguments;
     /* The whole binary from a store; work_find_stored() looks for it, unless it is there. */
-    struct stored stored;
+    struct bat_stored stored;
     struct bat_binary binary;
     struct bat_elf *symbols;          /* NULL: the binary's own */
     struct bat_elf *original_symbols; /* NULL: the input binary's own */

@@ -7,7 +7,7 @@
 
 #include "bat_validate.h"
 #include "tools/common/output.h"
-#include "tools/common/store.h"
+#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
@@ -54,7 +54,7 @@ struct options {
     const char **paths;
     size_t path_count;
     const char *original;
-    struct stores stores;
+    struct bat_stores stores;
     bool round_trip;
     bool strict;
     bool all;
@@ -86,7 +86,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     switch (key) {
     case OPTION_STORE:
-        if (!stores_add(&options->stores, argument))
+        if (!tool_stores_add(&options->stores, argument))
             argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case ARGP_KEY_ARG:
@@ -229,14 +229,14 @@ static bool validate_note(struct file *file, struct bat_elf *original)
 {
     struct bat_binary binary;
     struct bat_error error;
-    struct stored stored;
-    if (!stores_find_whole(&file->options->stores, file->path, &stored)) {
+    struct bat_stored stored;
+    if (!tool_stores_find_whole(&file->options->stores, file->path, &stored)) {
         bat_fail(&error, BAT_ERR_IO, "the store's file cannot be used");
         report(file, &error);
         return false;
     }
-    enum bat_code code = bat_binary_find_note(stored_or(&stored, file->path), &binary, &error);
-    stored_close(&stored);
+    enum bat_code code = bat_binary_find_note(bat_stored_or(&stored, file->path), &binary, &error);
+    bat_stored_close(&stored);
     if (code != BAT_OK) {
         report(file, &error);
         return false;
@@ -334,12 +334,13 @@ int main(int argc, char **argv)
     if (options.paths) {
         static const struct argp argp = {argp_options, parse_option, "FILE...", doc,
                                          NULL,         NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &options) && stores_add_environment(&options.stores))
+        if (tool_parse(&argp, argc, argv, 0, &options) &&
+            tool_stores_add_environment(&options.stores))
             status = run(&options);
     } else {
         tool_no_memory(NULL);
     }
     free(options.paths);
-    stores_free(&options.stores);
+    bat_stores_free(&options.stores);
     return (int)status;
 }

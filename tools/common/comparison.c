@@ -303,20 +303,20 @@ bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
     return compare_sections(comparison);
 }
 
-static bool open_file(const char *path, const struct stores *stores, struct bat_binary *binary)
+static bool open_file(const char *path, const struct bat_stores *stores, struct bat_binary *binary)
 {
     struct bat_error error;
-    struct stored stored;
-    if (!stores_find_whole(stores, path, &stored))
+    struct bat_stored stored;
+    if (!tool_stores_find_whole(stores, path, &stored))
         return false;
-    enum bat_code code = bat_binary_open(stored_or(&stored, path), binary, &error);
-    stored_close(&stored);
+    enum bat_code code = bat_binary_open(bat_stored_or(&stored, path), binary, &error);
+    bat_stored_close(&stored);
     if (code != BAT_OK)
         tool_report(path, &error);
     return code == BAT_OK;
 }
 
-bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
+bool compare_files(const char *old_path, const char *new_path, const struct bat_stores *stores,
                    struct comparison *comparison)
 {
     *comparison = (struct comparison){0};

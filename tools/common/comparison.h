@@ -4,7 +4,7 @@
 #define BAT_TOOLS_COMMON_COMPARISON_H
 
 #include "bat_binary.h"
-#include "store.h"
+#include "stores.h"
 
 /* What differs in a function, as bits. */
 enum function_change {
@@ -72,7 +72,7 @@ bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
                       struct comparison *comparison);
 
 /* The same for the binaries at two paths; what shipped ones lack is in the stores. */
-bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
+bool compare_files(const char *old_path, const char *new_path, const struct bat_stores *stores,
                    struct comparison *comparison);
 void comparison_free(struct comparison *comparison);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "store.h"
+#include "bat_store.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -65,40 +65,68 @@ static char *entry_path(const char *folder, const uint8_t *id, size_t size, enum
 
 /* --- The folders ---------------------------------------------------------------------------- */
 
-bool stores_add(struct stores *stores, const char *folder)
+/* Fail with a path in front of the text; of a long path the end is what tells. */
+static enum bat_code fail_of(const char *path, enum bat_code failure, const char *text,
+                             struct bat_error *error)
+{
+    const size_t most = BAT_MESSAGE_SIZE / 2;
+    const size_t size = strlen(path);
+    return size > most ? bat_fail(error, failure, "...%s: %s", path + (size - most), text)
+                       : bat_fail(error, failure, "%s: %s", path, text);
+}
+
+/* The same with the text of an error, its place included. */
+static enum bat_code fail_as(const char *path, const struct bat_error *why, struct bat_error *error)
+{
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(why, text, sizeof(text));
+    return fail_of(path, why->code, text, error);
+}
+
+/* The same with the text of errno behind what failed. */
+static enum bat_code fail_errno(const char *path, const char *what, struct bat_error *error)
+{
+    char text[BAT_MESSAGE_SIZE];
+    snprintf(text, sizeof(text), "%s: %s", what, strerror(errno));
+    return fail_of(path, BAT_ERR_IO, text, error);
+}
+
+enum bat_code bat_stores_add(struct bat_stores *stores, const char *folder, struct bat_error *error)
 {
     struct stat status;
     errno = ENOTDIR;
-    if (stores->count == STORES_MAX)
-        return tool_refuse(NULL, "expected at most %u stores, found more", STORES_MAX);
+    if (stores->count == BAT_STORES_MAX)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected at most %u stores, found more",
+                        BAT_STORES_MAX);
     if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode))
-        return tool_refuse(folder, "expected the folder of a store: %s", strerror(errno));
+        return fail_errno(folder, "expected the folder of a store", error);
     stores->folders[stores->count++] = folder;
-    return true;
+    return BAT_OK;
 }
 
-bool stores_add_environment(struct stores *stores)
+enum bat_code bat_stores_add_environment(struct bat_stores *stores, struct bat_error *error)
 {
     const char *list = getenv("BATKIT_STORE");
     if (!list || !*list)
-        return true;
+        return BAT_OK;
     stores->environment = strdup(list);
     if (!stores->environment)
-        return tool_refuse(NULL, "not enough memory");
+        return bat_fail_memory(error, "for the names of stores");
+    enum bat_code code = BAT_OK;
     char *rest = stores->environment;
-    for (char *folder = strsep(&rest, ":"); folder; folder = strsep(&rest, ":"))
-        if (*folder && !stores_add(stores, folder))
-            return false;
-    return true;
+    for (char *folder = strsep(&rest, ":"); folder && code == BAT_OK; folder = strsep(&rest, ":"))
+        if (*folder)
+            code = bat_stores_add(stores, folder, error);
+    return code;
 }
 
-void stores_free(struct stores *stores)
+void bat_stores_free(struct bat_stores *stores)
 {
     free(stores->environment);
-    *stores = (struct stores){0};
+    *stores = (struct bat_stores){0};
 }
 
-void stored_close(struct stored *stored)
+void bat_stored_close(struct bat_stored *stored)
 {
     if (stored->file >= 0)
         close(stored->file);
@@ -287,7 +315,7 @@ static bool is_loaded_alike(const struct bat_elf *one, const struct bat_elf *oth
  * Check that the open file is the binary of that build-id. *is_other gets true if it is, but loads
  * other bytes than the shipped file, which may be NULL.
  */
-static enum bat_code check_entry(const struct stored *stored, const uint8_t *id, size_t size,
+static enum bat_code check_entry(const struct bat_stored *stored, const uint8_t *id, size_t size,
                                  const struct bat_elf *shipped, bool *is_other,
                                  struct bat_error *error)
 {
@@ -305,12 +333,12 @@ static enum bat_code check_entry(const struct stored *stored, const uint8_t *id,
     return code;
 }
 
-static void set_path(struct stored *stored)
+static void set_path(struct bat_stored *stored)
 {
     snprintf(stored->path, sizeof(stored->path), "/proc/self/fd/%d", stored->file);
 }
 
-static enum bat_code read_packed(int packed, struct stored *stored, struct bat_error *error)
+static enum bat_code read_packed(int packed, struct bat_stored *stored, struct bat_error *error)
 {
     enum bat_code code = bat_temporary_open(&stored->file, error);
     if (code != BAT_OK) {
@@ -336,7 +364,7 @@ static int open_entry(const char *path, enum layout layout)
 
 /* Read the entry that file is open for. *is_other as for check_entry(). */
 static enum bat_code read_entry(int file, enum layout layout, const uint8_t *id, size_t size,
-                                const struct bat_elf *shipped, struct stored *stored,
+                                const struct bat_elf *shipped, struct bat_stored *stored,
                                 bool *is_other, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
@@ -351,98 +379,87 @@ static enum bat_code read_entry(int file, enum layout layout, const uint8_t *id,
 }
 
 /*
- * Look in one store. False, with a message, if an entry is damaged. An entry that is another file
- * than the shipped one was is not taken; *is_other gets true then.
+ * Look in one store. Fails if an entry is damaged. An entry that is another file than the shipped
+ * one was is not taken; *is_other gets true then.
  */
-static bool find_in(const char *folder, const uint8_t *id, size_t size,
-                    const struct bat_elf *shipped, struct stored *stored, bool *is_other)
+static enum bat_code find_in(const char *folder, const uint8_t *id, size_t size,
+                             const struct bat_elf *shipped, struct bat_stored *stored,
+                             bool *is_other, struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     for (enum layout i = 0; i < LAYOUTS && stored->file < 0 && code == BAT_OK; i++) {
         char *path = entry_path(folder, id, size, i);
         int file = path ? open_entry(path, i) : -1;
-        struct bat_error error = {0};
+        struct bat_error why = {0};
         bool is_another = false;
         if (file >= 0)
-            code = read_entry(file, i, id, size, shipped, stored, &is_another, &error);
+            code = read_entry(file, i, id, size, shipped, stored, &is_another, &why);
         else if (path && errno != ENOENT)
-            code = bat_regular_fail(&error);
+            code = bat_regular_fail(&why);
         if (code != BAT_OK)
-            tool_report(path, &error);
+            fail_as(path, &why, error);
         if (code != BAT_OK || is_another)
-            stored_close(stored);
+            bat_stored_close(stored);
         *is_other |= is_another;
         free(path);
     }
     stored->is_system_full = code == BAT_ERR_MEMORY || code == BAT_ERR_IO;
-    return code == BAT_OK;
+    return code;
 }
 
-bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
-                 const struct bat_elf *shipped, struct stored *stored)
+enum bat_code bat_stores_find(const struct bat_stores *stores, const uint8_t *build_id, size_t size,
+                              const struct bat_elf *shipped, struct bat_stored *stored,
+                              struct bat_error *error)
 {
     bool is_other = false;
-    *stored = stored_nothing();
-    for (size_t i = 0; i < stores->count && stored->file < 0; i++)
-        if (!find_in(stores->folders[i], build_id, size, shipped, stored, &is_other))
-            return false;
-    if (is_other && stored->file < 0)
-        return tool_refuse(
-            bat_elf_path(shipped),
-            "expected the file that it was shipped from in a store, found another one of "
-            "its build-id, which loads other bytes");
-    return true;
+    enum bat_code code = BAT_OK;
+    *stored = bat_stored_nothing();
+    for (size_t i = 0; i < stores->count && stored->file < 0 && code == BAT_OK; i++)
+        code = find_in(stores->folders[i], build_id, size, shipped, stored, &is_other, error);
+    if (code == BAT_OK && is_other && stored->file < 0)
+        return fail_of(bat_elf_path(shipped), BAT_ERR_MISMATCH,
+                       "expected the file that it was shipped from in a store, found another one "
+                       "of its build-id, which loads other bytes",
+                       error);
+    return code;
 }
 
-bool has_symbols(const struct bat_elf *elf)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    for (size_t i = 0; i < count; i++)
-        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
-            return true;
-    return false;
-}
-
-bool store_is_shipped(const struct bat_elf *elf)
+bool bat_store_is_shipped(const struct bat_elf *elf)
 {
     const uint8_t *note;
     size_t size;
-    return !has_symbols(elf) && bat_elf_note(elf, &note, &size, NULL, NULL) != BAT_OK;
+    return !bat_elf_has_symbols(elf) && bat_elf_note(elf, &note, &size, NULL, NULL) != BAT_OK;
 }
 
-bool stores_find_whole(const struct stores *stores, const char *path, struct stored *stored)
+enum bat_code bat_stores_find_whole(const struct bat_stores *stores, const char *path,
+                                    struct bat_stored *stored, struct bat_error *error)
 {
-    *stored = stored_nothing();
+    *stored = bat_stored_nothing();
     struct bat_elf *elf;
-    struct bat_error error;
+    struct bat_error why;
     if (stores->count == 0 || strcmp(path, "-") == 0)
-        return true;
-    enum bat_code code = bat_elf_open(path, &elf, &error);
+        return BAT_OK;
+    enum bat_code code = bat_elf_open(path, &elf, &why);
     if (code == BAT_ERR_MEMORY)
-        tool_report(path, &error);
+        return fail_as(path, &why, error);
     if (code != BAT_OK)
-        return code != BAT_ERR_MEMORY;
+        return BAT_OK;
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
-    bool is_fine = !id || !store_is_shipped(elf) || stores_find(stores, id, size, elf, stored);
+    if (id && bat_store_is_shipped(elf))
+        code = bat_stores_find(stores, id, size, elf, stored, error);
     bat_elf_close(elf);
-    return is_fine;
+    return code;
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-bool store_has(const char *folder, const uint8_t *build_id, size_t size)
+bool bat_store_has(const char *folder, const uint8_t *build_id, size_t size)
 {
     char *packed = entry_path(folder, build_id, size, LAYOUT_PACKED);
     bool is_there = packed && access(packed, F_OK) == 0;
     free(packed);
     return is_there;
-}
-
-static bool report_errno(const char *path, const char *what)
-{
-    return tool_refuse(path, "%s: %s", what, strerror(errno));
 }
 
 /*
@@ -462,21 +479,19 @@ static bool make_folder(const char *path, const struct stat *store)
 }
 
 /* Make the folder of a path, and those above it below the store's. */
-static bool make_folders(const char *folder, char *path)
+static enum bat_code make_folders(const char *folder, char *path, struct bat_error *error)
 {
     struct stat store;
     if (stat(folder, &store) != 0)
-        return report_errno(folder, "cannot be read");
-    for (char *slash = path + strlen(folder); (slash = strchr(slash + 1, '/'));) {
+        return fail_errno(folder, "cannot be read", error);
+    enum bat_code code = BAT_OK;
+    for (char *slash = path + strlen(folder); code == BAT_OK && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
-        bool is_made = make_folder(path, &store);
-        if (!is_made)
-            report_errno(path, "cannot make the folder");
+        if (!make_folder(path, &store))
+            code = fail_errno(path, "cannot make the folder", error);
         *slash = '/';
-        if (!is_made)
-            return false;
     }
-    return true;
+    return code;
 }
 
 /* Write the bytes as one frame with a checksum. */
@@ -514,12 +529,12 @@ static bool is_same(const char *folder, const struct bat_elf *elf)
 {
     size_t id_size;
     const uint8_t *id = bat_elf_build_id(elf, &id_size);
-    struct stored stored = stored_nothing();
+    struct bat_stored stored = bat_stored_nothing();
     struct bat_elf *other = NULL;
     bool is_other = false;
-    if (!find_in(folder, id, id_size, NULL, &stored, &is_other) || stored.file < 0 ||
+    if (find_in(folder, id, id_size, NULL, &stored, &is_other, NULL) != BAT_OK || stored.file < 0 ||
         bat_elf_open(stored.path, &other, NULL) != BAT_OK) {
-        stored_close(&stored);
+        bat_stored_close(&stored);
         return false;
     }
     uint64_t size;
@@ -528,31 +543,32 @@ static bool is_same(const char *folder, const struct bat_elf *elf)
     const uint8_t *other_bytes = bat_elf_bytes(other, &other_size);
     bool is_equal = size == other_size && memcmp(bytes, other_bytes, (size_t)size) == 0;
     bat_elf_close(other);
-    stored_close(&stored);
+    bat_stored_close(&stored);
     return is_equal;
 }
 
-static enum store_result compare_entry(const char *folder, const struct bat_elf *elf,
-                                       const char *path)
+static enum bat_code compare_entry(const char *folder, const struct bat_elf *elf, const char *path,
+                                   struct bat_error *error)
 {
     if (is_same(folder, elf))
-        return STORE_WAS_THERE;
-    tool_message(path, "expected nothing or the same file in the store, found another file of this "
-                       "build-id (--force replaces it)");
-    return STORE_FAILED;
+        return BAT_OK;
+    return fail_of(path, BAT_ERR_MISMATCH,
+                   "expected nothing or the same file in the store, found another file of this "
+                   "build-id (--force replaces it)",
+                   error);
 }
 
 /*
  * Make an entry last, and the folders above it, which this process or another one has just made:
  * the shipped file must not be all that is left after a loss of power. Cuts path.
  */
-static bool sync_folders(const char *folder, char *path)
+static enum bat_code sync_folders(const char *folder, char *path, struct bat_error *error)
 {
     for (;;) {
         if (bat_write_folder_of(path) != 0)
-            return report_errno(path, "cannot be written");
+            return fail_errno(path, "cannot be written", error);
         if (strlen(path) <= strlen(folder))
-            return true;
+            return BAT_OK;
         *strrchr(path, '/') = '\0';
     }
 }
@@ -568,60 +584,63 @@ static enum bat_code check_limit(uint64_t size, uint64_t packed_size, struct bat
                     RATIO_MAX, size, packed_size);
 }
 
-static enum store_result write_entry(const char *folder, const struct bat_elf *elf,
-                                     const char *path, bool force)
+static enum bat_code write_entry(const char *folder, const struct bat_elf *elf, const char *path,
+                                 bool force, bool *was_there, struct bat_error *error)
 {
     uint64_t size;
     uint64_t packed_size;
     size_t id_size;
     const uint8_t *bytes = bat_elf_bytes(elf, &size);
     const uint8_t *id = bat_elf_build_id(elf, &id_size);
-    struct bat_error error;
+    struct bat_error why;
     struct bat_output *output;
-    enum bat_code code = bat_elf_begin_stored(elf, path, &output, &error);
+    enum bat_code code = bat_elf_begin_stored(elf, path, &output, &why);
     if (code == BAT_OK) {
-        code = pack(bytes, size, output, &packed_size, &error);
+        code = pack(bytes, size, output, &packed_size, &why);
         if (code == BAT_OK)
-            code = check_limit(size, packed_size, &error);
+            code = check_limit(size, packed_size, &why);
         if (code == BAT_OK)
-            code = bat_outputs_commit(&output, 1, &error);
+            code = bat_outputs_commit(&output, 1, &why);
         else
             bat_output_abandon(output);
         /* Of several processes with one entry the first wins, and the others compare theirs. */
-        if (code == BAT_ERR_IO && store_has(folder, id, id_size) &&
-            (!force || is_same(folder, elf)))
-            return compare_entry(folder, elf, path);
+        *was_there = code == BAT_ERR_IO && bat_store_has(folder, id, id_size) &&
+                     (!force || is_same(folder, elf));
+        if (*was_there)
+            return compare_entry(folder, elf, path, error);
     }
-    if (code == BAT_OK)
-        return STORE_PUT;
-    tool_report(bat_elf_path(elf), &error);
-    return STORE_FAILED;
+    return code == BAT_OK ? BAT_OK : fail_as(bat_elf_path(elf), &why, error);
 }
 
-enum store_result store_put(const char *folder, const struct bat_elf *elf, bool force)
+enum bat_code bat_store_put(const char *folder, const struct bat_elf *elf, bool force,
+                            bool *was_there, struct bat_error *error)
 {
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
+    *was_there = false;
     if (!id || size < ID_MIN || size > ID_MAX) {
-        tool_message(bat_elf_path(elf),
-                     "expected a build-id of %u to %u bytes, by which a store "
-                     "has its files, found %s (link with -Wl,--build-id)",
-                     ID_MIN, ID_MAX, id ? "another" : "none");
-        return STORE_FAILED;
+        struct bat_error why;
+        bat_fail(&why, BAT_ERR_MISMATCH,
+                 "expected a build-id of %u to %u bytes, by which a store has its files, found %s "
+                 "(link with -Wl,--build-id)",
+                 ID_MIN, ID_MAX, id ? "another" : "none");
+        return fail_as(bat_elf_path(elf), &why, error);
     }
     char *path = entry_path(folder, id, size, LAYOUT_PACKED);
-    if (!path) {
-        tool_no_memory(NULL);
-        return STORE_FAILED;
+    if (!path)
+        return bat_fail_memory(error, "for the path of an entry");
+    enum bat_code code;
+    *was_there = !force && bat_store_has(folder, id, size);
+    if (*was_there) {
+        code = compare_entry(folder, elf, path, error);
+    } else {
+        code = make_folders(folder, path, error);
+        if (code == BAT_OK)
+            code = write_entry(folder, elf, path, force, was_there, error);
     }
-    enum store_result result = STORE_FAILED;
-    if (!force && store_has(folder, id, size))
-        result = compare_entry(folder, elf, path);
-    else if (make_folders(folder, path))
-        result = write_entry(folder, elf, path, force);
     /* Another process may have just put an entry that is there already. */
-    if (result != STORE_FAILED && !sync_folders(folder, path))
-        result = STORE_FAILED;
+    if (code == BAT_OK)
+        code = sync_folders(folder, path, error);
     free(path);
-    return result;
+    return code;
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stores (bat_store.h) in tools: errors are printed. */
+#ifndef BAT_TOOLS_COMMON_STORES_H
+#define BAT_TOOLS_COMMON_STORES_H
+
+#include "bat_store.h"
+#include "tool.h"
+
+/* These return false after a failure. */
+bool tool_stores_add(struct bat_stores *stores, const char *folder);
+bool tool_stores_add_environment(struct bat_stores *stores);
+bool tool_stores_find(const struct bat_stores *stores, const uint8_t *build_id, size_t size,
+                      const struct bat_elf *shipped, struct bat_stored *stored);
+bool tool_stores_find_whole(const struct bat_stores *stores, const char *path,
+                            struct bat_stored *stored);
+
+#endif
