@@ -17,6 +17,7 @@
  * Any bytes are safe to read, and memory is limited by the *_MAX below. If one profile is bad,
  * nothing is printed. Link with -lz, too.
  */
+#include <batkit/bat_output.h>
 #include <batkit/bat_profile.h>
 
 #include <elf.h>
@@ -115,6 +116,13 @@ struct array {
     size_t capacity;
 };
 
+/* Bytes of a profile. */
+struct buffer {
+    uint8_t *bytes;
+    size_t size;
+    size_t capacity;
+};
+
 /* A profile that is being read. Offsets in errors are those of its unpacked bytes. */
 struct profile {
     const struct request *request;
@@ -122,11 +130,7 @@ struct profile {
     struct bat_profile *total;
     struct bat_error *error;
 
-    uint8_t *bytes;
-    size_t size;
-    size_t capacity;
-    bool is_packed;
-
+    struct buffer buffer;
     struct array strings;   /* struct span */
     struct array mappings;  /* struct mapping */
     struct array locations; /* struct location */
@@ -139,125 +143,91 @@ typedef enum bat_code read_fn(struct profile *profile, const struct field *field
 
 static uint64_t offset_of(const struct profile *profile, const uint8_t *at)
 {
-    return (uint64_t)(at - profile->bytes);
+    return (uint64_t)(at - profile->buffer.bytes);
 }
 
 /* --- The file ------------------------------------------------------------------------------- */
 
 /* Make room for at least one byte. */
-static enum bat_code make_room(struct profile *profile)
+static enum bat_code make_room(struct buffer *buffer, struct bat_error *error)
 {
-    if (profile->size < profile->capacity)
+    if (buffer->size < buffer->capacity)
         return BAT_OK;
     /* One byte more than allowed, to see that a profile has more. */
-    if (profile->size > PROFILE_MAX)
-        return bat_fail(profile->error, BAT_ERR_RANGE,
-                        "expected a profile of at most %zu bytes, found more", PROFILE_MAX);
-    size_t capacity = profile->capacity ? 2 * profile->capacity : CHUNK_SIZE;
+    if (buffer->size > PROFILE_MAX)
+        return bat_fail(error, BAT_ERR_RANGE, "expected a profile of at most %zu bytes, found more",
+                        PROFILE_MAX);
+    size_t capacity = buffer->capacity ? 2 * buffer->capacity : CHUNK_SIZE;
     if (capacity > PROFILE_MAX)
         capacity = PROFILE_MAX + 1;
-    uint8_t *bytes = realloc(profile->bytes, capacity);
+    uint8_t *bytes = realloc(buffer->bytes, capacity);
     if (!bytes)
-        return bat_fail_memory(profile->error, "for the profile");
-    profile->bytes = bytes;
-    profile->capacity = capacity;
+        return bat_fail_memory(error, "for the profile");
+    buffer->bytes = bytes;
+    buffer->capacity = capacity;
     return BAT_OK;
 }
 
-/* Read what the file has, up to size bytes; *got is 0 at its end. */
-static enum bat_code read_some(struct profile *profile, FILE *file, uint8_t *bytes, size_t size,
-                               size_t *got)
-{
-    *got = fread(bytes, 1, size, file);
-    if (*got == 0 && ferror(file))
-        return bat_fail(profile->error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
-    return BAT_OK;
-}
-
-static enum bat_code read_plain(struct profile *profile, FILE *file)
-{
-    for (size_t got = 1; got != 0; profile->size += got) {
-        enum bat_code code = make_room(profile);
-        if (code == BAT_OK)
-            code = read_some(profile, file, profile->bytes + profile->size,
-                             profile->capacity - profile->size, &got);
-        if (code != BAT_OK)
-            return code;
-    }
-    return BAT_OK;
-}
-
-/* Unpack a piece of what unpacker has; *is_end is set behind the last one. */
-static enum bat_code unpack_some(struct profile *profile, z_stream *unpacker, bool *is_end)
-{
-    enum bat_code code = make_room(profile);
-    if (code != BAT_OK)
-        return code;
-    size_t room = profile->capacity - profile->size;
-    unpacker->next_out = profile->bytes + profile->size;
-    unpacker->avail_out = room < CHUNK_SIZE ? (uInt)room : CHUNK_SIZE;
-    int status = inflate(unpacker, Z_NO_FLUSH);
-    profile->size = (size_t)(unpacker->next_out - profile->bytes);
-    *is_end = status == Z_STREAM_END;
-    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
-        return bat_fail(profile->error, BAT_ERR_SYNTAX,
-                        "expected gzip, found damaged bytes before offset 0x%lx: %s",
-                        unpacker->total_in, unpacker->msg ? unpacker->msg : zError(status));
-    if (profile->size > UNPACKED_FREE && profile->size / UNPACKED_RATIO_MAX > unpacker->total_in)
-        return bat_fail(profile->error, BAT_ERR_RANGE,
-                        "expected a profile of at most %u times its packed bytes, found more: "
-                        "%zu in %lu",
-                        UNPACKED_RATIO_MAX, profile->size, unpacker->total_in);
-    return BAT_OK;
-}
-
-/* Unpack the file up to gzip's end; what follows there is no part of the profile. */
-static enum bat_code unpack(struct profile *profile, FILE *file, z_stream *unpacker)
-{
-    uint8_t packed[CHUNK_SIZE];
-    for (bool is_end = false; !is_end;) {
-        size_t got = unpacker->avail_in;
-        enum bat_code code = BAT_OK;
-        if (got == 0) {
-            code = read_some(profile, file, packed, sizeof(packed), &got);
-            unpacker->next_in = packed;
-            unpacker->avail_in = (uInt)got;
-        }
-        if (code == BAT_OK && got == 0)
-            code = bat_fail(profile->error, BAT_ERR_TRUNCATED,
-                            "expected a whole file of gzip, found its end after %lu bytes",
-                            unpacker->total_in);
-        if (code == BAT_OK)
-            code = unpack_some(profile, unpacker, &is_end);
-        if (code != BAT_OK)
-            return code;
-    }
-    return BAT_OK;
-}
-
-static enum bat_code read_packed(struct profile *profile, FILE *file)
-{
-    z_stream unpacker = {0};
-    if (inflateInit2(&unpacker, MAX_WBITS | 16) != Z_OK)
-        return bat_fail_memory(profile->error, "for gzip");
-    enum bat_code code = unpack(profile, file, &unpacker);
-    inflateEnd(&unpacker);
-    return code;
-}
-
-static enum bat_code read_file(struct profile *profile, const char *path)
+static enum bat_code read_file(struct buffer *buffer, const char *path, struct bat_error *error)
 {
     FILE *file = fopen(path, "rb");
     if (!file)
-        return bat_fail(profile->error, BAT_ERR_IO, "cannot be opened: %s", strerror(errno));
-    /* The file may be a pipe, so one byte must tell: no field begins with gzip's first. */
-    int first = getc(file);
-    profile->is_packed = first == 0x1f;
-    if (first != EOF)
-        ungetc(first, file);
-    enum bat_code code =
-        profile->is_packed ? read_packed(profile, file) : read_plain(profile, file);
+        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %s", strerror(errno));
+    enum bat_code code = BAT_OK;
+    for (size_t got = 1; got != 0 && code == BAT_OK; buffer->size += got) {
+        code = make_room(buffer, error);
+        got = 0;
+        if (code == BAT_OK)
+            got = fread(buffer->bytes + buffer->size, 1, buffer->capacity - buffer->size, file);
+    }
+    if (code == BAT_OK && ferror(file))
+        code = bat_fail(error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
     fclose(file);
+    return code;
+}
+
+/* Unpack a piece of what unpacker has; *is_end is set behind the last one. */
+static enum bat_code unpack_some(struct buffer *buffer, z_stream *unpacker, bool *is_end,
+                                 struct bat_error *error)
+{
+    enum bat_code code = make_room(buffer, error);
+    if (code != BAT_OK)
+        return code;
+    size_t room = buffer->capacity - buffer->size;
+    unpacker->next_out = buffer->bytes + buffer->size;
+    unpacker->avail_out = room < CHUNK_SIZE ? (uInt)room : CHUNK_SIZE;
+    int status = inflate(unpacker, Z_NO_FLUSH);
+    buffer->size = (size_t)(unpacker->next_out - buffer->bytes);
+    *is_end = status == Z_STREAM_END;
+    if (status == Z_BUF_ERROR)
+        return bat_fail(error, BAT_ERR_TRUNCATED,
+                        "expected a whole file of gzip, found its end after %lu bytes",
+                        unpacker->total_in);
+    if (status != Z_OK && status != Z_STREAM_END)
+        return bat_fail(error, BAT_ERR_SYNTAX,
+                        "expected gzip, found damaged bytes before offset 0x%lx: %s",
+                        unpacker->total_in, unpacker->msg ? unpacker->msg : zError(status));
+    if (buffer->size > UNPACKED_FREE && buffer->size / UNPACKED_RATIO_MAX > unpacker->total_in)
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected a profile of at most %u times its packed bytes, found more: "
+                        "%zu in %lu",
+                        UNPACKED_RATIO_MAX, buffer->size, unpacker->total_in);
+    return BAT_OK;
+}
+
+/* Unpack the bytes up to gzip's end; what follows there is no part of the profile. */
+static enum bat_code unpack(struct buffer *buffer, struct bat_error *error)
+{
+    struct buffer unpacked = {0};
+    z_stream unpacker = {.next_in = buffer->bytes, .avail_in = (uInt)buffer->size};
+    if (inflateInit2(&unpacker, MAX_WBITS | 16) != Z_OK)
+        return bat_fail_memory(error, "for gzip");
+    enum bat_code code = BAT_OK;
+    for (bool is_end = false; !is_end && code == BAT_OK;)
+        code = unpack_some(&unpacked, &unpacker, &is_end, error);
+    inflateEnd(&unpacker);
+    free(buffer->bytes);
+    *buffer = unpacked;
     return code;
 }
 
@@ -404,7 +374,8 @@ static enum bat_code next_number(const struct profile *profile, struct numbers *
 /* Read all fields of the profile with a number. */
 static enum bat_code read_all(struct profile *profile, uint64_t number, read_fn *read)
 {
-    struct span span = {.at = profile->bytes, .end = profile->bytes + profile->size};
+    struct span span = {.at = profile->buffer.bytes,
+                        .end = profile->buffer.bytes + profile->buffer.size};
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && span.at != span.end) {
         struct field field;
@@ -797,11 +768,15 @@ static int add_profile(const struct request *request, const struct bat_elf *elf,
 {
     struct bat_error error;
     struct profile profile = {.request = request, .elf = elf, .total = total, .error = &error};
-    enum bat_code code = read_file(&profile, path);
+    enum bat_code code = read_file(&profile.buffer, path, &error);
+    /* No field begins with gzip's first byte. */
+    bool is_packed = profile.buffer.size != 0 && profile.buffer.bytes[0] == 0x1f;
+    if (code == BAT_OK && is_packed)
+        code = unpack(&profile.buffer, &error);
     if (code == BAT_OK)
         code = read_fields(&profile);
-    int status = code == BAT_OK ? 0 : report(path, profile.is_packed ? "unpacked " : "", &error);
-    free(profile.bytes);
+    int status = code == BAT_OK ? 0 : report(path, is_packed ? "unpacked " : "", &error);
+    free(profile.buffer.bytes);
     free(profile.strings.elements);
     free(profile.mappings.elements);
     free(profile.locations.elements);
@@ -810,77 +785,20 @@ static int add_profile(const struct request *request, const struct bat_elf *elf,
 
 /* --- Text ----------------------------------------------------------------------------------- */
 
-/* A line of the text. */
-struct record {
-    uint64_t addresses[3]; /* of an S record one, and zeros */
-    uint64_t count;
-};
-
-static int compare_records(const void *left_pointer, const void *right_pointer)
-{
-    const struct record *left = left_pointer;
-    const struct record *right = right_pointer;
-    for (size_t i = 0; i < 3; i++)
-        if (left->addresses[i] != right->addresses[i])
-            return left->addresses[i] < right->addresses[i] ? -1 : 1;
-    return 0;
-}
-
-/* Record number i, which is there. */
-static struct record get_record(const struct bat_profile *total, bool branches, uint64_t i)
-{
-    struct bat_trace trace;
-    struct record record = {.count = 0};
-    if (branches && bat_profile_trace(total, i, &trace))
-        return (struct record){.addresses = {trace.branch, trace.from, trace.to},
-                               .count = trace.count};
-    bat_profile_sample(total, i, &record.addresses[0], &record.count);
-    return record;
-}
-
-static void print_record(const struct record *record, bool branches)
-{
-    if (branches)
-        printf("T %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", record->addresses[0],
-               record->addresses[1], record->addresses[2], record->count);
-    else
-        printf("S %" PRIx64 " %" PRIu64 "\n", record->addresses[0], record->count);
-}
-
-/* True for a word that the text can have as the name of an event; bytes from 0x80 on are UTF-8's.
- */
-static bool is_event(const char *name)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "_:.-";
-    for (const char *at = name; *at; at++)
-        if ((unsigned char)*at < 0x80 && !strchr(allowed, *at))
-            return false;
-    return *name != '\0';
-}
-
-/* Print the total, in the order of addresses. Returns the exit status. */
-static int print_text(const struct bat_profile *total, const struct request *request)
+/* Print the total. Returns the exit status. */
+static int print_text(const struct bat_profile *total)
 {
     struct bat_error error;
-    size_t count = bat_profile_distinct(total);
-    struct record *records = malloc((count + 1) * sizeof(*records));
-    if (!records) {
-        bat_fail_memory(&error, "for the text");
+    struct bat_output *output;
+    enum bat_code code = bat_output_begin("-", &output, &error);
+    if (code != BAT_OK)
         return report("standard output", "", &error);
-    }
-    for (size_t i = 0; i < count; i++)
-        records[i] = get_record(total, request->branches, i);
-    qsort(records, count, sizeof(*records), compare_records);
-    if (request->type && is_event(request->type))
-        printf("E %s\n", request->type);
-    for (size_t i = 0; i < count; i++)
-        print_record(&records[i], request->branches);
-    free(records);
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return 0;
-    bat_fail(&error, BAT_ERR_IO, "cannot be written: %s", strerror(errno));
-    return report("standard output", "", &error);
+    code = bat_profile_write_preagg(total, output, &error);
+    if (code == BAT_OK)
+        code = bat_outputs_commit(&output, 1, &error);
+    else
+        bat_output_abandon(output);
+    return code == BAT_OK ? 0 : report("standard output", "", &error);
 }
 
 /* --- The program ---------------------------------------------------------------------------- */
@@ -888,20 +806,19 @@ static int print_text(const struct bat_profile *total, const struct request *req
 static int convert(const struct request *request, char *const *paths)
 {
     struct bat_elf *elf;
-    struct bat_profile *total;
+    struct bat_profile *total = NULL;
     struct bat_error error;
     if (bat_elf_open(request->binary, &elf, &error) != BAT_OK)
         return report(request->binary, "", &error);
     /* The total has addresses of text, and it is only added up here, so it need not know BINARY. */
     int status = 0;
-    if (bat_profile_new(NULL, &total, &error) != BAT_OK) {
+    if (bat_profile_new(NULL, &total, &error) != BAT_OK ||
+        (request->type && bat_profile_add_event(total, request->type, &error) != BAT_OK))
         status = report(request->binary, "", &error);
-        total = NULL;
-    }
     for (; status == 0 && *paths; paths++)
         status = add_profile(request, elf, *paths, total);
     if (status == 0)
-        status = print_text(total, request);
+        status = print_text(total);
     bat_profile_free(total);
     bat_elf_close(elf);
     return status;
