@@ -6,6 +6,7 @@
 
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* --- Forms ---------------------------------------------------------------------------------- */
 
@@ -208,15 +209,6 @@ static bool make_steps(struct entries *entries, struct entry_abbreviation *abbre
     return add_step(entries, (struct entry_step){.bytes = bytes, .kind = STEP_END});
 }
 
-static int compare_abbreviations(const void *left, const void *right)
-{
-    const struct entry_abbreviation *a = left;
-    const struct entry_abbreviation *b = right;
-    if (a->code != b->code)
-        return a->code < b->code ? -1 : 1;
-    return a->first_field < b->first_field ? -1 : a->first_field > b->first_field;
-}
-
 /* Read the abbreviations up to the end of their table, or up to where it is damaged. */
 static bool read_abbreviations(struct entries *entries, struct line_reader *reader)
 {
@@ -240,8 +232,7 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         entries->is_dense &= next.code == entries->count;
     }
     if (!entries->is_dense)
-        qsort(entries->abbreviations, entries->count, sizeof(*entries->abbreviations),
-              compare_abbreviations);
+        BAT_SORT_BY_TWO(entries->abbreviations, entries->count, code, first_field);
     return has_memory;
 }
 

@@ -15,6 +15,7 @@
 #include "bat_elf.h"
 #include "debuginfo.h"
 #include "elfnote/descriptors.h"
+#include "spec/sort.h"
 
 /* The program whose debug information is wanted. */
 struct program {
@@ -300,20 +301,12 @@ static char *folder_of(const char *path)
     return real;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct bat_debuginfo_range *a = left;
-    const struct bat_debuginfo_range *b = right;
-    return a->start < b->start ? -1 : a->start > b->start;
-}
-
 /* Sort the segments, and join those that touch. */
 static void join_code(struct bat_debuginfo *debuginfo)
 {
     struct bat_debuginfo_range *code = debuginfo->code;
     size_t count = 0;
-    if (debuginfo->code_count > 1)
-        qsort(code, debuginfo->code_count, sizeof(*code), compare_ranges);
+    BAT_SORT_BY(code, debuginfo->code_count, start);
     for (size_t i = 0; i < debuginfo->code_count; i++) {
         if (count > 0 && code[i].start <= code[count - 1].end) {
             if (code[i].end > code[count - 1].end)

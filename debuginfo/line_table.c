@@ -3,6 +3,7 @@
 #include "line_table.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -241,15 +242,6 @@ static void run_program(struct line_state *state, struct line_reader *reader)
     state->table->row_count = state->first_row;
 }
 
-static int compare_sequences(const void *left, const void *right)
-{
-    const struct line_sequence *a = left;
-    const struct line_sequence *b = right;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
-}
-
 bool line_table_read(struct line_table *table, const struct line_sections *sections,
                      uint64_t offset, line_filter *filter, const void *context, uint64_t *budget)
 {
@@ -271,9 +263,7 @@ bool line_table_read(struct line_table *table, const struct line_sections *secti
                                .has_memory = has_memory};
     run_program(&state, &reader);
     bat_shrink(&table->rows, table->row_count, sizeof(*table->rows));
-    if (table->sequence_count > 1)
-        qsort(table->sequences, table->sequence_count, sizeof(*table->sequences),
-              compare_sequences);
+    BAT_SORT_BY_TWO(table->sequences, table->sequence_count, end, first_row);
     return state.has_memory;
 }
 

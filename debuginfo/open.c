@@ -8,6 +8,7 @@
 #include "debuginfo.h"
 #include "read_ahead.h"
 #include "spec/binary_search.h"
+#include "spec/sort.h"
 
 /* All names may have this many times the size of the files in total: they may overlap. */
 #define NAMES_MAX 64u
@@ -85,24 +86,14 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
     return !*has_addresses || add_run(debuginfo, capacity, index, start, end);
 }
 
-static int compare_runs(const void *left, const void *right)
-{
-    const struct debug_unit_run *a = left;
-    const struct debug_unit_run *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->end != b->end)
-        return a->end < b->end ? -1 : 1;
-    return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
 /* Sort the runs, and make the map from each address to the last run that has it. */
 static bool sort_runs(struct bat_debuginfo *debuginfo)
 {
     size_t count = debuginfo->run_count;
     if (count == 0)
         return true;
-    qsort(debuginfo->runs, count, sizeof(*debuginfo->runs), compare_runs);
+    BAT_SORT(debuginfo->runs, count, BAT_ASCENDING(struct debug_unit_run, start),
+             BAT_ASCENDING(struct debug_unit_run, end), BAT_ASCENDING(struct debug_unit_run, unit));
     struct debug_run *runs = malloc(count * sizeof(*runs));
     if (!runs)
         return false;

@@ -16,6 +16,7 @@
 #include "elfnote/descriptors.h"
 #include "spec/binary_search.h"
 #include "spec/little_endian.h"
+#include "spec/sort.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
@@ -52,19 +53,9 @@ void debug_close_splits(struct bat_debuginfo *debuginfo)
     free(debuginfo->package);
 }
 
-static int compare_units(const void *left, const void *right)
-{
-    const struct split_unit *a = left;
-    const struct split_unit *b = right;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
 static void sort_units(struct split_file *split)
 {
-    if (split->unit_count > 1)
-        qsort(split->units, split->unit_count, sizeof(*split->units), compare_units);
+    BAT_SORT_BY_TWO(split->units, split->unit_count, id, offset);
 }
 
 /* The first unit of that id, or NULL. */

@@ -5,15 +5,7 @@
 
 #include "debuginfo.h"
 #include "spec/binary_search.h"
-
-static int compare_symbols(const void *left, const void *right)
-{
-    const struct debug_symbol *a = left;
-    const struct debug_symbol *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
-}
+#include "spec/sort.h"
 
 static bool is_function(const GElf_Sym *symbol)
 {
@@ -56,9 +48,7 @@ static bool read_symbols(struct bat_debuginfo *debuginfo)
             continue;
         if (!read_table(debuginfo, section, header.sh_link))
             return false;
-        if (debuginfo->symbol_count != 0)
-            qsort(debuginfo->symbols, debuginfo->symbol_count, sizeof(*debuginfo->symbols),
-                  compare_symbols);
+        BAT_SORT_BY_TWO(debuginfo->symbols, debuginfo->symbol_count, address, order);
         return true;
     }
     return true;

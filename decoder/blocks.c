@@ -3,18 +3,10 @@
 #include "bat_decoder.h"
 #include "spec/binary_search.h"
 #include "spec/map.h"
+#include "spec/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_offsets(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_block *left = left_pointer;
-    const struct bat_block *right = right_pointer;
-    if (left->input_offset != right->input_offset)
-        return left->input_offset < right->input_offset ? -1 : 1;
-    return 0;
-}
 
 /* Up to this many blocks are sorted by insertion, more by merging such runs. */
 #define FEW 16u
@@ -55,7 +47,7 @@ static void sort_blocks(struct bat_block *blocks, size_t count)
     }
     struct bat_block *spare = malloc(count * sizeof(*spare));
     if (!spare) {
-        qsort(blocks, count, sizeof(*blocks), compare_offsets);
+        BAT_SORT_BY(blocks, count, input_offset);
         return;
     }
     for (size_t i = 0; i < count; i += FEW)

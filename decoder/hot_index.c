@@ -12,6 +12,7 @@
 #include "decoding.h"
 #include "spec/array.h"
 #include "spec/map.h"
+#include "spec/sort.h"
 
 /* The hot function that an index names when read as form, or BAT_NONE. */
 static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, uint32_t index)
@@ -50,19 +51,6 @@ struct placed_block {
     uint32_t offset;
     uint32_t index;
 };
-
-static int compare_blocks(const void *left_pointer, const void *right_pointer)
-{
-    const struct placed_block *left = left_pointer;
-    const struct placed_block *right = right_pointer;
-    if (left->function != right->function)
-        return left->function < right->function ? -1 : 1;
-    if (left->offset != right->offset)
-        return left->offset < right->offset ? -1 : 1;
-    if (left->index != right->index)
-        return left->index < right->index ? -1 : 1;
-    return 0;
-}
 
 /* Append the blocks of a table as blocks of function. Entries that are not input blocks are left
  * out. */
@@ -129,7 +117,8 @@ static enum bat_code weigh_reading(const struct bat_map *map, const struct bat_r
         if (concerned[parent])
             count += place_blocks(map, map->hot_count + i, parent, blocks + count);
     }
-    qsort(blocks, count, sizeof(*blocks), compare_blocks);
+    BAT_SORT(blocks, count, BAT_ASCENDING(struct placed_block, function),
+             BAT_ASCENDING(struct placed_block, offset), BAT_ASCENDING(struct placed_block, index));
     *contradictions = count_contradictions(map, blocks, count);
     free(blocks);
     return BAT_OK;

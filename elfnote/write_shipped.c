@@ -9,6 +9,7 @@
 #include "elf_file.h"
 #include "output.h"
 #include "spec/binary_search.h"
+#include "spec/sort.h"
 
 /* The section header table is put at a multiple of this. */
 #define TABLE_ALIGNMENT 8u
@@ -68,17 +69,9 @@ static void add(struct extents *extents, const struct bat_elf *elf, uint64_t off
         (struct extent){offset, offset + (size < most ? size : most), alignment, 0};
 }
 
-static int compare_extents(const void *left, const void *right)
-{
-    const struct extent *one = left;
-    const struct extent *other = right;
-    return (one->start > other->start) - (one->start < other->start);
-}
-
 static void sort(struct extents *extents)
 {
-    if (extents->count > 1)
-        qsort(extents->all, extents->count, sizeof(*extents->all), compare_extents);
+    BAT_SORT_BY(extents->all, extents->count, start);
 }
 
 /* Sort extents, and make one of those that overlap or touch: each byte is copied once. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "spec/array.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
 
@@ -287,16 +288,9 @@ static bool find_candidates(struct features_making *making, uint32_t node, float
     return is_fine;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
-
 static void sort_pairs(struct features_making *making)
 {
-    qsort(making->pairs, making->pair_count, sizeof(*making->pairs), by_number);
+    qsort(making->pairs, making->pair_count, sizeof(*making->pairs), bat_compare_u64);
     size_t kept = 0;
     for (size_t i = 0; i < making->pair_count; i++)
         if (i == 0 || making->pairs[i] != making->pairs[i - 1])

@@ -5,6 +5,7 @@
 
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 static void counts_free(struct next_counts *counts)
 {
@@ -164,17 +165,6 @@ static enum bat_code add_record(struct next_measured *measured, uint32_t i, stru
     return code;
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct next_call *a = left;
-    const struct next_call *b = right;
-    if (a->function != b->function)
-        return a->function < b->function ? -1 : 1;
-    if (a->offset != b->offset)
-        return a->offset < b->offset ? -1 : 1;
-    return (a->item > b->item) - (a->item < b->item);
-}
-
 void next_calls_at(const struct next_measured *measured, uint32_t function, uint32_t offset,
                    size_t *first, size_t *end)
 {
@@ -255,8 +245,8 @@ enum bat_code next_measure(struct next_program *program, const struct bat_record
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
         code = add_record(measured, i, error);
-    if (measured->call_count > 1)
-        qsort(measured->calls, measured->call_count, sizeof(*measured->calls), by_place);
+    BAT_SORT(measured->calls, measured->call_count, BAT_ASCENDING(struct next_call, function),
+             BAT_ASCENDING(struct next_call, offset), BAT_ASCENDING(struct next_call, item));
     for (uint32_t i = 0; i < program->unit_count && code == BAT_OK; i++)
         if (measured->units[i] && program->units[i]->is_read)
             code = count_blocks(measured, i, error);

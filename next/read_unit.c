@@ -12,6 +12,7 @@
 #include "instruction_x86.h"
 #include "spec/array.h"
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 #include "tables_aarch64.h"
 
@@ -204,13 +205,6 @@ static enum bat_code read_tables(struct unit_reading *reading, uint32_t function
     return code;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Find the tables of a part's indirect jumps. */
 static enum bat_code find_tables_aarch64(struct unit_reading *reading, uint32_t function,
                                          const struct bat_code_graph *graph)
@@ -227,7 +221,7 @@ static enum bat_code find_tables_aarch64(struct unit_reading *reading, uint32_t 
             reading->splits[reading->split_count++] = table->targets[k];
     }
     if (reading->split_count > 1)
-        qsort(reading->splits, reading->split_count, sizeof(*reading->splits), by_number);
+        qsort(reading->splits, reading->split_count, sizeof(*reading->splits), bat_compare_u32);
     return BAT_OK;
 }
 

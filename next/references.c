@@ -9,6 +9,7 @@
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "spec/little_endian.h"
+#include "spec/sort.h"
 
 /* A datum with a symbol, or a slot of the GOT. */
 struct named {
@@ -44,15 +45,6 @@ struct next_references {
 #define SEED_CONSTANT 3u
 #define SEED_SECTION 4u
 #define SEED_TABLE 5u
-
-static int by_address(const void *left, const void *right)
-{
-    const struct named *a = left;
-    const struct named *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return (a->size < b->size) - (a->size > b->size);
-}
 
 static bool add(struct next_references *references, const struct named *named)
 {
@@ -171,15 +163,6 @@ static bool add_section_linked(struct next_references *references, const uint8_t
     return true;
 }
 
-static int by_instruction(const void *left, const void *right)
-{
-    const struct linked *a = left;
-    const struct linked *b = right;
-    if (a->instruction != b->instruction)
-        return a->instruction < b->instruction ? -1 : 1;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
 static enum bat_code add_linked(struct next_references *references, const struct bat_elf *elf,
                                 struct bat_error *error)
 {
@@ -198,9 +181,7 @@ static enum bat_code add_linked(struct next_references *references, const struct
         if (!add_section_linked(references, bytes, bytes ? size : 0, symbols, symbols_size))
             return bat_fail_memory(error, "for relocations of code");
     }
-    if (references->linked_count > 1)
-        qsort(references->linked, references->linked_count, sizeof(*references->linked),
-              by_instruction);
+    BAT_SORT_BY_TWO(references->linked, references->linked_count, instruction, address);
     return BAT_OK;
 }
 
@@ -236,8 +217,8 @@ enum bat_code next_references_open(struct next_program *program, struct bat_erro
         code = add_slots(references, program->elf, error);
     if (code == BAT_OK && bat_elf_machine(program->elf) == EM_AARCH64)
         code = add_linked(references, program->elf, error);
-    if (code == BAT_OK && references->count > 1)
-        qsort(references->all, references->count, sizeof(*references->all), by_address);
+    BAT_SORT(references->all, references->count, BAT_ASCENDING(struct named, address),
+             BAT_DESCENDING(struct named, size));
     return code;
 }
 

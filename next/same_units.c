@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "carrying.h"
+#include "spec/compare_numbers.h"
 
 static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
 {
@@ -81,13 +82,6 @@ static bool is_exit(const struct next_program *program, uint32_t function)
            program->name_of[function] == next_hash("_exit", 5, 0);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
 /* Hashes of the names of all units, ascending. The caller frees them; NULL without memory. */
 static uint32_t *sort_names(const struct next_program *program)
 {
@@ -95,7 +89,7 @@ static uint32_t *sort_names(const struct next_program *program)
     for (uint32_t i = 0; names && i < program->unit_count; i++)
         names[i] = program->name_of[program->first_part[i]];
     if (names && program->unit_count > 1)
-        qsort(names, program->unit_count, sizeof(*names), by_number);
+        qsort(names, program->unit_count, sizeof(*names), bat_compare_u32);
     return names;
 }
 

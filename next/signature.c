@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "spec/array.h"
+#include "spec/sort.h"
 
 #define WEIGHT_SHAPE 1.0f
 #define WEIGHT_NEIGHBOURS 0.5f
@@ -14,13 +15,6 @@ void next_signature_free(struct next_signature *signature)
 {
     free(signature->tokens);
     *signature = (struct next_signature){0};
-}
-
-static int by_hash(const void *left, const void *right)
-{
-    const struct next_token *a = left;
-    const struct next_token *b = right;
-    return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
 static void add(struct next_signature *signature, uint32_t level, uint32_t a, uint32_t b,
@@ -35,8 +29,7 @@ static void add(struct next_signature *signature, uint32_t level, uint32_t a, ui
 static void sort(struct next_signature *signature)
 {
     uint32_t kept = 0;
-    if (signature->count > 1)
-        qsort(signature->tokens, signature->count, sizeof(*signature->tokens), by_hash);
+    BAT_SORT_BY(signature->tokens, signature->count, hash);
     for (uint32_t i = 0; i < signature->count; i++) {
         if (kept > 0 && signature->tokens[kept - 1].hash == signature->tokens[i].hash)
             signature->tokens[kept - 1].weight += signature->tokens[i].weight;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 struct graph_making {
     struct next_program *program;
@@ -247,21 +248,11 @@ static enum bat_code add_instance(struct graph_making *making, struct instance *
 
 /* --- Order ---------------------------------------------------------------------------------- */
 
-static int by_ends(const void *left, const void *right)
-{
-    const struct next_link *a = left;
-    const struct next_link *b = right;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return (a->edge > b->edge) - (a->edge < b->edge);
-}
-
 static enum bat_code sort_links(struct graph_making *making)
 {
     struct next_graph *graph = making->graph;
     uint32_t nodes = graph->node_count;
-    if (graph->link_count > 1)
-        qsort(graph->links, graph->link_count, sizeof(*graph->links), by_ends);
+    BAT_SORT_BY_TWO(graph->links, graph->link_count, from, edge);
     graph->out = calloc((size_t)nodes + 2, sizeof(*graph->out));
     graph->into = calloc((size_t)nodes + 2, sizeof(*graph->into));
     graph->by_target = malloc(((size_t)graph->link_count + 1) * sizeof(*graph->by_target));

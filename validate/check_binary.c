@@ -7,6 +7,7 @@
 #include "bat_decoder.h"
 #include "binary/names.h"
 #include "checking.h"
+#include "spec/sort.h"
 
 /* --- Executable sections -------------------------------------------------------------------- */
 
@@ -14,13 +15,6 @@ struct interval {
     uint64_t start;
     uint64_t end;
 };
-
-static int compare_intervals(const void *left_pointer, const void *right_pointer)
-{
-    const struct interval *left = left_pointer;
-    const struct interval *right = right_pointer;
-    return (left->start > right->start) - (left->start < right->start);
-}
 
 /* The addresses of all executable sections, ascending; the caller frees *intervals. */
 static enum bat_code collect_executable(struct bat_checking *checking, struct interval **intervals,
@@ -40,7 +34,7 @@ static enum bat_code collect_executable(struct bat_checking *checking, struct in
             (*intervals)[(*count)++] =
                 (struct interval){section->address, section->address + section->size};
     }
-    qsort(*intervals, *count, sizeof(**intervals), compare_intervals);
+    BAT_SORT_BY(*intervals, *count, start);
     return BAT_OK;
 }
 

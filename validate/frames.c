@@ -6,15 +6,7 @@
 #include "binary/functions/eh_frame.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
-
-static int compare_frames(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_frame *left = left_pointer;
-    const struct bat_frame *right = right_pointer;
-    if (left->address != right->address)
-        return left->address < right->address ? -1 : 1;
-    return (left->size > right->size) - (left->size < right->size);
-}
+#include "spec/sort.h"
 
 static bool append(struct bat_frames *frames, size_t *capacity, struct bat_frame frame)
 {
@@ -41,8 +33,7 @@ enum bat_code bat_frames_collect(const struct bat_elf *elf, struct bat_frames *f
             return bat_fail_memory(error, "for the frame descriptions");
         }
     }
-    if (frames->count != 0)
-        qsort(frames->frames, frames->count, sizeof(*frames->frames), compare_frames);
+    BAT_SORT_BY_TWO(frames->frames, frames->count, address, size);
     return BAT_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "heatmap_buckets.h"
 #include "spec/compare_numbers.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 #include <stdlib.h>
 
@@ -28,18 +29,11 @@ static bool add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, 
     return append(buckets, first, count) && append(buckets, last + 1, 0 - count);
 }
 
-static int by_number(const void *left, const void *right)
-{
-    return bat_compare_numbers(((const struct heatmap_bucket *)left)->number,
-                               ((const struct heatmap_bucket *)right)->number);
-}
-
 /* Make buckets of the places where counts change. */
 static bool sum_up(struct heatmap_buckets *buckets)
 {
     struct heatmap_buckets result = {0};
-    if (buckets->count > 1)
-        qsort(buckets->all, buckets->count, sizeof(*buckets->all), by_number);
+    BAT_SORT_BY(buckets->all, buckets->count, number);
     uint64_t count = 0;
     bool fits = true;
     for (size_t i = 0; fits && i < buckets->count; i++) {

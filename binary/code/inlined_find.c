@@ -10,6 +10,7 @@
 #include "inlined_parts.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* The budget of comparisons, in instructions: for each one of the caller, and in addition. */
 #define WORK_PER_INSTRUCTION 64u
@@ -187,22 +188,6 @@ static enum bat_code find_candidate(struct search *search, size_t spot)
 
 /* --- Choice --------------------------------------------------------------------------------- */
 
-static int by_size(const void *left_pointer, const void *right_pointer)
-{
-    const struct candidate *left = left_pointer;
-    const struct candidate *right = right_pointer;
-    if (left->instructions != right->instructions)
-        return left->instructions > right->instructions ? -1 : 1;
-    return (left->start > right->start) - (left->start < right->start);
-}
-
-static int by_run_start(const void *left, const void *right)
-{
-    uint64_t a = ((const struct bat_copied_run *)left)->start;
-    uint64_t b = ((const struct bat_copied_run *)right)->start;
-    return (a > b) - (a < b);
-}
-
 /* Take all instructions of a candidate, if all of them are free. */
 static bool take(const struct search *search, const struct candidate *candidate, uint8_t *is_taken)
 {
@@ -228,14 +213,16 @@ static enum bat_code choose(struct search *search, struct bat_inlined *inlined)
         bat_inlined_free(inlined);
         return BAT_ERR_MEMORY;
     }
-    qsort(search->candidates, search->candidate_count, sizeof(*search->candidates), by_size);
+    BAT_SORT(search->candidates, search->candidate_count,
+             BAT_DESCENDING(struct candidate, instructions),
+             BAT_ASCENDING(struct candidate, start));
     for (size_t i = 0; i < search->candidate_count; i++) {
         const struct candidate *candidate = &search->candidates[i];
         if (!take(search, candidate, is_taken))
             continue;
         struct bat_copied_run *runs = inlined->runs + inlined->run_count;
         memcpy(runs, search->runs + candidate->first_run, candidate->run_count * sizeof(*runs));
-        qsort(runs, candidate->run_count, sizeof(*runs), by_run_start);
+        BAT_SORT_BY(runs, candidate->run_count, start);
         inlined->calls[inlined->call_count++] = (struct bat_inlined_call){
             candidate->table, inlined->run_count, (uint32_t)candidate->run_count};
         inlined->run_count += (uint32_t)candidate->run_count;

@@ -10,6 +10,7 @@
 
 #include "spec/binary_search.h"
 #include "spec/little_endian.h"
+#include "spec/sort.h"
 #include "sweep.h"
 
 #define RELATIVE_SIZE 4u
@@ -79,15 +80,6 @@ static bool fits_jump(const struct code_sweep *sweep, const struct code_table *t
     if (table->is_relative || looks_relative)
         return table->is_relative && looks_relative;
     return is_table(sweep, table, steps);
-}
-
-static int by_address(const void *left, const void *right)
-{
-    const struct code_table *a = left;
-    const struct code_table *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return (a->jump > b->jump) - (a->jump < b->jump);
 }
 
 /* A walk through the entries of a table. */
@@ -205,8 +197,7 @@ void code_keep_tables(struct code_sweep *sweep)
         if (fits_jump(sweep, &sweep->tables[i], &steps))
             sweep->tables[kept++] = sweep->tables[i];
     sweep->table_count = kept;
-    if (kept > 1)
-        qsort(sweep->tables, kept, sizeof(*sweep->tables), by_address);
+    BAT_SORT_BY_TWO(sweep->tables, kept, address, jump);
 }
 
 void code_read_tables(struct code_sweep *sweep)

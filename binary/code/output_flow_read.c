@@ -13,6 +13,7 @@
 #include "spec/grow.h"
 #include "spec/little_endian.h"
 #include "spec/map.h"
+#include "spec/sort.h"
 #include "support/key_sort.h"
 
 /* An instruction that ends a block. */
@@ -540,13 +541,6 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
 
 /* --- The function ------------------------------------------------------------------------- */
 
-static int by_part_start(const void *left, const void *right)
-{
-    uint64_t a = ((const struct part *)left)->start;
-    uint64_t b = ((const struct part *)right)->start;
-    return (a > b) - (a < b);
-}
-
 static void read_parts(struct flow_reader *reader, uint32_t table,
                        const struct bat_functions *functions)
 {
@@ -568,14 +562,7 @@ static void read_parts(struct flow_reader *reader, uint32_t table,
             address + all[symbol].size > address)
             read_part(reader, part, all[symbol].size);
     }
-    qsort(reader->parts, reader->part_count, sizeof(*reader->parts), by_part_start);
-}
-
-static int by_start(const void *left, const void *right)
-{
-    uint64_t a = ((const struct bat_output_block *)left)->start;
-    uint64_t b = ((const struct bat_output_block *)right)->start;
-    return (a > b) - (a < b);
+    BAT_SORT_BY(reader->parts, reader->part_count, start);
 }
 
 /* Make the blocks of all parts. False if there is no memory. */
@@ -601,7 +588,7 @@ static bool make_all_blocks(struct flow_reader *reader)
     for (uint32_t i = 1; i < flow->count; i++)
         is_ascending &= flow->all[i - 1].start < flow->all[i].start;
     if (!is_ascending)
-        qsort(flow->all, flow->count, sizeof(*flow->all), by_start);
+        BAT_SORT_BY(flow->all, flow->count, start);
     return true;
 }
 

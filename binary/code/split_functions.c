@@ -14,6 +14,7 @@
 #include "markers.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "support/hash_seed.h"
 
 #define NAMES_MIN 16u
@@ -164,15 +165,6 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
     return BAT_OK;
 }
 
-static int by_parent(const void *left, const void *right)
-{
-    const struct candidate *a = left;
-    const struct candidate *b = right;
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
-    return (a->order > b->order) - (a->order < b->order);
-}
-
 static enum bat_code read_candidates(struct split *split, const struct symbol_table *table,
                                      struct bat_error *error)
 {
@@ -189,8 +181,7 @@ static enum bat_code read_candidates(struct split *split, const struct symbol_ta
         if (code)
             return code;
     }
-    if (split->candidate_count > 1)
-        qsort(split->candidates, split->candidate_count, sizeof(*split->candidates), by_parent);
+    BAT_SORT_BY_TWO(split->candidates, split->candidate_count, parent, order);
     return BAT_OK;
 }
 

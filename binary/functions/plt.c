@@ -9,6 +9,7 @@
 #include "plt_slots.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
 {
@@ -54,13 +55,6 @@ static void collect_slots(const struct bat_elf *elf, struct plt_slots *slots)
         else
             plt_slots_aarch64(slots, &sections[i], bytes, size);
     }
-}
-
-static int by_slot(const void *left, const void *right)
-{
-    const struct plt_slot *a = left;
-    const struct plt_slot *b = right;
-    return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
 /* The first of the sorted slots at this address; slots->count if there is none. */
@@ -169,13 +163,6 @@ static void apply(const struct bat_elf *elf, const struct symbol_table *symbols,
     }
 }
 
-static int by_address(const void *left, const void *right)
-{
-    const struct bat_plt_entry *a = left;
-    const struct bat_plt_entry *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
-
 /* Fill entries[i] for slots[i]; entries without a known target keep a NULL section. */
 static void resolve(const struct bat_elf *elf, const struct plt_slots *slots,
                     struct bat_plt_entry *entries, bool *done)
@@ -214,12 +201,12 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
         *entries = NULL;
         return bat_fail_memory(error, "for the entries of the PLT");
     }
-    qsort(slots.slots, slots.count, sizeof(*slots.slots), by_slot);
+    BAT_SORT_BY(slots.slots, slots.count, slot);
     resolve(elf, &slots, *entries, done);
     for (size_t i = 0; i < slots.count; i++)
         if ((*entries)[i].in)
             (*entries)[(*count)++] = (*entries)[i];
-    qsort(*entries, *count, sizeof(**entries), by_address);
+    BAT_SORT_BY(*entries, *count, address);
     free(slots.slots);
     free(done);
     return BAT_OK;

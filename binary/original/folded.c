@@ -4,6 +4,7 @@
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -15,15 +16,6 @@ struct folding {
     uint32_t kept;
     uint32_t input;
 };
-
-static int compare_foldings(const void *left_pointer, const void *right_pointer)
-{
-    const struct folding *left = left_pointer;
-    const struct folding *right = right_pointer;
-    if (left->kept != right->kept)
-        return left->kept < right->kept ? -1 : 1;
-    return left->input < right->input ? -1 : left->input > right->input;
-}
 
 /* The function whose code an input function runs in the output: itself if it was not folded. */
 static uint32_t kept_for(const struct bat_original *original, uint32_t input)
@@ -51,8 +43,7 @@ static uint32_t collect_foldings(const struct bat_original *original, uint32_t *
         if (kept != input && kept_of[kept] == kept)
             foldings[count++] = (struct folding){kept, input};
     }
-    if (count > 1)
-        qsort(foldings, count, sizeof(*foldings), compare_foldings);
+    BAT_SORT_BY_TWO(foldings, count, kept, input);
     return count;
 }
 

@@ -6,6 +6,7 @@
 
 #include "folded.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "support/counts.h"
 
 /* What a relocation adds to its symbol's address and addend to give the address that it names. */
@@ -118,15 +119,6 @@ static enum bat_code count_section(struct counting *counting, const struct bat_s
     return code;
 }
 
-static int by_place(const void *left_pointer, const void *right_pointer)
-{
-    const struct folded_pointer *left = left_pointer;
-    const struct folded_pointer *right = right_pointer;
-    if (left->place != right->place)
-        return left->place < right->place ? -1 : 1;
-    return left->member < right->member ? -1 : left->member > right->member;
-}
-
 static enum bat_code add_starts(struct counting *counting)
 {
     const struct folded *folded = counting->folded;
@@ -170,8 +162,7 @@ enum bat_code folded_count_references(struct folded *folded)
     for (size_t i = 0; i < counting.section_count && code == BAT_OK; i++)
         if (is_kept(&counting, &counting.sections[i]))
             code = count_section(&counting, &counting.sections[i]);
-    if (folded->pointer_count > 1)
-        qsort(folded->pointers, folded->pointer_count, sizeof(*folded->pointers), by_place);
+    BAT_SORT_BY_TWO(folded->pointers, folded->pointer_count, place, member);
     bat_counts_free(&counting.by_start);
     return code;
 }

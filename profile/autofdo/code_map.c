@@ -6,18 +6,12 @@
 
 #include "binary/code/instructions.h"
 #include "spec/binary_search.h"
+#include "spec/sort.h"
 
 /* A mark is 0 until its address is decoded; the low bits are the instruction's length. */
 #define LENGTH_MASK 0x1fu
 #define MARK_NONE 0x20u    /* no instruction starts there */
 #define MARK_BARRIER 0x40u /* a jump, call or return */
-
-static int compare_segments(const void *left, const void *right)
-{
-    const struct code_segment *a = left;
-    const struct code_segment *b = right;
-    return a->address < b->address ? -1 : a->address > b->address;
-}
 
 static size_t count_segments(const struct bat_elf *elf)
 {
@@ -62,7 +56,7 @@ enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
         map->segments[map->count++] =
             (struct code_segment){segment.address, available, bytes, marks};
     }
-    qsort(map->segments, map->count, sizeof(*map->segments), compare_segments);
+    BAT_SORT_BY(map->segments, map->count, address);
     return BAT_OK;
 }
 
@@ -167,20 +161,11 @@ static uint64_t sweep(const struct code_map *map, uint64_t start, uint64_t end)
     return segment->address + offset;
 }
 
-static int compare_ranges(const void *left, const void *right)
-{
-    const struct code_range *a = left;
-    const struct code_range *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
 void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t count)
 {
     uint64_t end = 0;  /* of the ranges so far */
     uint64_t next = 0; /* the end of their instructions: the last one can reach beyond end */
-    qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    BAT_SORT_BY_TWO(ranges, count, start, end);
     for (size_t i = 0; i < count; i++) {
         /* A range that starts inside the ones before goes on where their instructions end. */
         uint64_t start = ranges[i].start < end ? next : ranges[i].start;

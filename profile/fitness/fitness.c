@@ -5,6 +5,7 @@
 #include "binary/original/original.h"
 #include "measuring.h"
 #include "profile/translate/records.h"
+#include "spec/sort.h"
 
 struct bat_fitness {
     struct bat_functions *functions;
@@ -107,15 +108,6 @@ static void count_samples(const struct measuring *measuring)
     }
 }
 
-static int hottest_first(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_fitness_function *left = left_pointer;
-    const struct bat_fitness_function *right = right_pointer;
-    if (left->samples != right->samples)
-        return left->samples > right->samples ? -1 : 1;
-    return (left->address > right->address) - (left->address < right->address);
-}
-
 /* --- Counts ---------------------------------------------------------------------------------- */
 
 static uint64_t square_root(uint64_t number)
@@ -190,9 +182,9 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
         code = measure_continuity(measuring);
     if (code == BAT_OK)
         code = measure_instructions(measuring);
-    if (measuring->sampled_count > 1)
-        qsort(measuring->sampled, measuring->sampled_count, sizeof(*measuring->sampled),
-              hottest_first);
+    BAT_SORT(measuring->sampled, measuring->sampled_count,
+             BAT_DESCENDING(struct bat_fitness_function, samples),
+             BAT_ASCENDING(struct bat_fitness_function, address));
     return code;
 }
 

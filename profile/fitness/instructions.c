@@ -7,6 +7,7 @@
 
 #include "binary/original/original.h"
 #include "measuring.h"
+#include "spec/sort.h"
 
 struct sample {
     uint64_t address;
@@ -19,13 +20,6 @@ struct cursor {
     uint64_t address;
     bool is_lost; /* there is something that is no instruction */
 };
-
-static int by_address(const void *left_pointer, const void *right_pointer)
-{
-    const struct sample *left = left_pointer;
-    const struct sample *right = right_pointer;
-    return (left->address > right->address) - (left->address < right->address);
-}
 
 /* Follow the instructions until one ends behind or begins at an address of the cursor's function.
  */
@@ -68,8 +62,7 @@ enum bat_code measure_instructions(const struct measuring *measuring)
     while (count < capacity && bat_profile_sample(measuring->profile, count,
                                                   &samples[count].address, &samples[count].count))
         count++;
-    if (count > 1)
-        qsort(samples, count, sizeof(*samples), by_address);
+    BAT_SORT_BY(samples, count, address);
     measure_sorted(measuring, samples, count);
     free(samples);
     return BAT_OK;

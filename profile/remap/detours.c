@@ -14,6 +14,7 @@
 #include "landing_pads.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "to_input.h"
 
 #define MOST_PADS 8u  /* landing pads of one place */
@@ -144,17 +145,6 @@ struct goal {
     bool is_exception; /* not of a jump: behind a call, too, there may be a landing pad */
 };
 
-static int by_function(const void *left_pointer, const void *right_pointer)
-{
-    const struct goal *left = left_pointer;
-    const struct goal *right = right_pointer;
-    if (left->function != right->function)
-        return left->function < right->function ? -1 : 1;
-    if (left->address != right->address)
-        return left->address < right->address ? -1 : 1;
-    return (int)right->is_label - (int)left->is_label;
-}
-
 /* ADD of registers: 48 01 or 48 03, the last instruction before the jump by a table of distances.
  */
 #define ADD_SIZE 3u
@@ -279,8 +269,8 @@ static enum bat_code find_functions(struct detours *detours)
         else
             code = BAT_ERR_MEMORY;
     }
-    if (count > 1)
-        qsort(goals, count, sizeof(*goals), by_function);
+    BAT_SORT(goals, count, BAT_ASCENDING(struct goal, function),
+             BAT_ASCENDING(struct goal, address), BAT_DESCENDING(struct goal, is_label));
     for (uint32_t i = 0, end = 0; i < count && code == BAT_OK; i = end) {
         while (end < count && goals[end].function == goals[i].function)
             end++;

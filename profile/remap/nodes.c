@@ -7,6 +7,7 @@
 
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* An instruction that changes the flow of control. */
 struct branch {
@@ -37,13 +38,6 @@ struct node_reader {
 
 /* --- Fragments -------------------------------------------------------------------------------- */
 
-static int by_start(const void *left_pointer, const void *right_pointer)
-{
-    const struct input_fragment *left = left_pointer;
-    const struct input_fragment *right = right_pointer;
-    return (left->start > right->start) - (left->start < right->start);
-}
-
 /* Find the fragments; they ascend, and none reaches into the next one. */
 static enum bat_code find_fragments(struct node_reader *reader)
 {
@@ -68,7 +62,7 @@ static enum bat_code find_fragments(struct node_reader *reader)
         nodes->fragments[nodes->fragment_count++] =
             (struct input_fragment){.start = symbol->address, .size = size, .table = table};
     }
-    qsort(nodes->fragments, nodes->fragment_count, sizeof(*nodes->fragments), by_start);
+    BAT_SORT_BY(nodes->fragments, nodes->fragment_count, start);
     for (uint32_t i = 0; i < nodes->fragment_count; i++) {
         struct input_fragment *fragment = &nodes->fragments[i];
         if (i + 1 < nodes->fragment_count && fragment[1].start - fragment->start < fragment->size)

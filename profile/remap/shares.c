@@ -11,6 +11,7 @@
 #include "pointer_sources.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
 {
@@ -138,17 +139,6 @@ enum bat_code shares_add(struct shares *shares, const uint64_t trace[5], bool *i
         return BAT_ERR_MEMORY;
     shares->traces[shares->count] = taken;
     return classify(shares, &shares->traces[shares->count++]);
-}
-
-static int compare_traces(const void *left_pointer, const void *right_pointer)
-{
-    const struct shares_trace *left = left_pointer;
-    const struct shares_trace *right = right_pointer;
-    if (left->branch != right->branch)
-        return left->branch < right->branch ? -1 : 1;
-    if (left->from != right->from)
-        return left->from < right->from ? -1 : 1;
-    return left->to < right->to ? -1 : left->to > right->to;
 }
 
 /* --- Returns ---------------------------------------------------------------------------------- */
@@ -424,8 +414,8 @@ double shares_guess(const struct shares *shares, const struct shares_trace *trac
 
 enum bat_code shares_find(struct shares *shares)
 {
-    if (shares->count > 1)
-        qsort(shares->traces, shares->count, sizeof(*shares->traces), compare_traces);
+    BAT_SORT(shares->traces, shares->count, BAT_ASCENDING(struct shares_trace, branch),
+             BAT_ASCENDING(struct shares_trace, from), BAT_ASCENDING(struct shares_trace, to));
     enum bat_code code = find_returns(shares);
     weigh(shares);
     if (code == BAT_OK)

@@ -11,6 +11,7 @@
 #include "binary/original/original.h"
 #include "profile/profile.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "support/parallel.h"
 #include "yaml_blocks.h"
 
@@ -238,13 +239,6 @@ static void add_judgement(struct bat_judgement *sum, const struct bat_judgement 
     sum->functions_by_note += part->functions_by_note;
 }
 
-static int by_function(const void *left_pointer, const void *right_pointer)
-{
-    const struct judged_function *left = left_pointer;
-    const struct judged_function *right = right_pointer;
-    return (left->function > right->function) - (left->function < right->function);
-}
-
 /* Put the stale functions of all threads into one list. */
 static enum bat_code collect_stale(struct judging *judging, unsigned threads)
 {
@@ -260,7 +254,7 @@ static enum bat_code collect_stale(struct judging *judging, unsigned threads)
     for (unsigned i = 0; i < threads; i++)
         for (uint32_t j = 0; j < judging->parts[i].stale_count; j++)
             records->stale[records->stale_count++] = judging->parts[i].stale[j];
-    qsort(records->stale, count, sizeof(*records->stale), by_function);
+    BAT_SORT_BY(records->stale, count, function);
     for (uint32_t i = 0; i < records->stale_count; i++) {
         if (records->stale[i].fdata.is_stale)
             records->stale_as[0][records->stale_as_count[0]++] = i;

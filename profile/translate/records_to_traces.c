@@ -11,6 +11,7 @@
 #include "records.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "tableless.h"
 
 #define INSTRUCTION_AARCH64 4u /* bytes */
@@ -354,15 +355,6 @@ static enum bat_code add_block(struct tracing *tracing, struct walk *walk, uint3
     return end_run(tracing, walk, block->last);
 }
 
-static int by_place(const void *left, const void *right)
-{
-    const struct inner *a = left;
-    const struct inner *b = right;
-    if (a->function != b->function)
-        return a->function < b->function ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
 static size_t first_inner(const struct tracing *tracing, uint32_t function)
 {
     return BAT_COUNT_BELOW(tracing->inner, tracing->inner_count, function, function);
@@ -394,8 +386,7 @@ static enum bat_code make(struct tracing *tracing)
         code = count_blocks(tracing);
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
         code = add_record(tracing, record(tracing, i));
-    if (tracing->inner_count > 1)
-        qsort(tracing->inner, tracing->inner_count, sizeof(*tracing->inner), by_place);
+    BAT_SORT_BY_TWO(tracing->inner, tracing->inner_count, function, offset);
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);

@@ -8,21 +8,14 @@
 #include "binary/functions/functions.h"
 #include "report.h"
 #include "spec/binary_search.h"
+#include "spec/sort.h"
 
 /* --- Sections -------------------------------------------------------------------------------- */
-
-static int by_section_address(const void *left, const void *right)
-{
-    const struct report_section *a = left;
-    const struct report_section *b = right;
-    return (a->address > b->address) - (a->address < b->address);
-}
 
 /* Sort, cut what reaches beyond the address space, and leave out sections that overlap others. */
 static void arrange(struct report_sections *sections)
 {
-    if (sections->count > 1)
-        qsort(sections->all, sections->count, sizeof(*sections->all), by_section_address);
+    BAT_SORT_BY(sections->all, sections->count, address);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < sections->count; i++) {
         struct report_section section = sections->all[i];

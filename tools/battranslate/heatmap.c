@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/sort.h"
 #include "views/heatmap_buckets.h"
 
 /* perf2bolt 22's. */
@@ -42,13 +43,6 @@ bool heatmap_parse_sizes(const char *text, struct heatmap_options *options)
 
 /* --- Sections ------------------------------------------------------------------------------- */
 
-static int by_start(const void *left, const void *right)
-{
-    const struct heatmap_section *a = left;
-    const struct heatmap_section *b = right;
-    return (a->start > b->start) - (a->start < b->start);
-}
-
 /* The sections with code, by address. The caller frees them; NULL if there is no memory. */
 static struct heatmap_section *list_sections(const struct bat_elf *elf, uint32_t *count)
 {
@@ -60,8 +54,7 @@ static struct heatmap_section *list_sections(const struct bat_elf *elf, uint32_t
         if (all[i].flags & SHF_EXECINSTR && all[i].flags & SHF_ALLOC && all[i].size != 0)
             sections[(*count)++] = (struct heatmap_section){
                 .name = all[i].name, .start = all[i].address, .end = all[i].address + all[i].size};
-    if (sections && *count > 1)
-        qsort(sections, *count, sizeof(*sections), by_start);
+    BAT_SORT_BY(sections, *count, start);
     return sections;
 }
 
