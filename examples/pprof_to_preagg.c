@@ -8,7 +8,8 @@
  * A sample's first location is where the processor was. It becomes an S record if its address is in
  * a mapping of BINARY; the count is the value of TYPE, a sample type such as samples, by default
  * the first one. With --branches the locations of a sample are a branch stack, newest branch first:
- * source, target, source, target, ... It becomes T records, with the value as count of each.
+ * source, target, source, target, ... It becomes T records, with the value as count of each; the
+ * newest branch becomes a B record.
  *
  * Mappings are BINARY's if they have its build-id, or, if they have none, its file name. Addresses
  * become those of the file: nothing of the process is left. battranslate takes the text with -p
