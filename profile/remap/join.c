@@ -120,7 +120,7 @@ static enum bat_code emit_left(struct input_joins *joins, struct input_piece pie
 {
     const struct input_join *join = &joins->all[piece.end_join];
     joins->counters->unjoined += piece.count;
-    piece.to = piece.from < join->point ? join->point : BAT_TRACE_BRANCH_ONLY;
+    piece.to = piece.from <= join->point ? join->point : BAT_TRACE_BRANCH_ONLY;
     joins->counters->balances.runs.joined += piece.to == BAT_TRACE_BRANCH_ONLY ? piece.count : 0;
     return emit(joins, &piece);
 }

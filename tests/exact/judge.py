@@ -319,9 +319,7 @@ def main():
                 cut.append(result.windows)
     print_table(table, bad)
     if cut:
-        print(f"lost at the ends of {sum(r.windows for r in cut)} windows: "
-              f"{sum(r.lost for r in cut) / max(sum(r.all for r in cut), 1):.2%} of the events "
-              f"(by perf2bolt on the input: {sum(r.lost_by_input for r in cut) / len(cut):.2%})")
+        print_windows(cut)
     return 1 if bad else 0
 
 
@@ -333,6 +331,18 @@ def print_table(table, bad):
               (f", {counts['failed']} not made" if counts["failed"] else ""))
     every = sum(table.values(), collections.Counter())
     print(f"{every['exact']} of {every['made']} exact, {every['divided']} cannot be known, {bad} wrong")
+
+
+def print_windows(results):
+    """How much windows have and lose."""
+    def sum_of(name):
+        return sum(getattr(result, name) for result in results)
+
+    count, between = sum_of("windows"), sum_of("between")
+    print(f"{count} windows, {between / count:.2f} events each between their ends (of the input: "
+          f"{sum_of('full_input') / count:.2f}); of them lost {sum_of('lost') / between:.2%} (by perf2bolt on the input: "
+          f"{sum_of('lost_by_input') / between:.2%}); in the run before them {sum_of('before') / count:.2f} (of the input: "
+          f"{sum_of('before_input') / count:.2f})")
 
 
 if __name__ == "__main__":

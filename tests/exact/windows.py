@@ -7,13 +7,17 @@ counts them. A window of 32 branches of the BOLTed run, translated alone, must g
 often:
 
     start    the number of events in a recording of the whole run up to the branch before the window's oldest one
-    second   that number up to the window's second branch
-    end      that number up to its newest branch
+    oldest   that number with the run from there to the oldest branch, but without this
+    end      that number up to the window's newest branch
 
 These recordings, too, are translated, and must be the first events of the input's run. The window must have all events
-from `second` to `end`, may have those from `start` to `second`, and no others: nothing is lost but at the ends. How
-much, is the part of the events from `start` to `end` that the window does not have; perf2bolt loses of a window of the
-input what lies between its newest branch and the next one. All windows together must have the sum.
+from `oldest` to `end`, may have those from `start` to `oldest`, which its oldest branch can prove, and no others. All
+windows together must have the sum.
+
+So nothing may be lost between the window's ends, where perf2bolt loses what the input runs before the first branch that it
+takes there, and behind the last one. What is before `oldest` is no loss of the translation: no recording has the run that
+leads to its oldest branch, on the input neither. One run for each window it is on both sides, but the layout that saves
+branches makes runs longer. Its part of a window's events is therefore no measure: it grows with the events that a window has.
 """
 
 import bisect
@@ -94,9 +98,12 @@ class Events:
         self.calls = {int(source, 16) for source, target in set(run.branches)
                       if source != "X:0" and (run.function(source) != run.function(target) or run.is_start(target))}
         self.sequence, self.fallen = [], 0
+        self.places = []  # in the sequence, of the branches
+        self.branches = len(run.branches)
         follows = {}
         for i, branch in enumerate(run.branches):
             if branch in self.taken:
+                self.places.append(len(self.sequence))
                 self.sequence.append(self.taken[branch])
             end = run.branches[i + 1][0] if i + 1 < len(run.branches) else "X:0"
             step = branch[1], end, run.function(branch[0]) != run.function(branch[1])
@@ -138,6 +145,11 @@ class Events:
         return [record for first, last, record in self.through
                 if last <= end and (start <= first or is_return and first in self.calls and first < start == last)]
 
+    def lost_between(self, first, end):
+        """How many of the events from first to end perf2bolt loses of a recording of the branches among them."""
+        low, high = bisect.bisect_left(self.places, first), bisect.bisect_left(self.places, end)
+        return end - first - (self.places[high - 1] + 1 - self.places[low] if low < high else 0)
+
 
 def total(records):
     """Of a translation, all counts."""
@@ -145,30 +157,32 @@ def total(records):
 
 
 def cuts(run, places, records):
-    """For each window, given by its first branch, translations of the BOLTed run up to the branch before, up to the second
-    and to the newest one, and of the window alone."""
+    """For each window, given by its oldest branch, translations of the BOLTed run up to the branch before, with the run
+    behind this, and up to the newest branch; and of the window alone."""
     before, done = collections.Counter(), 0
     for first in places:
-        def up_to(branch, since=done):
-            return before + run.traces(since, branch), [run.branches[branch]]
+        def up_to(branch, newest, since=done):
+            return records(before + run.traces(since, branch), newest)
 
         last = first + DEPTH - 1
-        yield (*(records(*up_to(branch)) for branch in (first - 1, first + 1, last)),
+        yield (up_to(first - 1, [run.branches[first - 1]]), up_to(first, []), up_to(last, [run.branches[last]]),
                records(run.traces(first, last), [run.branches[last]]))
         before += run.traces(done, last)
         done = last
 
 
 class Result:
-    """What is wrong (texts, and of each record the least and the highest right count and its own), and how much is lost at
-    the ends."""
+    """What is wrong (texts, and of each record the least and the highest right count and its own), and how many events the
+    windows have, and lose."""
 
     def __init__(self):
         self.wrong = []
         self.divided = 0
         self.windows = 0
-        self.lost, self.all = 0, 0  # events
-        self.lost_by_input = 0.0    # share that windows of the input's run lose
+        self.between, self.lost = 0, 0           # events between the windows' ends, and those of them that are lost
+        self.lost_by_input = 0                   # those that perf2bolt loses on the input
+        self.before, self.before_input = 0, 0.0  # events of the runs before the windows; if they were the input's
+        self.full_input = 0.0                    # events between the ends of as many windows of the input
 
     def compare(self, text, least, most, ours, plain):
         """True if ours is between least and most, or all that can be known is."""
@@ -211,16 +225,20 @@ def judge(events, run, count, seed, folder, translate, plain=None):
     least, most, traces, newest = collections.Counter(), collections.Counter(), collections.Counter(), []
     for place, (*known, alone) in zip(places, cuts(run, places, records)):
         result.windows += 1
-        start, second, end = map(total, known)
-        if all([result.compare(f"the run up to branch {branch}", counted(0, total(ours)), counted(0, total(ours)), ours, plain)
-                for branch, ours in zip((place - 1, place + 1, place + DEPTH - 1), known)]):
-            result.compare(f"the window from branch {place}", counted(second, end), counted(start, end), alone, plain)
-        least, most = least + counted(second, end), most + counted(start, end)
+        start, oldest, end = map(total, known)
+        if all([result.compare(f"the run {text}", counted(0, total(ours)), counted(0, total(ours)), ours, plain)
+                for text, ours in zip((f"up to branch {place - 1}", f"before branch {place}",
+                                       f"up to branch {place + DEPTH - 1}"), known)]):
+            result.compare(f"the window from branch {place}", counted(oldest, end), counted(start, end), alone, plain)
+        least, most = least + counted(oldest, end), most + counted(start, end)
         traces += run.traces(place, place + DEPTH - 1)
         newest.append(run.branches[place + DEPTH - 1])
-        result.lost += end - start - total(alone)
-        result.all += end - start
+        result.between += end - oldest
+        result.lost += max(end - oldest - total(alone), 0)
+        result.lost_by_input += events.lost_between(oldest, end)
+        result.before += oldest - start
     if not result.wrong:
         result.compare("all windows together", least, most, records(traces, newest), plain)
-    result.lost_by_input = events.fallen / len(events.sequence) / DEPTH
+    result.before_input = result.windows * events.fallen / events.branches
+    result.full_input = result.windows * DEPTH * len(events.sequence) / events.branches - result.before_input
     return result

@@ -151,15 +151,16 @@ static void test_halves_left_over(void **state)
     assert_int_equal(joining->counters.unjoined, 10);
 }
 
-/* A first half that begins at the point has no code of its own: its branch counts. */
+/* A first half that begins at the point: the input came there, if only from the call before. */
 static void test_an_empty_half_left_over(void **state)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
     add(joining, 0x10, 0x40, 0, 5, BAT_NONE, join);
     add(joining, BAT_TRACE_FALLTHROUGH_ONLY, 0x40, 0, 5, BAT_NONE, join);
-    finish(joining, 1);
-    expect(joining, 0x10, 0x40, BAT_TRACE_BRANCH_ONLY, 5);
+    finish(joining, 2);
+    expect(joining, 0x10, 0x40, 0x40, 5);
+    expect(joining, BAT_TRACE_FALLTHROUGH_ONLY, 0x40, 0x40, 5);
 }
 
 /* A branch that is none in the input, without a run: nothing. */
