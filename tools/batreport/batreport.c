@@ -82,7 +82,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     const char *expected;
     switch (key) {
     case OPTION_CHECK_LIMIT:
-        if (!check_parse_limit(&request->check, argument, &expected))
+        if (!bat_verdict_parse_limit(&request->check, argument, &expected))
             argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
         break;
     case OPTION_CHECK_STRICT:
@@ -144,7 +144,7 @@ int main(int argc, char **argv)
     /* No option is given more often than there are arguments. */
     struct report_request request = {.profiles = calloc((size_t)argc, sizeof(const char *)),
                                      .old_profiles = calloc((size_t)argc, sizeof(const char *)),
-                                     .check = check_options_new()};
+                                     .check = bat_verdict_options_new()};
     enum tool_exit status = TOOL_BAD;
     if (request.profiles && request.old_profiles) {
         static const struct argp argp = {argp_options, parse_option, "BINARY\nOLD NEW", doc, NULL,

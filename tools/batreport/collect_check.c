@@ -41,7 +41,7 @@ static enum tool_exit list_refusals(struct report *report)
                 .counts = stale.samples,
                 .function = report_function_of_records(report, stale.address),
                 .is_yaml = form != 0};
-            check_stale_reason(report->records, &stale, refusal->reason);
+            bat_verdict_stale_reason(report->records, &stale, refusal->reason);
         }
     return TOOL_FINE;
 }
@@ -67,18 +67,19 @@ enum tool_exit report_collect_check(struct report *report)
     enum tool_exit status = translate_all(report, &all_records);
     if (status != TOOL_FINE)
         return status;
-    const struct check_subject subject = {.profile = report->profile,
-                                          .moved = report->is_moved ? report->input_profile
-                                                                    : report->profile,
-                                          .binary = &report->binary,
-                                          .records = report->records,
-                                          .all_records = all_records,
-                                          .to_input = report->is_moved ? &report->moved : NULL,
-                                          .judgement = &report->judgement,
-                                          .profiles = report->profiles_with_records,
-                                          .density_cutoff = DENSITY_CUTOFF,
-                                          .density_threshold = check_kinds[CHECK_DENSITY].limit};
-    status = check_judge(&report->check, &subject);
+    const struct bat_verdict_subject subject = {
+        .profile = report->profile,
+        .moved = report->is_moved ? report->input_profile : report->profile,
+        .binary = &report->binary,
+        .records = report->records,
+        .all_records = all_records,
+        .to_input = report->is_moved ? &report->moved : NULL,
+        .judgement = &report->judgement,
+        .profiles = report->profiles_with_records,
+        .density_cutoff = DENSITY_CUTOFF,
+        .density_threshold = bat_verdict_kind(BAT_VERDICT_DENSITY)->limit};
+    if (bat_verdict_judge(&report->check, &subject, &report->error) != BAT_OK)
+        status = report_fail(report, report->request->binary);
     bat_records_free(all_records);
     if (status == TOOL_FINE)
         check_warn(&report->check, report->request->binary);
@@ -87,14 +88,15 @@ enum tool_exit report_collect_check(struct report *report)
 
 enum tool_exit report_collect_verdict(struct report *report)
 {
-    const struct check_subject subject = {.profile = report->profile,
-                                          .binary = &report->binary,
-                                          .records = report->records,
-                                          .to_input = report->is_moved ? &report->moved : NULL,
-                                          .judgement = &report->judgement,
-                                          .density_threshold = check_kinds[CHECK_DENSITY].limit};
+    const struct bat_verdict_subject subject = {
+        .profile = report->profile,
+        .binary = &report->binary,
+        .records = report->records,
+        .to_input = report->is_moved ? &report->moved : NULL,
+        .judgement = &report->judgement,
+        .density_threshold = bat_verdict_kind(BAT_VERDICT_DENSITY)->limit};
     if (report->has_profile)
-        check_judge_counters(&report->check, &report->request->check, &subject);
+        bat_verdict_judge_counters(&report->check, &report->request->check, &subject);
     check_warn(&report->check, report->request->binary);
     return TOOL_FINE;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "tools/common/text_file.h"
+#include "support/text_file.h"
 
 /* The deepest stack. perf's limit is 127 unless the system's settings are changed. */
 #define DEPTH_MAX 4096u
@@ -84,7 +84,7 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
 
 static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
 {
-    FILE *file = text_file_open(path);
+    FILE *file = bat_text_file_open(path);
     if (!file)
         return tool_message(path, "cannot open it: %s", strerror(errno));
     char *line = NULL;
@@ -92,7 +92,8 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
     ssize_t length;
     enum tool_exit status = TOOL_FINE;
     for (uint64_t number = 1;
-         status == TOOL_FINE && (length = text_file_line(file, &line, &capacity)) >= 0; number++)
+         status == TOOL_FINE && (length = bat_text_file_line(file, &line, &capacity)) >= 0;
+         number++)
         status = add_line(stacks, path, number, line, (size_t)length);
     if (status == TOOL_FINE && !feof(file))
         status = tool_message(path, "cannot read it: %s", strerror(errno));

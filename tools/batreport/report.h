@@ -6,7 +6,7 @@
 #include "bat_profile.h"
 #include "support/counts.h"
 #include "support/string_table.h"
-#include "tools/common/check.h"
+#include "tools/common/check_print.h"
 #include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
@@ -23,8 +23,8 @@ struct report_request {
     const char *output;
     struct bat_stores stores; /* for what binary lacks */
     bool ignore_build_id;
-    struct check_options check; /* of the profile */
-    bool has_check;             /* options of check were given */
+    struct bat_verdict_options check; /* of the profile */
+    bool has_check;                   /* options of check were given */
 };
 
 /* --- Code ------------------------------------------------------------------------------------ */
@@ -112,7 +112,7 @@ struct report_refusal {
     uint64_t counts;   /* of its records, as llvm-bolt counts them */
     uint32_t function; /* BAT_NONE: it is not in the output */
     bool is_yaml;      /* in YAML; else in fdata */
-    char reason[CHECK_REASON_SIZE];
+    char reason[BAT_VERDICT_REASON_SIZE];
 };
 
 /* --- Pages, stacks --------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ struct report {
     struct bat_to_input_counters moved;
     struct bat_judgement judgement;
     struct bat_judgement yaml_judgement;
-    struct check check;
+    struct bat_profile_verdict check;
     struct report_refusal *refusals; /* fdata's before YAML's, each by the function's address */
     size_t refusal_count;
     uint64_t samples; /* all */

@@ -18,7 +18,7 @@ void report_free(struct report *report)
     free(report->nodes);
     bat_strings_free(&report->stack_names);
     free(report->edges);
-    check_free(&report->check);
+    bat_verdict_free(&report->check);
     free(report->refusals);
     free(report->lines);
     bat_strings_free(&report->files);
@@ -64,7 +64,11 @@ enum tool_exit report_open_binaries(struct report *report)
 
 static enum tool_exit begin_check(struct report *report)
 {
-    return check_begin(&report->check, &report->request->check, report->request->binary);
+    const struct bat_verdict_options *options = &report->request->check;
+    struct bat_error error;
+    return bat_verdict_begin(&report->check, options, &error) == BAT_OK
+               ? TOOL_FINE
+               : tool_report(options->suppressions_path, &error);
 }
 
 enum tool_exit report_collect(struct report *report, report_step_fn *const steps[])

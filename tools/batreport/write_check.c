@@ -18,7 +18,8 @@ static void write_count(struct bat_text_writer *page, uint64_t count, const char
 
 /* --- The checks ------------------------------------------------------------------------------- */
 
-static void write_value(struct bat_text_writer *page, const struct check_kind *kind, double value)
+static void write_value(struct bat_text_writer *page, const struct bat_verdict_kind *kind,
+                        double value)
 {
     char text[NUMBER_SIZE];
     if (kind->is_share)
@@ -30,17 +31,17 @@ static void write_value(struct bat_text_writer *page, const struct check_kind *k
 }
 
 /* The functions that contribute most, each with a link. */
-static void write_functions(const struct report *report, enum check_number number,
+static void write_functions(const struct report *report, enum bat_verdict_check number,
                             struct bat_text_writer *page)
 {
-    const struct check_result *result = &report->check.results[number];
+    const struct bat_verdict_result *result = &report->check.results[number];
     if (result->function_count == 0)
         return;
     bat_text_string(page, "<tr class=\"detail\"><td colspan=\"4\"><ul>\n");
     for (size_t i = 0; i < result->function_count && i < FUNCTIONS_SHOWN; i++) {
-        const struct check_function *function = &result->functions[i];
+        const struct bat_verdict_function *function = &result->functions[i];
         uint32_t place = BAT_NONE;
-        if (number == CHECK_STALE) {
+        if (number == BAT_VERDICT_STALE) {
             place = report_function_of_records(report, function->address);
         } else {
             uint32_t piece = report_piece_at(report, function->address);
@@ -62,16 +63,17 @@ static void write_functions(const struct report *report, enum check_number numbe
     bat_text_string(page, "</ul></td></tr>\n");
 }
 
-static void write_result(const struct report *report, enum check_number number,
+static void write_result(const struct report *report, enum bat_verdict_check number,
                          struct bat_text_writer *page)
 {
-    const struct check_kind *kind = &check_kinds[number];
-    const struct check_result *result = &report->check.results[number];
-    if (result->status == CHECK_UNKNOWN)
+    const struct bat_verdict_kind *kind = bat_verdict_kind(number);
+    const struct bat_verdict_result *result = &report->check.results[number];
+    if (result->status == BAT_VERDICT_UNKNOWN)
         return;
-    const char *verdict = result->status == CHECK_PASSED       ? "fine"
-                          : result->status == CHECK_SUPPRESSED ? "suppressed"
-                                                               : bat_severity_name(kind->severity);
+    const char *verdict = result->status == BAT_VERDICT_PASSED ? "fine"
+                          : result->status == BAT_VERDICT_SUPPRESSED
+                              ? "suppressed"
+                              : bat_severity_name(kind->severity);
     html_format(
         page, "<tr class=\"check is-%s\"><th scope=\"row\"><code>%s</code> %s</th><td>%s</td><td>",
         verdict, kind->id, kind->summary, verdict);
@@ -84,31 +86,31 @@ static void write_result(const struct report *report, enum check_number number,
         html_text(page, result->reason);
         bat_text_string(page, "</bdi></td></tr>\n");
     }
-    if (result->status == CHECK_FAILED)
+    if (result->status == BAT_VERDICT_FAILED)
         write_functions(report, number, page);
 }
 
-static void write_unknown(const struct check *check, struct bat_text_writer *page)
+static void write_unknown(const struct bat_profile_verdict *check, struct bat_text_writer *page)
 {
     const char *before = "<p class=\"remark\">The profile says nothing of these checks: ";
-    for (size_t i = 0; i < CHECK_COUNT; i++) {
-        if (check->results[i].status != CHECK_UNKNOWN)
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
+        if (check->results[i].status != BAT_VERDICT_UNKNOWN)
             continue;
-        html_format(page, "%s<code>%s</code>", before, check_kinds[i].id);
+        html_format(page, "%s<code>%s</code>", before, bat_verdict_kind(i)->id);
         before = ", ";
     }
     if (*before == ',')
         bat_text_string(page, ".</p>\n");
 }
 
-static void write_unused(const struct check *check, struct bat_text_writer *page)
+static void write_unused(const struct bat_profile_verdict *check, struct bat_text_writer *page)
 {
     for (size_t i = 0; i < check->suppressions.count; i++) {
-        const struct check_suppression *suppression = &check->suppressions.all[i];
+        const struct bat_suppression *suppression = &check->suppressions.all[i];
         if (suppression->is_used)
             continue;
         html_format(page, "<p class=\"remark\">Unused suppression: <code>%s</code> <bdi>",
-                    check_kinds[suppression->check].id);
+                    bat_verdict_kind(suppression->check)->id);
         html_text(page, suppression->pattern ? suppression->pattern : "");
         bat_text_string(page, "</bdi></p>\n");
     }
@@ -116,7 +118,7 @@ static void write_unused(const struct check *check, struct bat_text_writer *page
 
 static void write_checks(const struct report *report, struct bat_text_writer *page)
 {
-    const struct check *check = &report->check;
+    const struct bat_profile_verdict *check = &report->check;
     html_format(page, "<h3 class=\"group\" id=\"check\">The profile is %s (",
                 check->is_fit ? "fit" : "unfit");
     write_count(page, check->findings[BAT_ERROR], "error");
@@ -127,8 +129,8 @@ static void write_checks(const struct report *report, struct bat_text_writer *pa
                           "<th scope=\"col\">check</th><th scope=\"col\">verdict</th>"
                           "<th scope=\"col\">value</th><th scope=\"col\">limit</th></tr></thead>"
                           "<tbody>\n");
-    for (size_t i = 0; i < CHECK_COUNT; i++)
-        write_result(report, (enum check_number)i, page);
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
+        write_result(report, (enum bat_verdict_check)i, page);
     bat_text_string(page, "</tbody></table></div>\n");
     write_unknown(check, page);
     write_unused(check, page);

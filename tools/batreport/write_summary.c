@@ -222,8 +222,8 @@ static void write_next(const struct report *report, struct bat_text_writer *page
         write_figure(page, 1, "counts of their records in YAML", judged->stale_samples,
                      judged->samples);
     }
-    const struct check_result *density = &report->check.results[CHECK_DENSITY];
-    if (density->status != CHECK_UNKNOWN)
+    const struct bat_verdict_result *density = &report->check.results[BAT_VERDICT_DENSITY];
+    if (density->status != BAT_VERDICT_UNKNOWN)
         html_format(page,
                     "<tr><th scope=\"row\" class=\"level0\">density, of the functions with 99%% of "
                     "the branches</th><td>%.1f</td><td><span class=\"share\">of 60</span></td>"

@@ -39,7 +39,8 @@ static enum bat_code add_records(struct bat_overlaps *comparison, const struct b
 }
 
 static enum tool_exit compare(struct bat_overlaps *comparison, const char *path,
-                              const struct bat_records *records, struct check_baseline *baseline)
+                              const struct bat_records *records,
+                              struct bat_verdict_baseline *baseline)
 {
     struct bat_error error;
     struct bat_agreement agreement;
@@ -51,15 +52,15 @@ static enum tool_exit compare(struct bat_overlaps *comparison, const char *path,
         bat_overlaps_finish(comparison, &error) != BAT_OK ||
         bat_overlaps_pair(comparison, 0, 1, &agreement, &error) != BAT_OK)
         return tool_report(path, &error);
-    *baseline = (struct check_baseline){.own = bat_overlaps_size(comparison, 1).samples,
-                                        .former = bat_overlaps_size(comparison, 0).samples,
-                                        .functions = agreement.functions};
+    *baseline = (struct bat_verdict_baseline){.own = bat_overlaps_size(comparison, 1).samples,
+                                              .former = bat_overlaps_size(comparison, 0).samples,
+                                              .functions = agreement.functions};
 
     return TOOL_FINE;
 }
 
 enum tool_exit baseline_compare(const char *path, const struct bat_records *records,
-                                struct check_baseline *baseline)
+                                struct bat_verdict_baseline *baseline)
 {
     struct bat_overlaps *comparison;
     struct bat_error error;

@@ -189,7 +189,7 @@ static error_t check_several(const struct translate_request *arguments, struct a
     if (arguments->format == FORMAT_PERFSCRIPT || arguments->heatmap.path)
         argp_error(state, "expected %s with one BINARY, found several binaries",
                    arguments->heatmap.path ? "--heatmap" : "--format=perfscript and -o");
-    if (arguments->check.is_wanted)
+    if (arguments->wants_check)
         argp_error(state, "expected --check with one BINARY, found several binaries");
     if (arguments->output && arguments->originals)
         argp_error(state, "expected --output-dir with --originals, found -o");
@@ -210,7 +210,7 @@ static error_t check_compared(const struct translate_request *arguments, struct 
         argp_error(state, "expected at least two profiles to compare, found %zu",
                    arguments->binary_count);
     if (arguments->profile_count != 0 || arguments->output || arguments->yaml ||
-        arguments->output_folder || arguments->check.is_wanted || arguments->heatmap.path)
+        arguments->output_folder || arguments->wants_check || arguments->heatmap.path)
         argp_error(state, "expected --compare with profiles as arguments, found -p, -o, -w, "
                           "--output-dir, --check or --heatmap, too");
     return 0;
@@ -222,7 +222,7 @@ static error_t check_common(const struct translate_request *arguments, struct ar
         argp_error(state, "expected at least two profiles and -o FILE with --common, found %zu%s",
                    arguments->binary_count, arguments->output ? "" : " and no -o");
     if (arguments->profile_count != 0 || arguments->yaml || arguments->output_folder ||
-        arguments->check.is_wanted || arguments->heatmap.path || arguments->compares)
+        arguments->wants_check || arguments->heatmap.path || arguments->compares)
         argp_error(state, "expected --common with profiles as arguments, found -p, -w, "
                           "--output-dir, --check, --heatmap or --compare, too");
     return 0;
@@ -238,7 +238,7 @@ static error_t check_next(const struct translate_request *arguments, struct argp
                    "another format, --parity, --heatmap or --show-density");
     if (arguments->release_count == 1)
         return 0;
-    if (arguments->check.is_wanted)
+    if (arguments->wants_check)
         argp_error(state, "expected --check with one BINARY, found several for --for");
     if (arguments->once || arguments->keep_going)
         argp_error(state, "expected --once and --keep-going with one BINARY, found several for "
@@ -276,13 +276,13 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (arguments->format == FORMAT_PERFSCRIPT && arguments->heatmap.path)
         argp_error(state, "expected --format=perfscript or --heatmap, found both");
     if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
-        !arguments->check.is_wanted)
+        !arguments->wants_check)
         argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
     if (arguments->next)
         check_next(arguments, state);
     if (arguments->explain && !arguments->next)
         argp_error(state, "expected --explain with --for=FILE, found no --for");
-    if (arguments->check.is_wanted && arguments->format > FORMAT_YAML)
+    if (arguments->wants_check && arguments->format > FORMAT_YAML)
         argp_error(state, "expected --check with --format=fdata or yaml, found another format");
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
         argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
@@ -313,7 +313,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     const char *expected;
     switch (key) {
     case KEY_CHECK_LIMIT:
-        if (!check_parse_limit(&arguments->check, argument, &expected))
+        if (!bat_verdict_parse_limit(&arguments->check, argument, &expected))
             argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
         break;
     case KEY_CHECK_BASELINE:
@@ -330,7 +330,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     default:
         return parse_perf_option(key, argument, state);
     }
-    arguments->check.is_wanted = true;
+    arguments->wants_check = true;
     return 0;
 }
 
@@ -618,7 +618,7 @@ int main(int argc, char **argv)
     struct translate_request arguments = {.parity = is_perf2bolt,
                                           .density_cutoff = 990000,
                                           .density_threshold = 60,
-                                          .check = check_options_new()};
+                                          .check = bat_verdict_options_new()};
     char **split = split_arguments(&argc, argv);
     if (!split)
         return (int)tool_no_memory(NULL);

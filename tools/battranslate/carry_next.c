@@ -144,13 +144,13 @@ static struct translate_request request_of(const struct translate_request *reque
 static enum tool_exit add_release(struct work *whole, size_t index, struct parts *parts,
                                   struct next_build *next)
 {
-    bool has_check = whole->arguments->check.is_wanted;
+    bool has_check = whole->arguments->wants_check;
     struct work *old = &next->old;
     next->request = request_of(whole->arguments, index);
     *old = (struct work){.arguments = &next->request, .stored = bat_stored_nothing()};
     if (has_check) { /* the checks are those of the only old build */
         old->check = whole->check;
-        whole->check = (struct check){0};
+        whole->check = (struct bat_profile_verdict){0};
     }
     enum tool_exit status = work_open(old);
     if (status == TOOL_FINE)
@@ -168,12 +168,12 @@ static enum tool_exit add_release(struct work *whole, size_t index, struct parts
 
 static enum tool_exit translate_next(struct work *work, struct next_build *next)
 {
-    const struct bat_translate_options options = {
-        .size = sizeof(options),
-        .symbols = next->symbols,
-        .yaml_extern = work->arguments->yaml_extern,
-        .will_be_judged = !work->arguments->quiet || work->arguments->check.is_wanted,
-        .threads = work->arguments->threads};
+    const struct bat_translate_options options = {.size = sizeof(options),
+                                                  .symbols = next->symbols,
+                                                  .yaml_extern = work->arguments->yaml_extern,
+                                                  .will_be_judged = !work->arguments->quiet ||
+                                                                    work->arguments->wants_check,
+                                                  .threads = work->arguments->threads};
     if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
                               &work->error) != BAT_OK)
         return tool_report(work->arguments->next, &work->error);
@@ -329,7 +329,7 @@ static void print_report_json(const struct work *work, const struct next_build *
         output_text(out, "]");
     if (judgements->has_fdata)
         print_judgement_json(out, &judgements->fdata);
-    output_text(out, request->check.is_wanted ? "}" : "}}\n");
+    output_text(out, request->wants_check ? "}" : "}}\n");
 }
 
 static enum tool_exit print_report(const struct work *work, const struct next_build *next,
@@ -350,20 +350,20 @@ static enum tool_exit check_next(struct work *work, struct next_build *next,
                                  const struct report_judgements *judgements)
 {
     const struct next_report *report = &next->reports[0];
-    struct check_lost *lost = calloc(report->changed_count + 1, sizeof(*lost));
+    struct bat_verdict_lost *lost = calloc(report->changed_count + 1, sizeof(*lost));
     if (!lost)
         return tool_no_memory(NULL);
-    struct check_next check = {.found = report->found.count,
-                               .whole = report->own.count,
-                               .inferred = report->blocks - report->blocks_matched,
-                               .blocks = report->blocks + report->same_blocks,
-                               .lost = lost,
-                               .records = work->records};
+    struct bat_verdict_next check = {.found = report->found.count,
+                                     .whole = report->own.count,
+                                     .inferred = report->blocks - report->blocks_matched,
+                                     .blocks = report->blocks + report->same_blocks,
+                                     .lost = lost,
+                                     .records = work->records};
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];
         if (changed->is_own && !changed->is_found)
             lost[check.lost_count++] =
-                (struct check_lost){changed->name, changed->count, (double)changed->likeness};
+                (struct bat_verdict_lost){changed->name, changed->count, (double)changed->likeness};
     }
     enum tool_exit status = work_check(&next->old, &check, judgements);
     free(lost);
@@ -418,7 +418,7 @@ static enum tool_exit finish(struct work *work, struct next_build *next)
     enum tool_exit status = request->format == FORMAT_AUTOFDO
                                 ? write_autofdo(work, next)
                                 : work_write_records(work, &judgements);
-    if (status == TOOL_FINE && request->check.is_wanted)
+    if (status == TOOL_FINE && request->wants_check)
         status = check_next(work, next, &judgements);
     if (status == TOOL_FINE && !request->quiet)
         status = print_report(work, next, &judgements);
@@ -428,10 +428,10 @@ static enum tool_exit finish(struct work *work, struct next_build *next)
 /* The checks go back to where they are printed. */
 static void take_checks(struct work *work, struct next_build *next)
 {
-    if (!next->old.arguments || !work->arguments->check.is_wanted)
+    if (!next->old.arguments || !work->arguments->wants_check)
         return;
     work->check = next->old.check;
-    next->old.check = (struct check){0};
+    next->old.check = (struct bat_profile_verdict){0};
 }
 
 enum tool_exit next_run(struct work *work, struct parts *parts)
@@ -448,7 +448,7 @@ enum tool_exit next_run(struct work *work, struct parts *parts)
         is_judged = status == TOOL_FINE;
     }
     take_checks(work, &next);
-    if (work->arguments->check.is_wanted && (is_judged || check_fail_reading(&work->check)))
+    if (work->arguments->wants_check && (is_judged || bat_verdict_fail_reading(&work->check)))
         status = work_finish_check(work);
     bat_records_free(work->records);
     work->records = NULL;

@@ -9,7 +9,7 @@
 
 #include "bat_views.h"
 #include "heatmap.h"
-#include "tools/common/check_list.h"
+#include "tools/common/check_print.h"
 #include "tools/common/stores.h"
 
 /* The format of -o. */
@@ -96,7 +96,8 @@ struct translate_request {
     uint32_t density_cutoff;  /* millionths of the samples */
     double density_threshold; /* a lower density asks for more samples */
     double min_overlap;       /* --min-overlap, 0 to 1 */
-    struct check_options check;
+    bool wants_check;         /* --check */
+    struct bat_verdict_options check;
     bool compares;  /* --compare: the binaries are profiles */
     bool is_common; /* --common: likewise */
     bool quiet;

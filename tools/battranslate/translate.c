@@ -213,13 +213,13 @@ static enum bat_code read_profile(void *context, const char *path,
                                   const struct bat_read_options *options, struct bat_error *error)
 {
     struct work *work = context;
-    bool has_check = work->arguments->check.is_wanted;
+    bool has_check = work->arguments->wants_check;
     uint64_t before = count_records(work->profile);
     enum bat_code code = read_in_any_form(work->profile, path, options, has_check, error);
     if (code != BAT_OK && has_check)
-        check_note_unreadable(&work->check,
-                              code == BAT_ERR_MISMATCH && is_of_other_build(work, path, options),
-                              error);
+        bat_verdict_note_unreadable(
+            &work->check, code == BAT_ERR_MISMATCH && is_of_other_build(work, path, options),
+            error);
     work->profiles_with_records += count_records(work->profile) > before;
     return code;
 }
@@ -245,7 +245,7 @@ static struct bat_translate_options translate_options(const struct work *work)
                                           .keep_unknown_data = arguments->keep_unknown_data,
                                           .yaml_extern = arguments->yaml_extern,
                                           .will_be_judged =
-                                              !arguments->quiet || arguments->check.is_wanted,
+                                              !arguments->quiet || arguments->wants_check,
                                           .threads = arguments->threads};
 }
 
@@ -258,7 +258,7 @@ static enum tool_exit translate(struct work *work)
                                                                   : work->arguments->binary,
                            &work->error);
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
-                        work->arguments->check.is_wanted);
+                        work->arguments->wants_check);
 }
 
 static enum tool_exit write_outputs(struct work *work)
@@ -349,7 +349,7 @@ FILE *work_report_file(const struct work *work)
 static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
 {
     const struct translate_request *arguments = work->arguments;
-    bool has_output = arguments->output || arguments->check.is_wanted;
+    bool has_output = arguments->output || arguments->wants_check;
     /* llvm-bolt takes as much of the next build's YAML as of its fdata, if told to ignore hashes.
      */
     bool as_fdata = arguments->next || (has_output && arguments->format == FORMAT_FDATA);
@@ -378,7 +378,7 @@ static void *run_judging(void *context)
 enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
 {
     report_check_balances(work->arguments->binary, work->records);
-    if (work->arguments->quiet && !work->arguments->check.is_wanted)
+    if (work->arguments->quiet && !work->arguments->wants_check)
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};
     pthread_t thread;
@@ -410,22 +410,22 @@ static bool translate_for_density(struct work *work, struct bat_records **record
            BAT_OK;
 }
 
-enum tool_exit work_check(struct work *work, const struct check_next *next,
+enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next,
                           const struct report_judgements *judgements)
 {
     const struct bat_to_input_counters *to_input = work->input ? &work->to_input : NULL;
     const struct translate_request *arguments = work->arguments;
-    bool is_wanted = arguments->check.is_wanted;
+    bool is_wanted = arguments->wants_check;
     if (arguments->quiet && !is_wanted)
         return TOOL_FINE;
-    struct check_baseline baseline = {0};
+    struct bat_verdict_baseline baseline = {0};
     const char *former = is_wanted ? arguments->check.baseline_path : NULL;
     if (former && baseline_compare(former, work->records, &baseline) != TOOL_FINE)
         return TOOL_BAD;
     struct bat_records *all_records = NULL;
     if (is_wanted && !to_input && !translate_for_density(work, &all_records))
         return tool_report(arguments->binary, &work->error);
-    const struct check_subject subject = {
+    const struct bat_verdict_subject subject = {
         .profile = work->profile,
         .moved = work->input ? work->input : work->profile,
         .binary = &work->binary,
@@ -443,9 +443,11 @@ enum tool_exit work_check(struct work *work, const struct check_next *next,
         .next = next};
     enum tool_exit status = TOOL_FINE;
     if (is_wanted)
-        status = check_judge(&work->check, &subject);
+        status = bat_verdict_judge(&work->check, &subject, &work->error) == BAT_OK
+                     ? TOOL_FINE
+                     : tool_report(arguments->binary, &work->error);
     else
-        check_judge_counters(&work->check, &arguments->check, &subject);
+        bat_verdict_judge_counters(&work->check, &arguments->check, &subject);
     bat_records_free(all_records);
     return status;
 }
@@ -470,7 +472,7 @@ enum tool_exit work_finish_check(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     enum tool_exit status = TOOL_FINE;
-    if (!arguments->check.is_wanted) {
+    if (!arguments->wants_check) {
         print_check_line(work);
         return TOOL_FINE;
     }
@@ -480,7 +482,7 @@ enum tool_exit work_finish_check(struct work *work)
         status = check_print_json(&work->check, file);
         fputs("}\n", file);
     } else if (!arguments->quiet) {
-        status = check_print(&work->check, file);
+        status = check_print(&work->check, arguments->binary, file);
     }
     if (work->check.is_fit || status != TOOL_FINE)
         return status;
@@ -494,14 +496,14 @@ static void end_report(struct work *work, const struct bat_to_input_counters *to
                        bool wants_samples)
 {
     const struct translate_request *arguments = work->arguments;
-    const struct check_subject subject = {.profile = work->profile,
-                                          .binary = &work->binary,
-                                          .to_input = to_input,
-                                          .wants_samples = wants_samples,
-                                          .density_threshold = arguments->density_threshold};
+    const struct bat_verdict_subject subject = {.profile = work->profile,
+                                                .binary = &work->binary,
+                                                .to_input = to_input,
+                                                .wants_samples = wants_samples,
+                                                .density_threshold = arguments->density_threshold};
     if (arguments->quiet)
         return;
-    check_judge_counters(&work->check, &arguments->check, &subject);
+    bat_verdict_judge_counters(&work->check, &arguments->check, &subject);
     print_check_line(work);
 }
 
@@ -525,7 +527,7 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
         return tool_report(arguments->binary, &work->error);
     /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
     bool may_be_empty = arguments->format <= FORMAT_YAML;
-    if (may_be_empty && arguments->check.is_wanted && bat_profile_distinct(work->profile) == 0)
+    if (may_be_empty && arguments->wants_check && bat_profile_distinct(work->profile) == 0)
         return TOOL_FINE; /* the checks will say so */
     enum tool_exit status = report_check_moved(arguments->binary, work->binary.elf, work->profile,
                                                counters, may_be_empty);
@@ -798,14 +800,14 @@ void work_close(struct work *work)
     bat_elf_close(work->symbols);
     bat_binary_close(&work->binary);
     bat_stored_close(&work->stored);
-    check_free(&work->check);
+    bat_verdict_free(&work->check);
     *work = (struct work){.stored = bat_stored_nothing()};
 }
 
 /* Everything between beginning and committing the outputs. */
 static enum tool_exit run(struct work *work, struct parts *parts)
 {
-    bool has_check = work->arguments->check.is_wanted;
+    bool has_check = work->arguments->wants_check;
     if (work->arguments->next)
         return next_run(work, parts);
     if (work->output_count == work->heatmap_count && !has_check)
@@ -815,7 +817,7 @@ static enum tool_exit run(struct work *work, struct parts *parts)
         status = work_read_profiles(work, parts);
     if (status == TOOL_FINE)
         return work_finish(work);
-    if (!has_check || !check_fail_reading(&work->check))
+    if (!has_check || !bat_verdict_fail_reading(&work->check))
         return status;
     return work_finish_check(work);
 }
@@ -857,7 +859,7 @@ static enum tool_exit run_with_report(struct work *work, struct parts *parts)
     work->report = NULL;
     if (fclose(file) != 0 && status == TOOL_FINE)
         status = tool_no_memory(NULL);
-    if ((status == TOOL_FINE || work->arguments->check.is_wanted) && size != 0) {
+    if ((status == TOOL_FINE || work->arguments->wants_check) && size != 0) {
         enum tool_exit printed = print_all(work, report, size);
         status = status == TOOL_FINE ? printed : status;
     }
@@ -870,7 +872,9 @@ enum tool_exit translate_run(const struct translate_request *request)
     struct work work = {.arguments = request, .stored = bat_stored_nothing()};
     struct parts parts = {0};
     /* Suppressions and outputs come first, so that one that cannot be written costs no time. */
-    enum tool_exit status = check_begin(&work.check, &request->check, request->binary);
+    enum tool_exit status = bat_verdict_begin(&work.check, &request->check, &work.error) == BAT_OK
+                                ? TOOL_FINE
+                                : tool_report(request->check.suppressions_path, &work.error);
     if (status == TOOL_FINE)
         status = work_begin_outputs(&work);
     if (status == TOOL_FINE)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "bat_profile.h"
-#include "tools/common/check.h"
+#include "tools/common/check_print.h"
 #include "tools/common/tool.h"
 
 /* A build-id in hexadecimal, or "none". */
@@ -118,6 +118,6 @@ void figures_print(FILE *file, bool as_json, int columns, const struct figures *
  * be read or is another form of profile.
  */
 enum tool_exit baseline_compare(const char *path, const struct bat_records *records,
-                                struct check_baseline *baseline);
+                                struct bat_verdict_baseline *baseline);
 
 #endif

@@ -10,7 +10,7 @@
 #include "bat_profile.h"
 #include "parts.h"
 #include "request.h"
-#include "tools/common/check.h"
+#include "tools/common/check_print.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
 
@@ -34,9 +34,9 @@ struct work {
     /* Of -o, then of -w, then of the heat map, as far as they are given. */
     struct bat_output *outputs[OUTPUTS_MAX + HEATMAP_FILES_MAX];
     size_t output_count;
-    size_t heatmap_count;      /* the last so many are the heat map's */
-    const struct parts *parts; /* what was read; NULL before */
-    struct check check;        /* --check, if it is wanted */
+    size_t heatmap_count;             /* the last so many are the heat map's */
+    const struct parts *parts;        /* what was read; NULL before */
+    struct bat_profile_verdict check; /* --check, if it is wanted */
     uint64_t profiles_with_records;
     FILE *report; /* where to print the report; NULL: where no output goes */
     struct bat_error error;
@@ -72,7 +72,7 @@ enum tool_exit work_write_records(struct work *work, struct report_judgements *j
  * Check the profile by all checks if that is wanted, else, for the report, by those that cost
  * nothing. next is how it was carried, or NULL; judgements are of what is written.
  */
-enum tool_exit work_check(struct work *work, const struct check_next *next,
+enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next,
                           const struct report_judgements *judgements);
 
 /*

@@ -3,20 +3,20 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "check.h"
+#include "check_print.h"
 #include "tools/common/output.h"
 
 /* Functions of a finding that are printed for people; JSON has all. */
 #define FUNCTIONS_PRINTED 5u
 
-static const char *const status_names[] = {[CHECK_UNKNOWN] = "unknown",
-                                           [CHECK_PASSED] = "passed",
-                                           [CHECK_FAILED] = "failed",
-                                           [CHECK_SUPPRESSED] = "suppressed"};
+static const char *const status_names[] = {[BAT_VERDICT_UNKNOWN] = "unknown",
+                                           [BAT_VERDICT_PASSED] = "passed",
+                                           [BAT_VERDICT_FAILED] = "failed",
+                                           [BAT_VERDICT_SUPPRESSED] = "suppressed"};
 
 /* --- Text ------------------------------------------------------------------------------------ */
 
-static void print_number(struct output *output, const struct check_kind *kind, double number)
+static void print_number(struct output *output, const struct bat_verdict_kind *kind, double number)
 {
     if (kind->is_share)
         output_format(output, "%.1f%%", 100 * number);
@@ -25,10 +25,10 @@ static void print_number(struct output *output, const struct check_kind *kind, d
                       number);
 }
 
-static void print_functions(struct output *output, const struct check_result *result)
+static void print_functions(struct output *output, const struct bat_verdict_result *result)
 {
     for (size_t i = 0; i < result->function_count && i < FUNCTIONS_PRINTED; i++) {
-        const struct check_function *function = &result->functions[i];
+        const struct bat_verdict_function *function = &result->functions[i];
         output_text(output, "    ");
         output_escaped(output, function->name);
         output_format(output, ": %" PRIu64 " of %" PRIu64, function->part, function->whole);
@@ -41,15 +41,17 @@ static void print_functions(struct output *output, const struct check_result *re
                       result->function_count - FUNCTIONS_PRINTED);
 }
 
-static void print_result(const struct check *check, struct output *output, size_t number)
+static void print_result(const struct bat_profile_verdict *check, struct output *output,
+                         enum bat_verdict_check number)
 {
-    const struct check_kind *kind = &check_kinds[number];
-    const struct check_result *result = &check->results[number];
-    if (result->status == CHECK_UNKNOWN)
+    const struct bat_verdict_kind *kind = bat_verdict_kind(number);
+    const struct bat_verdict_result *result = &check->results[number];
+    if (result->status == BAT_VERDICT_UNKNOWN)
         return;
-    const char *verdict = result->status == CHECK_PASSED       ? "fine"
-                          : result->status == CHECK_SUPPRESSED ? "suppressed"
-                                                               : bat_severity_name(kind->severity);
+    const char *verdict = result->status == BAT_VERDICT_PASSED ? "fine"
+                          : result->status == BAT_VERDICT_SUPPRESSED
+                              ? "suppressed"
+                              : bat_severity_name(kind->severity);
     output_format(output, "%s: %s: %s: ", verdict, kind->id, kind->summary);
     print_number(output, kind, result->value);
     output_text(output, kind->is_minimum ? ", at least " : ", at most ");
@@ -60,17 +62,17 @@ static void print_result(const struct check *check, struct output *output, size_
         output_escaped(output, result->reason);
     }
     output_text(output, "\n");
-    if (result->status == CHECK_FAILED)
+    if (result->status == BAT_VERDICT_FAILED)
         print_functions(output, result);
 }
 
-static void print_unused(const struct check *check, struct output *output)
+static void print_unused(const struct bat_profile_verdict *check, struct output *output)
 {
     for (size_t i = 0; i < check->suppressions.count; i++) {
-        const struct check_suppression *suppression = &check->suppressions.all[i];
+        const struct bat_suppression *suppression = &check->suppressions.all[i];
         if (suppression->is_used)
             continue;
-        output_format(output, "unused suppression: %s ", check_kinds[suppression->check].id);
+        output_format(output, "unused suppression: %s ", bat_verdict_kind(suppression->check)->id);
         output_escaped(output, suppression->pattern ? suppression->pattern : "");
         output_text(output, "\n");
     }
@@ -81,12 +83,13 @@ static void print_count(struct output *output, uint64_t count, const char *what)
     output_format(output, "%" PRIu64 " %s%s", count, what, count == 1 ? "" : "s");
 }
 
-static void print_text(const struct check *check, struct output *output)
+static void print_text(const struct bat_profile_verdict *check, struct output *output,
+                       const char *binary)
 {
-    for (size_t i = 0; i < CHECK_COUNT; i++)
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
         print_result(check, output, i);
     print_unused(check, output);
-    output_escaped(output, check->binary);
+    output_escaped(output, binary);
     output_format(output, ": %s (", check->is_fit ? "fit" : "unfit");
     print_count(output, check->findings[BAT_ERROR], "error");
     output_text(output, ", ");
@@ -96,11 +99,11 @@ static void print_text(const struct check *check, struct output *output)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void print_json_functions(struct output *output, const struct check_result *result)
+static void print_json_functions(struct output *output, const struct bat_verdict_result *result)
 {
     output_text(output, ",\"functions\":[");
     for (size_t i = 0; i < result->function_count; i++) {
-        const struct check_function *function = &result->functions[i];
+        const struct bat_verdict_function *function = &result->functions[i];
         output_text(output, i ? ",{\"name\":" : "{\"name\":");
         output_json_string(output, function->name);
         output_format(output, ",\"part\":%" PRIu64 ",\"whole\":%" PRIu64, function->part,
@@ -114,23 +117,25 @@ static void print_json_functions(struct output *output, const struct check_resul
     output_text(output, "]");
 }
 
-static void print_json_result(const struct check *check, struct output *output, size_t number)
+static void print_json_result(const struct bat_profile_verdict *check, struct output *output,
+                              enum bat_verdict_check number)
 {
-    const struct check_kind *kind = &check_kinds[number];
-    const struct check_result *result = &check->results[number];
+    const struct bat_verdict_kind *kind = bat_verdict_kind(number);
+    const struct bat_verdict_result *result = &check->results[number];
     output_format(output, "%s\n{\"id\":\"%s\",\"severity\":\"%s\",\"status\":\"%s\"",
                   number ? "," : "", kind->id, bat_severity_name(kind->severity),
                   status_names[result->status]);
-    if (result->status != CHECK_UNKNOWN)
+    if (result->status != BAT_VERDICT_UNKNOWN)
         output_format(output, ",\"value\":%.9g", result->value);
     output_format(output, ",\"%s\":%.9g", kind->is_minimum ? "min" : "max", result->limit);
     if (result->reason) {
         output_text(output, ",\"reason\":");
         output_json_string(output, result->reason);
     }
-    const struct check_unreadable *unreadable = number == CHECK_READ       ? &check->unreadable
-                                                : number == CHECK_BUILD_ID ? &check->other_builds
-                                                                           : NULL;
+    const struct bat_verdict_unreadable *unreadable =
+        number == BAT_VERDICT_READ       ? &check->unreadable
+        : number == BAT_VERDICT_BUILD_ID ? &check->other_builds
+                                         : NULL;
     if (unreadable && unreadable->count != 0) {
         output_text(output, ",\"message\":");
         output_json_string(output, unreadable->message);
@@ -140,14 +145,14 @@ static void print_json_result(const struct check *check, struct output *output, 
     output_text(output, "}");
 }
 
-static void print_json_unused(const struct check *check, struct output *output)
+static void print_json_unused(const struct bat_profile_verdict *check, struct output *output)
 {
     const char *comma = "";
     for (size_t i = 0; i < check->suppressions.count; i++) {
-        const struct check_suppression *suppression = &check->suppressions.all[i];
+        const struct bat_suppression *suppression = &check->suppressions.all[i];
         if (suppression->is_used)
             continue;
-        output_format(output, "%s{\"id\":\"%s\"", comma, check_kinds[suppression->check].id);
+        output_format(output, "%s{\"id\":\"%s\"", comma, bat_verdict_kind(suppression->check)->id);
         if (suppression->pattern) {
             output_text(output, ",\"pattern\":");
             output_json_string(output, suppression->pattern);
@@ -159,14 +164,14 @@ static void print_json_unused(const struct check *check, struct output *output)
     }
 }
 
-static void print_json(const struct check *check, struct output *output)
+static void print_json(const struct bat_profile_verdict *check, struct output *output)
 {
     output_format(output,
                   "\"check\":{\"schema\":1,\"verdict\":\"%s\",\"errors\":%" PRIu64
                   ",\"warnings\":%" PRIu64 ",\"checks\":[",
                   check->is_fit ? "fit" : "unfit", check->findings[BAT_ERROR],
                   check->findings[BAT_WARNING]);
-    for (size_t i = 0; i < CHECK_COUNT; i++)
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
         print_json_result(check, output, i);
     output_text(output, "\n],\"unused_suppressions\":[");
     print_json_unused(check, output);
@@ -182,21 +187,21 @@ static void print_json(const struct check *check, struct output *output)
 
 /* --- The line in a report -------------------------------------------------------------------- */
 
-static size_t count_made(const struct check *check)
+static size_t count_made(const struct bat_profile_verdict *check)
 {
     size_t made = 0;
-    for (size_t i = 0; i < CHECK_COUNT; i++)
-        made += check->results[i].status != CHECK_UNKNOWN;
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
+        made += check->results[i].status != BAT_VERDICT_UNKNOWN;
     return made;
 }
 
-static void print_verdict(const struct check *check, FILE *file)
+static void print_verdict(const struct bat_profile_verdict *check, FILE *file)
 {
     fputs(check->is_fit ? "fit" : "unfit", file);
     const char *before = check->is_fit ? ", with warnings: " : ": ";
-    for (size_t i = 0; i < CHECK_COUNT; i++) {
-        const struct check_kind *kind = &check_kinds[i];
-        if (check->results[i].status != CHECK_FAILED)
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
+        const struct bat_verdict_kind *kind = bat_verdict_kind(i);
+        if (check->results[i].status != BAT_VERDICT_FAILED)
             continue;
         fprintf(file, kind->is_share ? "%s%s %.1f%%" : "%s%s %.0f", before, kind->id,
                 check->results[i].value * (kind->is_share ? 100 : 1));
@@ -204,7 +209,7 @@ static void print_verdict(const struct check *check, FILE *file)
     }
 }
 
-bool check_verdict(const struct check *check, char **text)
+bool check_verdict(const struct bat_profile_verdict *check, char **text)
 {
     size_t size;
     *text = NULL;
@@ -221,7 +226,7 @@ bool check_verdict(const struct check *check, char **text)
     return is_made;
 }
 
-void check_warn(const struct check *check, const char *binary)
+void check_warn(const struct bat_profile_verdict *check, const char *binary)
 {
     char *text;
     if (count_made(check) == 0 || check->is_fit || !check_verdict(check, &text))
@@ -230,27 +235,27 @@ void check_warn(const struct check *check, const char *binary)
     free(text);
 }
 
-void check_print_line(const struct check *check, FILE *file)
+void check_print_line(const struct bat_profile_verdict *check, FILE *file)
 {
     if (count_made(check) == 0)
         return;
     fputs("the profile looks ", file);
     print_verdict(check, file);
     fprintf(file, " (%zu of %u checks; --check makes all)\n", count_made(check),
-            (unsigned)CHECK_COUNT);
+            (unsigned)BAT_VERDICT_CHECKS);
 }
 
-void check_print_line_json(const struct check *check, FILE *file)
+void check_print_line_json(const struct bat_profile_verdict *check, FILE *file)
 {
     const char *verdict = count_made(check) == 0 ? "unknown" : check->is_fit ? "fit" : "unfit";
     fprintf(file, "\"quick_check\":{\"verdict\":\"%s\",\"checks\":[", verdict);
     const char *before = "";
-    for (size_t i = 0; i < CHECK_COUNT; i++) {
-        const struct check_result *result = &check->results[i];
-        if (result->status == CHECK_UNKNOWN)
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
+        const struct bat_verdict_result *result = &check->results[i];
+        if (result->status == BAT_VERDICT_UNKNOWN)
             continue;
         fprintf(file, "%s{\"id\":\"%s\",\"status\":\"%s\",\"value\":%.9g}", before,
-                check_kinds[i].id, status_names[result->status], result->value);
+                bat_verdict_kind(i)->id, status_names[result->status], result->value);
         before = ",";
     }
     fputs("]}", file);
@@ -258,24 +263,34 @@ void check_print_line_json(const struct check *check, FILE *file)
 
 /* --- Both ------------------------------------------------------------------------------------ */
 
-typedef void print_fn(const struct check *check, struct output *output);
-
-/* Print by way of memory, where the report may be kept, too. */
-static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *print)
+/* Both print by way of memory, where the report may be kept, too. */
+enum tool_exit check_print(const struct bat_profile_verdict *check, const char *binary, FILE *file)
 {
     struct output *output = output_begin_memory();
     if (!output)
         return tool_no_memory(NULL);
-    print(check, output);
+    print_text(check, output, binary);
     return output_end_in(output, file);
 }
 
-enum tool_exit check_print(const struct check *check, FILE *file)
+enum tool_exit check_print_json(const struct bat_profile_verdict *check, FILE *file)
 {
-    return print_to(check, file, print_text);
+    struct output *output = output_begin_memory();
+    if (!output)
+        return tool_no_memory(NULL);
+    print_json(check, output);
+    return output_end_in(output, file);
 }
 
-enum tool_exit check_print_json(const struct check *check, FILE *file)
+/* --- The list --------------------------------------------------------------------------------- */
+
+void check_print_list(void)
 {
-    return print_to(check, file, print_json);
+    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
+        const struct bat_verdict_kind *kind = bat_verdict_kind(i);
+        tool_print("%-14s %-8s %-8s %5.4g%s  %s%s", kind->id, bat_severity_name(kind->severity),
+                   kind->is_minimum ? "at least" : "at most",
+                   kind->is_share ? 100 * kind->limit : kind->limit, kind->is_share ? "%" : " ",
+                   kind->summary, kind->has_functions ? " (by function)" : "");
+    }
 }

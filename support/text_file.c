@@ -23,7 +23,7 @@ static int close_file(void *cookie)
     return result;
 }
 
-FILE *text_file_open(const char *path)
+FILE *bat_text_file_open(const char *path)
 {
     int *file = malloc(sizeof(*file));
     if (!file)
@@ -41,7 +41,7 @@ FILE *text_file_open(const char *path)
     return NULL;
 }
 
-ssize_t text_file_line(FILE *file, char **line, size_t *capacity)
+ssize_t bat_text_file_line(FILE *file, char **line, size_t *capacity)
 {
     errno = 0;
     ssize_t size = getline(line, capacity, file);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files of text that are read line by line, for small ones. */
-#ifndef BAT_TOOLS_COMMON_TEXT_FILE_H
-#define BAT_TOOLS_COMMON_TEXT_FILE_H
+#ifndef BAT_SUPPORT_TEXT_FILE_H
+#define BAT_SUPPORT_TEXT_FILE_H
 
 #include <stdio.h>
 
@@ -10,12 +10,12 @@
  * signal interrupts them. NULL and errno on failure; else fclose() must follow, which leaves
  * standard input open.
  */
-FILE *text_file_open(const char *path);
+FILE *bat_text_file_open(const char *path);
 
 /*
  * Read a line as getline() does. -1 at the end, and if reading fails, also in the middle of a line:
  * then feof() is false and errno tells why.
  */
-ssize_t text_file_line(FILE *file, char **line, size_t *capacity);
+ssize_t bat_text_file_line(FILE *file, char **line, size_t *capacity);
 
 #endif
