@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "text_writer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "spec/escape_controls.h"
@@ -71,6 +72,54 @@ void bat_text_escaped(struct bat_text_writer *writer, const char *string)
 void bat_text_word(struct bat_text_writer *writer, const char *string)
 {
     write_escaped(writer, string, true);
+}
+
+/* One character of a JSON string. length is its bytes, 0 for a byte that is no character. */
+static void write_json_character(struct bat_text_writer *writer, const char *text, size_t length)
+{
+    size_t bytes;
+    if (length == 0)
+        bat_text_string(writer, "\\ufffd");
+    else if (bat_is_control(text, length, &bytes))
+        /* Up to U+009F the number of a character is its last byte in UTF-8. */
+        bat_text_format(writer, "\\u%04x", (unsigned)(unsigned char)text[length - 1]);
+    else if (*text == '"' || *text == '\\')
+        bat_text_format(writer, "\\%c", *text);
+    else
+        bat_text_bytes(writer, text, length);
+}
+
+void bat_text_json(struct bat_text_writer *writer, const char *string)
+{
+    bat_text_string(writer, "\"");
+    for (size_t size = strlen(string); size != 0;) {
+        size_t length = bat_utf8_length(string, size);
+        write_json_character(writer, string, length);
+        length += length == 0;
+        string += length;
+        size -= length;
+    }
+    bat_text_string(writer, "\"");
+}
+
+void bat_text_format_list(struct bat_text_writer *writer, const char *format, va_list arguments)
+{
+    char *text = NULL;
+    int length = vasprintf(&text, format, arguments);
+    if (length >= 0)
+        bat_text_bytes(writer, text, (size_t)length);
+    else if (writer->code == BAT_OK)
+        writer->code = bat_fail_memory(writer->error, "to write the text");
+    if (length >= 0)
+        free(text);
+}
+
+void bat_text_format(struct bat_text_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    bat_text_format_list(writer, format, arguments);
+    va_end(arguments);
 }
 
 enum bat_code bat_text_finish(struct bat_text_writer *writer, enum bat_code code)

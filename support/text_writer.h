@@ -4,6 +4,7 @@
 #define BAT_SUPPORT_TEXT_WRITER_H
 
 #include <endian.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "bat.h"
@@ -80,6 +81,17 @@ static inline void bat_text_string(struct bat_text_writer *writer, const char *s
     bat_text_bytes(writer, string, strlen(string));
 }
 
+/* Append formatted text of any length. Too slow for text that each of many records has. */
+void bat_text_format(struct bat_text_writer *writer, const char *format, ...) BAT_PRINTF(2, 3);
+void bat_text_format_list(struct bat_text_writer *writer, const char *format, va_list arguments)
+    BAT_PRINTF(2, 0);
+
+/*
+ * Append a C string as a JSON string, quotes included. Each byte that is not part of a UTF-8
+ * character becomes U+FFFD.
+ */
+void bat_text_json(struct bat_text_writer *writer, const char *string);
+
 /*
  * Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. They
  * may write BAT_PUT_SLACK bytes behind it: what bat_text_room() returns has these besides.
@@ -142,6 +154,11 @@ static inline char *bat_put_decimal(char *at, uint64_t value)
     for (size_t i = size; i-- > 0; value /= 10)
         at[i] = (char)('0' + value % 10);
     return at + size;
+}
+
+static inline void bat_text_decimal(struct bat_text_writer *writer, uint64_t value)
+{
+    bat_text_end(writer, bat_put_decimal(bat_text_room(writer, 24), value));
 }
 
 #endif

@@ -68,9 +68,4 @@ enum bat_code write_firefox(const struct bat_sampled_stacks *stacks,
 enum bat_code write_folded(const struct bat_sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error);
 
-/* Write a clean name as a JSON string. */
-void stack_json_string(struct bat_text_writer *text, const char *string);
-
-void stack_json_number(struct bat_text_writer *text, uint64_t number);
-
 #endif

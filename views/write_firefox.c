@@ -140,7 +140,7 @@ static void put_column(struct firefox *firefox, const char *name, uint32_t count
         if (number == NOTHING && missing)
             put(firefox, missing);
         else
-            stack_json_number(&firefox->text, number);
+            bat_text_decimal(&firefox->text, number);
     }
     put(firefox, "],\n");
 }
@@ -149,7 +149,7 @@ static void put_column(struct firefox *firefox, const char *name, uint32_t count
 static void put_length(struct firefox *firefox, uint64_t count)
 {
     put(firefox, "\"length\":");
-    stack_json_number(&firefox->text, count);
+    bat_text_decimal(&firefox->text, count);
     put(firefox, "},\n");
 }
 
@@ -341,7 +341,7 @@ static void put_library(struct firefox *firefox)
             put(firefox, "\"");
             put(firefox, names[i]);
             put(firefox, "\":");
-            stack_json_string(&firefox->text, firefox->subject->title);
+            bat_text_json(&firefox->text, firefox->subject->title);
             put(firefox, ",");
         }
         put_breakpad_id(firefox, id, size);
@@ -356,11 +356,11 @@ static void put_strings(struct firefox *firefox)
     const struct bat_strings *names = &firefox->stacks->names;
     put(firefox, "\"shared\":{\"stringArray\":[\n");
     for (uint32_t i = 0; i < names->count; i++) {
-        stack_json_string(&firefox->text, bat_strings_get(names, i));
+        bat_text_json(&firefox->text, bat_strings_get(names, i));
         put(firefox, ",\n");
     }
     /* The name of the resource, behind the others. */
-    stack_json_string(&firefox->text, firefox->subject->title);
+    bat_text_json(&firefox->text, firefox->subject->title);
     put(firefox, "]},\n");
 }
 
@@ -370,7 +370,7 @@ static void put_meta(struct firefox *firefox)
                  ",\"version\":30,\"importedFrom\":\"batkit ");
     put(firefox, bat_version());
     put(firefox, "\",\"product\":");
-    stack_json_string(&firefox->text, firefox->subject->title);
+    bat_text_json(&firefox->text, firefox->subject->title);
     put(firefox,
         ",\n\"startTime\":0,\"interval\":1,\"processType\":0,\"stackwalk\":1,\"symbolicated\":true,"
         "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\n"
@@ -383,9 +383,9 @@ static void put_meta(struct firefox *firefox)
 static void put_thread(struct firefox *firefox)
 {
     put(firefox, "\"threads\":[{\"name\":");
-    stack_json_string(&firefox->text, firefox->subject->unit);
+    bat_text_json(&firefox->text, firefox->subject->unit);
     put(firefox, ",\"processName\":");
-    stack_json_string(&firefox->text, firefox->subject->title);
+    bat_text_json(&firefox->text, firefox->subject->title);
     put(firefox,
         ",\n\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
         "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"pid\":\"0\",\"tid\":0,"
@@ -396,7 +396,7 @@ static void put_thread(struct firefox *firefox)
     put(firefox, "\"resourceTable\":{");
     if (firefox->subject->program) {
         put(firefox, "\"type\":[" RESOURCE_LIBRARY "],\"lib\":[0],\"host\":[null],\"name\":[");
-        stack_json_number(&firefox->text, firefox->stacks->names.count);
+        bat_text_decimal(&firefox->text, firefox->stacks->names.count);
         put(firefox, "],\"length\":1},\n");
     } else {
         put(firefox, "\"type\":[],\"lib\":[],\"host\":[],\"name\":[],\"length\":0},\n");

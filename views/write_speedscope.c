@@ -19,14 +19,14 @@ static void put_frames(struct bat_text_writer *text, const struct bat_sampled_st
     for (uint32_t i = 0; i < stacks->functions.count; i++) {
         const uint64_t *function = bat_counts_item(&stacks->functions, i);
         bat_text_string(text, i ? ",\n{\"name\":" : "\n{\"name\":");
-        stack_json_string(text, name_of(stacks, function[0]));
+        bat_text_json(text, name_of(stacks, function[0]));
         if (name_of(stacks, function[2])[0]) {
             bat_text_string(text, ",\"file\":");
-            stack_json_string(text, name_of(stacks, function[2]));
+            bat_text_json(text, name_of(stacks, function[2]));
         }
         if (function[3] != 0) {
             bat_text_string(text, ",\"line\":");
-            stack_json_number(text, function[3]);
+            bat_text_decimal(text, function[3]);
         }
         bat_text_string(text, "}");
     }
@@ -38,7 +38,7 @@ static void put_sample(struct bat_text_writer *text, const struct bat_counts *fu
 {
     bat_text_string(text, "[");
     for (uint32_t i = functions->count; i != 0; i--) {
-        stack_json_number(text, bat_counts_item(functions, i - 1)[1]);
+        bat_text_decimal(text, bat_counts_item(functions, i - 1)[1]);
         bat_text_string(text, i > 1 ? "," : "");
     }
     bat_text_string(text, "]");
@@ -58,7 +58,7 @@ static bool put_samples(struct bat_text_writer *text, const struct bat_sampled_s
     bat_text_string(text, "],\n\"weights\":[");
     for (uint32_t i = 0; i < stacks->counts.count; i++) {
         bat_text_string(text, i ? "," : "");
-        stack_json_number(text, bat_counts_item(&stacks->counts, i)[1]);
+        bat_text_decimal(text, bat_counts_item(&stacks->counts, i)[1]);
     }
     bat_text_string(text, "]}],\n");
     bat_counts_free(&functions);
@@ -80,13 +80,13 @@ enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
                     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     put_frames(&text, stacks);
     bat_text_string(&text, "\"profiles\":[{\"type\":\"sampled\",\"name\":");
-    stack_json_string(&text, subject->unit);
+    bat_text_json(&text, subject->unit);
     bat_text_string(&text, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":");
-    stack_json_number(&text, sum);
+    bat_text_decimal(&text, sum);
     bat_text_string(&text, ",\n");
     bool fits = put_samples(&text, stacks);
     bat_text_string(&text, "\"name\":");
-    stack_json_string(&text, subject->title);
+    bat_text_json(&text, subject->title);
     bat_text_string(&text, ",\"activeProfileIndex\":0,\"exporter\":\"batkit ");
     bat_text_string(&text, bat_version());
     bat_text_string(&text, "\"}\n");

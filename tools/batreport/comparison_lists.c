@@ -18,9 +18,9 @@ static void write_cells(const struct compared_function *function, struct bat_tex
         bat_text_string(page, "<td></td><td></td><td></td>");
         return;
     }
-    html_format(page, "<td>%s</td>", with_commas(function->hot_size, text));
-    html_format(page, "<td>%s</td><td>0x%" PRIx64 "</td>", with_commas(function->cold_size, text),
-                function->address);
+    bat_text_format(page, "<td>%s</td>", with_commas(function->hot_size, text));
+    bat_text_format(page, "<td>%s</td><td>0x%" PRIx64 "</td>",
+                    with_commas(function->cold_size, text), function->address);
 }
 
 /* A function of the new binary; or of the old one, if the new one does not have it. */
@@ -28,8 +28,8 @@ static void write_row(const struct compared_function *function, bool is_old,
                       struct bat_text_writer *page)
 {
     char *plain = demangle(function->name);
-    html_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%" PRIx64 "\"><bdi>",
-                is_old ? "old-" : "", function->address);
+    bat_text_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%" PRIx64 "\"><bdi>",
+                    is_old ? "old-" : "", function->address);
     html_text(page, plain ? plain : function->name);
     bat_text_string(page, "</bdi></a></th>");
     free(plain);
@@ -46,24 +46,24 @@ static bool write_list(const struct compared_side *side, unsigned change, const 
     if (!list_functions(side, change, &list))
         return false;
     char text[NUMBER_SIZE];
-    html_format(page, "<h3 class=\"group\" id=\"functions?filter=%s\">%s: %s</h3>\n", key, title,
-                with_commas(list.count, text));
+    bat_text_format(page, "<h3 class=\"group\" id=\"functions?filter=%s\">%s: %s</h3>\n", key,
+                    title, with_commas(list.count, text));
     if (list.count != 0)
-        html_format(page,
-                    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
-                    "<table class=\"rows\"><thead><tr><th scope=\"col\">function</th>"
-                    "<th scope=\"col\">bytes, old</th><th scope=\"col\">cold</th>"
-                    "<th scope=\"col\">address</th><th scope=\"col\">bytes, new</th>"
-                    "<th scope=\"col\">cold</th><th scope=\"col\">address</th></tr></thead>"
-                    "<tbody>\n",
-                    title);
+        bat_text_format(page,
+                        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"%s\">"
+                        "<table class=\"rows\"><thead><tr><th scope=\"col\">function</th>"
+                        "<th scope=\"col\">bytes, old</th><th scope=\"col\">cold</th>"
+                        "<th scope=\"col\">address</th><th scope=\"col\">bytes, new</th>"
+                        "<th scope=\"col\">cold</th><th scope=\"col\">address</th></tr></thead>"
+                        "<tbody>\n",
+                        title);
     for (uint32_t i = 0; i < list.count && i < LISTED; i++)
         write_row(list.items[i].function, is_old, page);
     if (list.count != 0)
         bat_text_string(page, "</tbody></table></div>\n");
     if (list.count > LISTED)
-        html_format(page, "<p class=\"remark\">and %s more</p>\n",
-                    with_commas(list.count - LISTED, text));
+        bat_text_format(page, "<p class=\"remark\">and %s more</p>\n",
+                        with_commas(list.count - LISTED, text));
     free(list.items);
     return true;
 }

@@ -70,11 +70,11 @@ static void write_origin(const struct report_comparison *comparison, struct bat_
 /* first: the first column's head; "" for none, as a head without text says nothing. */
 static void begin_pairs(struct bat_text_writer *page, const char *title, const char *first)
 {
-    html_format(page,
-                "<div class=\"card scroll\"><h3>%s</h3>\n<table class=\"rows both\"><thead><tr>",
-                title);
+    bat_text_format(
+        page, "<div class=\"card scroll\"><h3>%s</h3>\n<table class=\"rows both\"><thead><tr>",
+        title);
     if (*first)
-        html_format(page, "<th scope=\"col\">%s</th>", first);
+        bat_text_format(page, "<th scope=\"col\">%s</th>", first);
     else
         bat_text_string(page, "<td></td>");
     bat_text_string(page, "<th scope=\"col\">old</th><th scope=\"col\">new</th>"
@@ -85,18 +85,18 @@ static void begin_pairs(struct bat_text_writer *page, const char *title, const c
 static void write_both(struct bat_text_writer *page, uint64_t old, uint64_t new)
 {
     char text[NUMBER_SIZE];
-    html_format(page, "<td>%s</td>", with_commas(old, text));
-    html_format(page, "<td>%s</td>", with_commas(new, text));
+    bat_text_format(page, "<td>%s</td>", with_commas(old, text));
+    bat_text_format(page, "<td>%s</td>", with_commas(new, text));
     if (old == new)
         bat_text_string(page, "<td></td></tr>\n");
     else
-        html_format(page, "<td>%s%s</td></tr>\n", new > old ? "+" : "\u2212",
-                    with_commas(new > old ? new - old : old - new, text));
+        bat_text_format(page, "<td>%s%s</td></tr>\n", new > old ? "+" : "\u2212",
+                        with_commas(new > old ? new - old : old - new, text));
 }
 
 static void write_pair(struct bat_text_writer *page, const char *label, uint64_t old, uint64_t new)
 {
-    html_format(page, "<tr><th scope=\"row\">%s</th>", label);
+    bat_text_format(page, "<tr><th scope=\"row\">%s</th>", label);
     write_both(page, old, new);
 }
 
@@ -106,10 +106,10 @@ static void write_count(struct bat_text_writer *page, const char *filter, const 
                         uint64_t count)
 {
     char text[NUMBER_SIZE];
-    html_format(page,
-                "<tr><th scope=\"row\" class=\"level0\"><a href=\"#functions?filter=%s\">%s</a>"
-                "</th><td>%s</td><td></td></tr>\n",
-                filter, label, with_commas(count, text));
+    bat_text_format(page,
+                    "<tr><th scope=\"row\" class=\"level0\"><a href=\"#functions?filter=%s\">%s</a>"
+                    "</th><td>%s</td><td></td></tr>\n",
+                    filter, label, with_commas(count, text));
 }
 
 static void write_counts(const struct comparison *facts, struct bat_text_writer *page)
@@ -192,10 +192,10 @@ static void write_sampled(const struct report *sides, struct bat_text_writer *pa
         write_pair(page, label, old, new);
         return;
     }
-    html_format(page, "<tr><th scope=\"row\">%s</th><td>%s</td>", label,
-                sides[OLD].has_profile ? with_commas(old, text) : "");
-    html_format(page, "<td>%s</td><td></td></tr>\n",
-                sides[NEW].has_profile ? with_commas(new, text) : "");
+    bat_text_format(page, "<tr><th scope=\"row\">%s</th><td>%s</td>", label,
+                    sides[OLD].has_profile ? with_commas(old, text) : "");
+    bat_text_format(page, "<td>%s</td><td></td></tr>\n",
+                    sides[NEW].has_profile ? with_commas(new, text) : "");
 }
 
 static void write_samples(const struct report *sides, struct bat_text_writer *page)

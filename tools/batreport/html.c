@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "page.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "spec/escape_controls.h"
 
 /* The number of a UTF-8 character of length bytes. */
@@ -56,9 +53,9 @@ void html_text(struct bat_text_writer *page, const char *text)
         if (length == 0)
             bat_text_string(page, "\xef\xbf\xbd");
         else if (bat_is_control(text, size, &bytes))
-            html_format(page, "\\x%02x", character_of(text, length));
+            bat_text_format(page, "\\x%02x", character_of(text, length));
         else if (is_invisible(character_of(text, length)))
-            html_format(page, "\\u%04x", character_of(text, length));
+            bat_text_format(page, "\\u%04x", character_of(text, length));
         else
             put_html(page, text, length);
         length += length == 0;
@@ -77,7 +74,7 @@ void html_json(struct bat_text_writer *page, const char *text)
             bat_text_string(page, "\\ufffd");
         else if (bat_is_control(text, size, &bytes) || strchr("<>&\"\\", *text) ||
                  is_invisible(character_of(text, length)))
-            html_format(page, "\\u%04x", character_of(text, length));
+            bat_text_format(page, "\\u%04x", character_of(text, length));
         else
             bat_text_bytes(page, text, length);
         length += length == 0;
@@ -87,19 +84,10 @@ void html_json(struct bat_text_writer *page, const char *text)
     bat_text_string(page, "\"");
 }
 
-void html_format(struct bat_text_writer *page, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof(text), format, arguments);
-    va_end(arguments);
-    bat_text_string(page, text);
-}
-
 void html_begin_card(struct bat_text_writer *page, const char *title)
 {
-    html_format(page, "<div class=\"card\"><h3>%s</h3>\n<table class=\"figures\"><tbody>\n", title);
+    bat_text_format(page, "<div class=\"card\"><h3>%s</h3>\n<table class=\"figures\"><tbody>\n",
+                    title);
 }
 
 void html_end_card(struct bat_text_writer *page)
@@ -109,7 +97,7 @@ void html_end_card(struct bat_text_writer *page)
 
 void html_term(struct bat_text_writer *page, const char *label, const char *text)
 {
-    html_format(page, "<dt>%s</dt><dd><bdi>", label);
+    bat_text_format(page, "<dt>%s</dt><dd><bdi>", label);
     html_text(page, text);
     bat_text_string(page, "</bdi></dd>\n");
 }

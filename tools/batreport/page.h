@@ -17,9 +17,6 @@ void html_text(struct bat_text_writer *page, const char *text);
 /* The same as a string of JSON, quotes included, in which "<" cannot end the element around it. */
 void html_json(struct bat_text_writer *page, const char *text);
 
-/* Formatted text without escapes: at most 512 bytes, and no names. */
-void html_format(struct bat_text_writer *page, const char *format, ...) BAT_PRINTF(2, 3);
-
 /* A card with a table of figures: the rows stand between these two. title is no name. */
 void html_begin_card(struct bat_text_writer *page, const char *title);
 void html_end_card(struct bat_text_writer *page);

@@ -13,7 +13,7 @@
 static void write_count(struct bat_text_writer *page, uint64_t count, const char *what)
 {
     char text[NUMBER_SIZE];
-    html_format(page, "%s %s%s", with_commas(count, text), what, count == 1 ? "" : "s");
+    bat_text_format(page, "%s %s%s", with_commas(count, text), what, count == 1 ? "" : "s");
 }
 
 /* --- The checks ------------------------------------------------------------------------------- */
@@ -23,11 +23,11 @@ static void write_value(struct bat_text_writer *page, const struct bat_verdict_k
 {
     char text[NUMBER_SIZE];
     if (kind->is_share)
-        html_format(page, "%.1f%%", 100 * value);
+        bat_text_format(page, "%.1f%%", 100 * value);
     else if (value < 1e15 && value == (double)(uint64_t)value)
         bat_text_string(page, with_commas((uint64_t)value, text));
     else
-        html_format(page, "%.1f", value);
+        bat_text_format(page, "%.1f", value);
 }
 
 /* The functions that contribute most, each with a link. */
@@ -51,9 +51,9 @@ static void write_functions(const struct report *report, enum bat_verdict_check 
         char whole[NUMBER_SIZE];
         bat_text_string(page, "<li>");
         report_write_name(report, place, function->name, page);
-        html_format(page, ": %s of %s%s%s</li>\n", with_commas(function->part, part),
-                    with_commas(function->whole, whole), function->reason[0] ? ": " : "",
-                    function->reason);
+        bat_text_format(page, ": %s of %s%s%s</li>\n", with_commas(function->part, part),
+                        with_commas(function->whole, whole), function->reason[0] ? ": " : "",
+                        function->reason);
     }
     if (result->function_count > FUNCTIONS_SHOWN) {
         bat_text_string(page, "<li>and ");
@@ -74,11 +74,11 @@ static void write_result(const struct report *report, enum bat_verdict_check num
                           : result->status == BAT_VERDICT_SUPPRESSED
                               ? "suppressed"
                               : bat_severity_name(kind->severity);
-    html_format(
+    bat_text_format(
         page, "<tr class=\"check is-%s\"><th scope=\"row\"><code>%s</code> %s</th><td>%s</td><td>",
         verdict, kind->id, kind->summary, verdict);
     write_value(page, kind, result->value);
-    html_format(page, "</td><td>at %s ", kind->is_minimum ? "least" : "most");
+    bat_text_format(page, "</td><td>at %s ", kind->is_minimum ? "least" : "most");
     write_value(page, kind, result->limit);
     bat_text_string(page, "</td></tr>\n");
     if (result->reason) {
@@ -96,7 +96,7 @@ static void write_unknown(const struct bat_profile_verdict *check, struct bat_te
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         if (check->results[i].status != BAT_VERDICT_UNKNOWN)
             continue;
-        html_format(page, "%s<code>%s</code>", before, bat_verdict_kind(i)->id);
+        bat_text_format(page, "%s<code>%s</code>", before, bat_verdict_kind(i)->id);
         before = ", ";
     }
     if (*before == ',')
@@ -109,8 +109,8 @@ static void write_unused(const struct bat_profile_verdict *check, struct bat_tex
         const struct bat_suppression *suppression = &check->suppressions.all[i];
         if (suppression->is_used)
             continue;
-        html_format(page, "<p class=\"remark\">Unused suppression: <code>%s</code> <bdi>",
-                    bat_verdict_kind(suppression->check)->id);
+        bat_text_format(page, "<p class=\"remark\">Unused suppression: <code>%s</code> <bdi>",
+                        bat_verdict_kind(suppression->check)->id);
         html_text(page, suppression->pattern ? suppression->pattern : "");
         bat_text_string(page, "</bdi></p>\n");
     }
@@ -119,8 +119,8 @@ static void write_unused(const struct bat_profile_verdict *check, struct bat_tex
 static void write_checks(const struct report *report, struct bat_text_writer *page)
 {
     const struct bat_profile_verdict *check = &report->check;
-    html_format(page, "<h3 class=\"group\" id=\"check\">The profile is %s (",
-                check->is_fit ? "fit" : "unfit");
+    bat_text_format(page, "<h3 class=\"group\" id=\"check\">The profile is %s (",
+                    check->is_fit ? "fit" : "unfit");
     write_count(page, check->findings[BAT_ERROR], "error");
     bat_text_string(page, ", ");
     write_count(page, check->findings[BAT_WARNING], "warning");
@@ -156,9 +156,9 @@ static void write_refusal(const struct report *report, const struct report_refus
     char text[NUMBER_SIZE];
     bat_text_string(page, "<tr><th scope=\"row\">");
     report_write_name(report, refusal->function, refusal->name, page);
-    html_format(page, "</th><td>%s</td><td>%s</td><td>%s</td></tr>\n",
-                refusal->is_yaml ? "YAML" : "fdata", with_commas(refusal->counts, text),
-                refusal->reason);
+    bat_text_format(page, "</th><td>%s</td><td>%s</td><td>%s</td></tr>\n",
+                    refusal->is_yaml ? "YAML" : "fdata", with_commas(refusal->counts, text),
+                    refusal->reason);
 }
 
 static bool write_refusals(const struct report *report, struct bat_text_writer *page)
@@ -198,10 +198,10 @@ void report_write_banner(const struct report *report, struct bat_text_writer *pa
     if (!check_verdict(&report->check, &text) && page->code == BAT_OK)
         page->code = bat_fail_memory(page->error, "for the page");
     if (text && !report->check.is_fit)
-        html_format(page,
-                    "<p class=\"banner\" role=\"note\">The profile is %s. The checks below say "
-                    "why.</p>\n",
-                    text);
+        bat_text_format(page,
+                        "<p class=\"banner\" role=\"note\">The profile is %s. The checks below say "
+                        "why.</p>\n",
+                        text);
     free(text);
 }
 

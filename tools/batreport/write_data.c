@@ -17,14 +17,14 @@
 static void write_sections(struct bat_text_writer *page, const char *key,
                            const struct report_sections *sections)
 {
-    html_format(page, ",\n\"%s\":[", key);
+    bat_text_format(page, ",\n\"%s\":[", key);
     for (uint32_t i = 0; i < sections->count; i++) {
         const struct report_section *section = &sections->all[i];
         bat_text_string(page, i ? ",{\"name\":" : "{\"name\":");
         html_json(page, section->name);
-        html_format(page, ",\"address\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"isOld\":%s}",
-                    section->address, section->size,
-                    report_is_old_section(section) ? "true" : "false");
+        bat_text_format(page, ",\"address\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"isOld\":%s}",
+                        section->address, section->size,
+                        report_is_old_section(section) ? "true" : "false");
     }
     bat_text_string(page, "]");
 }
@@ -42,19 +42,20 @@ void report_write_members(const struct report *report, struct bat_text_writer *p
 {
     bat_text_string(page, "\"name\":");
     html_json(page, report->request->binary);
-    html_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
-                report->function_count, report->piece_count, report->block_count);
-    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32 ",\"refused\":%zu",
-                report->edge_count, report->files.count, report->node_count, report->refusal_count);
-    html_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
-                report->samples, report->has_profile ? "true" : "false",
-                report->original ? "true" : "false");
-    html_format(page, ",\"hasLines\":%s", report->lines ? "true" : "false");
+    bat_text_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
+                    report->function_count, report->piece_count, report->block_count);
+    bat_text_format(
+        page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32 ",\"refused\":%zu",
+        report->edge_count, report->files.count, report->node_count, report->refusal_count);
+    bat_text_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
+                    report->samples, report->has_profile ? "true" : "false",
+                    report->original ? "true" : "false");
+    bat_text_format(page, ",\"hasLines\":%s", report->lines ? "true" : "false");
     write_sections(page, "output", &report->output);
     write_sections(page, "input", &report->input);
     bat_text_string(page, ",\n\"chunks\":[");
     for (uint32_t piece = 0; piece < report->piece_count; piece = chunk_end(report, piece))
-        html_format(page, "%s%" PRIu32, piece ? "," : "", piece);
+        bat_text_format(page, "%s%" PRIu32, piece ? "," : "", piece);
     bat_text_string(page, "]");
 }
 
@@ -71,7 +72,7 @@ static void write_description(const struct report *report, struct bat_text_write
 /* Write a part of bytes as the element data-NAME, and free them. */
 static enum bat_code write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
 {
-    html_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
+    bat_text_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
     bat_text_flush(page);
     enum bat_code code =
         page->code == BAT_OK ? pack_write(pack, page->output, page->error) : page->code;

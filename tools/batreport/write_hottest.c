@@ -40,8 +40,8 @@ void report_write_name(const struct report *report, uint32_t function, const cha
     char *symbol = strndup(name, strcspn(name, "/"));
     char *plain = symbol ? demangle(symbol) : NULL;
     if (function != BAT_NONE)
-        html_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
-                    report->pieces[report->functions[function].main_piece].address);
+        bat_text_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
+                        report->pieces[report->functions[function].main_piece].address);
     bat_text_string(page, "<bdi>");
     html_text(page, plain ? plain : *name ? name : "(no name)");
     bat_text_string(page, function != BAT_NONE ? "</bdi></a>" : "</bdi>");
@@ -61,12 +61,12 @@ static void write_row(const struct report *report, uint32_t number, struct bat_t
     }
     bat_text_string(page, "<tr><th scope=\"row\">");
     report_write_name(report, number, function->name, page);
-    html_format(page, "</th><td>%s</td>", with_commas(function->samples, text));
-    html_format(page, "<td>%.2f%%</td>",
-                100.0 * (double)function->samples / (double)report->samples);
-    html_format(page, "<td>%s</td>", with_commas(bytes[0], text));
-    html_format(page, "<td>%s</td><td>0x%" PRIx64 "</td></tr>\n", with_commas(bytes[1], text),
-                report->pieces[function->main_piece].address);
+    bat_text_format(page, "</th><td>%s</td>", with_commas(function->samples, text));
+    bat_text_format(page, "<td>%.2f%%</td>",
+                    100.0 * (double)function->samples / (double)report->samples);
+    bat_text_format(page, "<td>%s</td>", with_commas(bytes[0], text));
+    bat_text_format(page, "<td>%s</td><td>0x%" PRIx64 "</td></tr>\n", with_commas(bytes[1], text),
+                    report->pieces[function->main_piece].address);
 }
 
 void report_write_hottest(const struct report *report, struct bat_text_writer *page)
@@ -75,13 +75,14 @@ void report_write_hottest(const struct report *report, struct bat_text_writer *p
     uint32_t count = find_hottest(report, hottest);
     if (count == 0)
         return;
-    html_format(page,
-                "<div class=\"static scroll\" tabindex=\"0\" role=\"region\" "
-                "aria-labelledby=\"functions-title\"><table class=\"rows\"><caption>The %u hottest "
-                "functions</caption><thead><tr><th scope=\"col\">function</th><th scope=\"col\">"
-                "samples</th><th scope=\"col\">share</th><th scope=\"col\">bytes</th><th "
-                "scope=\"col\">cold bytes</th><th scope=\"col\">address</th></tr></thead><tbody>\n",
-                count);
+    bat_text_format(
+        page,
+        "<div class=\"static scroll\" tabindex=\"0\" role=\"region\" "
+        "aria-labelledby=\"functions-title\"><table class=\"rows\"><caption>The %u hottest "
+        "functions</caption><thead><tr><th scope=\"col\">function</th><th scope=\"col\">"
+        "samples</th><th scope=\"col\">share</th><th scope=\"col\">bytes</th><th "
+        "scope=\"col\">cold bytes</th><th scope=\"col\">address</th></tr></thead><tbody>\n",
+        count);
     for (uint32_t i = 0; i < count; i++)
         write_row(report, hottest[i], page);
     bat_text_string(page, "</tbody></table></div>\n");

@@ -8,7 +8,7 @@ static void write_hash(struct bat_text_writer *page, const uint8_t sha256[32])
 {
     char text[64];
     pack_base64(sha256, 32, text);
-    html_format(page, "'sha256-%s'", text);
+    bat_text_format(page, "'sha256-%s'", text);
 }
 
 /* The page may run its own code and style, by their hashes, and load nothing at all. */
@@ -30,8 +30,8 @@ void page_write_head(struct bat_text_writer *page, const struct report_file *scr
     bat_text_string(page, "<meta name=\"viewport\" content=\"width=device-width, "
                           "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
                           "dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
-    html_format(page, "<meta name=\"generator\" content=\"batreport (batkit) %s\">\n<title>",
-                bat_version());
+    bat_text_format(page, "<meta name=\"generator\" content=\"batreport (batkit) %s\">\n<title>",
+                    bat_version());
 }
 
 void page_write_style(struct bat_text_writer *page)
@@ -64,11 +64,11 @@ void page_write_views(struct bat_text_writer *page, bool has_stacks, const char 
                           "<a href=\"#functions\">Functions</a>\n");
     if (has_stacks)
         bat_text_string(page, "<a href=\"#stacks\" class=\"scripted\">Stacks</a>\n");
-    html_format(page,
-                "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n"
-                "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
-                "<h2 id=\"summary-title\">%s</h2>\n",
-                title);
+    bat_text_format(page,
+                    "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n"
+                    "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
+                    "<h2 id=\"summary-title\">%s</h2>\n",
+                    title);
 }
 
 void page_begin_functions(struct bat_text_writer *page)

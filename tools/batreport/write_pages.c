@@ -44,17 +44,17 @@ static void write_axes(const struct plot *plot, struct bat_text_writer *page)
 {
     for (unsigned i = 0; i <= 4; i++) {
         double y = y_of(i / 4.0);
-        html_format(page,
-                    "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
-                    "<text class=\"tick end\" x=\"%.0f\" y=\"%.1f\">%u%%</text>\n",
-                    LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, i * 25);
+        bat_text_format(page,
+                        "<line class=\"grid\" x1=\"%.0f\" x2=\"%.0f\" y1=\"%.1f\" y2=\"%.1f\"/>"
+                        "<text class=\"tick end\" x=\"%.0f\" y=\"%.1f\">%u%%</text>\n",
+                        LEFT, WIDTH - RIGHT, y, y, LEFT - 6, y + 4, i * 25);
     }
     for (size_t pages = 1; pages <= plot->most; pages *= plot->most > 64 ? 8 : 2)
-        html_format(page,
-                    "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.0f\"/>"
-                    "<text class=\"tick middle\" x=\"%.1f\" y=\"%.0f\">%zu</text>\n",
-                    x_of(plot, pages), x_of(plot, pages), TOP, HEIGHT - BOTTOM, x_of(plot, pages),
-                    HEIGHT - BOTTOM + 14, pages);
+        bat_text_format(page,
+                        "<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.0f\" y2=\"%.0f\"/>"
+                        "<text class=\"tick middle\" x=\"%.1f\" y=\"%.0f\">%zu</text>\n",
+                        x_of(plot, pages), x_of(plot, pages), TOP, HEIGHT - BOTTOM,
+                        x_of(plot, pages), HEIGHT - BOTTOM + 14, pages);
 }
 
 /* A point at each number of pages that is a sixteenth larger than the one before, and at the end.
@@ -62,14 +62,14 @@ static void write_axes(const struct plot *plot, struct bat_text_writer *page)
 static void write_curve(const struct plot *plot, const struct report_pages *pages, const char *name,
                         struct bat_text_writer *page)
 {
-    html_format(page, "<polyline class=\"curve %s\" points=\"", name);
+    bat_text_format(page, "<polyline class=\"curve %s\" points=\"", name);
     uint64_t sum = 0;
     size_t shown = 1;
     for (size_t n = 1; n <= pages->count; n++) {
         sum += pages->counts[n - 1];
         if (n < shown && n != pages->count)
             continue;
-        html_format(page, "%.1f,%.1f ", x_of(plot, n), y_of((double)sum / (double)pages->sum));
+        bat_text_format(page, "%.1f,%.1f ", x_of(plot, n), y_of((double)sum / (double)pages->sum));
         shown = n + 1 + n / 16;
     }
     bat_text_string(page, "\"/>\n");
@@ -81,14 +81,14 @@ static void write_rows(const struct plot *plot, struct bat_text_writer *page)
     bat_text_string(page, "<details><summary>The same in numbers</summary>\n<table class=\"rows\">"
                           "<thead><tr><th scope=\"col\">hottest pages</th>");
     if (plot->before)
-        html_format(page, "<th scope=\"col\">%s</th>", plot->names[0]);
-    html_format(page, "<th scope=\"col\">%s</th></tr></thead><tbody>\n", plot->names[1]);
+        bat_text_format(page, "<th scope=\"col\">%s</th>", plot->names[0]);
+    bat_text_format(page, "<th scope=\"col\">%s</th></tr></thead><tbody>\n", plot->names[1]);
     for (size_t n = 1; n < 2 * plot->most; n *= 2) {
         size_t pages = n < plot->most ? n : plot->most;
-        html_format(page, "<tr><th scope=\"row\">%s</th>", with_commas(pages, text));
+        bat_text_format(page, "<tr><th scope=\"row\">%s</th>", with_commas(pages, text));
         if (plot->before)
-            html_format(page, "<td>%.2f%%</td>", 100 * share_in(plot->before, pages));
-        html_format(page, "<td>%.2f%%</td></tr>\n", 100 * share_in(plot->after, pages));
+            bat_text_format(page, "<td>%.2f%%</td>", 100 * share_in(plot->before, pages));
+        bat_text_format(page, "<td>%.2f%%</td></tr>\n", 100 * share_in(plot->after, pages));
     }
     bat_text_string(page, "</tbody></table></details>\n");
 }
@@ -101,23 +101,24 @@ static void write_plot(const struct report_pages *before, const struct report_pa
     if (plot.before && plot.before->count > plot.most)
         plot.most = plot.before->count;
     char text[NUMBER_SIZE];
-    html_format(page, "<figure class=\"card\"><figcaption><h3>%s</h3><p class=\"legend\">", title);
+    bat_text_format(page, "<figure class=\"card\"><figcaption><h3>%s</h3><p class=\"legend\">",
+                    title);
     if (plot.before)
-        html_format(page, "<span class=\"key before\"></span>%s: %s with samples ", names[0],
-                    with_commas(plot.before->count, text));
-    html_format(page, "<span class=\"key after\"></span>%s: %s with samples</p></figcaption>\n",
-                names[1], with_commas(plot.after->count, text));
-    html_format(page,
-                "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s: share of "
-                "samples in the hottest ones\">\n",
-                WIDTH, HEIGHT, title);
+        bat_text_format(page, "<span class=\"key before\"></span>%s: %s with samples ", names[0],
+                        with_commas(plot.before->count, text));
+    bat_text_format(page, "<span class=\"key after\"></span>%s: %s with samples</p></figcaption>\n",
+                    names[1], with_commas(plot.after->count, text));
+    bat_text_format(page,
+                    "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s: share of "
+                    "samples in the hottest ones\">\n",
+                    WIDTH, HEIGHT, title);
     write_axes(&plot, page);
     if (plot.before)
         write_curve(&plot, plot.before, "before", page);
     write_curve(&plot, plot.after, "after", page);
-    html_format(page,
-                "<text class=\"tick middle\" x=\"%.0f\" y=\"%.0f\">hottest pages</text></svg>\n",
-                (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4);
+    bat_text_format(
+        page, "<text class=\"tick middle\" x=\"%.0f\" y=\"%.0f\">hottest pages</text></svg>\n",
+        (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4);
     write_rows(&plot, page);
     bat_text_string(page, "</figure>\n");
 }

@@ -15,15 +15,15 @@ static void write_figure(struct bat_text_writer *page, unsigned level, const cha
                          uint64_t value, uint64_t whole)
 {
     char text[NUMBER_SIZE];
-    html_format(page, "<tr><th scope=\"row\" class=\"level%u\">%s</th><td>%s</td>", level, label,
-                with_commas(value, text));
+    bat_text_format(page, "<tr><th scope=\"row\" class=\"level%u\">%s</th><td>%s</td>", level,
+                    label, with_commas(value, text));
     if (whole == 0)
         bat_text_string(page, "<td></td></tr>\n");
     else
-        html_format(page,
-                    "<td><span class=\"share\">%.1f%%</span><meter max=\"100\" value=\"%.2f\" "
-                    "aria-hidden=\"true\"></meter></td></tr>\n",
-                    percent(value, whole), percent(value, whole));
+        bat_text_format(page,
+                        "<td><span class=\"share\">%.1f%%</span><meter max=\"100\" value=\"%.2f\" "
+                        "aria-hidden=\"true\"></meter></td></tr>\n",
+                        percent(value, whole), percent(value, whole));
 }
 
 /* --- Where the binary comes from -------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static void write_origin(const struct report *report, struct bat_text_writer *pa
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     bat_text_string(page, "<dt>Build-id</dt><dd>");
     for (size_t i = 0; build_id && i < size; i++)
-        html_format(page, "%02x", build_id[i]);
+        bat_text_format(page, "%02x", build_id[i]);
     bat_text_string(page, build_id ? "</dd>\n</dl>\n" : "none</dd>\n</dl>\n");
 }
 
@@ -224,11 +224,12 @@ static void write_next(const struct report *report, struct bat_text_writer *page
     }
     const struct bat_verdict_result *density = &report->check.results[BAT_VERDICT_DENSITY];
     if (density->status != BAT_VERDICT_UNKNOWN)
-        html_format(page,
-                    "<tr><th scope=\"row\" class=\"level0\">density, of the functions with 99%% of "
-                    "the branches</th><td>%.1f</td><td><span class=\"share\">of 60</span></td>"
-                    "</tr>\n",
-                    density->value);
+        bat_text_format(
+            page,
+            "<tr><th scope=\"row\" class=\"level0\">density, of the functions with 99%% of "
+            "the branches</th><td>%.1f</td><td><span class=\"share\">of 60</span></td>"
+            "</tr>\n",
+            density->value);
     html_end_card(page);
 }
 
@@ -240,15 +241,15 @@ static void write_by_note(const struct report *report, struct bat_text_writer *p
     if (count == 0)
         return;
     char text[NUMBER_SIZE];
-    html_format(page,
-                "<p class=\"remark\">BOLT's known passes do not explain what became of %s "
-                "function%s, whose profile is by the note alone:",
-                with_commas(count, text), count == 1 ? "" : "s");
+    bat_text_format(page,
+                    "<p class=\"remark\">BOLT's known passes do not explain what became of %s "
+                    "function%s, whose profile is by the note alone:",
+                    with_commas(count, text), count == 1 ? "" : "s");
     for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
         const struct bat_unexplained *function = &moved->heaviest[i];
         bat_text_string(page, i == 0 ? " " : ", ");
         report_write_name(report, BAT_NONE, function->name ? function->name : "?", page);
-        html_format(
+        bat_text_format(
             page, " (%.1f%% of %s explained)",
             percent(function->counts - function->cut - function->left_out - function->unlisted,
                     function->counts),

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,16 +51,6 @@ enum bat_code heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *vi
 
 /* --- The map -------------------------------------------------------------------------------- */
 
-static BAT_PRINTF(2, 3) void print(struct bat_text_writer *text, const char *format, ...)
-{
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof(line), format, arguments);
-    va_end(arguments);
-    bat_text_string(text, line);
-}
-
 static void set_color(struct map *map, const char *color)
 {
     if (map->color == color)
@@ -78,7 +67,7 @@ static void put_dots(struct map *map, uint64_t from, uint64_t to)
 
 static void put_address(struct map *map, uint64_t address)
 {
-    print(&map->text, map->view->is_wide ? "0x%016" PRIx64 : "0x%08" PRIx64, address);
+    bat_text_format(&map->text, map->view->is_wide ? "0x%016" PRIx64 : "0x%08" PRIx64, address);
 }
 
 /* Write the line's address, and dots up to address. */
@@ -156,7 +145,7 @@ static void put_legend(struct map *map)
         bat_text_string(&map->text, "  ");
         put_count(map, map->limits[i], 'o');
         set_color(map, plain);
-        print(&map->text, " : (%" PRIu64 ", %" PRIu64 "]\n", before, map->limits[i]);
+        bat_text_format(&map->text, " : (%" PRIu64 ", %" PRIu64 "]\n", before, map->limits[i]);
         before = map->limits[i];
     }
 }
@@ -167,10 +156,10 @@ static void put_mappings(struct map *map)
     bat_text_string(&map->text, "\nSections:\n");
     for (uint32_t i = 0; i < view->section_count; i++) {
         const struct heatmap_section *section = &view->sections[i];
-        print(&map->text, "  %c/%c : ", 'a' + i % 26, 'A' + i % 26);
+        bat_text_format(&map->text, "  %c/%c : ", 'a' + i % 26, 'A' + i % 26);
         bat_text_escaped(&map->text, section->name);
-        print(&map->text, "%*s ", strlen(section->name) < 10 ? 10 - (int)strlen(section->name) : 0,
-              "");
+        bat_text_format(&map->text, "%*s ",
+                        strlen(section->name) < 10 ? 10 - (int)strlen(section->name) : 0, "");
         put_address(map, section->start);
         bat_text_string(&map->text, "-");
         put_address(map, section->end);
@@ -279,8 +268,8 @@ enum bat_code heatmap_write_shares(const struct heatmap_view *view, struct bat_o
         bat_text_string(&text, "Bucket counts, Size (KB), CDF (%)\n");
         for (size_t i = 0; i < count; i++) {
             running += counts[i];
-            print(&text, "%zu, %.4f, %.4f\n", i + 1, kilobytes * (double)(i + 1),
-                  percent * (double)running);
+            bat_text_format(&text, "%zu, %.4f, %.4f\n", i + 1, kilobytes * (double)(i + 1),
+                            percent * (double)running);
         }
         code = bat_text_finish(&text, BAT_OK);
     }
@@ -308,8 +297,8 @@ static void put_section(struct bat_text_writer *text, const struct heatmap_view 
     const float used = (float)((double)hotness.buckets / (double)buckets);
     const float score = mapped_share * used;
     bat_text_escaped(text, section->name);
-    print(text, ", 0x%" PRIx64 ", 0x%" PRIx64 ", %.4f, %.4f, %.4f\n", section->start, section->end,
-          100. * (double)share, 100. * (double)used, (double)score);
+    bat_text_format(text, ", 0x%" PRIx64 ", 0x%" PRIx64 ", %.4f, %.4f, %.4f\n", section->start,
+                    section->end, 100. * (double)share, 100. * (double)used, (double)score);
 }
 
 /* Fill in hotness[], of each section, and hot, of the hot text. Returns the samples elsewhere. */
@@ -358,8 +347,8 @@ enum bat_code heatmap_write_sections(const struct heatmap_view *view, struct bat
         if (view->hot_start < view->hot_end)
             put_section(&text, view, &hot_text, hot, total, total - unmapped);
         if (unmapped != 0)
-            print(&text, "[unmapped], 0x0, 0x0, %.4f, 0, 0\n",
-                  100.0 * (double)unmapped / (double)total);
+            bat_text_format(&text, "[unmapped], 0x0, 0x0, %.4f, 0, 0\n",
+                            100.0 * (double)unmapped / (double)total);
         code = bat_text_finish(&text, BAT_OK);
     }
     free(hotness);

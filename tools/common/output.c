@@ -2,25 +2,64 @@
 #include "output.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "spec/large_memory.h"
+
+/* Append to the memory. False without memory, or beyond memory_max. */
+static bool take_to_memory(struct output *output, const void *bytes, size_t size)
+{
+    const size_t needed = output->memory_size + size;
+    if (needed > output->memory_capacity) {
+        const size_t usual = 2 * needed < output->memory_max ? 2 * needed : output->memory_max;
+        char *grown =
+            needed <= usual ? bat_large_grow(output->memory, output->memory_size, usual) : NULL;
+        output->error = grown ? 0 : ENOMEM;
+        if (!grown)
+            return false;
+        output->memory = grown;
+        output->memory_capacity = usual;
+    }
+    memcpy(output->memory + output->memory_size, bytes, size);
+    output->memory_size = needed;
+    return true;
+}
+
+/* bat_output_take_fn */
+static bool take(const void *bytes, size_t size, void *context)
+{
+    struct output *output = context;
+    if (output->file < 0)
+        return take_to_memory(output, bytes, size);
+    while (size != 0) {
+        ssize_t written = write(output->file, bytes, size);
+        if (written < 0 && errno != EINTR) {
+            output->error = errno;
+            return false;
+        }
+        bytes = (const char *)bytes + (written > 0 ? written : 0);
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
 
 static struct output *begin(int file)
 {
     struct output *output = malloc(sizeof(*output));
     if (!output)
         return NULL;
-    output->file = file;
-    output->error = 0;
-    output->memory = NULL;
-    output->memory_size = 0;
-    output->memory_capacity = 0;
-    output->memory_max = SIZE_MAX;
-    output->used = 0;
-    return output;
+    *output = (struct output){.file = file, .memory_max = SIZE_MAX};
+    struct bat_output *taking;
+    if (bat_output_begin_callback(take, output, &taking, NULL) != BAT_OK) {
+        free(output);
+        return NULL;
+    }
+    if (bat_text_begin(&output->text, taking, NULL) == BAT_OK)
+        return output;
+    bat_output_abandon(taking);
+    free(output);
+    return NULL;
 }
 
 struct output *output_begin(int file)
@@ -31,51 +70,28 @@ struct output *output_begin(int file)
     return output;
 }
 
-/* --- Memory --------------------------------------------------------------------------------- */
-
 struct output *output_begin_memory(void)
 {
-    return begin(OUTPUT_MEMORY);
+    return begin(-1);
 }
 
 void output_free(struct output *output)
 {
-    if (output)
-        free(output->memory);
+    if (!output)
+        return;
+    bat_text_finish(&output->text, BAT_ERR_IO); /* what is left is not written */
+    bat_output_abandon(output->text.output);
+    free(output->memory);
     free(output);
-}
-
-/* Make room for size bytes. False without memory, or beyond memory_max. */
-static bool grow(struct output *output, size_t size)
-{
-    const size_t usual = 2 * size < output->memory_max ? 2 * size : output->memory_max;
-    char *grown = size <= usual ? bat_large_grow(output->memory, output->memory_size, usual) : NULL;
-    if (!grown)
-        return false;
-    output->memory = grown;
-    output->memory_capacity = usual;
-    return true;
-}
-
-/* Move the buffer to the memory. */
-static void move(struct output *output)
-{
-    size_t size = output->memory_size + output->used;
-    if (output->error == 0 && size > output->memory_capacity && !grow(output, size))
-        output->error = ENOMEM;
-    if (output->error == 0 && output->used != 0) {
-        memcpy(output->memory + output->memory_size, output->buffer, output->used);
-        output->memory_size = size;
-    }
-    output->used = 0;
 }
 
 const char *output_memory(struct output *output)
 {
-    move(output);
-    const char *text = output->error == 0 ? output->memory : NULL;
+    output_flush(output);
+    const char *text = output->text.code == BAT_OK ? output->memory : NULL;
     output->memory_size = 0;
     output->error = 0;
+    output->text.code = BAT_OK;
     return text;
 }
 
@@ -86,64 +102,24 @@ enum tool_exit output_end_in(struct output *output, FILE *file)
     if (text)
         fwrite(text, 1, size, file);
     output_free(output);
-    return text ? TOOL_FINE : tool_no_memory(NULL);
-}
-
-/* --- Files ---------------------------------------------------------------------------------- */
-
-void output_flush(struct output *output)
-{
-    const char *at = output->buffer;
-    const char *end = output->buffer + output->used;
-    if (output->file == OUTPUT_MEMORY) {
-        move(output);
-        return;
-    }
-    output->used = 0;
-    while (at < end && output->error == 0) {
-        ssize_t written = write(output->file, at, (size_t)(end - at));
-        if (written >= 0)
-            at += written;
-        else if (errno != EINTR)
-            output->error = errno;
-    }
-}
-
-void output_long_bytes(struct output *output, const char *bytes, size_t size)
-{
-    while (size != 0) {
-        size_t available = OUTPUT_BUFFER_SIZE - output->used;
-        size_t part = size < available ? size : available;
-        memcpy(output->buffer + output->used, bytes, part);
-        output->used += part;
-        bytes += part;
-        size -= part;
-        if (size != 0)
-            output_flush(output);
-    }
+    return text || size == 0 ? TOOL_FINE : tool_no_memory(NULL);
 }
 
 void output_format(struct output *output, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = NULL;
-    int length = vasprintf(&text, format, arguments);
+    bat_text_format_list(&output->text, format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        output->error = ENOMEM;
-        return;
-    }
-    output_bytes(output, text, (size_t)length);
-    free(text);
 }
 
 enum tool_exit output_end(struct output *output, enum tool_exit status)
 {
     output_flush(output);
-    int error = output->error;
+    const bool is_fine = output->text.code == BAT_OK;
+    const int error = output->error ? output->error : ENOMEM;
     output_free(output);
-    if (error == 0)
+    if (is_fine)
         return status;
     if (error != EPIPE)
         tool_message(NULL, "standard output: %s", strerror(error));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Standard output for hundreds of megabytes of text: a buffer, write(2), and numbers formatted
- * without printf. A line is written by
+ * Standard output, or memory, for hundreds of megabytes of text (support/text_writer.h). A line is
+ * written by
  *
  *     char *at = output_reserve(output, enough bytes);
  *     at = bat_put_text(at, "0x");
@@ -16,27 +16,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "support/text_writer.h"
 #include "tool.h"
 
-#define OUTPUT_BUFFER_SIZE ((size_t)128 << 10)
-
-/* At most this many bytes may be reserved at once. */
-#define OUTPUT_RESERVE_MAX ((size_t)4 << 10)
-
-#define OUTPUT_MEMORY (-1)
-
 struct output {
-    int file;  /* OUTPUT_MEMORY: what the buffer cannot hold goes to memory */
+    struct bat_text_writer text;
+    int file;  /* -1: memory */
     int error; /* errno of the first failed write, or 0 */
     char *memory;
     size_t memory_size;
     size_t memory_capacity;
     size_t memory_max; /* SIZE_MAX, or what the owner sets */
-    size_t used;
-    char buffer[OUTPUT_BUFFER_SIZE + BAT_PUT_SLACK];
 };
 
 /* Begin to write to the file descriptor. NULL, with a message, if there is no memory. */
@@ -69,54 +60,46 @@ enum tool_exit output_end_in(struct output *output, FILE *file);
 /* How long the text in memory is up to now. */
 static inline size_t output_position(const struct output *output)
 {
-    return output->memory_size + output->used;
+    return output->memory_size + output->text.used;
 }
 
-/* Write out the buffer. */
-void output_flush(struct output *output);
+/* The functions of text_writer.h. */
 
-/* Any number of bytes; output_long_bytes() if they do not fit into the buffer. */
-void output_long_bytes(struct output *output, const char *bytes, size_t size);
+static inline void output_flush(struct output *output)
+{
+    bat_text_flush(&output->text);
+}
 
 static inline void output_bytes(struct output *output, const char *bytes, size_t size)
 {
-    if (size > OUTPUT_BUFFER_SIZE - output->used) {
-        output_long_bytes(output, bytes, size);
-        return;
-    }
-    memcpy(output->buffer + output->used, bytes, size);
-    output->used += size;
+    bat_text_bytes(&output->text, bytes, size);
 }
 
 static inline void output_text(struct output *output, const char *text)
 {
-    output_bytes(output, text, strlen(text));
+    bat_text_string(&output->text, text);
 }
 
-/* Formatted text. Too slow for text that each entry has. */
-void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
-
-/* Returns where to put the next size (at most OUTPUT_RESERVE_MAX) bytes. */
 static inline char *output_reserve(struct output *output, size_t size)
 {
-    if (OUTPUT_BUFFER_SIZE - output->used < size)
-        output_flush(output);
-    return output->buffer + output->used;
+    return bat_text_room(&output->text, size);
 }
 
-/* Add the bytes that were put before `at` to the output. */
 static inline void output_commit(struct output *output, const char *at)
 {
-    output->used = (size_t)(at - output->buffer);
+    bat_text_end(&output->text, at);
 }
 
-/* text with control characters as "\x1b" (escape_controls.h): a name cannot control a terminal. */
-void output_escaped(struct output *output, const char *text);
+static inline void output_escaped(struct output *output, const char *text)
+{
+    bat_text_escaped(&output->text, text);
+}
 
-/*
- * text as a JSON string, quotes included. Each byte that is not part of a UTF-8 character becomes
- * U+FFFD.
- */
-void output_json_string(struct output *output, const char *text);
+static inline void output_json_string(struct output *output, const char *text)
+{
+    bat_text_json(&output->text, text);
+}
+
+void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
 
 #endif
