@@ -9,6 +9,7 @@ decoder in python, perf2bolt and llvm-symbolizer.
 import collections
 import gzip
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -20,7 +21,9 @@ TESTS = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS / "e2e"))
 
 import batnote  # pylint: disable=wrong-import-position
+import bolt_profiles  # pylint: disable=wrong-import-position
 import elffile  # pylint: disable=wrong-import-position
+import pprof_file  # pylint: disable=wrong-import-position
 from pprof_file import packed_message, packed_number  # pylint: disable=wrong-import-position
 
 BINARY = TESTS / "data" / "demo" / "small.bolt"
@@ -182,6 +185,44 @@ class Examples(unittest.TestCase):
         (self.folder / "pprof.preagg").write_text("\n".join(lines) + "\n", encoding="ascii")
         printed(["perf2bolt-22", BINARY, "-p", self.folder / "pprof.preagg", "--pa", "-o", self.folder / "pprof.fdata"],
                 cwd=self.folder)
+
+    def judged(self, former, now, profile):
+        """The lines of judge_profile, and what it writes for pprof."""
+        pprof = self.folder / "judged.pb.gz"
+        return printed([self.bin / "judge_profile", former, now, BINARY, profile, pprof]).splitlines(), pprof_file.read(pprof)
+
+    def test_judge_profile(self):
+        now, former = self.folder / "now.yaml", self.folder / "former.yaml"
+        profile = TESTS / "data" / "demo" / "small.preagg"
+        printed(["perf2bolt-22", BINARY, "-p", profile, "--pa", "-o", self.folder / "now.fdata", "-w", now], cwd=self.folder)
+        chance = random.Random(5)
+        former.write_text(re.sub(r"cnt: (\d+)", lambda found: f"cnt: {int(found[1]) * chance.choice([1, 7])}",
+                                 now.read_text(encoding="utf-8")), encoding="utf-8")
+        lines, written = self.judged(former, now, profile)
+        functions = bolt_profiles.read_yaml(now)[1]
+        # An edge is (where from, which, where to), its counts are the last fields.
+        shares = []
+        for path in former, now:
+            counts = collections.Counter()
+            for name, function in bolt_profiles.read_yaml(path)[1].items():
+                for number, (_, _, *edges) in function.blocks.items():
+                    for kind, (*key, count, _) in ((kind, edge) for kind in range(2) for edge in edges[kind]):
+                        counts[name, number, kind, *key] += count
+            shares.append({key: count / counts.total() for key, count in counts.items()})
+        overlap = sum(min(shares[0].get(key, 0), share) for key, share in shares[1].items())
+        self.assertLess(overlap, 0.9)
+        self.assertEqual(lines[0], f"overlap {100 * overlap:.2f}%")
+        self.assertEqual(lines[-1], "fit")
+        self.assertEqual({locations[0][2][0][0][0]: values for locations, values in written.samples},
+                         {name: [function.exec] for name, function in functions.items() if function.exec})
+        self.assertEqual(written.types, [("executions", "count")])
+        # Branches from one byte behind each branch of the binary are none.
+        bad = self.folder / "bad.preagg"
+        bad.write_text(re.sub(r"(?m)^T (4\w+)", lambda found: f"T {int(found[1], 16) + 1:x}",
+                              profile.read_text(encoding="utf-8")), encoding="utf-8")
+        lines, _ = self.judged(now, now, bad)
+        self.assertEqual((lines[0], lines[-1]), ("overlap 100.00%", "unfit"))
+        self.assertRegex("\n".join(lines), "(?m)^branches: ")
 
     def test_errors(self):
         done = subprocess.run([self.bin / "traces_to_fdata", BINARY], input="1 2 3 4\n1 2 3\n", text=True, check=False,
