@@ -298,17 +298,38 @@ static enum tool_exit run(const struct options *options)
     return status;
 }
 
+/* Open a binary, or the whole one that it was shipped from. */
+static bool open_compared(const struct options *options, const char *path,
+                          struct bat_binary *binary)
+{
+    struct bat_error error;
+    struct bat_stored stored;
+    if (!tool_stores_find_whole(&options->stores, path, &stored))
+        return false;
+    enum bat_code code = bat_binary_open(bat_stored_or(&stored, path), binary, &error);
+    bat_stored_close(&stored);
+    return code == BAT_OK || tool_complain(path, &error);
+}
+
 /* Answer --compare, with diff's exit status. */
 static enum tool_exit run_compare(const struct options *options)
 {
     enum { SAME = TOOL_FINE, DIFFERENT = TOOL_BAD, TROUBLE = TOOL_USAGE };
-    struct comparison comparison;
+    struct comparison comparison = {0};
+    struct bat_binary sides[2] = {0};
+    struct bat_error error;
     enum tool_exit status = (enum tool_exit)TROUBLE;
     uint32_t limit = options->has_limit ? options->limit : options->json ? 0 : USUAL_LIMIT;
     struct output *output = NULL;
     tool_unwritten = status;
-    if (compare_files(options->path, options->new_path, &options->stores, &comparison))
-        output = output_begin(STDOUT_FILENO);
+    if (open_compared(options, options->path, &sides[0]) &&
+        open_compared(options, options->new_path, &sides[1])) {
+        if (compare_binaries(&sides[0], options->path, &sides[1], options->new_path, &comparison,
+                             &error) == BAT_OK)
+            output = output_begin(STDOUT_FILENO);
+        else
+            tool_report(comparison.failed, &error);
+    }
     if (output) {
         bool fine = options->json ? compare_print_json(output, &comparison, limit)
                                   : compare_print_text(output, &comparison, limit);
@@ -316,6 +337,8 @@ static enum tool_exit run_compare(const struct options *options)
             status = (enum tool_exit)(comparison_is_same(&comparison) ? SAME : DIFFERENT);
     }
     comparison_free(&comparison);
+    bat_binary_close(&sides[0]);
+    bat_binary_close(&sides[1]);
     return status;
 }
 

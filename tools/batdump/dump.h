@@ -5,7 +5,7 @@
 
 #include "bat_binary.h"
 #include "bat_original.h"
-#include "tools/common/comparison.h"
+#include "binary/compare/comparison.h"
 #include "tools/common/output.h"
 
 struct selection {

@@ -3,9 +3,9 @@
 #ifndef BAT_TOOLS_BATREPORT_COMPARISON_REPORT_H
 #define BAT_TOOLS_BATREPORT_COMPARISON_REPORT_H
 
+#include "binary/compare/comparison.h"
 #include "report.h"
 #include "support/text_writer.h"
-#include "tools/common/comparison.h"
 
 enum { OLD, NEW };
 

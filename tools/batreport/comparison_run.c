@@ -37,10 +37,11 @@ static enum tool_exit collect(struct report_comparison *comparison)
         status = collect_side(&sides[NEW]);
     if (status != TOOL_FINE)
         return status;
-    bool fits = compare_binaries(&sides[OLD].binary, sides[OLD].request->binary, &sides[NEW].binary,
-                                 sides[NEW].request->binary, &comparison->facts) &&
-                comparison_pair(comparison);
-    return fits ? TOOL_FINE : TOOL_BAD;
+    struct bat_error error;
+    if (compare_binaries(&sides[OLD].binary, sides[OLD].request->binary, &sides[NEW].binary,
+                         sides[NEW].request->binary, &comparison->facts, &error) != BAT_OK)
+        return tool_report(comparison->facts.failed, &error);
+    return comparison_pair(comparison) ? TOOL_FINE : TOOL_BAD;
 }
 
 static enum tool_exit check_unchanged(struct report *report)

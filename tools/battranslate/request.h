@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "bat_views.h"
-#include "heatmap.h"
 #include "tools/common/check_print.h"
 #include "tools/common/stores.h"
+#include "views/heatmap.h"
 
 /* The format of -o. */
 enum translate_format {

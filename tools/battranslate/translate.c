@@ -679,7 +679,9 @@ static enum tool_exit write_heatmap(struct work *work)
     struct bat_elf *symbols = work->symbols ? work->symbols : work->binary.elf;
     return heatmap_write(&work->arguments->heatmap, work->profile, work->binary.elf, symbols,
                          work->outputs + work->output_count - work->heatmap_count,
-                         work->heatmap_count);
+                         work->heatmap_count, &work->error) == BAT_OK
+               ? TOOL_FINE
+               : tool_report(NULL, &work->error);
 }
 
 /* Read the profiles for a heat map alone. */

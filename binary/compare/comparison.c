@@ -7,11 +7,10 @@
 #include "binary/names.h"
 #include "binary/original/original.h"
 #include "spec/compare_numbers.h"
-#include "tool.h"
 
-static bool no_memory(void)
+static enum bat_code fail_memory(struct bat_error *error)
 {
-    return tool_refuse(NULL, "not enough memory");
+    return bat_fail_memory(error, "to compare binaries");
 }
 
 void comparison_free(struct comparison *comparison)
@@ -20,7 +19,6 @@ void comparison_free(struct comparison *comparison)
         struct compared_side *side = &comparison->sides[i];
         free(side->functions);
         bat_names_free(&side->names);
-        bat_binary_close(&comparison->opened[i]);
     }
     free(comparison->sections);
     *comparison = (struct comparison){0};
@@ -44,21 +42,21 @@ static void measure_function(struct compared_side *side, struct compared_functio
     side->cold_size += function->cold_size;
 }
 
-static bool open_side(struct compared_side *side)
+static enum bat_code open_side(struct compared_side *side, struct bat_error *error)
 {
-    struct bat_error error;
-    if (bat_names_collect(side->binary, &side->names, &error) != BAT_OK)
-        return tool_complain(side->path, &error);
+    enum bat_code code = bat_names_collect(side->binary, &side->names, error);
+    if (code != BAT_OK)
+        return code;
     if (!side->binary->elf || side->names.count == 0)
-        return tool_refuse(side->path,
-                           "expected an ELF file with symbols, by which functions are compared, "
-                           "found %s",
-                           side->binary->elf ? "a stripped one" : "a raw note");
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected an ELF file with symbols, by which functions are compared, "
+                        "found %s",
+                        side->binary->elf ? "a stripped one" : "a raw note");
     const struct bat_map *map = side->binary->map;
     bat_map_shares(map, &side->shares);
     side->functions = calloc((size_t)map->hot_count + 1, sizeof(*side->functions));
     if (!side->functions)
-        return no_memory();
+        return fail_memory(error);
     for (uint32_t i = 0; i < map->hot_count; i++) {
         const struct bat_symbol *symbol = bat_names_best(&side->names, map->tables[i].address);
         if (!symbol) {
@@ -70,7 +68,7 @@ static bool open_side(struct compared_side *side)
         function->table = i;
         measure_function(side, function);
     }
-    return true;
+    return BAT_OK;
 }
 
 /* --- Pairs ---------------------------------------------------------------------------------- */
@@ -132,7 +130,8 @@ static struct compared_function **list_single(struct compared_side *side, uint32
 }
 
 /* The others of one name: their input has changed. */
-static bool pair_by_name(struct compared_side *old, struct compared_side *new)
+static enum bat_code pair_by_name(struct compared_side *old, struct compared_side *new,
+                                  struct bat_error *error)
 {
     uint32_t old_count;
     uint32_t new_count;
@@ -148,7 +147,7 @@ static bool pair_by_name(struct compared_side *old, struct compared_side *new)
     }
     free(olds);
     free(news);
-    return fits || no_memory();
+    return fits ? BAT_OK : fail_memory(error);
 }
 
 /* --- Changes -------------------------------------------------------------------------------- */
@@ -237,7 +236,7 @@ static int by_section_change(const void *left, const void *right)
 }
 
 /* Add up the sections of one name, and keep those that differ. */
-static bool compare_sections(struct comparison *comparison)
+static enum bat_code compare_sections(struct comparison *comparison, struct bat_error *error)
 {
     const struct bat_section *sections[2];
     size_t counts[2];
@@ -245,7 +244,7 @@ static bool compare_sections(struct comparison *comparison)
         sections[side] = bat_elf_sections(comparison->sides[side].binary->elf, &counts[side]);
     struct compared_section *all = calloc(counts[0] + counts[1] + 1, sizeof(*all));
     if (!all)
-        return no_memory();
+        return fail_memory(error);
     uint32_t count = 0;
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < counts[side]; i++) {
@@ -265,7 +264,7 @@ static bool compare_sections(struct comparison *comparison)
     qsort(all, kept, sizeof(*all), by_section_change);
     comparison->sections = all;
     comparison->section_count = kept;
-    return true;
+    return BAT_OK;
 }
 
 /* --- All ------------------------------------------------------------------------------------ */
@@ -286,43 +285,28 @@ static void compare_notes(struct comparison *comparison)
         old_id && new_id && bat_original_shares_build_id(old_id, sizes[0], new_id, sizes[1]);
 }
 
-bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
-                      const struct bat_binary *new_binary, const char *new_path,
-                      struct comparison *comparison)
+enum bat_code compare_binaries(const struct bat_binary *old_binary, const char *old_path,
+                               const struct bat_binary *new_binary, const char *new_path,
+                               struct comparison *comparison, struct bat_error *error)
 {
-    comparison->sides[0] = (struct compared_side){.path = old_path, .binary = old_binary};
-    comparison->sides[1] = (struct compared_side){.path = new_path, .binary = new_binary};
+    *comparison = (struct comparison){.sides = {{.path = old_path, .binary = old_binary},
+                                                {.path = new_path, .binary = new_binary}}};
     struct compared_side *sides = comparison->sides;
-    if (!open_side(&sides[0]) || !open_side(&sides[1]))
-        return false;
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < 2 && code == BAT_OK; i++) {
+        code = open_side(&sides[i], error);
+        if (code != BAT_OK)
+            comparison->failed = sides[i].path;
+    }
+    if (code != BAT_OK)
+        return code;
     pair_by_hash(&sides[0], &sides[1]);
-    if (!pair_by_name(&sides[0], &sides[1]))
-        return false;
+    code = pair_by_name(&sides[0], &sides[1], error);
+    if (code != BAT_OK)
+        return code;
     compare_functions(comparison);
     compare_notes(comparison);
-    return compare_sections(comparison);
-}
-
-static bool open_file(const char *path, const struct bat_stores *stores, struct bat_binary *binary)
-{
-    struct bat_error error;
-    struct bat_stored stored;
-    if (!tool_stores_find_whole(stores, path, &stored))
-        return false;
-    enum bat_code code = bat_binary_open(bat_stored_or(&stored, path), binary, &error);
-    bat_stored_close(&stored);
-    if (code != BAT_OK)
-        tool_report(path, &error);
-    return code == BAT_OK;
-}
-
-bool compare_files(const char *old_path, const char *new_path, const struct bat_stores *stores,
-                   struct comparison *comparison)
-{
-    *comparison = (struct comparison){0};
-    struct bat_binary *opened = comparison->opened;
-    return open_file(old_path, stores, &opened[0]) && open_file(new_path, stores, &opened[1]) &&
-           compare_binaries(&opened[0], old_path, &opened[1], new_path, comparison);
+    return compare_sections(comparison, error);
 }
 
 bool comparison_is_same(const struct comparison *comparison)

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heatmap_buckets.h"
 #include "spec/sort.h"
-#include "views/heatmap_buckets.h"
 
 /* perf2bolt 22's. */
 static const uint64_t usual_sizes[] = {64, 4096, 262144};
@@ -129,9 +129,10 @@ static enum bat_code write_all(struct heatmap_view *view, const struct heatmap_o
     return code;
 }
 
-enum tool_exit heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
-                             const struct bat_elf *elf, struct bat_elf *symbols,
-                             struct bat_output *const *outputs, size_t output_count)
+enum bat_code heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
+                            const struct bat_elf *elf, struct bat_elf *symbols,
+                            struct bat_output *const *outputs, size_t output_count,
+                            struct bat_error *error)
 {
     const struct heatmap_options options = complete(given);
     struct heatmap_buckets buckets = {0};
@@ -142,19 +143,18 @@ enum tool_exit heatmap_write(const struct heatmap_options *given, const struct b
                                 .prints_mappings = options.prints_mappings};
     struct heatmap_section *sections = list_sections(elf, &view.section_count);
     view.sections = sections;
-    struct bat_error error;
-    enum tool_exit status = TOOL_BAD;
+    enum bat_code code;
     if (!sections || !heatmap_count(&buckets, profile, options.sizes[0], options.min_address,
                                     options.max_address))
-        tool_no_memory(NULL);
+        code = bat_fail_memory(error, "for the heat map");
     else if (buckets.count == 0)
-        tool_message(NULL, "expected samples of the binary for the heat map, found none");
-    else if (heatmap_find_hot_text(symbols, &view, &error) != BAT_OK ||
-             write_all(&view, &options, outputs, output_count, &error) != BAT_OK)
-        tool_report(NULL, &error);
+        code = bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples of the binary for the heat map, found none");
     else
-        status = TOOL_FINE;
+        code = heatmap_find_hot_text(symbols, &view, error);
+    if (code == BAT_OK)
+        code = write_all(&view, &options, outputs, output_count, error);
     free(sections);
     heatmap_free(&buckets);
-    return status;
+    return code;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What differs between two binaries that BOLT wrote. */
-#ifndef BAT_TOOLS_COMMON_COMPARISON_H
-#define BAT_TOOLS_COMMON_COMPARISON_H
+#ifndef BAT_BINARY_COMPARE_COMPARISON_H
+#define BAT_BINARY_COMPARE_COMPARISON_H
 
 #include "bat_binary.h"
-#include "stores.h"
 
 /* What differs in a function, as bits. */
 enum function_change {
@@ -32,7 +31,7 @@ struct compared_function {
 /* One of the two binaries. */
 struct compared_side {
     const char *path;
-    const struct bat_binary *binary; /* of the caller, or opened */
+    const struct bat_binary *binary; /* of the caller */
     struct bat_names names;
     struct compared_function *functions;
     uint32_t count;
@@ -49,8 +48,8 @@ struct compared_section {
 };
 
 struct comparison {
+    const char *failed;                /* the path that an error is of; NULL: none of the two */
     struct compared_side sides[2];     /* old, new */
-    struct bat_binary opened[2];       /* by compare_files() */
     struct compared_section *sections; /* that differ, the largest change first */
     uint32_t section_count;
     uint32_t changed[CHANGES]; /* functions, by the number of the bit */
@@ -64,16 +63,13 @@ struct comparison {
 
 /*
  * Compare two binaries, which the caller opened from these paths and closes after
- * comparison_free(). *comparison is to be freed in any case. Prints errors to standard error. Time
- * n log n in functions, linear in entries.
+ * comparison_free(). *comparison is to be freed in any case. Fails with BAT_ERR_MEMORY,
+ * BAT_ERR_MISMATCH for a binary without symbols, and as bat_names_collect(). Time n log n in
+ * functions, linear in entries.
  */
-bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
-                      const struct bat_binary *new_binary, const char *new_path,
-                      struct comparison *comparison);
-
-/* The same for the binaries at two paths; what shipped ones lack is in the stores. */
-bool compare_files(const char *old_path, const char *new_path, const struct bat_stores *stores,
-                   struct comparison *comparison);
+enum bat_code compare_binaries(const struct bat_binary *old_binary, const char *old_path,
+                               const struct bat_binary *new_binary, const char *new_path,
+                               struct comparison *comparison, struct bat_error *error);
 void comparison_free(struct comparison *comparison);
 
 /* True if nothing differs that is compared. */

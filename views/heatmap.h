@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Heat maps of a profile, in the text of perf2bolt --heatmap and llvm-bolt-heatmap. */
-#ifndef BAT_TOOLS_BATTRANSLATE_HEATMAP_H
-#define BAT_TOOLS_BATTRANSLATE_HEATMAP_H
+#ifndef BAT_VIEWS_HEATMAP_H
+#define BAT_VIEWS_HEATMAP_H
 
 #include "bat_elf.h"
 #include "bat_output.h"
 #include "bat_profile.h"
-#include "tools/common/tool.h"
-#include "views/heatmap_buckets.h"
+#include "heatmap_buckets.h"
 
 #define HEATMAP_SIZES_MAX 16u
 #define HEATMAP_LINE_MAX 65536u
@@ -42,11 +41,13 @@ enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_outp
 
 /*
  * Write the outputs that heatmap_begin() began. elf is the profiled binary, symbols has its
- * symbols. Prints errors to standard error.
+ * symbols. Fails with BAT_ERR_MISMATCH if no sample is in the range of addresses, BAT_ERR_MEMORY,
+ * and as bat_output_write().
  */
-enum tool_exit heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
-                             const struct bat_elf *elf, struct bat_elf *symbols,
-                             struct bat_output *const *outputs, size_t output_count);
+enum bat_code heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
+                            const struct bat_elf *elf, struct bat_elf *symbols,
+                            struct bat_output *const *outputs, size_t output_count,
+                            struct bat_error *error);
 
 /* A section with code: [start, end). */
 struct heatmap_section {
