@@ -271,6 +271,13 @@ bool folded_move(const struct folded *folded, uint32_t number, uint64_t address,
     return offset != BAT_NONE;
 }
 
+const struct folded_pointer *folded_by_slot(const struct folded *folded, uint64_t branch)
+{
+    size_t i = BAT_COUNT_BELOW(folded->pointers, folded->pointer_count, place, branch);
+    bool found = i < folded->pointer_count && folded->pointers[i].place == branch;
+    return found ? &folded->pointers[i] : NULL;
+}
+
 /* The function that a PLT entry jumps to, by its relocation; the address itself elsewhere. */
 static uint64_t behind_plt(const struct folded *folded, uint64_t address)
 {
@@ -293,8 +300,10 @@ static uint64_t target_of(const struct folded *folded, uint64_t branch)
         return 0;
     if (bat_kind_is_branch(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL)
         return behind_plt(folded, instruction.target);
-    const uint64_t target = behind_plt(folded, branch);
-    return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP && target != branch ? target : 0;
+    const struct folded_pointer *slot = folded_by_slot(folded, branch);
+    const uint64_t target = slot ? folded->members[slot->member].start : behind_plt(folded, branch);
+    return slot || (instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP && target != branch) ? target
+                                                                                           : 0;
 }
 
 enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member)

@@ -38,7 +38,7 @@ struct folded_member {
     uint32_t *offsets;   /* in this function, of each of the body's places; BAT_NONE for one that it
                             lacks; NULL unless FOLDED_SHIFTED */
     uint8_t fit;         /* enum folded_fit */
-    uint32_t references; /* after folded_count_references(): the pointers to it in the input */
+    uint32_t references; /* after folded_find_pointers(): their number, in code and in data */
 };
 
 struct folded_body {
@@ -48,9 +48,9 @@ struct folded_body {
     struct folded_place *places; /* ascending; NULL until folded_read() */
 };
 
-/* Data of the input that holds a pointer to a member. */
+/* Data of the input that holds a pointer to a member, or a call by a slot that does (x86-64). */
 struct folded_pointer {
-    uint64_t place; /* its address */
+    uint64_t place; /* the data's address, or the call's */
     uint32_t member;
 };
 
@@ -62,7 +62,7 @@ struct folded {
     uint32_t *member_of;       /* for each input function: its index in members, or BAT_NONE */
     struct bat_plt_entry *plt; /* the input's entries, ascending */
     size_t plt_count;
-    struct folded_pointer *pointers; /* by place, after folded_count_references() */
+    struct folded_pointer *pointers; /* by place, after folded_find_pointers() */
     uint32_t pointer_count;
     size_t pointer_capacity;
 };
@@ -90,18 +90,21 @@ enum bat_code folded_compare(struct folded *folded, uint32_t number);
  */
 bool folded_move(const struct folded *folded, uint32_t number, uint64_t address, uint64_t *moved);
 
+/* The pointer that the branch or call at an address of the input takes from a slot, or NULL. */
+const struct folded_pointer *folded_by_slot(const struct folded *folded, uint64_t branch);
+
 /*
- * The member that the input's direct branch or call at `branch` names, or the jump of a PLT entry
- * by its relocation, when its remapped trace goes to the address `to` of a body that has been read.
- * BAT_NONE if it is another instruction, or its target does not correspond to `to`.
+ * The member that the input's branch or call at `branch` names, directly or by a slot's or PLT
+ * entry's relocation, when its remapped trace goes to the address `to` of a body that has been
+ * read. BAT_NONE if it is another instruction, or its target does not correspond to `to`.
  */
 enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member);
 
 /*
- * Count the pointers to each member that the input's relocations make (-Wl,-q), in data and in
- * code. All of them are 0 if the file has no such relocations, or is not of x86-64 or AArch64.
- * Linear in the relocations; fails with BAT_ERR_MEMORY.
+ * Find the pointers to each member that the input's relocations make (-Wl,-q), in data and in code.
+ * There are none if the file has no such relocations, or is not of x86-64 or AArch64. Linear in the
+ * relocations, n log n in the pointers; fails with BAT_ERR_MEMORY.
  */
-enum bat_code folded_count_references(struct folded *folded);
+enum bat_code folded_find_pointers(struct folded *folded);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Counts the pointers to folded functions that the input's relocations make (folded.h). */
+/* Finds the pointers to folded functions that the input's relocations make (folded.h). */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +12,27 @@
 /* What a relocation adds to its symbol's address and addend to give the address that it names. */
 struct naming {
     bool is_pointer; /* false for branches, calls and all others */
+    uint8_t opcode;  /* bytes of a call or jump by a slot of the GOT before its distance, or 0 */
     uint64_t added;
 };
 
 /* x86-64: distances are from the instruction's end, four bytes behind them. */
 #define DISTANCE_SIZE 4u
 
-/* True if a distance is that of CALL, JMP or Jcc: assemblers may give these the type of data's. */
-static bool is_branch(const struct bat_elf *elf, uint64_t place)
+/* The bytes of a distance's instruction are tested: assemblers may give CALL, JMP and Jcc the type
+ * of data's. */
+static struct naming naming_distance(const struct bat_elf *elf, uint64_t place)
 {
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, place - 2, &available);
-    return bytes && available >= 2 &&
-           ((bytes[1] & 0xfe) == 0xe8 || (bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80));
+    struct naming naming = {.is_pointer = true, .added = DISTANCE_SIZE};
+    if (!bytes || available < 2)
+        return naming;
+    if (bytes[0] == 0xff && (bytes[1] == 0x15 || bytes[1] == 0x25))
+        naming.opcode = 2;
+    naming.is_pointer = naming.opcode == 0 && (bytes[1] & 0xfe) != 0xe8 &&
+                        (bytes[0] != 0x0f || (bytes[1] & 0xf0) != 0x80);
+    return naming;
 }
 
 static struct naming naming_x86(const struct bat_elf *elf, uint32_t type, uint64_t place)
@@ -38,7 +46,7 @@ static struct naming naming_x86(const struct bat_elf *elf, uint32_t type, uint64
     case R_X86_64_GOTPCREL:
     case R_X86_64_GOTPCRELX:
     case R_X86_64_REX_GOTPCRELX:
-        return (struct naming){.is_pointer = !is_branch(elf, place), .added = DISTANCE_SIZE};
+        return naming_distance(elf, place);
     default:
         return (struct naming){0};
     }
@@ -69,7 +77,7 @@ static enum bat_code count_relocation(struct counting *counting, const Elf64_Rel
     struct naming naming = bat_elf_machine(elf) == EM_X86_64
                                ? naming_x86(elf, type, relocation->r_offset)
                                : naming_aarch64(type);
-    if (!naming.is_pointer || number >= symbol_count)
+    if ((!naming.is_pointer && naming.opcode == 0) || number >= symbol_count)
         return BAT_OK;
     Elf64_Sym symbol;
     memcpy(&symbol, symbols + number * sizeof(symbol), sizeof(symbol));
@@ -77,15 +85,15 @@ static enum bat_code count_relocation(struct counting *counting, const Elf64_Rel
     const uint64_t *found = bat_counts_find(&counting->by_start, &start);
     struct folded *folded = counting->folded;
     struct folded_member *member = found ? &folded->members[found[1]] : NULL;
-    if (member && member->references != UINT32_MAX)
+    if (member && naming.is_pointer && member->references != UINT32_MAX)
         member->references++;
-    if (!member || (type != R_X86_64_64 && type != R_AARCH64_ABS64))
+    if (!member || (type != R_X86_64_64 && type != R_AARCH64_ABS64 && naming.opcode == 0))
         return BAT_OK;
     if (!bat_grow(&folded->pointers, &folded->pointer_capacity, folded->pointer_count,
                   sizeof(*folded->pointers)))
         return BAT_ERR_MEMORY;
     folded->pointers[folded->pointer_count++] =
-        (struct folded_pointer){relocation->r_offset, (uint32_t)found[1]};
+        (struct folded_pointer){relocation->r_offset - naming.opcode, (uint32_t)found[1]};
     return BAT_OK;
 }
 
@@ -149,7 +157,7 @@ static uint64_t end_of_sections(const struct counting *counting)
     return end;
 }
 
-enum bat_code folded_count_references(struct folded *folded)
+enum bat_code folded_find_pointers(struct folded *folded)
 {
     struct counting counting = {.folded = folded, .by_start = bat_counts_new(1)};
     const struct bat_elf *elf = folded->original->elf;

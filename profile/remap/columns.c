@@ -132,7 +132,6 @@ static enum bat_code name_referenced(struct shares *shares, uint32_t number)
 /* Give columns to the members that a call by a pointer, or from outside, may have meant. */
 static enum bat_code name_guesses(struct shares *shares)
 {
-    bool is_counted = false;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++) {
         const struct shares_trace *trace = &shares->traces[i];
@@ -140,11 +139,7 @@ static enum bat_code name_guesses(struct shares *shares)
             shares->bodies[trace->into].has_guesses)
             continue;
         shares->bodies[trace->into].has_guesses = true;
-        if (!is_counted)
-            code = folded_count_references(&shares->folded);
-        is_counted = true;
-        if (code == BAT_OK)
-            code = name_referenced(shares, trace->into);
+        code = name_referenced(shares, trace->into);
     }
     return code;
 }

@@ -30,7 +30,7 @@ enum bat_code shares_open(struct shares *shares, const struct bat_original *orig
         shares->column_of[i] = BAT_NONE;
     for (uint32_t i = 0; i < shares->folded.body_count; i++)
         shares->bodies[i] = (struct shares_body){.first_out = BAT_NONE, .first_into = BAT_NONE};
-    return BAT_OK;
+    return folded_find_pointers(&shares->folded);
 }
 
 void shares_close(struct shares *shares)
@@ -75,6 +75,8 @@ static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
         bat_original_decode(shares->folded.original->elf, trace->branch, &branch);
     bool is_jump =
         branch.kind == BAT_INSTRUCTION_JUMP || branch.kind == BAT_INSTRUCTION_CONDITIONAL;
+    const bool is_named = is_jump || branch.kind == BAT_INSTRUCTION_CALL ||
+                          folded_by_slot(&shares->folded, trace->branch);
     trace->way = SHARES_KNOWN;
     if (trace->into == BAT_NONE) {
         trace->way = branch.kind == BAT_INSTRUCTION_RETURN ? SHARES_RETURNS : SHARES_LEAVES;
@@ -83,9 +85,9 @@ static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
     trace->call = call_before(&shares->folded, trace->into, trace->from);
     if (trace->out_of == trace->into && (is_jump || branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP))
         trace->way = SHARES_INNER;
-    else if (trace->out_of != BAT_NONE && (is_jump || branch.kind == BAT_INSTRUCTION_CALL))
+    else if (trace->out_of != BAT_NONE && is_named)
         trace->way = SHARES_CALLED;
-    else if (is_jump || branch.kind == BAT_INSTRUCTION_CALL ||
+    else if (is_named ||
              (branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP && trace->out_of == BAT_NONE))
         return folded_named(&shares->folded, trace->branch, trace->from, &trace->member);
     else if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)

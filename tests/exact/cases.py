@@ -19,8 +19,8 @@ import qemu_trace
 KINDS = ("c", "c++", "csmith")
 NAMED_KINDS = ("exceptions",)  # C++, only if they are asked for
 # units: several files with functions of the same names. lto: the same, optimized when they are linked. library: loaded
-# with dlopen().
-FORMS = ("program", "units", "lto", "library")
+# with dlopen(). slots: all calls of other functions by slots, as Rust's compiler makes them.
+FORMS = ("program", "units", "lto", "library", "slots")
 TARGETS = ("x86-64", "aarch64")
 
 ORDER = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"]
@@ -141,6 +141,9 @@ class Case:
             self.links[0] = "-shared"
             self.flags += chance.choice([[], [], ["-fvisibility=hidden"], ["-fno-semantic-interposition"]])
             self.links += chance.choice([[], ["-Wl,-Bsymbolic"]])
+        elif self.form == "slots":
+            self.flags[-1:] = ["-fPIC", "-fno-plt"]
+            self.links += ["-Wl,--no-relax"]
         elif self.form == "lto" and self.compiler in ("gcc", "g++"):
             partition = chance.choice(["balanced", "1to1", "none"])
             # gcc cannot keep a table of labels and its function together if each file stays one.

@@ -92,15 +92,15 @@ def differences(own, ours):
 
 
 class Unknowable:
-    """What the BOLTed program cannot tell, because BOLT has made one of two: functions that it has folded (-icf), and
-    blocks that only jump on, if an indirect jump of the input's own run leads both to them and to where they lead."""
+    """What the BOLTed program cannot tell, because BOLT has made one of two: functions that it has folded (-icf), unless the
+    code around them names the one that it calls, and blocks that only jump on, if an indirect jump of the input's own run leads both to them and to where they lead."""
 
     def __init__(self, folder, own):
         self.own = {key[1:3] + key[4:6] for key in own}
         symbols = self.read_symbols(folder / "input")
         names = self.names_in_profiles(symbols)
         self.folded = self.read_folded(symbols, names, self.read_symbols(folder / "bolted"))
-        self.jumps, self.indirect = self.read_jumps(folder / "input", symbols, names)
+        self.jumps, self.indirect, self.by_pointer = self.read_jumps(folder / "input", symbols, names)
 
     @staticmethod
     def read_symbols(path):
@@ -134,12 +134,12 @@ class Unknowable:
 
     @staticmethod
     def read_jumps(path, own, names):
-        """Where jumps lead that are all or the beginning of the end of a block, and the indirect jumps; by places as in
-        fdata."""
+        """Where jumps lead that are all or the beginning of the end of a block, the indirect jumps, and all calls and jumps
+        by a pointer that is not in a slot; by places as in fdata."""
         by_address = {}
         for key, symbol in own.items():
             by_address.setdefault(symbol.address, []).append(names[key])
-        jumps, indirect, here, start = {}, set(), (), 0
+        jumps, indirect, by_pointer, here, start = {}, set(), set(), (), 0
         prefix = "aarch64-linux-gnu-" if elffile.Elf(path).machine == elffile.EM_AARCH64 else ""
         for line in run([f"{prefix}objdump", "-d", "--no-show-raw-insn", path], path.parent).splitlines():
             if line.endswith(">:"):
@@ -148,20 +148,30 @@ class Unknowable:
                 continue
             address, _, text = line.partition(":\t")
             words = text.split()
-            if not words or not words[0].startswith(("jmp", "b", "nop", "notrack", "xchg", "data16", "cs")):
+            if not words or not words[0].startswith(("jmp", "call", "b", "nop", "notrack", "xchg", "data16", "cs")):
                 continue
             offset = int(address, 16) - start
+            if "*" in text and "(%rip)" not in text or words[0] in ("br", "blr"):
+                by_pointer.update((name, offset) for name in here)
+            if words[0] == "call":
+                continue
             if "*" in text or words[0] == "br":
                 indirect.update((name, offset) for name in here)
             elif words[0] in ("jmp", "b") and "+0x" in text:
                 # A function's name may contain a plus sign.
                 target = int(words[2].strip("<>").rpartition("+0x")[2], 16)
                 jumps.update(((name, offset), (name, target)) for name in here if int(words[1], 16) == start + target)
-        return jumps, indirect
+        return jumps, indirect, by_pointer
 
     def name(self, name):
         """The name that stands for a function."""
         return self.folded.get(name, name)
+
+    def target(self, source, target):
+        """The name that stands for the function that an instruction leads to."""
+        is_named = source[0] not in self.folded and source[0] != "[unknown]" and (
+            source[0], int(source[1], 16)) not in self.by_pointer
+        return target if is_named else self.name(target)
 
     def plain(self, records):
         """The counts with what cannot be known taken out."""
@@ -181,7 +191,7 @@ class Unknowable:
                 add((self.name(target[0]), f"{place[1]:x}", self.name(target[0]), f"{self.jumps[place][1]:x}"), -counts[-1])
                 place = self.jumps[place]
                 target = (target[0], f"{place[1]:x}")
-            add((self.name(source[0]), source[1], self.name(target[0]), target[1]), counts[-1])
+            add((self.name(source[0]), source[1], self.target(source, target[0]), target[1]), counts[-1])
         return {key: count for key, count in plain.items() if count}
 
 

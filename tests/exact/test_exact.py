@@ -30,6 +30,8 @@ OTHERS = [
     (Choice(target="aarch64"), False, [36, *range(1, 13)]),
     (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
     (Choice(form="library", target="aarch64"), False, [31, 39, *range(1, 8)]),
+    # Folded functions that are called by slots.
+    (Choice(kind="c", set="icf", form="slots"), False, [1, 2, 4, 7, 10]),
     # Newest branches that BOLT made behind a call.
     (Choice(), True, [21, 7, 5, 6, 10, 2, 8]),
     # Landing pads behind calls that do not return, and such that only lead on behind these.
