@@ -50,17 +50,14 @@ static void print_info(struct output *output, const char *label, const struct co
 {
     const char *info = bat_elf_bolt_info(side->binary->elf);
     output_format(output, "  %-4s ", label);
-    output_escaped(output, info ? info : "none");
-    output_text(output, "\n");
+    output_name(output, "", info ? info : "none", "\n");
 }
 
 static void print_summary(struct output *output, const struct comparison *comparison)
 {
     const struct compared_side *old = &comparison->sides[0];
     const struct compared_side *new = &comparison->sides[1];
-    output_text(output, "old: ");
-    output_escaped(output, old->path);
-    output_text(output, "\nnew: ");
+    output_name(output, "old: ", old->path, "\nnew: ");
     output_escaped(output, new->path);
     output_format(output, "\nThe same input, by the build-id: %s\n",
                   comparison->same_input ? "yes" : "no");
@@ -100,8 +97,7 @@ static void print_sizes(struct output *output, const struct comparison *comparis
         char texts[2][NUMBER_SIZE];
         output_format(output, "  %14s %14s  ", with_commas(section->sizes[0], texts[0]),
                       with_commas(section->sizes[1], texts[1]));
-        output_escaped(output, section->name);
-        output_text(output, "\n");
+        output_name(output, "", section->name, "\n");
     }
     print_rest(output, comparison->section_count, limit);
     if (comparison->section_count == 0)
@@ -118,8 +114,7 @@ static void print_pair(struct output *output, const struct compared_function *fu
                        unsigned change)
 {
     const struct compared_function *old = function->pair;
-    output_text(output, "  ");
-    output_escaped(output, function->name);
+    output_name(output, "  ", function->name, "");
     if (change == CHANGE_SPLIT)
         output_format(output,
                       ": cold %" PRIu64 " -> %" PRIu64 ", fragments %" PRIu32 " -> %" PRIu32,
@@ -148,8 +143,7 @@ static bool print_list(struct output *output, const struct compared_side *side, 
             print_pair(output, function, change);
             continue;
         }
-        output_text(output, "  ");
-        output_escaped(output, function->name);
+        output_name(output, "  ", function->name, "");
         output_format(output, ": %" PRIu64 " bytes at 0x%" PRIx64 "\n", compared_size(function),
                       function->address);
     }
@@ -184,10 +178,8 @@ static void print_side(struct output *output, const char *key, const struct comp
     for (size_t i = 0; id && i < size; i++)
         output_format(output, "%02x", id[i]);
     output_text(output, id ? "\"" : "");
-    if (info) {
-        output_text(output, ",\"bolt_info\":");
-        output_json_string(output, info);
-    }
+    if (info)
+        output_json_member(output, ",\"bolt_info\":", info);
     output_format(output,
                   ",\"note_size\":%zu,\"functions\":%" PRIu32 ",\"fragments\":%" PRIu32
                   ",\"hot_size\":%" PRIu64 ",\"cold_size\":%" PRIu64 ",\"unnamed\":%" PRIu32 "}",
@@ -214,8 +206,7 @@ static bool print_json_list(struct output *output, const struct compared_side *s
     for (uint32_t i = 0; i < limited(list.count, limit); i++) {
         const struct compared_function *function = list.items[i].function;
         const struct compared_function *old = change ? function->pair : NULL;
-        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
-        output_json_string(output, function->name);
+        output_json_member(output, i ? ",\n{\"name\":" : "\n{\"name\":", function->name);
         if (old) {
             output_text(output, ",\"old\":");
             print_function(output, old);
@@ -243,8 +234,8 @@ bool compare_print_json(struct output *output, const struct comparison *comparis
                   ",\n\"equal\":%" PRIu32 ",\"sections\":{\"count\":%" PRIu32 ",\"sections\":[",
                   comparison->equal, comparison->section_count);
     for (uint32_t i = 0; i < limited(comparison->section_count, limit); i++) {
-        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
-        output_json_string(output, comparison->sections[i].name);
+        output_json_member(output,
+                           i ? ",\n{\"name\":" : "\n{\"name\":", comparison->sections[i].name);
         output_format(output, ",\"old\":%" PRIu64 ",\"new\":%" PRIu64 "}",
                       comparison->sections[i].sizes[0], comparison->sections[i].sizes[1]);
     }

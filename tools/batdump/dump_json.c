@@ -94,10 +94,8 @@ static void json_table(struct output *output, const struct bat_map *map, uint32_
     at = bat_put_hex(at, table->address);
     at = bat_put_text(at, "\"");
     output_commit(output, at);
-    if (name) {
-        output_text(output, ",\"name\":");
-        output_json_string(output, name);
-    }
+    if (name)
+        output_json_member(output, ",\"name\":", name);
     if (hot)
         json_hot(output, map, table);
     else
@@ -127,10 +125,8 @@ static void json_head(struct output *output, const struct bat_binary *binary)
         output_text(output, "\"");
     }
     const char *info = bat_elf_bolt_info(binary->elf);
-    if (info) {
-        output_text(output, ",\"bolt_info\":");
-        output_json_string(output, info);
-    }
+    if (info)
+        output_json_member(output, ",\"bolt_info\":", info);
 }
 
 void dump_json(struct output *output, const struct bat_binary *binary,

@@ -91,8 +91,7 @@ static void put_output(struct output *output, const struct bat_names *names, uin
     const struct bat_symbol *symbol = bat_names_containing(names, address);
     if (!symbol)
         return;
-    output_text(output, " ");
-    output_escaped(output, symbol->name);
+    output_name(output, " ", symbol->name, "");
     output_format(output, " + 0x%" PRIx64, address - symbol->address);
 }
 

@@ -68,16 +68,14 @@ static void dump_names(struct output *output, const struct bat_names *names, uin
     const struct bat_symbol *best = bat_names_best(names, address);
     if (!best)
         return;
-    output_text(output, ", name: ");
-    output_escaped(output, best->name);
+    output_name(output, ", name: ", best->name, "");
     size_t first = 0;
     size_t count = bat_names_at(names, address, &first);
     for (size_t i = first; i < first + count; i++) {
         const struct bat_symbol *symbol = names->symbols[i];
         if (symbol == best || (symbol->type == STT_NOTYPE && best->type != STT_NOTYPE))
             continue;
-        output_text(output, ", ");
-        output_escaped(output, symbol->name);
+        output_name(output, ", ", symbol->name, "");
     }
 }
 

@@ -18,8 +18,7 @@ static void print_label(struct output *output, const char *label)
 static void print_text(struct output *output, const char *label, const char *text)
 {
     print_label(output, label);
-    output_escaped(output, text);
-    output_text(output, "\n");
+    output_name(output, "", text, "\n");
 }
 
 static void print_number(struct output *output, const char *label, uint64_t value)
@@ -151,8 +150,7 @@ bool summarize(struct output *output, const char *path, const struct bat_binary 
         return tool_refuse(path,
                            "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
                            binary->note_size, sum);
-    output_escaped(output, path);
-    output_text(output, "\n");
+    output_name(output, "", path, "\n");
     print_origin(output, binary);
     print_contents(output, binary->map);
     output_text(output, "\nBytes\n");

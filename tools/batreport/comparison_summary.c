@@ -175,9 +175,8 @@ static void write_sections(const struct comparison *facts, struct bat_text_write
     begin_pairs(page, "Sections of other sizes",
                 facts->section_count ? "bytes" : "all have the same");
     for (uint32_t i = 0; i < facts->section_count; i++) {
-        bat_text_string(page, "<tr><th scope=\"row\"><bdi>");
-        html_text(page, facts->sections[i].name[0] ? facts->sections[i].name : "(no name)");
-        bat_text_string(page, "</bdi></th>");
+        html_put(page, "<tr><th scope=\"row\"><bdi>",
+                 facts->sections[i].name[0] ? facts->sections[i].name : "(no name)", "</bdi></th>");
         write_both(page, facts->sections[i].sizes[OLD], facts->sections[i].sizes[NEW]);
     }
     html_end_card(page);

@@ -5,18 +5,14 @@
 
 static void write_name(const struct report *report, struct bat_text_writer *page)
 {
-    bat_text_string(page, "<bdi>");
-    html_text(page, basename(report->request->binary));
-    bat_text_string(page, "</bdi>");
+    html_put(page, "<bdi>", basename(report->request->binary), "</bdi>");
 }
 
 static void write_head(const struct report *sides, struct bat_text_writer *page)
 {
     page_write_head(page, &comparison_script);
     html_text(page, basename(sides[OLD].request->binary));
-    bat_text_string(page, " → ");
-    html_text(page, basename(sides[NEW].request->binary));
-    bat_text_string(page, " – BOLT comparison");
+    html_put(page, " → ", basename(sides[NEW].request->binary), " – BOLT comparison");
     page_write_style(page);
     write_name(&sides[OLD], page);
     bat_text_string(page, " → ");

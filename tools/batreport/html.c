@@ -64,6 +64,13 @@ void html_text(struct bat_text_writer *page, const char *text)
     }
 }
 
+void html_put(struct bat_text_writer *page, const char *before, const char *text, const char *after)
+{
+    bat_text_string(page, before);
+    html_text(page, text);
+    bat_text_string(page, after);
+}
+
 void html_json(struct bat_text_writer *page, const char *text)
 {
     bat_text_string(page, "\"");

@@ -14,6 +14,10 @@
  */
 void html_text(struct bat_text_writer *page, const char *text);
 
+/* Elements, a text between them, and elements behind it. */
+void html_put(struct bat_text_writer *page, const char *before, const char *text,
+              const char *after);
+
 /* The same as a string of JSON, quotes included, in which "<" cannot end the element around it. */
 void html_json(struct bat_text_writer *page, const char *text);
 

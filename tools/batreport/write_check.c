@@ -81,11 +81,9 @@ static void write_result(const struct report *report, enum bat_verdict_check num
     bat_text_format(page, "</td><td>at %s ", kind->is_minimum ? "least" : "most");
     write_value(page, kind, result->limit);
     bat_text_string(page, "</td></tr>\n");
-    if (result->reason) {
-        bat_text_string(page, "<tr class=\"detail\"><td colspan=\"4\"><bdi>");
-        html_text(page, result->reason);
-        bat_text_string(page, "</bdi></td></tr>\n");
-    }
+    if (result->reason)
+        html_put(page, "<tr class=\"detail\"><td colspan=\"4\"><bdi>", result->reason,
+                 "</bdi></td></tr>\n");
     if (result->status == BAT_VERDICT_FAILED)
         write_functions(report, number, page);
 }

@@ -42,9 +42,11 @@ void report_write_name(const struct report *report, uint32_t function, const cha
     if (function != BAT_NONE)
         bat_text_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
                         report->pieces[report->functions[function].main_piece].address);
-    bat_text_string(page, "<bdi>");
-    html_text(page, plain ? plain : *name ? name : "(no name)");
-    bat_text_string(page, function != BAT_NONE ? "</bdi></a>" : "</bdi>");
+    html_put(page, "<bdi>",
+             plain   ? plain
+             : *name ? name
+                     : "(no name)",
+             function != BAT_NONE ? "</bdi></a>" : "</bdi>");
     free(plain);
     free(symbol);
 }

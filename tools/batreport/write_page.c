@@ -95,9 +95,7 @@ static void write_head(const struct report *report, struct bat_text_writer *page
     html_text(page, name);
     bat_text_string(page, " – BOLT report");
     page_write_style(page);
-    bat_text_string(page, "<bdi>");
-    html_text(page, name);
-    bat_text_string(page, "</bdi>");
+    html_put(page, "<bdi>", name, "</bdi>");
     page_write_views(page, report->node_count != 0, "Summary");
 }
 

@@ -107,8 +107,7 @@ static void write_location(struct symbolize_text *text, const char *before,
     struct output *output = text->printer->output;
     if (!frame->file)
         return;
-    output_text(output, before);
-    output_escaped(output, printed_file(text->printer, frame, frame->file));
+    output_name(output, before, printed_file(text->printer, frame, frame->file), "");
     output_format(output, ":%" PRIu32, frame->line);
     if (with_column && frame->column != 0)
         output_format(output, ":%" PRIu32, frame->column);
@@ -147,9 +146,7 @@ static void write_gdb(struct symbolize_text *text, const struct text_frame *fram
         const struct bat_source_frame *source = &frame->frames[i];
         /* gdb prints an address only if it is not the first of a line: in the innermost frame. */
         write_start(text, frame, i, i == 0 ? frame->read.address_end : frame->read.number_end);
-        output_text(output, i == 0 ? " in " : "  ");
-        output_escaped(output, function_name(text, source));
-        output_text(output, " ()");
+        output_name(output, i == 0 ? " in " : "  ", function_name(text, source), " ()");
         write_location(text, " at ", source, false);
         output_text(output, "\n");
     }
@@ -163,8 +160,7 @@ static void write_simple(struct symbolize_text *text, const struct text_frame *f
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
-        output_text(output, before);
-        output_escaped(output, function_name(text, source));
+        output_name(output, before, function_name(text, source), "");
         write_location(text, " ", source, true);
         output_text(output, "\n");
     }
@@ -177,8 +173,7 @@ static void write_perf(struct symbolize_text *text, const struct text_frame *fra
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
-        output_text(output, " ");
-        output_escaped(output, function_name(text, source));
+        output_name(output, " ", function_name(text, source), "");
         if (i + 1 < frame->count) {
             output_text(output, " (inlined)");
         } else if (frame->read.module.length != 0) {
@@ -198,8 +193,7 @@ static void write_behind(struct symbolize_text *text, const struct text_frame *f
     output_bytes(output, frame->line, end);
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
-        output_text(output, i == 0 ? " " : " (inlined by) ");
-        output_escaped(output, function_name(text, source));
+        output_name(output, i == 0 ? " " : " (inlined by) ", function_name(text, source), "");
         write_location(text, " at ", source, true);
     }
     output_text(output, "\n");

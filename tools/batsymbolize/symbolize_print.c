@@ -60,9 +60,7 @@ static void print_end(struct symbolize_printer *printer)
 
 static void print_line(struct output *output, const char *label, const char *text)
 {
-    output_text(output, label);
-    output_escaped(output, text);
-    output_text(output, "\n");
+    output_name(output, label, text, "\n");
 }
 
 static void print_verbose(struct symbolize_printer *printer, const struct bat_source_frame *frame)
@@ -111,8 +109,7 @@ static void print_frame(struct symbolize_printer *printer, const struct bat_sour
         if (pretty && is_caller)
             output_text(output, " (inlined by) ");
         const char *function = printed_function(printer, frame);
-        output_escaped(output, function ? function : UNKNOWN);
-        output_text(output, pretty ? " at " : "\n");
+        output_name(output, "", function ? function : UNKNOWN, pretty ? " at " : "\n");
     }
     if (printer->options.verbose)
         print_verbose(printer, frame);
@@ -139,8 +136,7 @@ static void json_address(struct symbolize_printer *printer, const struct symboli
 
 static void json_module(struct symbolize_printer *printer, const struct symbolize_request *request)
 {
-    output_text(printer->output, "\"ModuleName\":");
-    output_json_string(printer->output, request->module);
+    output_json_member(printer->output, "\"ModuleName\":", request->module);
 }
 
 static void json_end(struct symbolize_printer *printer)
@@ -150,8 +146,7 @@ static void json_end(struct symbolize_printer *printer)
 
 static void json_string(struct output *output, const char *member, const char *value)
 {
-    output_text(output, member);
-    output_json_string(output, value ? value : "");
+    output_json_member(output, member, value ? value : "");
 }
 
 static void json_number(struct output *output, const char *member, uint64_t value)
@@ -224,8 +219,8 @@ void print_data(struct symbolize_printer *printer, const struct symbolize_reques
         print_header(printer, request->address);
         print_line(output, "", name ? name : UNKNOWN);
         output_format(output, "%" PRIu64 " %" PRIu64 "\n", symbol->address, symbol->size);
-        output_escaped(output, symbol->file ? symbol->file : UNKNOWN);
-        output_text(output, symbol->file ? ":0\n" : ":?\n");
+        output_name(output, "", symbol->file ? symbol->file : UNKNOWN,
+                    symbol->file ? ":0\n" : ":?\n");
         print_end(printer);
         return;
     }

@@ -84,10 +84,8 @@ static enum tool_exit end_explanation(struct output *out, const char *function, 
         output_free(out);
         return TOOL_FINE;
     }
-    if (output_position(out) == 0) {
-        output_escaped(out, function);
-        output_text(out, ": no changed function of this name has got counts\n");
-    }
+    if (output_position(out) == 0)
+        output_name(out, "", function, ": no changed function of this name has got counts\n");
     return output_end_in(out, report);
 }
 
@@ -257,8 +255,7 @@ static void print_json(struct output *out, const struct next_report *report)
     output_text(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];
-        output_text(out, i ? ",{\"name\":" : "{\"name\":");
-        output_json_string(out, changed->name);
+        output_json_member(out, i ? ",{\"name\":" : "{\"name\":", changed->name);
         output_text(out, ",\"next\":");
         if (changed->new_name)
             output_json_string(out, changed->new_name);
@@ -290,8 +287,7 @@ static void print_judgement_json(struct output *out, const struct bat_judgement 
 
 static void put_release(struct output *out, const char *binary)
 {
-    output_escaped(out, binary);
-    output_text(out, ": ");
+    output_name(out, "", binary, ": ");
 }
 
 static void print_report_text(const struct work *work, const struct next_build *next,

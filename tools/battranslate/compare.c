@@ -98,8 +98,7 @@ static bool print_function(const struct bat_function_agreement *function, void *
     struct output *output = comparing->output;
     bool is_first = comparing->printed++ == 0;
     if (comparing->request->json_report) {
-        output_text(output, is_first ? "\n{\"name\":" : ",\n{\"name\":");
-        output_json_string(output, function->name);
+        output_json_member(output, is_first ? "\n{\"name\":" : ",\n{\"name\":", function->name);
         output_format(output, ",\"shares\":[%.9g,%.9g],\"overlap\":%.9g}", function->shares[0],
                       function->shares[1], function->overlap);
         return true;
@@ -110,8 +109,7 @@ static bool print_function(const struct bat_function_agreement *function, void *
         output_text(output, "share in A  share in B  overlap inside  function\n");
     output_format(output, "%9.3f%%  %9.3f%%  %13.3f%%  ", 100 * function->shares[0],
                   100 * function->shares[1], 100 * function->overlap);
-    output_escaped(output, function->name);
-    output_text(output, "\n");
+    output_name(output, "", function->name, "\n");
     return true;
 }
 
@@ -120,11 +118,8 @@ static void print_text(const struct comparing *comparing, const struct bat_agree
     struct output *output = comparing->output;
     const struct bat_overlaps_size left = bat_overlaps_size(comparing->comparison, 0);
     const struct bat_overlaps_size right = bat_overlaps_size(comparing->comparison, 1);
-    for (uint32_t i = 0; i < 2; i++) {
-        output_text(output, i ? "B: " : "A: ");
-        output_escaped(output, comparing->paths[i]);
-        output_text(output, "\n");
-    }
+    for (uint32_t i = 0; i < 2; i++)
+        output_name(output, i ? "B: " : "A: ", comparing->paths[i], "\n");
     print_percent(output, "overlap of records", agreement->overlap);
     print_percent(output, "overlap of functions", agreement->functions);
     print_percent(output, "similarity, by llvm-profdata", agreement->similarity);
@@ -152,8 +147,7 @@ static void print_json(const struct comparing *comparing, const struct bat_agree
                   agreement->sample_overlap);
     for (uint32_t i = 0; i < 2; i++) {
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
-        output_text(output, i ? ",\n{\"file\":" : "\n{\"file\":");
-        output_json_string(output, comparing->paths[i]);
+        output_json_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
         output_format(output,
                       ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
                       ",\"only_samples\":%" PRIu64 ",\"only_records\":%" PRIu64
@@ -244,8 +238,7 @@ static void print_matrix(const struct comparing *comparing, const double *matrix
     for (uint32_t i = 0; i < comparing->count; i++) {
         output_format(output, "%4" PRIu32 "  median %7.3f%%%s  ", i + 1, 100 * medians[i],
                       medians[i] < limit ? "  outlier" : "         ");
-        output_escaped(output, comparing->paths[i]);
-        output_text(output, "\n");
+        output_name(output, "", comparing->paths[i], "\n");
     }
     output_text(output, "    ");
     for (uint32_t i = 0; i < comparing->count; i++)
@@ -267,8 +260,7 @@ static void print_json_matrix(const struct comparing *comparing, const double *m
                   limit);
     for (uint32_t i = 0; i < comparing->count; i++) {
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
-        output_text(output, i ? ",\n{\"file\":" : "\n{\"file\":");
-        output_json_string(output, comparing->paths[i]);
+        output_json_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
         output_format(output,
                       ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
                       ",\"median\":%.9g,\"is_outlier\":%s,\"overlaps\":[",

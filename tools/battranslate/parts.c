@@ -424,12 +424,10 @@ void parts_print_text(const struct parts *parts, struct output *out)
         const struct part *part = &parts->items[i];
         if (part->state != PART_REPEATED && part->state != PART_LEFT_OUT)
             continue;
-        output_text(out, part->state == PART_REPEATED ? "not again: " : "left out: ");
-        output_escaped(out, part->path);
-        if (part->state == PART_LEFT_OUT) {
-            output_text(out, ": ");
-            output_escaped(out, reason_of(part));
-        }
+        output_name(out, part->state == PART_REPEATED ? "not again: " : "left out: ", part->path,
+                    "");
+        if (part->state == PART_LEFT_OUT)
+            output_name(out, ": ", reason_of(part), "");
         output_text(out, "\n");
     }
 }
@@ -444,8 +442,7 @@ void parts_print_json(const struct parts *parts, struct output *out)
     for (size_t i = 0; i < parts->count; i++) {
         if (parts->items[i].state != PART_REPEATED)
             continue;
-        output_text(out, comma);
-        output_json_string(out, parts->items[i].path);
+        output_json_member(out, comma, parts->items[i].path);
         comma = ",";
     }
     output_text(out, "],\"left_out_profiles\":[");
@@ -454,10 +451,8 @@ void parts_print_json(const struct parts *parts, struct output *out)
         if (parts->items[i].state != PART_LEFT_OUT)
             continue;
         output_text(out, comma);
-        output_text(out, "{\"profile\":");
-        output_json_string(out, parts->items[i].path);
-        output_text(out, ",\"reason\":");
-        output_json_string(out, reason_of(&parts->items[i]));
+        output_json_member(out, "{\"profile\":", parts->items[i].path);
+        output_json_member(out, ",\"reason\":", reason_of(&parts->items[i]));
         output_text(out, "}");
         comma = ",";
     }

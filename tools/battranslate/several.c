@@ -327,12 +327,9 @@ static void print_text(struct output *out, const struct several *several)
         const struct target *target = &several->targets.items[i];
         if (target->is_idle)
             continue;
-        output_text(out, "\n");
-        output_escaped(out, target->binary);
-        if (target->output) {
-            output_text(out, " -> ");
-            output_escaped(out, target->output);
-        }
+        output_name(out, "\n", target->binary, "");
+        if (target->output)
+            output_name(out, " -> ", target->output, "");
         output_text(out, "\n");
         print_build_id(out, target, "build-id ", "\n");
         print_figure(out, "samples in it", target->inside);
@@ -356,10 +353,8 @@ static void print_json(struct output *out, const struct several *several)
         is_first = false;
         output_json_string(out, target->binary);
         print_build_id(out, target, ",\"build_id\":\"", "\"");
-        if (target->output) {
-            output_text(out, ",\"output\":");
-            output_json_string(out, target->output);
-        }
+        if (target->output)
+            output_json_member(out, ",\"output\":", target->output);
         output_format(out, ",\"samples\":%" PRIu64, target->inside);
         /* The report of one binary is an object on a line. */
         size_t size = target->report_size;

@@ -125,13 +125,11 @@ static size_t check_number(const char *id)
 static void print_line(const struct file *file, const struct bat_finding *finding)
 {
     struct output *output = file->output;
-    output_escaped(output, file->path);
-    output_text(output, ": " BAT_SECTION_NAME);
+    output_name(output, "", file->path, ": " BAT_SECTION_NAME);
     if (finding->offset != BAT_NO_OFFSET)
         output_format(output, "+0x%" PRIx64, finding->offset);
     output_format(output, ": %s: %s: ", bat_severity_name(finding->severity), finding->check);
-    output_escaped(output, finding->message);
-    output_text(output, "\n");
+    output_name(output, "", finding->message, "\n");
 }
 
 static void print_json(const struct file *file, const struct bat_finding *finding)
@@ -148,8 +146,7 @@ static void print_json(const struct file *file, const struct bat_finding *findin
         if (finding->entry != BAT_NONE)
             output_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);
     }
-    output_text(output, ",\"message\":");
-    output_json_string(output, finding->message);
+    output_json_member(output, ",\"message\":", finding->message);
     output_text(output, "}");
 }
 
@@ -220,8 +217,7 @@ static void report(const struct file *file, const struct bat_error *error)
         return;
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
-    output_text(file->output, "],\"verdict\":\"unreadable\",\"message\":");
-    output_json_string(file->output, text);
+    output_json_member(file->output, "],\"verdict\":\"unreadable\",\"message\":", text);
 }
 
 /* Find and check the note, print the verdict. False if the file is not sound or not readable. */
@@ -271,8 +267,7 @@ static bool validate_file(const struct options *options, const char *path, bool 
     if (!file.of_check)
         return tool_refuse(path, "not enough memory");
     if (options->json) {
-        output_text(output, is_first ? "\n{\"file\":" : ",\n{\"file\":");
-        output_json_string(output, path);
+        output_json_member(output, is_first ? "\n{\"file\":" : ",\n{\"file\":", path);
         output_text(output, ",\"findings\":[");
     }
     bool fine = validate_note(&file, original);

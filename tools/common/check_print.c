@@ -29,8 +29,7 @@ static void print_functions(struct output *output, const struct bat_verdict_resu
 {
     for (size_t i = 0; i < result->function_count && i < FUNCTIONS_PRINTED; i++) {
         const struct bat_verdict_function *function = &result->functions[i];
-        output_text(output, "    ");
-        output_escaped(output, function->name);
+        output_name(output, "    ", function->name, "");
         output_format(output, ": %" PRIu64 " of %" PRIu64, function->part, function->whole);
         if (function->reason[0])
             output_format(output, ": %s", function->reason);
@@ -57,10 +56,8 @@ static void print_result(const struct bat_profile_verdict *check, struct output 
     output_text(output, kind->is_minimum ? ", at least " : ", at most ");
     print_number(output, kind, result->limit);
     output_text(output, " is fine");
-    if (result->reason) {
-        output_text(output, ": ");
-        output_escaped(output, result->reason);
-    }
+    if (result->reason)
+        output_name(output, ": ", result->reason, "");
     output_text(output, "\n");
     if (result->status == BAT_VERDICT_FAILED)
         print_functions(output, result);
@@ -73,8 +70,7 @@ static void print_unused(const struct bat_profile_verdict *check, struct output 
         if (suppression->is_used)
             continue;
         output_format(output, "unused suppression: %s ", bat_verdict_kind(suppression->check)->id);
-        output_escaped(output, suppression->pattern ? suppression->pattern : "");
-        output_text(output, "\n");
+        output_name(output, "", suppression->pattern ? suppression->pattern : "", "\n");
     }
 }
 
@@ -104,14 +100,11 @@ static void print_json_functions(struct output *output, const struct bat_verdict
     output_text(output, ",\"functions\":[");
     for (size_t i = 0; i < result->function_count; i++) {
         const struct bat_verdict_function *function = &result->functions[i];
-        output_text(output, i ? ",{\"name\":" : "{\"name\":");
-        output_json_string(output, function->name);
+        output_json_member(output, i ? ",{\"name\":" : "{\"name\":", function->name);
         output_format(output, ",\"part\":%" PRIu64 ",\"whole\":%" PRIu64, function->part,
                       function->whole);
-        if (function->reason[0]) {
-            output_text(output, ",\"reason\":");
-            output_json_string(output, function->reason);
-        }
+        if (function->reason[0])
+            output_json_member(output, ",\"reason\":", function->reason);
         output_text(output, "}");
     }
     output_text(output, "]");
@@ -128,18 +121,14 @@ static void print_json_result(const struct bat_profile_verdict *check, struct ou
     if (result->status != BAT_VERDICT_UNKNOWN)
         output_format(output, ",\"value\":%.9g", result->value);
     output_format(output, ",\"%s\":%.9g", kind->is_minimum ? "min" : "max", result->limit);
-    if (result->reason) {
-        output_text(output, ",\"reason\":");
-        output_json_string(output, result->reason);
-    }
+    if (result->reason)
+        output_json_member(output, ",\"reason\":", result->reason);
     const struct bat_verdict_unreadable *unreadable =
         number == BAT_VERDICT_READ       ? &check->unreadable
         : number == BAT_VERDICT_BUILD_ID ? &check->other_builds
                                          : NULL;
-    if (unreadable && unreadable->count != 0) {
-        output_text(output, ",\"message\":");
-        output_json_string(output, unreadable->message);
-    }
+    if (unreadable && unreadable->count != 0)
+        output_json_member(output, ",\"message\":", unreadable->message);
     if (kind->has_functions)
         print_json_functions(output, result);
     output_text(output, "}");
@@ -153,12 +142,9 @@ static void print_json_unused(const struct bat_profile_verdict *check, struct ou
         if (suppression->is_used)
             continue;
         output_format(output, "%s{\"id\":\"%s\"", comma, bat_verdict_kind(suppression->check)->id);
-        if (suppression->pattern) {
-            output_text(output, ",\"pattern\":");
-            output_json_string(output, suppression->pattern);
-        }
-        output_text(output, ",\"reason\":");
-        output_json_string(output, suppression->reason);
+        if (suppression->pattern)
+            output_json_member(output, ",\"pattern\":", suppression->pattern);
+        output_json_member(output, ",\"reason\":", suppression->reason);
         output_text(output, "}");
         comma = ",";
     }
@@ -177,8 +163,7 @@ static void print_json(const struct bat_profile_verdict *check, struct output *o
     print_json_unused(check, output);
     output_text(output, "],\"densities\":[");
     for (size_t i = 0; i < check->density_count; i++) {
-        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
-        output_json_string(output, check->densities[i].name);
+        output_json_member(output, i ? ",\n{\"name\":" : "\n{\"name\":", check->densities[i].name);
         output_format(output, ",\"branches\":%" PRIu64 ",\"density\":%.9g}",
                       check->densities[i].branches, check->densities[i].density);
     }

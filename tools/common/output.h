@@ -100,6 +100,22 @@ static inline void output_json_string(struct output *output, const char *text)
     bat_text_json(&output->text, text);
 }
 
+/* Text, a name with its control characters escaped, and text behind it. */
+static inline void output_name(struct output *output, const char *before, const char *name,
+                               const char *after)
+{
+    output_text(output, before);
+    output_escaped(output, name);
+    output_text(output, after);
+}
+
+/* Text, and a JSON string behind it. */
+static inline void output_json_member(struct output *output, const char *before, const char *value)
+{
+    output_text(output, before);
+    output_json_string(output, value);
+}
+
 void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
 
 #endif
