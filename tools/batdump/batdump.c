@@ -150,39 +150,28 @@ static void check_compare(const struct options *options, struct argp_state *stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    switch (key) {
-    case OPTION_COMPARE:
-        options->compare = true;
+    const struct tool_field fields[] = {
+        {OPTION_COMPARE, .flag = &options->compare},
+        {OPTION_DUMP_ALL, .flag = &options->dump_all, .name = "dump-all"},
+        {OPTION_JSON, .flag = &options->json},
+        {OPTION_FUNCTION, .texts = options->functions, .count = &options->function_count},
+        {OPTION_TO_OUTPUT, .texts = options->to_output, .count = &options->to_output_count},
+        {OPTION_STORE, .stores = &options->stores},
+        {OPTION_ORIGINAL, .text = &options->original},
+        {0}};
+    if (tool_set_field(fields, key, argument, state))
         return 0;
+    switch (key) {
     case OPTION_LIMIT:
         parse_limit(options, argument, state);
-        return 0;
-    case OPTION_DUMP_ALL:
-        options->dump_all = tool_parse_bool("dump-all", argument, state);
-        return 0;
-    case OPTION_JSON:
-        options->json = true;
-        return 0;
-    case OPTION_FUNCTION:
-        options->functions[options->function_count++] = argument;
         return 0;
     case OPTION_TRANSLATE:
         if (!parse_translate(argument, &options->addresses[options->address_count++]))
             argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
-    case OPTION_STORE:
-        if (!tool_stores_add(&options->stores, argument))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case OPTION_ORIGINAL:
-        options->original = argument;
-        return 0;
     case OPTION_TO_INPUT:
         if (!parse_translate(argument, &options->to_input[options->to_input_count++]))
             argp_error(state, "expected --to-input=0xADDR or 0xADDR:1, found \"%s\"", argument);
-        return 0;
-    case OPTION_TO_OUTPUT:
-        options->to_output[options->to_output_count++] = argument;
         return 0;
     case ARGP_KEY_ARG:
         if (options->new_path)

@@ -96,11 +96,11 @@ static void check_request(const struct inject_request *request, struct argp_stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct inject_request *request = state->input;
-    const struct tool_field fields[] = {{OPTION_ORIGINAL, &request->original, NULL, NULL},
-                                        {OPTION_FORCE, NULL, &request->force, NULL},
-                                        {OPTION_NO_CHECK, NULL, &request->no_check, NULL},
-                                        {'o', &request->output, NULL, NULL},
-                                        {'q', NULL, &request->quiet, NULL},
+    const struct tool_field fields[] = {{OPTION_ORIGINAL, .text = &request->original},
+                                        {OPTION_FORCE, .flag = &request->force},
+                                        {OPTION_NO_CHECK, .flag = &request->no_check},
+                                        {'o', .text = &request->output},
+                                        {'q', .flag = &request->quiet},
                                         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;

@@ -105,24 +105,17 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct report_request *request = state->input;
     const struct tool_field fields[] = {
-        {'o', &request->output, NULL, NULL},
-        {OPTION_ORIGINAL, &request->original, NULL, NULL},
-        {OPTION_STACKS, &request->stacks, NULL, NULL},
-        {OPTION_IGNORE_BUILD_ID, NULL, &request->ignore_build_id, NULL},
+        {'o', .text = &request->output},
+        {OPTION_ORIGINAL, .text = &request->original},
+        {OPTION_STACKS, .text = &request->stacks},
+        {OPTION_IGNORE_BUILD_ID, .flag = &request->ignore_build_id},
+        {'p', .texts = request->profiles, .count = &request->profile_count},
+        {OPTION_OLD_PROFILE, .texts = request->old_profiles, .count = &request->old_profile_count},
+        {OPTION_STORE, .stores = &request->stores},
         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
-    case 'p':
-        request->profiles[request->profile_count++] = argument;
-        return 0;
-    case OPTION_OLD_PROFILE:
-        request->old_profiles[request->old_profile_count++] = argument;
-        return 0;
-    case OPTION_STORE:
-        if (!tool_stores_add(&request->stores, argument))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
     case ARGP_KEY_ARG:
         if (request->old_binary)
             argp_error(state, "expected one BINARY, or OLD and NEW, found a third: \"%s\"",

@@ -119,31 +119,6 @@ struct arguments {
     bool lenient;
 };
 
-static void parse_functions(struct arguments *arguments, const char *value,
-                            struct argp_state *state)
-{
-    static const char *const names[] = {"none", "short", "linkage"};
-    if (!value)
-        value = "linkage";
-    for (unsigned i = 0; i < 3; i++)
-        if (strcmp(value, names[i]) == 0) {
-            arguments->print.functions = (enum symbolize_functions)i;
-            return;
-        }
-    argp_error(state, "--functions: expected none, short or linkage, found \"%s\"", value);
-}
-
-static void parse_style(struct arguments *arguments, const char *value, struct argp_state *state)
-{
-    static const char *const names[] = {"LLVM", "GNU", "JSON"};
-    for (unsigned i = 0; i < 3; i++)
-        if (strcmp(value, names[i]) == 0) {
-            arguments->print.style = (enum symbolize_style)i;
-            return;
-        }
-    argp_error(state, "--output-style: expected LLVM, GNU or JSON, found \"%s\"", value);
-}
-
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
 {
     if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
@@ -153,6 +128,8 @@ static bool parse_switch(const char *option, const char *value, struct argp_stat
 
 static error_t parse_print_option(int key, char *value, struct argp_state *state)
 {
+    static const char *const functions[] = {"none", "short", "linkage", NULL};
+    static const char *const styles[] = {"LLVM", "GNU", "JSON", NULL};
     struct arguments *arguments = state->input;
     struct symbolize_options *print = &arguments->print;
     switch (key) {
@@ -160,7 +137,8 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
         print->functions = FUNCTIONS_LINKAGE;
         return 0;
     case KEY_FUNCTIONS:
-        parse_functions(arguments, value, state);
+        print->functions = (enum symbolize_functions)tool_parse_word(
+            "functions", functions, "none, short or linkage", value ? value : "linkage", state);
         return 0;
     case KEY_INLINING:
         print->inlines = parse_switch("inlining", value, state);
@@ -176,7 +154,8 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
         print->demangle = false;
         return 0;
     case KEY_STYLE:
-        parse_style(arguments, value, state);
+        print->style = (enum symbolize_style)tool_parse_word("output-style", styles,
+                                                             "LLVM, GNU or JSON", value, state);
         return 0;
     case 's':
         print->paths = PATHS_BASENAMES;
@@ -232,28 +211,20 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     const struct tool_field fields[] = {
-        {'e', &arguments->files.path, NULL, NULL},
-        {KEY_ORIGINAL, &arguments->files.binary.original, NULL, NULL},
-        {KEY_DEBUG_FILE, &arguments->files.binary.debug_file, NULL, NULL},
-        {KEY_IGNORE_BUILD_ID, NULL, &arguments->files.binary.ignore_build_id, NULL},
-        {KEY_RETURN, NULL, &arguments->return_addresses, NULL},
-        {KEY_COMMAND, NULL, &arguments->with_command, NULL},
-        {KEY_LENIENT, NULL, &arguments->lenient, NULL},
-        {'i', NULL, &arguments->print.inlines, NULL},
-        {'p', NULL, &arguments->print.pretty, NULL},
-        {'a', NULL, &arguments->print.addresses, NULL},
-        {KEY_VERBOSE, NULL, &arguments->print.verbose, NULL},
+        {'e', .text = &arguments->files.path},
+        {KEY_ORIGINAL, .text = &arguments->files.binary.original},
+        {KEY_DEBUG_FILE, .text = &arguments->files.binary.debug_file},
+        {KEY_IGNORE_BUILD_ID, .flag = &arguments->files.binary.ignore_build_id},
+        {KEY_RETURN, .flag = &arguments->return_addresses},
+        {KEY_COMMAND, .flag = &arguments->with_command},
+        {KEY_LENIENT, .flag = &arguments->lenient},
+        {'i', .flag = &arguments->print.inlines},
+        {'p', .flag = &arguments->print.pretty},
+        {'a', .flag = &arguments->print.addresses},
+        {KEY_VERBOSE, .flag = &arguments->print.verbose},
+        {KEY_STORE, .stores = &arguments->files.stores},
         {0}};
-    if (tool_set_field(fields, key, value, state))
-        return 0;
-    switch (key) {
-    case KEY_STORE:
-        if (!tool_stores_add(&arguments->files.stores, value))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    default:
-        return parse_input_option(key, value, state);
-    }
+    return tool_set_field(fields, key, value, state) ? 0 : parse_input_option(key, value, state);
 }
 
 /* --- Running -------------------------------------------------------------------------------- */

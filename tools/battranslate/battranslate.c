@@ -148,25 +148,6 @@ static enum translate_format parse_format(struct translate_request *arguments, c
     return FORMAT_FDATA;
 }
 
-/* Options for perf.data and for perf script's text. */
-static error_t parse_perf_option(int key, char *argument, struct argp_state *state)
-{
-    struct translate_request *arguments = state->input;
-    switch (key) {
-    case KEY_IGNORE_INTERRUPTS:
-        arguments->keep_interrupts = !tool_parse_bool("ignore-interrupt-lbr", argument, state);
-        return 0;
-    case KEY_PARSE_MEMORY:
-        arguments->drop_memory = !tool_parse_bool("parse-mem-profile", argument, state);
-        return 0;
-    case KEY_FILTER_MEMORY:
-        arguments->keep_unknown_data = !tool_parse_bool("filter-mem-profile", argument, state);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
 /* Each of several binaries has its own output, and nothing is given for one of them alone. */
 static error_t check_several(const struct translate_request *arguments, struct argp_state *state)
 {
@@ -328,7 +309,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     case KEY_CHECK:
         break;
     default:
-        return parse_perf_option(key, argument, state);
+        return ARGP_ERR_UNKNOWN;
     }
     arguments->wants_check = true;
     return 0;
@@ -351,38 +332,40 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct translate_request *arguments = state->input;
     set_release(arguments, key, argument, state);
     const struct tool_field fields[] = {
-        {'o', &arguments->output, NULL, NULL},
-        {KEY_YAML, &arguments->yaml, NULL, NULL},
-        {KEY_SYMBOLS, &arguments->symbols, NULL, NULL},
-        {KEY_NOTE, &arguments->note, NULL, NULL},
-        {KEY_ORIGINAL, &arguments->original, NULL, NULL},
-        {KEY_FOR, &arguments->next, NULL, NULL},
-        {KEY_EXPLAIN, &arguments->explain, NULL, NULL},
-        {KEY_ORIGINALS, &arguments->originals, NULL, NULL},
-        {KEY_OUTPUT_FOLDER, &arguments->output_folder, NULL, NULL},
-        {KEY_DEBUG_FILE, &arguments->debug_file, NULL, NULL},
-        {KEY_ITRACE, &arguments->itrace, NULL, NULL},
-        {KEY_PERF_SCRIPT, NULL, &arguments->by_perf_script, NULL},
-        {KEY_COMPARE, NULL, &arguments->compares, NULL},
-        {KEY_COMMON, NULL, &arguments->is_common, NULL},
-        {KEY_PARITY, NULL, &arguments->parity, NULL},
-        {KEY_ALL, NULL, &arguments->all, NULL},
-        {KEY_KEEP_GOING, NULL, &arguments->keep_going, NULL},
-        {KEY_ONCE, NULL, &arguments->once, NULL},
-        {'q', NULL, &arguments->quiet, NULL},
-        {KEY_SAMPLES, NULL, &arguments->basic_samples, "basic-events"},
-        {KEY_IGNORE_BUILD_ID, NULL, &arguments->ignore_build_id, "ignore-build-id"},
-        {KEY_SPE, NULL, &arguments->arm_spe, "spe"},
+        {'o', .text = &arguments->output},
+        {KEY_YAML, .text = &arguments->yaml},
+        {KEY_SYMBOLS, .text = &arguments->symbols},
+        {KEY_NOTE, .text = &arguments->note},
+        {KEY_ORIGINAL, .text = &arguments->original},
+        {KEY_FOR, .text = &arguments->next},
+        {KEY_EXPLAIN, .text = &arguments->explain},
+        {KEY_ORIGINALS, .text = &arguments->originals},
+        {KEY_OUTPUT_FOLDER, .text = &arguments->output_folder},
+        {KEY_DEBUG_FILE, .text = &arguments->debug_file},
+        {KEY_ITRACE, .text = &arguments->itrace},
+        {KEY_PERF_SCRIPT, .flag = &arguments->by_perf_script},
+        {KEY_COMPARE, .flag = &arguments->compares},
+        {KEY_COMMON, .flag = &arguments->is_common},
+        {KEY_PARITY, .flag = &arguments->parity},
+        {KEY_ALL, .flag = &arguments->all},
+        {KEY_KEEP_GOING, .flag = &arguments->keep_going},
+        {KEY_ONCE, .flag = &arguments->once},
+        {'q', .flag = &arguments->quiet},
+        {KEY_SAMPLES, .flag = &arguments->basic_samples, .name = "basic-events"},
+        {KEY_IGNORE_BUILD_ID, .flag = &arguments->ignore_build_id, .name = "ignore-build-id"},
+        {KEY_SPE, .flag = &arguments->arm_spe, .name = "spe"},
+        {KEY_IGNORE_INTERRUPTS, .inverted = &arguments->keep_interrupts,
+         .name = "ignore-interrupt-lbr"},
+        {KEY_PARSE_MEMORY, .inverted = &arguments->drop_memory, .name = "parse-mem-profile"},
+        {KEY_FILTER_MEMORY, .inverted = &arguments->keep_unknown_data,
+         .name = "filter-mem-profile"},
+        {KEY_STORE, .stores = &arguments->stores},
         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
     case 'p':
         perf2bolt_add_profiles(arguments, state, argument);
-        return 0;
-    case KEY_STORE:
-        if (!tool_stores_add(&arguments->stores, argument))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case KEY_MIN_OVERLAP:
         arguments->min_overlap = parse_overlap(argument, state);

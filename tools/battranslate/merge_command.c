@@ -244,39 +244,29 @@ static enum tool_exit run(const struct request *request)
 
 /* --- Options -------------------------------------------------------------------------------- */
 
-static enum merge_print parse_print(const char *text, struct argp_state *state)
-{
-    static const char *const names[] = {[MERGE_PRINT_NONE] = "none",
-                                        [MERGE_PRINT_EXEC] = "exec",
-                                        [MERGE_PRINT_BRANCHES] = "branches"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(text, names[i]) == 0)
-            return (enum merge_print)i;
-    argp_error(state, "--print: expected none, exec or branches, found \"%s\"", text);
-    return MERGE_PRINT_NONE;
-}
-
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
+    static const char *const prints[] = {[MERGE_PRINT_NONE] = "none",
+                                         [MERGE_PRINT_EXEC] = "exec",
+                                         [MERGE_PRINT_BRANCHES] = "branches",
+                                         NULL};
     struct request *request = state->input;
+    bool ignored;
+    const struct tool_field fields[] = {
+        {'o', .text = &request->output},
+        {'q', .flag = &request->quiet, .name = "q"},
+        {KEY_PRINT_OPTIONS, .flag = &ignored, .name = "print-options"},
+        {KEY_PRINT_ALL_OPTIONS, .flag = &ignored, .name = "print-all-options"},
+        {0}};
+    if (tool_set_field(fields, key, argument, state))
+        return 0;
     switch (key) {
-    case 'o':
-        request->output = argument;
-        return 0;
-    case 'q':
-        request->quiet = tool_parse_bool("q", argument, state);
-        return 0;
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;
-    case KEY_PRINT_OPTIONS:
-        tool_parse_bool("print-options", argument, state);
-        return 0;
-    case KEY_PRINT_ALL_OPTIONS:
-        tool_parse_bool("print-all-options", argument, state);
-        return 0;
     case KEY_PRINT:
-        request->print = parse_print(argument, state);
+        request->print = (enum merge_print)tool_parse_word(
+            "print", prints, "none, exec or branches", argument, state);
         return 0;
     case ARGP_KEY_ARG:
         request->paths[request->path_count++] = argument;

@@ -161,11 +161,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
     const struct tool_field fields[] = {
-        {KEY_SHOW_DENSITY, NULL, &request->show_density, "show-density"},
-        {KEY_PRINT_MAPPINGS, NULL, &request->heatmap.prints_mappings, "print-mappings"},
-        {KEY_IMPUTE, NULL, &request->impute_runs, "impute-trace-fall-through"},
-        {KEY_YAML_EXTERN, NULL, &request->yaml_extern, "yaml-extern"},
-        {KEY_HEATMAP, &request->heatmap.path, NULL, NULL},
+        {KEY_SHOW_DENSITY, .flag = &request->show_density, .name = "show-density"},
+        {KEY_PRINT_MAPPINGS, .flag = &request->heatmap.prints_mappings, .name = "print-mappings"},
+        {KEY_IMPUTE, .flag = &request->impute_runs, .name = "impute-trace-fall-through"},
+        {KEY_YAML_EXTERN, .flag = &request->yaml_extern, .name = "yaml-extern"},
+        {KEY_HEATMAP, .text = &request->heatmap.path},
         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;

@@ -74,30 +74,24 @@ static void parse_end(const struct options *options, struct argp_state *state)
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, NULL, &options->round_trip, NULL},
-                                        {OPTION_ORIGINAL, &options->original, NULL, NULL},
-                                        {OPTION_STRICT, NULL, &options->strict, NULL},
-                                        {OPTION_ALL, NULL, &options->all, NULL},
-                                        {OPTION_JSON, NULL, &options->json, NULL},
-                                        {'q', NULL, &options->quiet, NULL},
-                                        {OPTION_LIST_CHECKS, NULL, &options->list_checks, NULL},
+    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, .flag = &options->round_trip},
+                                        {OPTION_ORIGINAL, .text = &options->original},
+                                        {OPTION_STRICT, .flag = &options->strict},
+                                        {OPTION_ALL, .flag = &options->all},
+                                        {OPTION_JSON, .flag = &options->json},
+                                        {'q', .flag = &options->quiet},
+                                        {OPTION_LIST_CHECKS, .flag = &options->list_checks},
+                                        {OPTION_STORE, .stores = &options->stores},
                                         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
-    switch (key) {
-    case OPTION_STORE:
-        if (!tool_stores_add(&options->stores, argument))
-            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
-        return 0;
-    case ARGP_KEY_ARG:
+    if (key == ARGP_KEY_ARG)
         options->paths[options->path_count++] = argument;
-        return 0;
-    case ARGP_KEY_END:
+    else if (key == ARGP_KEY_END)
         parse_end(options, state);
-        return 0;
-    default:
+    else
         return ARGP_ERR_UNKNOWN;
-    }
+    return 0;
 }
 
 /* --- Findings of one file --------------------------------------------------------------------- */

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "stores.h"
 
-bool tool_stores_add(struct bat_stores *stores, const char *folder)
-{
-    struct bat_error error;
-    return bat_stores_add(stores, folder, &error) == BAT_OK || tool_complain(NULL, &error);
-}
-
 bool tool_stores_add_environment(struct bat_stores *stores)
 {
     struct bat_error error;

@@ -22,6 +22,7 @@
 
 #include <batkit/bat_version.h>
 
+#include "bat_store.h"
 #include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
 #include "truncated.h"
@@ -234,6 +235,15 @@ unsigned tool_parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
+static void add_store(struct bat_stores *stores, const char *folder, struct argp_state *state)
+{
+    struct bat_error error;
+    if (bat_stores_add(stores, folder, &error) == BAT_OK)
+        return;
+    tool_report(NULL, &error);
+    argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
+}
+
 bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
                     struct argp_state *state)
 {
@@ -243,7 +253,24 @@ bool tool_set_field(const struct tool_field *fields, int key, const char *argume
         *fields->text = argument;
     else if (fields->flag)
         *fields->flag = !fields->name || tool_parse_bool(fields->name, argument, state);
+    else if (fields->inverted)
+        *fields->inverted = !tool_parse_bool(fields->name, argument, state);
+    else if (fields->texts)
+        fields->texts[(*fields->count)++] = argument;
+    else if (fields->stores)
+        add_store(fields->stores, argument, state);
     return fields->key != 0;
+}
+
+unsigned tool_parse_word(const char *name, const char *const *words, const char *expected,
+                         const char *text, struct argp_state *state)
+{
+    unsigned i = 0;
+    while (words[i] && strcmp(words[i], text) != 0)
+        i++;
+    if (!words[i])
+        argp_error(state, "--%s: expected %s, found \"%s\"", name, expected, text);
+    return i;
 }
 
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state)

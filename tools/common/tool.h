@@ -81,17 +81,28 @@ bool tool_parse_address(const char *text, uint64_t *address);
 /* The value of --threads, 0 to 64. Exits for another text. */
 unsigned tool_parse_threads(const char *text, struct argp_state *state);
 
-/* An option that does no more than to set a text, or a flag; the other one is NULL. */
+/* An option that does no more than to set one of these; the others are NULL. */
 struct tool_field {
     int key; /* 0 behind the last */
     const char **text;
     bool *flag;
-    const char *name; /* of an option whose value tool_parse_bool() reads; NULL: it means true */
+    const char *name;   /* of an option whose value tool_parse_bool() reads; NULL: it means true */
+    bool *inverted;     /* a flag that is the opposite of that value */
+    const char **texts; /* with room for one more, which is appended; count is their number */
+    size_t *count;
+    struct bat_stores *stores; /* a folder is added */
 };
 
-/* Set the field of an option. False if no field has its key. */
+/* Set the field of an option. False if no field has its key. Exits for a bad value. */
 bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
                     struct argp_state *state);
+
+/*
+ * The number of a text among words, of which the last is NULL; expected lists them for people.
+ * Exits for another text.
+ */
+unsigned tool_parse_word(const char *name, const char *const *words, const char *expected,
+                         const char *text, struct argp_state *state);
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
