@@ -25,12 +25,56 @@
 #define OTHER_DEPTH 0.1f /* less for each loop that is around one of two blocks only */
 #define SURE 0.6f        /* a pair that tells the order */
 
+/* What is around an old node; the count of nodes stands for none. */
+struct around {
+    uint32_t taken;
+    uint32_t on;
+    uint32_t dominator;
+    uint32_t post_dominator;
+    uint32_t before; /* the first predecessor */
+    uint16_t before_count;
+    uint32_t kind; /* of its end */
+    bool is_end;
+    bool is_jump;
+};
+
+/* A kind of ends of nodes. */
+struct end {
+    uint32_t condition;
+    bool is_end;  /* it leads nowhere */
+    bool is_jump; /* it is not taken elsewhere */
+};
+
+/* What of a pair does not change in the rounds. */
+struct trust {
+    float around; /* the share of what is around */
+    float depth;  /* less than 1 if one is in more loops */
+};
+
+/* Rows of values, in the order of what is around a new node. */
+enum row {
+    ROW_TAKEN,
+    ROW_ON,
+    ROW_DOMINATOR,
+    ROW_POST_DOMINATOR,
+    ROW_BEFORE,
+    ROW_ALL_BEFORE, /* the best of all predecessors */
+    ROW_NONE,       /* where there is no node */
+    ROW_COUNT
+};
+
 struct flooding {
     const struct flooding_side *a; /* old */
     const struct flooding_side *b; /* new */
     struct likeness *likeness;
-    float *next;
-    float *sizes; /* of each node, old ones first: a logarithm */
+    struct around *around; /* of each old node */
+    float *now;            /* values before the round; if dense, each row has one more, 0 */
+    float *rows[ROW_COUNT];
+    float *before;       /* of each pair of a new node */
+    struct trust *trust; /* of each pair */
+    struct behind *behind;
+    struct end *kinds;
+    uint32_t kind_count;
     float *order; /* for each new node: where in the old order it should be; NULL: not known */
 };
 
@@ -102,19 +146,36 @@ static inline float smaller(float a, float b)
     return a < b ? a : b;
 }
 
-static inline float value_of(const struct likeness *likeness, uint32_t old_node, uint32_t new_node)
+/* --- Rows ----------------------------------------------------------------------------------- */
+
+/* Values of a new node with each old one; one more is for "none": 0, or 1 if the node is none. */
+static const float *open_row(struct flooding *flooding, enum row which, uint32_t node)
 {
-    uint32_t pair = likeness_pair(likeness, old_node, new_node);
-    return pair == BAT_NONE ? 0 : likeness->value[pair];
+    const struct likeness *likeness = flooding->likeness;
+    if (node == BAT_NONE)
+        return flooding->rows[ROW_NONE];
+    if (likeness->is_dense)
+        return flooding->now + (size_t)node * (likeness->old_count + 1);
+    float *row = flooding->rows[which];
+    for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
+        row[likeness->old_of[i]] = flooding->now[i];
+    return row;
 }
 
-/* Both missing are alike, one missing is not. */
-static inline float value_or_none(const struct likeness *likeness, uint32_t old_node,
-                                  uint32_t new_node, float missing)
+/* Set what open_row() set of a row to 0, or also what was set for several nodes. */
+static void close_row(struct flooding *flooding, enum row which, uint32_t node)
 {
-    if (old_node == BAT_NONE || new_node == BAT_NONE)
-        return old_node == new_node ? 1 : missing;
-    return value_of(likeness, old_node, new_node);
+    const struct likeness *likeness = flooding->likeness;
+    if (node != BAT_NONE && !likeness->is_dense)
+        for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
+            flooding->rows[which][likeness->old_of[i]] = 0;
+}
+
+/* Both missing are alike; one missing is UNKNOWN_DOMINATOR. */
+static inline float value_of_dominator(const float *row, uint32_t new_node, uint32_t column,
+                                       uint32_t none)
+{
+    return (new_node == BAT_NONE) != (column == none) ? UNKNOWN_DOMINATOR : row[column];
 }
 
 /* --- Neighbours ----------------------------------------------------------------------------- */
@@ -125,66 +186,136 @@ static uint32_t count_before(const struct next_graph *graph, uint32_t node)
     return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
 }
 
-/* The mean of how alike each predecessor is to the most alike of the other node's, both ways. */
-static float compare_before(const struct flooding *flooding, uint32_t i, uint32_t j, float without)
+/* Raise all that a row has to what the row of another new node has. */
+static void raise_row(struct flooding *flooding, float *row, uint32_t node, const float *other)
 {
     const struct likeness *likeness = flooding->likeness;
-    uint32_t old_count = count_before(flooding->a->graph, i);
-    uint32_t new_count = count_before(flooding->b->graph, j);
-    if (old_count == 0 || new_count == 0)
-        return old_count == new_count ? without : 0;
-    const uint32_t *olds = flooding->a->before + flooding->a->graph->into[i];
-    const uint32_t *news = flooding->b->before + flooding->b->graph->into[j];
-    if (old_count == 1 && new_count == 1)
-        return value_of(likeness, olds[0], news[0]);
-    float best_of_old[NEIGHBOURS_MAX];
-    memset(best_of_old, 0, old_count * sizeof(*best_of_old));
-    float sum = 0;
-    for (uint32_t y = 0; y < new_count; y++) {
-        float best = 0;
-        for (uint32_t x = 0; x < old_count; x++) {
-            float value = value_of(likeness, olds[x], news[y]);
-            best = larger(best, value);
-            best_of_old[x] = larger(best_of_old[x], value);
-        }
-        sum += best;
+    if (likeness->is_dense) {
+        for (uint32_t i = 0; i < likeness->old_count; i++)
+            row[i] = larger(row[i], other[i]);
+        return;
     }
-    float other = 0;
-    for (uint32_t x = 0; x < old_count; x++)
-        other += best_of_old[x];
-    return (other / (float)old_count + sum / (float)new_count) / 2;
+    for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
+        row[likeness->old_of[i]] = larger(row[likeness->old_of[i]], flooding->now[i]);
 }
 
-static float compare_behind(const struct flooding *flooding, uint32_t i, uint32_t j, float without)
+/* Add how alike a new node is to the most alike of the predecessors of each of count old nodes. */
+static void add_best_before(const struct flooding *flooding, const float *row, const uint32_t *olds,
+                            uint32_t count)
 {
-    const struct next_graph *a = flooding->a->graph;
-    const struct next_graph *b = flooding->b->graph;
-    const struct likeness *likeness = flooding->likeness;
-    bool old_ends = a->taken[i] == BAT_NONE && a->on[i] == BAT_NONE;
-    bool new_ends = b->taken[j] == BAT_NONE && b->on[j] == BAT_NONE;
-    if (old_ends && new_ends)
-        return without;
-    if (a->taken[i] == BAT_NONE && b->taken[j] == BAT_NONE)
-        return value_or_none(likeness, a->on[i], b->on[j], 0);
-    float straight = (value_or_none(likeness, a->taken[i], b->taken[j], 0) +
-                      value_or_none(likeness, a->on[i], b->on[j], 0)) /
-                     2;
-    float crossed = (value_or_none(likeness, a->taken[i], b->on[j], 0) +
-                     value_or_none(likeness, a->on[i], b->taken[j], 0)) /
-                    2;
-    float value;
-    switch (flooding_compare(flooding->a->conditions[i], flooding->b->conditions[j])) {
-    case CONDITION_SAME:
-        value = larger(straight, crossed * 0.7f);
-        break;
-    case CONDITION_INVERSE:
-        value = larger(crossed, straight * 0.7f);
-        break;
-    default:
-        value = larger(straight, crossed) * 0.9f;
-        break;
+    const struct next_graph *graph = flooding->a->graph;
+    for (uint32_t k = 0; k < count; k++) {
+        float best = row[flooding->around[olds[k]].before];
+        const uint32_t *before = flooding->a->before + graph->into[olds[k]];
+        for (uint32_t x = 1; x < flooding->around[olds[k]].before_count; x++)
+            best = larger(best, row[before[x]]);
+        flooding->before[k] += best;
     }
-    return old_ends != new_ends ? value * 0.2f : value;
+}
+
+/*
+ * For each pair of a new node: the mean of how alike each predecessor is to the most alike of the
+ * other node's, both ways.
+ */
+static void compare_before(struct flooding *flooding, uint32_t j)
+{
+    const struct likeness *likeness = flooding->likeness;
+    const struct next_graph *graph = flooding->a->graph;
+    uint32_t first = likeness->first[j];
+    uint32_t pairs = likeness->first[j + 1] - first;
+    const uint32_t *olds = likeness->old_of + first;
+    uint32_t count = count_before(flooding->b->graph, j);
+    const uint32_t *news = flooding->b->before + flooding->b->graph->into[j];
+    memset(flooding->before, 0, pairs * sizeof(*flooding->before));
+    float *all = flooding->rows[ROW_ALL_BEFORE];
+    if (likeness->is_dense)
+        memset(all, 0, likeness->old_count * sizeof(*all));
+    for (uint32_t y = 0; y < count; y++) {
+        const float *row = open_row(flooding, ROW_BEFORE, news[y]);
+        raise_row(flooding, all, news[y], row);
+        add_best_before(flooding, row, olds, pairs);
+        close_row(flooding, ROW_BEFORE, news[y]);
+    }
+    for (uint32_t k = 0; k < pairs; k++) {
+        uint32_t old_count = flooding->around[olds[k]].before_count;
+        if (count == 0 || old_count == 0) {
+            flooding->before[k] = count == old_count ? likeness->base[first + k] : 0;
+            continue;
+        }
+        const uint32_t *before = flooding->a->before + graph->into[olds[k]];
+        float other = all[before[0]];
+        for (uint32_t x = 1; x < old_count; x++)
+            other += all[before[x]];
+        flooding->before[k] = (other / (float)old_count + flooding->before[k] / (float)count) / 2;
+    }
+    for (uint32_t y = 0; y < count; y++)
+        close_row(flooding, ROW_ALL_BEFORE, news[y]);
+}
+
+static struct end end_of(const struct flooding_side *side, uint32_t node)
+{
+    bool is_taken = side->graph->taken[node] != BAT_NONE;
+    bool is_on = side->graph->on[node] != BAT_NONE;
+    return (struct end){side->conditions[node], !is_taken && !is_on, !is_taken};
+}
+
+/* How what is behind two nodes counts, by the kind of the old one's end. */
+struct behind {
+    float straight;
+    float crossed;
+    float all;
+    float end; /* less if only one of them leads anywhere */
+};
+
+static struct behind behind_of(const struct end *a, const struct end *b)
+{
+    float end = a->is_end == b->is_end ? 1 : 0.2f;
+    switch (flooding_compare(a->condition, b->condition)) {
+    case CONDITION_SAME:
+        return (struct behind){1, 0.7f, 1, end};
+    case CONDITION_INVERSE:
+        return (struct behind){0.7f, 1, 1, end};
+    default:
+        return (struct behind){1, 1, 0.9f, end};
+    }
+}
+
+/* Add to flooding->before of each pair of a new node how alike what is behind both is, and what
+ * dominates them. */
+static void add_others(struct flooding *flooding, uint32_t j)
+{
+    const struct likeness *likeness = flooding->likeness;
+    const struct flooding_side *b = flooding->b;
+    const uint32_t none = likeness->old_count;
+    const uint32_t first = likeness->first[j];
+    const uint32_t count = likeness->first[j + 1] - first;
+    const uint32_t nodes[] = {b->graph->taken[j], b->graph->on[j], b->dominators[j],
+                              b->post_dominators[j]};
+    const float *rows[4];
+    for (unsigned i = 0; i < 4; i++)
+        rows[i] = open_row(flooding, i, nodes[i]);
+    struct end end = end_of(b, j);
+    for (uint32_t i = 0; i < flooding->kind_count; i++)
+        flooding->behind[i] = behind_of(&flooding->kinds[i], &end);
+    for (uint32_t k = 0; k < count; k++) {
+        const struct around *a = &flooding->around[likeness->old_of[first + k]];
+        const struct behind *by = &flooding->behind[a->kind];
+        float on = rows[ROW_ON][a->on];
+        float straight = (rows[ROW_TAKEN][a->taken] + on) / 2;
+        float crossed = (rows[ROW_ON][a->taken] + rows[ROW_TAKEN][a->on]) / 2;
+        float value = larger(straight * by->straight, crossed * by->crossed) * by->all * by->end;
+        value = end.is_jump && a->is_jump ? on : value;
+        value = end.is_end && a->is_end ? likeness->base[first + k] : value;
+        flooding->before[k] =
+            SHARE_BEFORE * flooding->before[k] + SHARE_BEHIND * value +
+            SHARE_DOMINATOR *
+                value_of_dominator(rows[ROW_DOMINATOR], nodes[ROW_DOMINATOR], a->dominator, none) +
+            SHARE_POST_DOMINATOR * value_of_dominator(rows[ROW_POST_DOMINATOR],
+                                                      nodes[ROW_POST_DOMINATOR], a->post_dominator,
+                                                      none);
+    }
+    for (unsigned i = 0; i < 4; i++)
+        close_row(flooding, i, nodes[i]);
 }
 
 /* --- Order ---------------------------------------------------------------------------------- */
@@ -260,50 +391,146 @@ static bool find_order(struct flooding *flooding)
 /* --- Rounds --------------------------------------------------------------------------------- */
 
 /* Large blocks are known by their content, small ones by what is around them. */
-static float trust_around(const struct flooding *flooding, uint32_t i, uint32_t j)
+static inline float trust_around(float sizes)
 {
-    float sizes = flooding->sizes[i] + flooding->sizes[flooding->likeness->old_count + j];
     return 0.75f - 0.35f * smaller(1, sizes / 8);
 }
 
-static float new_value(const struct flooding *flooding, uint32_t pair, uint32_t j)
+/* The entry is only like the entry. */
+static void set_entries(struct flooding *flooding, uint32_t j)
 {
-    const struct likeness *likeness = flooding->likeness;
-    uint32_t i = likeness->old_of[pair];
-    float base = likeness->base[pair];
-    const struct flooding_side *a = flooding->a;
-    const struct flooding_side *b = flooding->b;
-    float around = SHARE_BEFORE * compare_before(flooding, i, j, base) +
-                   SHARE_BEHIND * compare_behind(flooding, i, j, base) +
-                   SHARE_DOMINATOR * value_or_none(likeness, a->dominators[i], b->dominators[j],
-                                                   UNKNOWN_DOMINATOR) +
-                   SHARE_POST_DOMINATOR * value_or_none(likeness, a->post_dominators[i],
-                                                        b->post_dominators[j], UNKNOWN_DOMINATOR);
-    float trust = trust_around(flooding, i, j);
-    float value = (1 - trust) * base + trust * around;
-    value *= 1 - OTHER_DEPTH * smaller(2, fabsf((float)a->depths[i] - (float)b->depths[j]));
-    bool is_old_entry = i == a->graph->entry;
-    bool is_new_entry = j == b->graph->entry;
-    if (is_old_entry || is_new_entry)
-        value = is_old_entry && is_new_entry ? 1 : value / 2;
-    if (flooding->order) {
-        float distance = fabsf((float)i - flooding->order[j]);
-        value = value * (1 - SHARE_ORDER) + SHARE_ORDER / (1 + distance / 4);
+    struct likeness *likeness = flooding->likeness;
+    uint32_t entry = likeness_pair(likeness, flooding->a->graph->entry, j);
+    bool is_entry = j == flooding->b->graph->entry;
+    for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1] && is_entry; i++)
+        if (i != entry)
+            likeness->value[i] /= 2;
+    if (entry != BAT_NONE)
+        likeness->value[entry] = is_entry ? 1 : likeness->value[entry] / 2;
+}
+
+/* Set the values of the pairs of a new node. */
+static void run_row(struct flooding *flooding, uint32_t j)
+{
+    struct likeness *likeness = flooding->likeness;
+    uint32_t first = likeness->first[j];
+    uint32_t count = likeness->first[j + 1] - first;
+    compare_before(flooding, j);
+    add_others(flooding, j);
+    float *restrict value = likeness->value + first;
+    const float *restrict base = likeness->base + first;
+    const float *restrict around = flooding->before;
+    const struct trust *restrict trust = flooding->trust + first;
+    for (uint32_t k = 0; k < count; k++)
+        value[k] = ((1 - trust[k].around) * base[k] + trust[k].around * around[k]) * trust[k].depth;
+    set_entries(flooding, j);
+    const uint32_t *restrict olds = likeness->old_of + first;
+    float order = flooding->order ? flooding->order[j] : 0;
+    for (uint32_t k = 0; k < count && flooding->order; k++) {
+        float distance = fabsf((float)olds[k] - order);
+        value[k] = value[k] * (1 - SHARE_ORDER) + SHARE_ORDER / (1 + distance / 4);
     }
-    return value;
 }
 
 static void run_round(struct flooding *flooding)
 {
     struct likeness *likeness = flooding->likeness;
-    float most = 1;
+    uint32_t olds = likeness->old_count;
+    if (!likeness->is_dense)
+        memcpy(flooding->now, likeness->value, likeness->pair_count * sizeof(*flooding->now));
+    for (uint32_t j = 0; likeness->is_dense && j < likeness->new_count; j++) {
+        float *row = flooding->now + (size_t)j * (olds + 1);
+        memcpy(row, likeness->value + (size_t)j * olds, olds * sizeof(*row));
+        row[olds] = 0;
+    }
     for (uint32_t j = 0; j < likeness->new_count; j++)
-        for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1]; i++) {
-            flooding->next[i] = new_value(flooding, i, j);
-            most = larger(most, flooding->next[i]);
-        }
+        run_row(flooding, j);
+    float most = 1;
     for (uint32_t i = 0; i < likeness->pair_count; i++)
-        likeness->value[i] = flooding->next[i] / most;
+        most = larger(most, likeness->value[i]);
+    for (uint32_t i = 0; i < likeness->pair_count; i++)
+        likeness->value[i] /= most;
+}
+
+static uint32_t column_of(uint32_t node, uint32_t none)
+{
+    return node == BAT_NONE ? none : node;
+}
+
+/* The kind of an old node's end: there are few. */
+static uint32_t kind_of(struct flooding *flooding, const struct end *end)
+{
+    struct end *kinds = flooding->kinds;
+    uint32_t kind = 0;
+    while (kind < flooding->kind_count &&
+           (kinds[kind].condition != end->condition || kinds[kind].is_end != end->is_end ||
+            kinds[kind].is_jump != end->is_jump))
+        kind++;
+    if (kind == flooding->kind_count)
+        kinds[flooding->kind_count++] = *end;
+    return kind;
+}
+
+static void set_around(struct flooding *flooding)
+{
+    const struct flooding_side *a = flooding->a;
+    uint32_t none = flooding->likeness->old_count;
+    for (uint32_t i = 0; i < none; i++) {
+        uint32_t count = count_before(a->graph, i);
+        struct end end = end_of(a, i);
+        flooding->around[i] = (struct around){
+            .taken = column_of(a->graph->taken[i], none),
+            .on = column_of(a->graph->on[i], none),
+            .dominator = column_of(a->dominators[i], none),
+            .post_dominator = column_of(a->post_dominators[i], none),
+            .before = count > 0 ? a->before[a->graph->into[i]] : none,
+            .before_count = (uint16_t)count,
+            .kind = kind_of(flooding, &end),
+            .is_end = end.is_end,
+            .is_jump = end.is_jump,
+        };
+    }
+}
+
+static bool set_trust(struct flooding *flooding)
+{
+    const struct likeness *likeness = flooding->likeness;
+    size_t nodes = (size_t)likeness->old_count + likeness->new_count;
+    float *sizes = malloc((nodes + 1) * sizeof(*sizes));
+    for (size_t i = 0; i < nodes && sizes; i++)
+        sizes[i] = log2f(1 + (float)likeness->sizes[i]);
+    for (uint32_t j = 0; j < likeness->new_count && sizes; j++)
+        for (uint32_t pair = likeness->first[j]; pair < likeness->first[j + 1]; pair++) {
+            uint32_t i = likeness->old_of[pair];
+            float deeper = fabsf((float)flooding->a->depths[i] - (float)flooding->b->depths[j]);
+            flooding->trust[pair] =
+                (struct trust){trust_around(sizes[i] + sizes[likeness->old_count + j]),
+                               1 - OTHER_DEPTH * smaller(2, deeper)};
+        }
+    free(sizes);
+    return sizes;
+}
+
+static bool begin_flooding(struct flooding *flooding)
+{
+    const struct likeness *likeness = flooding->likeness;
+    size_t olds = (size_t)likeness->old_count + 1;
+    size_t pairs = (size_t)likeness->pair_count + 1;
+    flooding->now = malloc((pairs + likeness->new_count) * sizeof(*flooding->now));
+    flooding->trust = malloc(pairs * sizeof(*flooding->trust));
+    flooding->before = malloc(olds * sizeof(*flooding->before));
+    flooding->around = malloc(olds * sizeof(*flooding->around));
+    flooding->behind = malloc(olds * sizeof(*flooding->behind));
+    flooding->kinds = malloc(olds * sizeof(*flooding->kinds));
+    flooding->rows[0] = calloc(ROW_COUNT * olds, sizeof(float));
+    if (!flooding->now || !flooding->trust || !flooding->before || !flooding->around ||
+        !flooding->behind || !flooding->kinds || !flooding->rows[0] || !set_trust(flooding))
+        return false;
+    for (unsigned i = 1; i < ROW_COUNT; i++)
+        flooding->rows[i] = flooding->rows[i - 1] + olds;
+    flooding->rows[ROW_NONE][olds - 1] = 1;
+    set_around(flooding);
+    return true;
 }
 
 enum bat_code flooding_run(const struct flooding_side *old_side,
@@ -311,17 +538,8 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
                            struct bat_error *error)
 {
     struct flooding flooding = {.a = old_side, .b = new_side, .likeness = likeness};
-    flooding.next = malloc(((size_t)likeness->pair_count + 1) * sizeof(*flooding.next));
-    uint32_t nodes = likeness->old_count + likeness->new_count;
-    flooding.sizes = malloc(((size_t)nodes + 1) * sizeof(*flooding.sizes));
-    if (!flooding.next || !flooding.sizes) {
-        free(flooding.next);
-        free(flooding.sizes);
-        return bat_fail_memory(error, "to compare blocks");
-    }
-    for (uint32_t i = 0; i < nodes; i++)
-        flooding.sizes[i] = log2f(1 + (float)likeness->sizes[i]);
-    enum bat_code code = BAT_OK;
+    enum bat_code code =
+        begin_flooding(&flooding) ? BAT_OK : bat_fail_memory(error, "to compare blocks");
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         likeness->value[i] = likeness->base[i] = 0.98f * likeness->content[i];
     for (uint32_t round = 0; round < ROUNDS && code == BAT_OK; round++) {
@@ -332,8 +550,13 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
         if (code == BAT_OK)
             run_round(&flooding);
     }
-    free(flooding.next);
-    free(flooding.sizes);
+    free(flooding.now);
+    free(flooding.trust);
+    free(flooding.behind);
+    free(flooding.kinds);
+    free(flooding.before);
+    free(flooding.around);
+    free(flooding.rows[0]);
     free(flooding.order);
     return code;
 }

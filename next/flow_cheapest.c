@@ -36,6 +36,8 @@ static void set_arcs(struct flow_network *network)
         const struct flow_node *node = &graph->nodes[i];
         set_arc(network, i, 2 * i, 2 * i + 1, &node->count);
         set_arc(network, nodes + graph->edge_count + i, outside, 2 * i, &node->entry);
+        if (node->entry.more < FLOW_BOUND || node->entry.wanted > 0)
+            network->entries[network->entry_count++] = nodes + graph->edge_count + i;
         set_arc(network, 2 * nodes + graph->edge_count + i, 2 * i + 1, outside, &node->exit);
     }
     for (uint32_t i = 0; i < graph->edge_count; i++) {
@@ -79,9 +81,12 @@ bool flow_network_begin(struct flow_network *network, const struct flow_graph *g
     network->reached = malloc(vertices * sizeof(*network->reached));
     network->state = malloc(vertices);
     network->path = malloc(vertices * sizeof(*network->path));
+    network->entries = malloc(vertices * sizeof(*network->entries));
+    network->exits = malloc(vertices * sizeof(*network->exits));
+    network->exit_place = malloc(vertices * sizeof(*network->exit_place));
     if (!network->arcs || !network->around || !network->first || !network->excess ||
         !network->potential || !network->distance || !network->reached || !network->state ||
-        !network->path)
+        !network->path || !network->entries || !network->exits || !network->exit_place)
         return false;
     set_arcs(network);
     set_around(network);
@@ -99,6 +104,9 @@ void flow_network_free(struct flow_network *network)
     free(network->reached);
     free(network->state);
     free(network->path);
+    free(network->entries);
+    free(network->exits);
+    free(network->exit_place);
     free(network->heap);
 }
 
@@ -172,19 +180,41 @@ static bool reach(struct flow_network *network, uint32_t vertex, int64_t distanc
     return push(network, vertex, distance);
 }
 
+static bool relax_arc(struct flow_network *network, uint32_t vertex, uint32_t index)
+{
+    struct change change;
+    const struct flow_arc *arc = &network->arcs[index];
+    if (arc->from == arc->to || !change_of(arc, vertex, &change))
+        return true;
+    int64_t here = network->distance[vertex] + network->potential[vertex];
+    return reach(network, change.to, here + change.price - network->potential[change.to], index);
+}
+
 static bool relax(struct flow_network *network, uint32_t vertex)
 {
-    int64_t here = network->distance[vertex] + network->potential[vertex];
-    for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1]; i++) {
-        struct change change;
-        const struct flow_arc *arc = &network->arcs[network->around[i]];
-        if (arc->from != arc->to && change_of(arc, vertex, &change) &&
-            !reach(network, change.to, here + change.price - network->potential[change.to],
-                   network->around[i]))
-            return false;
-    }
+    bool is_fine = true;
     network->work += network->first[vertex + 1] - network->first[vertex];
-    return true;
+    for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1] && is_fine; i++)
+        is_fine = relax_arc(network, vertex, network->around[i]);
+    return is_fine;
+}
+
+/*
+ * Outside has arcs to and from all nodes. Few of them matter: entries that are no bounds, and exits
+ * that have a flow. The others are looked at when all that is nearer was: no potential is above 0,
+ * so no way through a bound is shorter than its price.
+ */
+static bool relax_outside(struct flow_network *network)
+{
+    uint32_t outside = network->vertex_count - 1;
+    bool is_fine = true;
+    network->work += network->entry_count + network->exit_count;
+    for (uint32_t i = 0; i < network->entry_count && is_fine; i++)
+        is_fine = relax_arc(network, outside, network->entries[i]);
+    for (uint32_t i = 0; i < network->exit_count && is_fine; i++)
+        is_fine = relax_arc(network, outside, network->exits[i]);
+    int64_t most = network->distance[outside] + network->potential[outside] + FLOW_BOUND;
+    return is_fine && push(network, network->vertex_count, most);
 }
 
 /*
@@ -193,18 +223,23 @@ static bool relax(struct flow_network *network, uint32_t vertex)
  */
 static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t *nearest)
 {
+    uint32_t outside = network->vertex_count - 1;
     network->heap_count = 0;
     network->reached_count = 0;
     *nearest = BAT_NONE;
     bool is_fine = reach(network, start, 0, BAT_NONE);
     while (is_fine && network->heap_count > 0 && *nearest == BAT_NONE) {
         struct flow_heap_entry top = pop(network);
+        if (top.vertex == network->vertex_count) {
+            is_fine = relax(network, outside);
+            continue;
+        }
         if (top.distance > network->distance[top.vertex])
             continue;
         if (network->excess[top.vertex] < 0)
             *nearest = top.vertex;
         else
-            is_fine = relax(network, top.vertex);
+            is_fine = top.vertex == outside ? relax_outside(network) : relax(network, top.vertex);
     }
     int64_t most = *nearest == BAT_NONE ? 0 : network->distance[*nearest];
     for (uint32_t i = 0; i < network->reached_count; i++) {
@@ -225,6 +260,24 @@ static uint32_t before(const struct flow_network *network, uint32_t vertex)
     return arc->from == vertex ? arc->to : arc->from;
 }
 
+/* Note whether an arc is an exit with a flow. */
+static void set_exit(struct flow_network *network, uint32_t arc)
+{
+    if (network->arcs[arc].to != network->vertex_count - 1)
+        return;
+    uint32_t *place = &network->exit_place[network->arcs[arc].from / 2];
+    bool has_flow = network->arcs[arc].flow > 0;
+    if (has_flow && *place == BAT_NONE) {
+        *place = network->exit_count;
+        network->exits[network->exit_count++] = arc;
+    } else if (!has_flow && *place != BAT_NONE) {
+        uint32_t last = network->exits[--network->exit_count];
+        network->exits[*place] = last;
+        network->exit_place[network->arcs[last].from / 2] = *place;
+        *place = BAT_NONE;
+    }
+}
+
 /* Send as much as one price allows along the way that was found, from start to end. */
 static void send(struct flow_network *network, uint32_t start, uint32_t end)
 {
@@ -238,6 +291,7 @@ static void send(struct flow_network *network, uint32_t start, uint32_t end)
     for (uint32_t vertex = end; vertex != start; vertex = before(network, vertex)) {
         struct flow_arc *arc = &network->arcs[network->path[vertex]];
         arc->flow += arc->to == vertex ? most : -most;
+        set_exit(network, network->path[vertex]);
     }
     network->excess[start] -= most;
     network->excess[end] += most;
@@ -276,9 +330,13 @@ static void begin_flow(struct flow_network *network, const uint64_t *wanted)
     }
     memset(network->excess, 0, network->vertex_count * sizeof(*network->excess));
     memset(network->potential, 0, network->vertex_count * sizeof(*network->potential));
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        network->exit_place[i] = BAT_NONE;
+    network->exit_count = 0;
     for (uint32_t i = 0; i < network->arc_count; i++) {
         struct flow_arc *arc = &network->arcs[i];
         arc->flow = arc->wanted;
+        set_exit(network, i);
         network->excess[arc->to] += arc->flow;
         network->excess[arc->from] -= arc->flow;
     }

@@ -35,8 +35,13 @@ struct flow_network {
     int64_t *distance;
     uint32_t *reached; /* vertices with a distance */
     uint32_t reached_count;
-    uint32_t *path; /* the arc by which each of them is reached */
-    uint8_t *state; /* for the leftovers */
+    uint32_t *path;    /* the arc by which each of them is reached */
+    uint32_t *entries; /* arcs of entries that are no bounds */
+    uint32_t entry_count;
+    uint32_t *exits; /* arcs of exits with a flow */
+    uint32_t exit_count;
+    uint32_t *exit_place; /* for each node: its exit's place there, or BAT_NONE */
+    uint8_t *state;       /* for the leftovers */
     struct flow_heap_entry *heap;
     size_t heap_count;
     size_t heap_capacity;

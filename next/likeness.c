@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "spec/array.h"
-#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
 
@@ -18,6 +17,8 @@
 #define COMMON_MIN 512u
 #define CANDIDATES 12u
 #define EXPANSIONS 3u
+#define PAIRS_MIN 65536u
+#define CONTENT_UNKNOWN UINT64_MAX
 
 #define WEIGHT_KIND 0.5f
 #define WEIGHT_SHAPE 1.5f
@@ -47,9 +48,11 @@ struct features_making {
     uint32_t *first_posting; /* for each id */
     struct postings *postings;
     uint32_t id_count;
-    uint64_t *pairs; /* new node and old node */
+    struct bat_sort_key *pairs; /* new node and old node; content, or CONTENT_UNKNOWN */
+    uint32_t *expanded;         /* for each new node: the old one whose neighbours were paired */
     size_t pair_count;
     size_t pair_capacity;
+    size_t pairs_wanted; /* when there are so many, those that are there already are dropped */
 };
 
 void likeness_free(struct likeness *likeness)
@@ -249,7 +252,8 @@ static bool add_pair(struct features_making *making, uint32_t old_node, uint32_t
     if (!bat_grow(&making->pairs, &making->pair_capacity, making->pair_count,
                   sizeof(*making->pairs)))
         return false;
-    making->pairs[making->pair_count++] = (uint64_t)new_node << 32 | old_node;
+    making->pairs[making->pair_count++] =
+        (struct bat_sort_key){(uint64_t)new_node << 32 | old_node, CONTENT_UNKNOWN};
     return true;
 }
 
@@ -288,14 +292,35 @@ static bool find_candidates(struct features_making *making, uint32_t node, float
     return is_fine;
 }
 
-static void sort_pairs(struct features_making *making)
+/* Sort the pairs. Of several of the same nodes, the first is kept: its content may be known. */
+static bool sort_pairs(struct features_making *making)
 {
-    qsort(making->pairs, making->pair_count, sizeof(*making->pairs), bat_compare_u64);
+    struct bat_sort_key *spare = malloc((making->pair_count + 1) * sizeof(*spare));
+    if (!spare)
+        return false;
+    struct bat_sort_key *sorted = bat_sort_keys(making->pairs, spare, making->pair_count);
     size_t kept = 0;
     for (size_t i = 0; i < making->pair_count; i++)
-        if (i == 0 || making->pairs[i] != making->pairs[i - 1])
-            making->pairs[kept++] = making->pairs[i];
+        if (i == 0 || sorted[i].key != sorted[kept - 1].key)
+            sorted[kept++] = sorted[i];
+    if (sorted == spare)
+        memcpy(making->pairs, spare, kept * sizeof(*spare));
     making->pair_count = kept;
+    free(spare);
+    return true;
+}
+
+/* The content of a pair, found only once. */
+static float content_of(const struct features_making *making, struct bat_sort_key *pair)
+{
+    if (pair->value == CONTENT_UNKNOWN) {
+        float content =
+            likeness_of_content(making->likeness, (uint32_t)pair->key, (uint32_t)(pair->key >> 32));
+        uint32_t bits;
+        memcpy(&bits, &content, sizeof(bits));
+        pair->value = bits;
+    }
+    return float_of(pair->value);
 }
 
 /* Pair all successors, or all predecessors, of two nodes that are alike; few of them each. */
@@ -330,28 +355,27 @@ static bool pair_neighbours(struct features_making *making, uint32_t old_node, u
 /* From the most alike pair of each new node to the pairs around it. */
 static bool expand_pairs(struct features_making *making)
 {
-    const struct likeness *likeness = making->likeness;
     size_t end = making->pair_count;
     bool is_fine = true;
     for (size_t first = 0, next; first < end && is_fine; first = next) {
         float best = 0;
         float second = 0;
         uint32_t found = 0;
-        uint32_t node = (uint32_t)(making->pairs[first] >> 32);
-        for (next = first; next < end && making->pairs[next] >> 32 == node; next++) {
-            float value = likeness_of_content(likeness, (uint32_t)making->pairs[next], node);
+        uint32_t node = (uint32_t)(making->pairs[first].key >> 32);
+        for (next = first; next < end && making->pairs[next].key >> 32 == node; next++) {
+            float value = content_of(making, &making->pairs[next]);
             second = value > best ? best : value > second ? value : second;
             if (value > best) {
                 best = value;
-                found = (uint32_t)making->pairs[next];
+                found = (uint32_t)making->pairs[next].key;
             }
         }
-        if (best > 0.5f && best - second > 0.02f)
+        if (best > 0.5f && best - second > 0.02f && making->expanded[node] != found) {
+            making->expanded[node] = found;
             is_fine = pair_neighbours(making, found, node);
+        }
     }
-    if (is_fine)
-        sort_pairs(making);
-    return is_fine;
+    return is_fine && sort_pairs(making);
 }
 
 /* The jump table of a node; NULL if it does not end in one. */
@@ -364,13 +388,20 @@ static const struct next_table *table_of(const struct features_making *making, u
     return at->ends && table != BAT_NONE ? &(*unit)->tables[table] : NULL;
 }
 
-/* The node that a node's table leads to for a block; BAT_NONE. */
-static uint32_t target_node(const struct next_graph *graph, uint32_t node, uint32_t block)
+/* The nodes that the entries of a node's table lead to; BAT_NONE for those that lead nowhere. */
+static uint32_t *find_targets(const struct features_making *making, unsigned side, uint32_t node)
 {
-    for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
-        if (graph->nodes[graph->links[i].to].block == block)
-            return graph->links[i].to;
-    return BAT_NONE;
+    const struct next_unit *unit;
+    const struct next_graph *graph = making->graphs[side];
+    const struct next_table *table = table_of(making, side, node, &unit);
+    uint32_t *nodes = malloc(((size_t)table->count + 1) * sizeof(*nodes));
+    for (uint32_t i = 0; i < table->count && nodes; i++) {
+        nodes[i] = BAT_NONE;
+        for (uint32_t k = graph->out[node]; k < graph->out[node + 1] && nodes[i] == BAT_NONE; k++)
+            if (graph->nodes[graph->links[k].to].block == unit->targets[table->first + i])
+                nodes[i] = graph->links[k].to;
+    }
+    return nodes;
 }
 
 #define ENTRY_WINDOW 4u
@@ -379,26 +410,21 @@ static uint32_t target_node(const struct next_graph *graph, uint32_t node, uint3
 /* Pair targets of two tables that are near each other in them. */
 static bool pair_targets(struct features_making *making, uint32_t old_node, uint32_t new_node)
 {
-    const struct next_unit *units[2];
-    const struct next_table *a = table_of(making, 0, old_node, &units[0]);
-    const struct next_table *b = table_of(making, 1, new_node, &units[1]);
-    uint32_t window =
-        ENTRY_WINDOW + (a->count > b->count ? a->count - b->count : b->count - a->count);
+    const struct next_unit *unit;
+    uint32_t a = table_of(making, 0, old_node, &unit)->count;
+    uint32_t b = table_of(making, 1, new_node, &unit)->count;
+    uint32_t *olds = find_targets(making, 0, old_node);
+    uint32_t *news = find_targets(making, 1, new_node);
+    uint32_t window = ENTRY_WINDOW + (a > b ? a - b : b - a);
     window = window < 4 * ENTRY_WINDOW ? window : 4 * ENTRY_WINDOW;
-    for (uint32_t k = 0; k < b->count; k++) {
-        uint32_t block = units[1]->targets[b->first + k];
-        uint32_t to =
-            block == BAT_NONE ? BAT_NONE : target_node(making->graphs[1], new_node, block);
-        for (uint32_t i = k > window ? k - window : 0; i < a->count && i <= k + window; i++) {
-            uint32_t old_block = units[0]->targets[a->first + i];
-            uint32_t from = old_block == BAT_NONE
-                                ? BAT_NONE
-                                : target_node(making->graphs[0], old_node, old_block);
-            if (to != BAT_NONE && from != BAT_NONE && !add_pair(making, from, to))
-                return false;
-        }
-    }
-    return true;
+    bool is_fine = olds && news;
+    for (uint32_t k = 0; k < b && is_fine; k++)
+        for (uint32_t i = k > window ? k - window : 0; i < a && i <= k + window && is_fine; i++)
+            if (news[k] != BAT_NONE && olds[i] != BAT_NONE)
+                is_fine = add_pair(making, olds[i], news[k]);
+    free(olds);
+    free(news);
+    return is_fine;
 }
 
 /* How alike two nodes with tables are, which have about the same size; negative if they do not. */
@@ -411,6 +437,16 @@ static float compare_tables(const struct features_making *making, uint32_t old_n
     if (!a || a->count > 2 * b->count || b->count > 2 * a->count)
         return -1;
     return likeness_of_content(making->likeness, old_node, new_node);
+}
+
+/* Keep pairs once if there may be many of them several times: tables share targets. */
+static bool drop_repeated(struct features_making *making)
+{
+    if (making->pair_count < making->pairs_wanted)
+        return true;
+    bool is_fine = sort_pairs(making);
+    making->pairs_wanted = PAIRS_MIN + 2 * making->pair_count;
+    return is_fine;
 }
 
 /* Tables of about the same size, and the targets of those that are alike, or the most alike. */
@@ -427,8 +463,8 @@ static bool pair_tables(struct features_making *making)
             float value = compare_tables(making, i, j);
             if (value < 0)
                 continue;
-            is_fine =
-                add_pair(making, i, j) && (value <= TABLE_ALIKE || pair_targets(making, i, j));
+            is_fine = add_pair(making, i, j) &&
+                      (value <= TABLE_ALIKE || pair_targets(making, i, j)) && drop_repeated(making);
             if (value > best) {
                 best = value;
                 found = i;
@@ -445,30 +481,32 @@ static bool pair_some(struct features_making *making)
     struct likeness *likeness = making->likeness;
     float *sums = calloc((size_t)likeness->old_count + 1, sizeof(*sums));
     uint32_t *touched = malloc(((size_t)likeness->old_count + 1) * sizeof(*touched));
-    bool is_fine = sums && touched;
-    for (uint32_t j = 0; j < likeness->new_count && is_fine; j++)
+    making->expanded = malloc(((size_t)likeness->new_count + 1) * sizeof(*making->expanded));
+    bool is_fine = sums && touched && making->expanded;
+    for (uint32_t j = 0; j < likeness->new_count && is_fine; j++) {
+        making->expanded[j] = BAT_NONE;
         is_fine = find_candidates(making, j, sums, touched);
+    }
     free(sums);
     free(touched);
     if (is_fine)
         is_fine = add_pair(making, making->graphs[0]->entry, making->graphs[1]->entry) &&
                   pair_tables(making);
     if (is_fine)
-        sort_pairs(making);
+        is_fine = sort_pairs(making);
     for (uint32_t i = 0; i < EXPANSIONS && is_fine; i++)
         is_fine = expand_pairs(making);
     if (!is_fine || !allocate_pairs(likeness, making->pair_count))
         return false;
     uint32_t at = 0;
     for (uint32_t j = 0; j <= likeness->new_count; j++) {
-        while (at < making->pair_count && making->pairs[at] >> 32 < j)
+        while (at < making->pair_count && making->pairs[at].key >> 32 < j)
             at++;
         likeness->first[j] = at;
     }
     for (uint32_t i = 0; i < making->pair_count; i++) {
-        likeness->old_of[i] = (uint32_t)making->pairs[i];
-        likeness->content[i] =
-            likeness_of_content(likeness, likeness->old_of[i], (uint32_t)(making->pairs[i] >> 32));
+        likeness->old_of[i] = (uint32_t)making->pairs[i].key;
+        likeness->content[i] = content_of(making, &making->pairs[i]);
     }
     return true;
 }
@@ -483,7 +521,8 @@ enum bat_code likeness_open(const struct next_program *old_program,
         (struct likeness){.old_count = old_graph->node_count, .new_count = new_graph->node_count};
     struct features_making making = {.programs = {old_program, new_program},
                                      .graphs = {old_graph, new_graph},
-                                     .likeness = likeness};
+                                     .likeness = likeness,
+                                     .pairs_wanted = PAIRS_MIN};
     size_t nodes = (size_t)likeness->old_count + likeness->new_count;
     likeness->first = malloc(((size_t)likeness->new_count + 2) * sizeof(*likeness->first));
     likeness->sizes = calloc(nodes + 1, sizeof(*likeness->sizes));
@@ -498,5 +537,6 @@ enum bat_code likeness_open(const struct next_program *old_program,
     free(making.postings);
     free(making.first_posting);
     free(making.pairs);
+    free(making.expanded);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");
 }

@@ -3,9 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "spec/array.h"
-#include "spec/sort.h"
+#include "support/key_sort.h"
 
 #define WEIGHT_SHAPE 1.0f
 #define WEIGHT_NEIGHBOURS 0.5f
@@ -17,26 +18,30 @@ void next_signature_free(struct next_signature *signature)
     *signature = (struct next_signature){0};
 }
 
-static void add(struct next_signature *signature, uint32_t level, uint32_t a, uint32_t b,
+static void add(struct bat_sort_key *keys, uint32_t *count, uint32_t level, uint32_t a, uint32_t b,
                 float weight)
 {
     const uint32_t key[2] = {a, b};
-    signature->tokens[signature->count++] =
-        (struct next_token){next_hash(key, sizeof(key), level), weight};
-    signature->weight += weight;
+    uint32_t bits;
+    memcpy(&bits, &weight, sizeof(bits));
+    keys[(*count)++] = (struct bat_sort_key){next_hash(key, sizeof(key), level), bits};
 }
 
-static void sort(struct next_signature *signature)
+/* Fill the signature: each hash once, with the sum of its weights. */
+static void fill(struct next_signature *signature, const struct bat_sort_key *sorted,
+                 uint32_t count)
 {
-    uint32_t kept = 0;
-    BAT_SORT_BY(signature->tokens, signature->count, hash);
-    for (uint32_t i = 0; i < signature->count; i++) {
-        if (kept > 0 && signature->tokens[kept - 1].hash == signature->tokens[i].hash)
-            signature->tokens[kept - 1].weight += signature->tokens[i].weight;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)sorted[i].value;
+        uint32_t hash = (uint32_t)sorted[i].key;
+        float weight;
+        memcpy(&weight, &bits, sizeof(weight));
+        if (i > 0 && (uint32_t)sorted[i - 1].key == hash)
+            signature->tokens[signature->count - 1].weight += weight;
         else
-            signature->tokens[kept++] = signature->tokens[i];
+            signature->tokens[signature->count++] = (struct next_token){hash, weight};
+        signature->weight += weight;
     }
-    signature->count = kept;
 }
 
 enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
@@ -47,10 +52,14 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
     enum bat_code code = next_unit_get(program, unit, &code_of, error);
     if (code != BAT_OK)
         return code;
-    signature->tokens =
-        malloc(((size_t)code_of->instruction_count * 3 + 1) * sizeof(*signature->tokens));
-    if (!signature->tokens)
+    size_t most = (size_t)code_of->instruction_count * 3 + 1;
+    struct bat_sort_key *keys = malloc(2 * most * sizeof(*keys));
+    signature->tokens = malloc(most * sizeof(*signature->tokens));
+    if (!keys || !signature->tokens) {
+        free(keys);
         return bat_fail_memory(error, "to compare functions");
+    }
+    uint32_t count = 0;
     /* What a function calls itself has another name if it has another name. */
     uint32_t own_name = program->name_of[program->first_part[unit]];
     uint32_t before = 0;
@@ -59,13 +68,14 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
         if (all->flags & NEXT_IS_NOP)
             continue;
         uint32_t name = all->name == own_name ? 1 : all->name;
-        add(signature, 1, all->shape, name, WEIGHT_SHAPE);
-        add(signature, 2, before, all->kind, WEIGHT_NEIGHBOURS);
+        add(keys, &count, 1, all->shape, name, WEIGHT_SHAPE);
+        add(keys, &count, 2, before, all->kind, WEIGHT_NEIGHBOURS);
         if (all->flags & NEXT_NAMES)
-            add(signature, 3, name, 0, WEIGHT_NAME);
+            add(keys, &count, 3, name, 0, WEIGHT_NAME);
         before = all->kind;
     }
-    sort(signature);
+    fill(signature, bat_sort_keys(keys, keys + most, count), count);
+    free(keys);
     signature->tokens =
         bat_array_shrink(signature->tokens, signature->count, sizeof(*signature->tokens));
     return BAT_OK;
