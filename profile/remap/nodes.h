@@ -45,6 +45,7 @@ struct input_node {
     bool jumps_if_not;   /* ... if this branch is not taken */
     bool falls;          /* the next node is in the same fragment */
     bool is_promotion;   /* BOLT's comparison before a promoted indirect call or jump */
+    bool is_second;      /* a test of the input behind one that BOLT may have exchanged with it */
     bool is_unlisted; /* neither the input's nor made by a pass that is known (spec/remap.md 5) */
 };
 

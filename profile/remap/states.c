@@ -7,6 +7,7 @@
 
 #include "binary/code/conditions.h"
 #include "match.h"
+#include "spec/binary_search.h"
 #include "support/key_sort.h"
 #include "together.h"
 #include "walk.h"
@@ -102,23 +103,15 @@ static bool tests_other(const struct bat_original *original, uint64_t output, ui
     return condition != other && condition != CONDITION_OPPOSITE(other);
 }
 
-/* True if the input goes on from a conditional branch to another one at an address. */
-static bool goes_on_to_branch(const struct input_followed *function, uint64_t branch, uint64_t next)
+/* Mark the first entry of the input's block at an address, if that is a test. */
+static void mark_second(struct following *following, uint64_t at)
 {
-    struct bat_instruction instruction;
-    return branch != 0 && input_flow_decode(function->flow, branch, &instruction) &&
-           instruction.kind == BAT_INSTRUCTION_CONDITIONAL && branch + instruction.length == next &&
-           input_flow_decode(function->flow, next, &instruction) &&
-           instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
-}
-
-/* The conditional branch at the end of the output's copy of a block, or NULL. */
-static const struct input_node *last_branch(const struct input_nodes *nodes, uint64_t first)
-{
-    const struct input_node *node = &nodes->all[first];
-    while (node->kind != BAT_INSTRUCTION_CONDITIONAL && node->falls && !node[1].is_fixed)
-        node++;
-    return node->kind == BAT_INSTRUCTION_CONDITIONAL ? node : NULL;
+    const struct input_followed *function = following->function;
+    const uint32_t i = BAT_COUNT_BELOW(following->entries, following->entry_count, key, at);
+    struct bat_instruction test;
+    if (i < following->entry_count && following->entries[i].key == at &&
+        input_flow_decode(function->flow, at, &test) && test.kind == BAT_INSTRUCTION_CONDITIONAL)
+        function->nodes->all[following->entries[i].value].is_second = true;
 }
 
 /*
@@ -129,20 +122,22 @@ static void doubt_exchanged_branches(struct following *following)
 {
     const struct input_followed *function = following->function;
     const struct bat_sort_key *entries = following->entries;
-    uint32_t before = 0;        /* the last entry of a block that starts below */
-    uint32_t looked = BAT_NONE; /* the entry whose last branch is `first` */
-    const struct input_node *first = NULL;
-    for (uint32_t i = 1; i < following->entry_count; i++) {
-        struct input_node *node = &function->nodes->all[entries[i].value];
-        before = entries[i - 1].key != entries[i].key ? i - 1 : before;
-        if (node->kind != BAT_INSTRUCTION_CONDITIONAL || entries[before].key == entries[i].key)
+    struct bat_instruction test;
+    for (uint32_t i = 0; i < function->nodes->count; i++) {
+        const struct input_node *first = &function->nodes->all[i];
+        if (first->kind != BAT_INSTRUCTION_CONDITIONAL || first->entry == 0 ||
+            !input_flow_decode(function->flow, first->entry, &test) ||
+            test.kind != BAT_INSTRUCTION_CONDITIONAL ||
+            !tests_other(function->flow->original, first->address, first->entry))
             continue;
-        if (looked != before)
-            first = last_branch(function->nodes, entries[before].value);
-        looked = before;
-        const uint64_t branch = first ? first->entry : 0;
-        if (goes_on_to_branch(function, branch, entries[i].key) &&
-            tests_other(function->flow->original, first->address, branch))
+        mark_second(following, first->entry + test.length);
+        mark_second(following, test.target);
+    }
+    bool is_second = false;
+    for (uint32_t i = 0; i < following->entry_count; i++) {
+        struct input_node *node = &function->nodes->all[entries[i].value];
+        is_second = node->is_second || (is_second && entries[i].key == entries[i - 1].key);
+        if (is_second && node->kind == BAT_INSTRUCTION_CONDITIONAL)
             node->is_fixed = false;
     }
 }

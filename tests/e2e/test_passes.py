@@ -313,6 +313,43 @@ class FoldedPointers(unittest.TestCase):
         self.check(["clang", "-O2", "-fPIE", "-pie"])
 
 
+# The second test is where the first one's branch leads, not behind it.
+TESTS = """\
+#include <stdio.h>
+int classify(int);
+__asm__(".text\\n.globl classify\\n.type classify, @function\\nclassify:\\n"
+        "cmp $5, %edi\\njae 1f\\nlea 1(%rdi), %eax\\njmp 3f\\n"
+        "1: je 2f\\nlea 3(%rdi), %eax\\njmp 3f\\n"
+        "2: mov $9, %eax\\n3: add $4, %eax\\nret\\n.size classify, .-classify\\n");
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1400; i++)
+        sum += classify(NUMBER);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+class ExchangedTests(unittest.TestCase):
+    """-three-way-branch exchanges tests of one comparison: the branches are the input's."""
+
+    def test_branches(self):
+        # Half of the numbers are above 5; less often or more often than 5 they are below.
+        for number in ("i % 14", "i % 14 < 5 && i % 3 ? 5 : i % 14"):
+            with self.subTest(number), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "tests.c").write_text(TESTS.replace("NUMBER", number), encoding="ascii")
+                truth, moved = traces_both_ways(folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "tests.c"],
+                                                ["-reorder-blocks=ext-tsp", "-three-way-branch"])
+                start, = (s.address for s in elffile.Elf(folder / "input").functions() if s.name == "classify")
+                wanted, found = ({k: n for k, n in test_to_input.branch_counts(path).items() if 0 <= (k[0] or 0) - start < 64}
+                                 for path in (truth, moved))
+                self.assertGreaterEqual(len(wanted), 5)
+                self.assertEqual(wanted, found)
+
+
 class Outcome(unittest.TestCase):
     """The program that BOLT makes from the input with a translated profile."""
 
