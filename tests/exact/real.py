@@ -4,22 +4,26 @@
 
     BATKIT_BIN=build/bin python3 real.py -o FOLDER [--set=NAME]... [PROGRAM...]
 
-FOLDER keeps sources, programs and recordings: what is there is not made again. zstd, Lua, gawk, xz and yaml-cpp are Debian's
-source packages (`apt-get source`, which needs a deb-src entry in apt's sources); SQLite is that of the end-to-end tests.
+FOLDER keeps sources, programs and recordings: what is there is not made again. SQLite is that of the end-to-end tests; all
+but the one for Rust are Debian's source packages (`apt-get source`, which needs a deb-src entry in apt's sources).
 
 For each program and set of BOLT's options:
     counts, records    share of the counts and of the records of the input's own run that come back exactly, by
                        `battranslate --original`
+    of this profile, and of perf2bolt's of the BOLTed program, by the note alone:
+    overlap            the counts that it has in common with the input's own
+    refused            share of its samples that are in functions whose profile llvm-bolt refuses
     lost               share of the gain that is lost: the branches that are taken in the run of the input when it is
-                       BOLTed again with this profile, against the input's own profile; ours, and perf2bolt's of the
-                       BOLTed program, by the note alone
+                       BOLTed again with this profile, against the input's own profile
 """
 
 import argparse
 import collections
+import fcntl
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -58,6 +62,75 @@ AWK_WORK = """{ for (i = 1; i <= NF; i++) { word = tolower($i); gsub(/[^a-z]/, "
 /return|if *\\(/ { branches += length($0) % 7 }
 END { n = asorti(seen, sorted); for (i = 1; i <= n; i++) sum += seen[sorted[i]] * i; printf "%d %d %s\\n", n, sum, branches }
 """
+PYTHON_WORK = """class Shape:
+    def __init__(self, size): self.size = size
+    def area(self): return self.size ** 2 % 1009
+class Round(Shape):
+    __slots__ = ("size",)
+    def area(self): return super().area() * 3.14
+    def __lt__(self, other): return self.size < other.size
+def walk(tree):
+    if isinstance(tree, tuple):
+        for branch in tree: yield from walk(branch)
+    else: yield tree
+out = 0
+for turn in range(4):
+    shapes = [Round(i * 7919 % 101) if i % 3 else Shape(i) for i in range(120)]
+    out += sum(shape.area() for shape in shapes) + sorted(s for s in shapes if isinstance(s, Round))[5].size
+    words = {f"{i:03d}": ("a" * (i % 5)).join(["x", str(i / 3), repr(i)]) for i in range(150)}
+    out += len("".join(word.upper().replace("A", "b").strip("0") for word in sorted(words.values())))
+    out += sum(hash(n) for n in walk(((1, 2, (3.5, 4)), ("a" == "b", (5 << 70) // 3))))
+    for i in range(60):
+        try: out += [i, {i: i}[i], words[str(i)]][i % 4] if i % 7 else int("x")
+        except (KeyError, IndexError, ValueError, TypeError) as error: out += len(str(error))
+    exec(compile(f"def made(n): return n & {turn} if n else made(n + 1)\\nout += made(0)", "made", "exec"))
+print(out)
+"""
+# The one panic is caught: BOLT writes the tables of landing pads in another form, and std, which reads them, is in the program.
+RUST_WORK = """use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::panic;
+trait Shape { fn area(&self) -> f64; fn name(&self) -> String { String::from("shape") } }
+struct Square(f64);
+struct Circle(f64);
+impl Shape for Square { fn area(&self) -> f64 { self.0 * self.0 } }
+impl Shape for Circle {
+    fn area(&self) -> f64 { 3.0 * self.0 * self.0 }
+    fn name(&self) -> String { "circle".into() }
+}
+fn deep(n: usize, values: &[u32]) -> u32 {
+    let kept = vec![n; 3];
+    if n == 0 { values[values.len()] } else { deep(n - 1, values) + values[kept[1] % values.len()] }
+}
+fn parse(text: &str) -> Result<i64, std::num::ParseIntError> {
+    let mut sum = 0;
+    for word in text.split(",") { sum += word.trim().parse::<i64>()?; }
+    Ok(sum)
+}
+fn main() {
+    panic::set_hook(Box::new(|_| {}));
+    let mut sum = panic::catch_unwind(|| deep(5, &[1, 2, 3])).is_err() as i64;
+    for round in 0..40i64 {
+        let mut shapes: Vec<Box<dyn Shape>> = Vec::new();
+        for i in 0..40 { shapes.push(if i * 7 % 5 < 2 { Box::new(Square(i as f64)) } else { Box::new(Circle(i as f64)) }); }
+        shapes.sort_by(|a, b| a.area().partial_cmp(&b.area()).unwrap());
+        let mut map = BTreeMap::new();
+        for i in 0..80 { *map.entry(format!("k{:03}", i * 37 % 53)).or_insert(0) += i; }
+        sum += map.range("k1".to_string()..).map(|(key, value)| key.len() as i64 ^ value).sum::<i64>();
+        for text in ["1, 2,3", "7,x", "-4, 99"] { sum += parse(text).unwrap_or(-1); }
+        let steps: [Box<dyn Fn(i64) -> i64>; 3] =
+            [Box::new(move |x| x + round), Box::new(|x| x * 3 % 1001), Box::new(|x| if x % 2 == 0 { x / 2 } else { x - 1 })];
+        for x in 0..25 { sum += steps.iter().fold(x, |value, step| step(value)); }
+        let mut out = String::new();
+        for shape in &shapes { write!(out, "{:?} {:>8.2};", shape.name(), shape.area()).unwrap(); }
+        let mut words: Vec<&str> = out.split_whitespace().collect();
+        words.sort_unstable();
+        words.dedup();
+        sum += words.join("-").to_uppercase().bytes().filter(u8::is_ascii_alphanumeric).count() as i64;
+    }
+    println!("{}", sum);
+}
+"""
 YAML_WORK = """#include <fstream>
 #include <iostream>
 #include "yaml-cpp/yaml.h"
@@ -79,7 +152,7 @@ int main(int, char** argv) {
 LUA = ("echo '#define DEB_HOST_MULTIARCH \"here\"' > src/lua5.4-deb-multiarch.h; cd src; rm luac.c; "
        "gcc {flags} -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' *.c {links} -lm -o lua")
 
-# package: Debian's; build: made in its folder by sh; program: what that makes; run: its arguments, in the folder of data.
+# package: Debian's, "" for none; build: made in its folder by sh; program: what that makes; run: its arguments, in the folder of data.
 Program = collections.namedtuple("Program", "package build program run")
 PROGRAMS = {
     "zstd": Program("libzstd", "make -C programs zstd HAVE_THREAD=0 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 "
@@ -92,6 +165,11 @@ PROGRAMS = {
                   f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make", "src/xz/xz", ["-k", "-f", "-4", "text"]),
     "yaml-cpp": Program("yaml-cpp", f"printf '%s' '{YAML_WORK}' >work.cpp && g++ {FLAGS} -Iinclude src/*.cpp src/contrib/*.cpp "
                         f"work.cpp {LINKS} -o work", "work", ["work.yaml"]),
+    # Without what it finds in the environment, and without files of its own.
+    "python": Program("python3.11", "./configure --without-ensurepip --disable-test-modules OPT='-DNDEBUG -fwrapv' "
+                      f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make python", "python", ["-S", "-s", "-B", "work.py"]),
+    "rust": Program("", f"printf '%s' '{RUST_WORK}' >work.rs && rustc -O -C relocation-model=static "
+                    f"-C link-args='{LINKS}' work.rs", "work", []),
     "sqlite": Program(None, f"gcc {FLAGS} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c sqlite_driver.c {LINKS} -lm -o sqlite",
                       "sqlite", ["20"]),
 }
@@ -115,6 +193,8 @@ def source(program, folder):
         if program.package is None:
             for path in (*fixtures.sqlite_source().folder().iterdir(), fixtures.SOURCES / "sqlite_driver.c"):
                 shutil.copy(path, unpacked)
+            unpacked.rename(into)
+        elif not program.package:
             unpacked.rename(into)
         else:
             shell(f"apt-get source {program.package}", unpacked, folder / "source.log")
@@ -142,6 +222,9 @@ class Case:
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir()
         (data / "work.lua").write_text(LUA_WORK, encoding="ascii")
+        (data / "work.py").write_text(PYTHON_WORK, encoding="ascii")
+        (data / "lib").mkdir()
+        (data / "lib/python3.11").symlink_to(self.folder / "source/Lib")  # where python looks for it
         (data / "work.awk").write_text(AWK_WORK, encoding="ascii")
         (data / "work.yaml").write_text("".join(
             f"- name: item {i}\n  size: {i * 7919 % 1000}\n  tags: [a{i}, \"b {i % 7}\", {i / 3:.3f}]\n"
@@ -198,10 +281,22 @@ def row(case, name):
     by_note = case.fdata(bolted, profile, f"{name}.note")
     right, got = (bolt_profiles.read_fdata(path)[1] for path in (own, ours))
     best = case.again(own, "input")
-    lost = [(case.again(path, f"{name}.{kind}") - best) / max(case.taken - best, 1)
-            for path, kind in ((ours, "ours"), (by_note, "note"))]
     rows = judge.differences(right, got)
-    return [1 - judge.share(right, rows), sum(right[key] == got.get(key) for key in right) / len(right), *lost], rows
+    numbers = [1 - judge.share(right, rows), sum(right[key] == got.get(key) for key in right) / len(right)]
+    for path, kind in ((ours, "ours"), (by_note, "note")):
+        numbers += [bolt_judge.overlap(own, path), bolt_judge.attach(case.input, path).samples_refused,
+                    (case.again(path, f"{name}.{kind}") - best) / max(case.taken - best, 1)]
+    return numbers, rows
+
+
+def settle():
+    """Programs look at their environment: it is the same for each recording, whoever starts this."""
+    os.environ["PYTHONHASHSEED"] = "0"  # what python's dictionaries depend on
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # gawk sets that, for all that have this standard error.
+    fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_APPEND)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def main():
@@ -212,7 +307,9 @@ def main():
     parser.add_argument("--set", action="append", choices=SETS)
     parser.add_argument("--rows", type=int, default=0, help="show so many records of each that differ")
     options = parser.parse_args()
-    print(f"{'program':10} {'set':14} {'counts':>9} {'records':>9} {'lost: ours':>11} {'by the note':>12}", flush=True)
+    settle()
+    print(f"{'program':10} {'set':12}" + "".join(f"{name:>10}" for name in (
+        "counts", "records", "overlap", "refused", "lost", "by note:", "refused", "lost")), flush=True)
     for name in options.programs:
         try:
             case = Case(name, pathlib.Path(options.output).resolve())
@@ -223,9 +320,9 @@ def main():
             try:
                 numbers, rows = row(case, chosen)
             except (judge.Failed, qemu_trace.TraceError) as error:
-                print(f"{name:10} {chosen:14} not made: {str(error).splitlines()[0][:200]}", flush=True)
+                print(f"{name:10} {chosen:12} not made: {str(error).splitlines()[0][:200]}", flush=True)
                 continue
-            print(f"{name:10} {chosen:14} {numbers[0]:9.3%} {numbers[1]:9.3%} {numbers[2]:11.2%} {numbers[3]:12.2%}", flush=True)
+            print(f"{name:10} {chosen:12}" + "".join(f"{number:10.3%}" for number in numbers), flush=True)
             for line in rows[:options.rows]:
                 print("   ", *line, flush=True)
     return 0
