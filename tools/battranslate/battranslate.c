@@ -117,19 +117,6 @@ static void add_binary(struct translate_request *arguments, struct argp_state *s
     arguments->binary = arguments->binaries[0];
 }
 
-const struct translate_format_row translate_formats[FORMATS] = {
-    [FORMAT_FDATA] = {"fdata", "fdata", BAT_VIEWER_NONE},
-    [FORMAT_YAML] = {"yaml", "yaml", BAT_VIEWER_NONE},
-    [FORMAT_PREAGG] = {"preagg", "preagg", BAT_VIEWER_NONE},
-    [FORMAT_AUTOFDO] = {"autofdo", "prof", BAT_VIEWER_NONE},
-    [FORMAT_PROFGEN] = {"profgen", "profgen", BAT_VIEWER_NONE},
-    [FORMAT_PERFSCRIPT] = {"perfscript", "", BAT_VIEWER_NONE},
-    [FORMAT_FOLDED] = {"folded", "folded", BAT_VIEWER_FOLDED},
-    [FORMAT_PPROF] = {"pprof", "pb.gz", BAT_VIEWER_PPROF},
-    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", BAT_VIEWER_SPEEDSCOPE},
-    [FORMAT_FIREFOX] = {"firefox", "firefox.json", BAT_VIEWER_FIREFOX},
-};
-
 /* "fdata,yaml" is both, for several binaries. */
 static enum translate_format parse_format(struct translate_request *arguments, const char *text,
                                           struct argp_state *state)

@@ -27,11 +27,16 @@ enum translate_format {
     FORMATS
 };
 
-/* What there is to say of each format. */
+struct work;
+
+/* What there is to say of each format; formats.h has the functions. */
 struct translate_format_row {
     const char *name;
     const char *extension;         /* of its files in --output-dir */
     enum bat_viewer_format viewer; /* or BAT_VIEWER_NONE */
+    enum tool_exit (*open)(struct work *work);
+    enum tool_exit (*finish)(struct work *work);
+    bool is_records; /* fdata, YAML: for BOLT */
 };
 
 extern const struct translate_format_row translate_formats[FORMATS];

@@ -2,19 +2,17 @@
 #include "translate.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "elfnote/shipped.h"
-#include "foreign_profile.h"
+#include "formats.h"
 #include "optional_elf.h"
 #include "translate_report.h"
-#include "translate_work.h"
 
 /* The file that has the note. */
-static const char *path_of_note(const struct translate_request *arguments)
+const char *work_note_path(const struct translate_request *arguments)
 {
     return arguments->note ? arguments->note : arguments->binary;
 }
@@ -29,7 +27,7 @@ enum tool_exit work_find_stored(struct work *work)
 }
 
 /* Open the binary's ELF file: the shipped one's whole, by the shipped one's name. */
-static enum tool_exit open_elf(struct work *work, struct bat_elf **elf)
+enum tool_exit work_open_elf(struct work *work, struct bat_elf **elf)
 {
     const char *path = work->arguments->binary;
     enum bat_code code = bat_elf_open(bat_stored_or(&work->stored, path), elf, &work->error);
@@ -43,7 +41,7 @@ static enum tool_exit open_with_note(struct work *work)
 {
     const char *path = work->arguments->note;
     struct bat_elf *elf;
-    enum tool_exit status = open_elf(work, &elf);
+    enum tool_exit status = work_open_elf(work, &elf);
     if (status != TOOL_FINE)
         return status;
     enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
@@ -55,7 +53,7 @@ static enum tool_exit open_with_note(struct work *work)
     return code == BAT_OK ? TOOL_FINE : tool_report(path, &work->error);
 }
 
-static enum tool_exit open_binary(struct work *work)
+enum tool_exit work_open_binary(struct work *work)
 {
     const char *path = work->arguments->binary;
     if (work->arguments->note)
@@ -124,7 +122,7 @@ static enum tool_exit open_original(struct work *work)
                                                           .threads = arguments->threads};
     if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
                           &work->error) != BAT_OK)
-        return tool_report(work->error.place == BAT_PLACE_SECTION ? path_of_note(arguments)
+        return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(arguments)
                                                                   : arguments->original,
                            &work->error);
     return TOOL_FINE;
@@ -233,58 +231,6 @@ enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
     return parts_read(parts, work->arguments, read_profile, work);
 }
 
-static struct bat_translate_options translate_options(const struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    return (struct bat_translate_options){.size = sizeof(struct bat_translate_options),
-                                          .symbols = work->symbols,
-                                          .original = work->original,
-                                          .preparation = work->preparation,
-                                          .basic_samples = arguments->basic_samples,
-                                          .keep_all_records = arguments->parity,
-                                          .keep_unknown_data = arguments->keep_unknown_data,
-                                          .yaml_extern = arguments->yaml_extern,
-                                          .will_be_judged =
-                                              !arguments->quiet || arguments->wants_check,
-                                          .threads = arguments->threads};
-}
-
-static enum tool_exit translate(struct work *work)
-{
-    const struct bat_translate_options options = translate_options(work);
-    if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
-                              &work->error) != BAT_OK)
-        return tool_report(work->error.place == BAT_PLACE_SECTION ? path_of_note(work->arguments)
-                                                                  : work->arguments->binary,
-                           &work->error);
-    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
-                        work->arguments->wants_check);
-}
-
-static enum tool_exit write_outputs(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    struct bat_records_output files[OUTPUTS_MAX] = {0};
-    const char *paths[OUTPUTS_MAX];
-    size_t count = 0;
-    if (arguments->output) {
-        files[count].is_yaml = arguments->format == FORMAT_YAML;
-        paths[count++] = arguments->output;
-    }
-    if (arguments->yaml) {
-        files[count].is_yaml = true;
-        paths[count++] = arguments->yaml;
-    }
-    for (size_t i = 0; i < count; i++)
-        files[i].output = work->outputs[i];
-    if (bat_records_write(work->records, files, count) == BAT_OK)
-        return TOOL_FINE;
-    for (size_t i = 0; i < count; i++)
-        if (files[i].code != BAT_OK)
-            tool_report_output(paths[i], &files[i].error);
-    return TOOL_BAD;
-}
-
 /* --- Beginning and committing outputs ------------------------------------------------------- */
 
 enum tool_exit work_begin_outputs(struct work *work)
@@ -345,70 +291,7 @@ FILE *work_report_file(const struct work *work)
     return stdout;
 }
 
-/* Determine what llvm-bolt will refuse of the outputs. */
-static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
-{
-    const struct translate_request *arguments = work->arguments;
-    bool has_output = arguments->output || arguments->wants_check;
-    /* llvm-bolt takes as much of the next build's YAML as of its fdata, if told to ignore hashes.
-     */
-    bool as_fdata = arguments->next || (has_output && arguments->format == FORMAT_FDATA);
-    bool as_yaml =
-        !arguments->next && (arguments->yaml || (has_output && arguments->format == FORMAT_YAML));
-    const char *path = arguments->next       ? arguments->next
-                       : arguments->original ? arguments->original
-                                             : arguments->binary;
-    return report_judge(path, work->records, as_fdata, as_yaml, judgements);
-}
-
-/* Judging, in a thread beside the writing. */
-struct judging {
-    const struct work *work;
-    struct report_judgements *judgements;
-    enum tool_exit status;
-};
-
-static void *run_judging(void *context)
-{
-    struct judging *judging = context;
-    judging->status = judge_outputs(judging->work, judging->judgements);
-    return NULL;
-}
-
-enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
-{
-    report_check_balances(work->arguments->binary, work->records);
-    if (work->arguments->quiet && !work->arguments->wants_check)
-        return write_outputs(work);
-    struct judging judging = {.work = work, .judgements = judgements};
-    pthread_t thread;
-    bool is_started =
-        work->arguments->threads != 1 && pthread_create(&thread, NULL, run_judging, &judging) == 0;
-    enum tool_exit status = write_outputs(work);
-    if (is_started)
-        pthread_join(thread, NULL);
-    else if (status == TOOL_FINE)
-        run_judging(&judging);
-    return status == TOOL_FINE ? judging.status : status;
-}
-
 /* --- Whether the profile is fit --------------------------------------------------------------- */
-
-/*
- * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
- * these already. False after an error.
- */
-static bool translate_for_density(struct work *work, struct bat_records **records)
-{
-    *records = NULL;
-    if (work->arguments->parity || !bat_records_have_note(work->records))
-        return true;
-    struct bat_translate_options options = translate_options(work);
-    options.keep_all_records = true;
-    options.will_be_judged = false;
-    return bat_profile_translate(work->profile, &work->binary, &options, records, &work->error) ==
-           BAT_OK;
-}
 
 enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next,
                           const struct report_judgements *judgements)
@@ -423,7 +306,7 @@ enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next
     if (former && baseline_compare(former, work->records, &baseline) != TOOL_FINE)
         return TOOL_BAD;
     struct bat_records *all_records = NULL;
-    if (is_wanted && !to_input && !translate_for_density(work, &all_records))
+    if (is_wanted && !to_input && !work_translate_again(work, &all_records))
         return tool_report(arguments->binary, &work->error);
     const struct bat_verdict_subject subject = {
         .profile = work->profile,
@@ -492,8 +375,8 @@ enum tool_exit work_finish_check(struct work *work)
 }
 
 /* End the report of a profile that is not translated to records: fewer checks are made. */
-static void end_report(struct work *work, const struct bat_to_input_counters *to_input,
-                       bool wants_samples)
+void work_end_report(struct work *work, const struct bat_to_input_counters *to_input,
+                     bool wants_samples)
 {
     const struct translate_request *arguments = work->arguments;
     const struct bat_verdict_subject subject = {.profile = work->profile,
@@ -507,171 +390,16 @@ static void end_report(struct work *work, const struct bat_to_input_counters *to
     print_check_line(work);
 }
 
-static enum tool_exit open_all(struct work *work)
+enum tool_exit records_open(struct work *work)
 {
-    enum tool_exit status = open_binary(work);
+    enum tool_exit status = work_find_stored(work);
+    if (status == TOOL_FINE)
+        status = work_open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
     if (status == TOOL_FINE)
         status = check_symbols(work);
     return status == TOOL_FINE ? open_original(work) : status;
-}
-
-/* Make the profile that the input binary's own run would have given. The caller frees *input. */
-static enum tool_exit move_profile(struct work *work, struct bat_profile **input,
-                                   struct bat_to_input_counters *counters)
-{
-    const struct translate_request *arguments = work->arguments;
-    if (bat_profile_to_input(work->profile, &work->binary, work->original, input, counters,
-                             &work->error) != BAT_OK)
-        return tool_report(arguments->binary, &work->error);
-    /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
-    bool may_be_empty = arguments->format <= FORMAT_YAML;
-    if (may_be_empty && arguments->wants_check && bat_profile_distinct(work->profile) == 0)
-        return TOOL_FINE; /* the checks will say so */
-    enum tool_exit status = report_check_moved(arguments->binary, work->binary.elf, work->profile,
-                                               counters, may_be_empty);
-    if (status == TOOL_FINE)
-        return TOOL_FINE;
-    bat_profile_free(*input);
-    *input = NULL;
-    return status;
-}
-
-/* Write the samples, at addresses of the input binary if that is given, else untranslated. */
-static enum tool_exit finish_preagg(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    struct bat_profile *input = NULL;
-    struct bat_to_input_counters counters;
-    const bool is_moved = arguments->original != NULL;
-    /* With --once the text says which parts it has, even if these have no samples. */
-    enum tool_exit status =
-        is_moved ? move_profile(work, &input, &counters)
-                 : report_check_samples(arguments->binary, work->profile, arguments->once);
-    if (status == TOOL_FINE &&
-        (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
-         bat_profile_write_preagg(is_moved ? input : work->profile, work->outputs[0],
-                                  &work->error) != BAT_OK))
-        status = tool_report_output(arguments->output, &work->error);
-    bat_profile_free(input);
-    if (status != TOOL_FINE)
-        return status;
-    if (is_moved && !arguments->quiet)
-        report_moved(work_report_file(work), arguments->json_report, work->original, &counters);
-    else if (!arguments->quiet)
-        report_print(work_report_file(work), arguments->json_report, work->profile, NULL, NULL);
-    end_report(work, is_moved ? &counters : NULL, arguments->basic_samples);
-    return TOOL_FINE;
-}
-
-/* Open a binary that BOLT has not written: compilers need its profile without translation. */
-static enum tool_exit open_unbolted(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    enum tool_exit status = open_elf(work, &work->binary.elf);
-    if (status != TOOL_FINE)
-        return status;
-    const uint8_t *note;
-    size_t size;
-    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
-        return TOOL_FINE;
-    return tool_message(
-        arguments->binary,
-        "expected a binary that BOLT has not written, or --original=FILE with the one "
-        "that it read, found one with a BAT note");
-}
-
-/* Write a profile for compilers, which is of the input binary always, or one for viewers. */
-static enum tool_exit finish_foreign(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    const enum bat_viewer_format viewer = translate_formats[arguments->format].viewer;
-    struct bat_profile *moved = NULL;
-    struct bat_to_input_counters counters;
-    struct foreign_profile wanted = {
-        .profile = work->profile,
-        .elf = work->binary.elf,
-        .bolted = work->binary.note ? &work->binary : NULL,
-        .whole = bat_stored_or(&work->stored, arguments->binary),
-        .debug_file = arguments->debug_file,
-        .output = work->outputs[0],
-        .by_addresses = arguments->format == FORMAT_PROFGEN,
-        .format = viewer,
-        .report = arguments->quiet ? NULL : work_report_file(work),
-        .json_report = arguments->json_report,
-        .threads = arguments->threads,
-    };
-    enum tool_exit status = arguments->original ? move_profile(work, &moved, &counters) : TOOL_FINE;
-    if (status != TOOL_FINE)
-        return status;
-    if (arguments->original) {
-        wanted.profile = moved;
-        wanted.elf = bat_original_elf(work->original);
-        wanted.bolted = NULL;
-        wanted.whole = arguments->original;
-        wanted.moved = &counters;
-    }
-    wanted.kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
-    status =
-        viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
-    if (status == TOOL_FINE) /* viewers need no branch stacks */
-        end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
-    bat_profile_free(moved);
-    return status;
-}
-
-/* Open a binary for viewers without its input: if BOLT wrote it, its note is read. */
-static enum tool_exit open_viewed(struct work *work)
-{
-    enum tool_exit status = open_binary(work);
-    if (status != TOOL_FINE || !work->binary.note ||
-        bat_binary_decode(&work->binary, &work->error) == BAT_OK)
-        return status;
-    return tool_report(path_of_note(work->arguments), &work->error);
-}
-
-/* Make the records in the input binary. */
-static enum tool_exit translate_moved(struct work *work)
-{
-    enum tool_exit status = move_profile(work, &work->input, &work->to_input);
-    const struct bat_translate_options options = translate_options(work);
-    if (status == TOOL_FINE &&
-        bat_profile_translate_moved(work->input, work->profile, work->original, &options,
-                                    &work->records, &work->error) != BAT_OK)
-        status = tool_report(work->arguments->original, &work->error);
-    return status;
-}
-
-/* Write fdata or YAML made from the profile in the input binary's addresses. */
-static enum tool_exit finish_records_original(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    enum tool_exit status = translate_moved(work);
-    struct report_judgements judgements;
-    if (status == TOOL_FINE)
-        status = work_write_records(work, &judgements);
-    if (status == TOOL_FINE)
-        status = work_check(work, NULL, &judgements);
-    if (status == TOOL_FINE && !arguments->quiet)
-        report_print_moved(work_report_file(work), arguments->json_report, work->profile,
-                           work->original, &work->to_input, work->records, &judgements);
-    return status == TOOL_FINE ? work_finish_check(work) : status;
-}
-
-/* Write what perf prints of the only profile. */
-static enum tool_exit run_perf_text(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    const struct bat_read_options options = {.size = sizeof(options),
-                                             .basic_samples = arguments->basic_samples,
-                                             .itrace = arguments->itrace,
-                                             .arm_spe = arguments->arm_spe};
-    if (bat_perf_script_write(arguments->profiles[0], &options, work->outputs[0], &work->error) !=
-        BAT_OK)
-        return tool_report(arguments->profiles[0], &work->error);
-    return TOOL_FINE;
 }
 
 static enum tool_exit write_heatmap(struct work *work)
@@ -689,7 +417,7 @@ static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
 {
     enum tool_exit status = work_find_stored(work);
     if (status == TOOL_FINE)
-        status = open_binary(work);
+        status = work_open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
     if (status == TOOL_FINE)
@@ -700,60 +428,68 @@ static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
     return status;
 }
 
-static enum tool_exit print_density(struct work *work)
+enum tool_exit work_move(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    double density;
-    struct bat_records *all_records;
-    if (!translate_for_density(work, &all_records))
+    if (bat_profile_to_input(work->profile, &work->binary, work->original, &work->input,
+                             &work->to_input, &work->error) != BAT_OK)
         return tool_report(arguments->binary, &work->error);
-    enum bat_code code =
-        bat_records_density(all_records ? all_records : work->records, work->profile,
-                            arguments->density_cutoff, &density, &work->error);
-    bat_records_free(all_records);
-    if (code != BAT_OK)
-        return tool_report(arguments->binary, &work->error);
-    report_density(work_report_file(work), arguments->density_cutoff, density,
-                   arguments->density_threshold);
-    return TOOL_FINE;
+    /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
+    bool may_be_empty = translate_formats[arguments->format].is_records;
+    if (may_be_empty && arguments->wants_check && bat_profile_distinct(work->profile) == 0)
+        return TOOL_FINE; /* the checks will say so */
+    return report_check_moved(arguments->binary, work->binary.elf, work->profile, &work->to_input,
+                              may_be_empty);
 }
 
-static enum tool_exit finish_records(struct work *work)
+/* --- Formats -------------------------------------------------------------------------------- */
+
+const struct translate_format_row translate_formats[FORMATS] = {
+    [FORMAT_FDATA] = {"fdata", "fdata", .open = records_open, .finish = records_finish,
+                      .is_records = true},
+    [FORMAT_YAML] = {"yaml", "yaml", .open = records_open, .finish = records_finish,
+                     .is_records = true},
+    [FORMAT_PREAGG] = {"preagg", "preagg", .open = preagg_open, .finish = preagg_finish},
+    [FORMAT_AUTOFDO] = {"autofdo", "prof", .open = compilers_open, .finish = foreign_finish},
+    [FORMAT_PROFGEN] = {"profgen", "profgen", .open = compilers_open, .finish = foreign_finish},
+    [FORMAT_PERFSCRIPT] = {"perfscript", ""}, /* no profile is made */
+    [FORMAT_FOLDED] = {"folded", "folded", BAT_VIEWER_FOLDED, viewers_open, foreign_finish, false},
+    [FORMAT_PPROF] = {"pprof", "pb.gz", BAT_VIEWER_PPROF, viewers_open, foreign_finish, false},
+    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", BAT_VIEWER_SPEEDSCOPE, viewers_open,
+                           foreign_finish, false},
+    [FORMAT_FIREFOX] = {"firefox", "firefox.json", BAT_VIEWER_FIREFOX, viewers_open, foreign_finish,
+                        false},
+};
+
+enum tool_exit work_open(struct work *work)
 {
-    enum tool_exit status = translate(work);
-    struct report_judgements judgements;
-    if (status == TOOL_FINE)
-        status = work_write_records(work, &judgements);
-    if (status == TOOL_FINE)
-        status = work_check(work, NULL, &judgements);
-    if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(work_report_file(work), work->arguments->json_report, work->profile,
-                     work->records, &judgements);
-    if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
-        status = print_density(work);
-    return status == TOOL_FINE ? work_finish_check(work) : status;
+    return translate_formats[work->arguments->format].open(work);
+}
+
+enum tool_exit work_finish(struct work *work)
+{
+    enum tool_exit status = work_prepare_profile(work);
+    return status == TOOL_FINE ? translate_formats[work->arguments->format].finish(work) : status;
+}
+
+/* Write what perf prints of the only profile. */
+static enum tool_exit run_perf_text(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    const struct bat_read_options options = {.size = sizeof(options),
+                                             .basic_samples = arguments->basic_samples,
+                                             .itrace = arguments->itrace,
+                                             .arm_spe = arguments->arm_spe};
+    if (bat_perf_script_write(arguments->profiles[0], &options, work->outputs[0], &work->error) !=
+        BAT_OK)
+        return tool_report(arguments->profiles[0], &work->error);
+    return TOOL_FINE;
 }
 
 /* --- The steps ------------------------------------------------------------------------------ */
 
-enum tool_exit work_open(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    /* Of the binary only its base address and build-id are needed, which the shipped one has. */
-    if (arguments->format == FORMAT_PREAGG && !arguments->original)
-        return open_elf(work, &work->binary.elf);
-    enum tool_exit status = work_find_stored(work);
-    if (status != TOOL_FINE)
-        return status;
-    if (arguments->original || arguments->format <= FORMAT_YAML)
-        return open_all(work);
-    if (translate_formats[arguments->format].viewer != BAT_VIEWER_NONE)
-        return open_viewed(work);
-    return open_unbolted(work);
-}
-
 /* Change the profile as options say. */
-static enum tool_exit prepare_profile(struct work *work)
+enum tool_exit work_prepare_profile(struct work *work)
 {
     if (work->arguments->drop_memory)
         bat_profile_drop_memory(work->profile);
@@ -761,32 +497,6 @@ static enum tool_exit prepare_profile(struct work *work)
         bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
         return tool_report(NULL, &work->error);
     return TOOL_FINE;
-}
-
-enum tool_exit work_make_records(struct work *work)
-{
-    enum tool_exit status = prepare_profile(work);
-    if (status != TOOL_FINE)
-        return status;
-    if (!work->arguments->original && work->binary.note)
-        return tool_message(work->arguments->binary,
-                            "expected --original=FILE with the input binary, without which --for "
-                            "cannot read its code, found a BOLTed binary alone");
-    return work->arguments->original ? translate_moved(work) : translate(work);
-}
-
-enum tool_exit work_finish(struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    enum tool_exit status = prepare_profile(work);
-    if (status != TOOL_FINE)
-        return status;
-    if (arguments->format == FORMAT_PREAGG)
-        return finish_preagg(work);
-    if (arguments->format > FORMAT_YAML)
-        return finish_foreign(work);
-    return arguments->original && !arguments->parity ? finish_records_original(work)
-                                                     : finish_records(work);
 }
 
 void work_close(struct work *work)

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Formats of other people's programs: compilers (autofdo, profgen) and viewers. */
+#include "foreign_profile.h"
+#include "formats.h"
+
+/* Open a binary that BOLT has not written: compilers need its profile without translation. */
+enum tool_exit compilers_open(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (arguments->original)
+        return records_open(work);
+    enum tool_exit status = work_find_stored(work);
+    if (status == TOOL_FINE)
+        status = work_open_elf(work, &work->binary.elf);
+    if (status != TOOL_FINE)
+        return status;
+    const uint8_t *note;
+    size_t size;
+    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
+        return TOOL_FINE;
+    return tool_message(
+        arguments->binary,
+        "expected a binary that BOLT has not written, or --original=FILE with the one "
+        "that it read, found one with a BAT note");
+}
+
+/* Open a binary for viewers without its input: if BOLT wrote it, its note is read. */
+enum tool_exit viewers_open(struct work *work)
+{
+    if (work->arguments->original)
+        return records_open(work);
+    enum tool_exit status = work_find_stored(work);
+    if (status == TOOL_FINE)
+        status = work_open_binary(work);
+    if (status != TOOL_FINE || !work->binary.note ||
+        bat_binary_decode(&work->binary, &work->error) == BAT_OK)
+        return status;
+    return tool_report(work_note_path(work->arguments), &work->error);
+}
+
+/* Write a profile for compilers, which is of the input binary always, or one for viewers. */
+enum tool_exit foreign_finish(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    const enum bat_viewer_format viewer = translate_formats[arguments->format].viewer;
+    struct foreign_profile wanted = {
+        .profile = work->profile,
+        .elf = work->binary.elf,
+        .bolted = work->binary.note ? &work->binary : NULL,
+        .whole = bat_stored_or(&work->stored, arguments->binary),
+        .debug_file = arguments->debug_file,
+        .output = work->outputs[0],
+        .by_addresses = arguments->format == FORMAT_PROFGEN,
+        .format = viewer,
+        .report = arguments->quiet ? NULL : work_report_file(work),
+        .json_report = arguments->json_report,
+        .threads = arguments->threads,
+    };
+    enum tool_exit status = arguments->original ? work_move(work) : TOOL_FINE;
+    if (status != TOOL_FINE)
+        return status;
+    if (arguments->original) {
+        wanted.profile = work->input;
+        wanted.elf = bat_original_elf(work->original);
+        wanted.bolted = NULL;
+        wanted.whole = arguments->original;
+        wanted.moved = &work->to_input;
+    }
+    wanted.kind =
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+    status =
+        viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
+    if (status == TOOL_FINE) /* viewers need no branch stacks */
+        work_end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
+    return status;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* --format=fdata, yaml: records, which BOLT reads. */
+#include <pthread.h>
+
+#include "formats.h"
+
+static struct bat_translate_options translate_options(const struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    return (struct bat_translate_options){.size = sizeof(struct bat_translate_options),
+                                          .symbols = work->symbols,
+                                          .original = work->original,
+                                          .preparation = work->preparation,
+                                          .basic_samples = arguments->basic_samples,
+                                          .keep_all_records = arguments->parity,
+                                          .keep_unknown_data = arguments->keep_unknown_data,
+                                          .yaml_extern = arguments->yaml_extern,
+                                          .will_be_judged =
+                                              !arguments->quiet || arguments->wants_check,
+                                          .threads = arguments->threads};
+}
+
+static enum tool_exit translate(struct work *work)
+{
+    const struct bat_translate_options options = translate_options(work);
+    if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
+                              &work->error) != BAT_OK)
+        return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(work->arguments)
+                                                                  : work->arguments->binary,
+                           &work->error);
+    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
+                        work->arguments->wants_check);
+}
+
+/* Make the records in the input binary. */
+static enum tool_exit translate_moved(struct work *work)
+{
+    enum tool_exit status = work_move(work);
+    const struct bat_translate_options options = translate_options(work);
+    if (status == TOOL_FINE &&
+        bat_profile_translate_moved(work->input, work->profile, work->original, &options,
+                                    &work->records, &work->error) != BAT_OK)
+        status = tool_report(work->arguments->original, &work->error);
+    return status;
+}
+
+static enum tool_exit write_outputs(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    struct bat_records_output files[OUTPUTS_MAX] = {0};
+    const char *paths[OUTPUTS_MAX];
+    size_t count = 0;
+    if (arguments->output) {
+        files[count].is_yaml = arguments->format == FORMAT_YAML;
+        paths[count++] = arguments->output;
+    }
+    if (arguments->yaml) {
+        files[count].is_yaml = true;
+        paths[count++] = arguments->yaml;
+    }
+    for (size_t i = 0; i < count; i++)
+        files[i].output = work->outputs[i];
+    if (bat_records_write(work->records, files, count) == BAT_OK)
+        return TOOL_FINE;
+    for (size_t i = 0; i < count; i++)
+        if (files[i].code != BAT_OK)
+            tool_report_output(paths[i], &files[i].error);
+    return TOOL_BAD;
+}
+
+/* Determine what llvm-bolt will refuse of the outputs. */
+static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
+{
+    const struct translate_request *arguments = work->arguments;
+    bool has_output = arguments->output || arguments->wants_check;
+    /* llvm-bolt takes as much of the next build's YAML as of its fdata, if told to ignore hashes.
+     */
+    bool as_fdata = arguments->next || (has_output && arguments->format == FORMAT_FDATA);
+    bool as_yaml =
+        !arguments->next && (arguments->yaml || (has_output && arguments->format == FORMAT_YAML));
+    const char *path = arguments->next       ? arguments->next
+                       : arguments->original ? arguments->original
+                                             : arguments->binary;
+    return report_judge(path, work->records, as_fdata, as_yaml, judgements);
+}
+
+/* Judging, in a thread beside the writing. */
+struct judging {
+    const struct work *work;
+    struct report_judgements *judgements;
+    enum tool_exit status;
+};
+
+static void *run_judging(void *context)
+{
+    struct judging *judging = context;
+    judging->status = judge_outputs(judging->work, judging->judgements);
+    return NULL;
+}
+
+enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
+{
+    report_check_balances(work->arguments->binary, work->records);
+    if (work->arguments->quiet && !work->arguments->wants_check)
+        return write_outputs(work);
+    struct judging judging = {.work = work, .judgements = judgements};
+    pthread_t thread;
+    bool is_started =
+        work->arguments->threads != 1 && pthread_create(&thread, NULL, run_judging, &judging) == 0;
+    enum tool_exit status = write_outputs(work);
+    if (is_started)
+        pthread_join(thread, NULL);
+    else if (status == TOOL_FINE)
+        run_judging(&judging);
+    return status == TOOL_FINE ? judging.status : status;
+}
+
+/*
+ * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
+ * these already. False after an error.
+ */
+bool work_translate_again(struct work *work, struct bat_records **records)
+{
+    *records = NULL;
+    if (work->arguments->parity || !bat_records_have_note(work->records))
+        return true;
+    struct bat_translate_options options = translate_options(work);
+    options.keep_all_records = true;
+    options.will_be_judged = false;
+    return bat_profile_translate(work->profile, &work->binary, &options, records, &work->error) ==
+           BAT_OK;
+}
+
+static enum tool_exit print_density(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    double density;
+    struct bat_records *all_records;
+    if (!work_translate_again(work, &all_records))
+        return tool_report(arguments->binary, &work->error);
+    enum bat_code code =
+        bat_records_density(all_records ? all_records : work->records, work->profile,
+                            arguments->density_cutoff, &density, &work->error);
+    bat_records_free(all_records);
+    if (code != BAT_OK)
+        return tool_report(arguments->binary, &work->error);
+    report_density(work_report_file(work), arguments->density_cutoff, density,
+                   arguments->density_threshold);
+    return TOOL_FINE;
+}
+
+enum tool_exit work_make_records(struct work *work)
+{
+    enum tool_exit status = work_prepare_profile(work);
+    if (status != TOOL_FINE)
+        return status;
+    if (!work->arguments->original && work->binary.note)
+        return tool_message(work->arguments->binary,
+                            "expected --original=FILE with the input binary, without which --for "
+                            "cannot read its code, found a BOLTed binary alone");
+    return work->arguments->original ? translate_moved(work) : translate(work);
+}
+
+enum tool_exit records_finish(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    const bool is_moved = arguments->original && !arguments->parity;
+    struct report_judgements judgements;
+    enum tool_exit status = is_moved ? translate_moved(work) : translate(work);
+    if (status == TOOL_FINE)
+        status = work_write_records(work, &judgements);
+    if (status == TOOL_FINE)
+        status = work_check(work, NULL, &judgements);
+    if (status == TOOL_FINE && !arguments->quiet && is_moved)
+        report_print_moved(work_report_file(work), arguments->json_report, work->profile,
+                           work->original, &work->to_input, work->records, &judgements);
+    else if (status == TOOL_FINE && !arguments->quiet)
+        report_print(work_report_file(work), arguments->json_report, work->profile, work->records,
+                     &judgements);
+    if (status == TOOL_FINE && !is_moved && arguments->show_density && !arguments->json_report)
+        status = print_density(work);
+    return status == TOOL_FINE ? work_finish_check(work) : status;
+}
