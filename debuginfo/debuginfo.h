@@ -233,6 +233,7 @@ struct debug_unit {
     struct entries_place place; /* of its DIEs */
     uint32_t table;             /* BAT_NONE: it has none */
     bool is_split;
+    bool is_counted; /* as read: by this handle, or by a second one that was closed */
     bool is_missing; /* the .dwo file was sought and not found */
     bool is_read;    /* the members below were filled, as far as DWARF has them */
 
@@ -296,6 +297,7 @@ struct debug_budget {
 
 struct bat_debuginfo {
     char *program_path;
+    char *debug_file; /* that was given; or NULL */
     struct debug_image image;
     struct debug_image alternate; /* dwz's supplementary file */
 

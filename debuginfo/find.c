@@ -338,9 +338,10 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
     program.build_id = bat_elf_build_id(program.elf, &program.build_id_size);
     program.folder = folder_of(path);
     debuginfo->program_path = strdup(path);
+    debuginfo->debug_file = debug_file ? strdup(debug_file) : NULL;
     if (!program.folder)
         code = bat_fail(error, BAT_ERR_IO, "cannot be found: %m");
-    else if (!debuginfo->program_path)
+    else if (!debuginfo->program_path || (debug_file && !debuginfo->debug_file))
         code = bat_fail_memory(error, "to read debug information");
     else
         code = keep_code(debuginfo, program.elf, error);

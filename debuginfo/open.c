@@ -262,6 +262,7 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
     debug_image_close(&debuginfo->image);
     debug_image_close(&debuginfo->alternate);
     free(debuginfo->program_path);
+    free(debuginfo->debug_file);
     free(debuginfo);
 }
 

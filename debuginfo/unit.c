@@ -718,6 +718,7 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 {
     unit->is_read = true;
+    unit->is_counted = true;
     debuginfo->counters.units_read++;
 }
 

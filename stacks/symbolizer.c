@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debuginfo/second.h"
 #include "spec/grow.h"
 #include "spec/options.h"
 #include "support/parallel.h"
@@ -166,10 +167,41 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
     return BAT_OK;
 }
 
+struct bat_symbolizer *bat_symbolizer_second(const struct bat_symbolizer *first)
+{
+    struct bat_symbolizer *second = calloc(1, sizeof(*second));
+    if (!second)
+        return NULL;
+    second->second_of = (struct bat_symbolizer *)first;
+    second->binary = first->binary;
+    second->elf = first->elf;
+    second->original = first->original;
+    second->symbols = first->symbols;
+    second->original_symbols = first->original_symbols;
+    second->debuginfo = first->debuginfo ? debug_open_second(first->debuginfo) : NULL;
+    if (!first->debuginfo || second->debuginfo)
+        return second;
+    free(second);
+    return NULL;
+}
+
+static void close_second(struct bat_symbolizer *second)
+{
+    if (second->debuginfo)
+        debug_close_second(second->second_of->debuginfo, second->debuginfo);
+    bat_original_walks_free(&second->walks);
+    free(second->frames);
+    free(second);
+}
+
 void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
 {
     if (!symbolizer)
         return;
+    if (symbolizer->second_of) {
+        close_second(symbolizer);
+        return;
+    }
     if (symbolizer->debuginfo)
         bat_debuginfo_close(symbolizer->debuginfo);
     symbol_index_free(&symbolizer->original_symbols);

@@ -69,6 +69,7 @@ struct bat_symbolizer {
     struct memory_map memory;        /* where the binary was seen in memory */
     struct bat_source_frame *frames; /* of the last address */
     size_t frame_capacity;
+    struct bat_symbolizer *second_of; /* NULL: this is no second one */
 };
 
 /* Set stretch to one that contains address, or has size 0 (symbol_stretch.c). */
@@ -77,5 +78,13 @@ void symbolizer_find_stretch(struct bat_symbolizer *symbolizer, uint64_t address
 /* Let texts name the binary by another path than the one that it was opened with. */
 enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const char *path,
                                     struct bat_error *error);
+
+/*
+ * A second symbolizer for bat_symbolizer_frames() in another thread. It shares what is only read
+ * with the first, which must outlive it and may answer meanwhile, and reads debug information for
+ * itself. NULL if that cannot be opened again, or there is no memory. Closing it, by the first
+ * one's thread, counts in the first what was read.
+ */
+struct bat_symbolizer *bat_symbolizer_second(const struct bat_symbolizer *first);
 
 #endif

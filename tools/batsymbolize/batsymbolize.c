@@ -95,7 +95,8 @@ static const struct argp_option argp_options[] = {
     {"lenient", KEY_LENIENT, NULL, 0,
      "As llvm-symbolizer, do not report addresses outside of code or missing debug information", 3},
     {"threads", KEY_THREADS, "N", 0,
-     "Open the files with at most N threads; 1: no others at all (default: one for each processor)",
+     "Answer many addresses with at most N threads; 1: no others at all (default: one for each "
+     "processor)",
      3},
     {"default-arch", KEY_IGNORED, "ARCH", OPTION_HIDDEN, NULL, 3},
     {"cache-size", KEY_IGNORED, "SIZE", OPTION_HIDDEN, NULL, 3},
@@ -117,6 +118,7 @@ struct arguments {
     enum bat_viewer_format format; /* NONE: stacks are rewritten */
     bool with_command;
     bool lenient;
+    unsigned threads; /* 0: one for each processor */
 };
 
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
@@ -189,7 +191,8 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
                        value);
         return 0;
     case KEY_THREADS:
-        arguments->files.binary.threads = tool_parse_threads(value, state);
+        arguments->threads = tool_parse_threads(value, state);
+        arguments->files.binary.threads = arguments->threads;
         return 0;
     case KEY_IGNORED:
         return 0;
@@ -420,7 +423,7 @@ static enum tool_exit run(const struct arguments *arguments)
     bool is_sampled = arguments->format != BAT_VIEWER_NONE && !is_folded;
     text.folded = is_folded ? bat_folded_new() : NULL;
     text.sampled = is_sampled ? bat_sampled_stacks_new() : NULL;
-    text.batches = batches_new();
+    text.batches = batches_new(arguments->threads);
     tool_allow_files();
     text.files = symbolize_files_open(&arguments->files);
     if (!printer.names || !text.batches || (is_folded && !text.folded) ||

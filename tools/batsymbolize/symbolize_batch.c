@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Addresses that are answered together: they are looked up in ascending order, so that debug
- * information is read once from end to end, and printed in the order of the questions.
+ * Addresses that are answered together, by several threads if they are many. Each thread looks up a
+ * part of them in ascending order, so that hardly any debug information is read by two. The texts
+ * are printed in the order of the questions.
  */
 #include <stdlib.h>
 
+#include "stacks/symbolizer.h"
 #include "support/key_sort.h"
+#include "support/parallel.h"
 #include "symbolize_text.h"
 
 /* So many questions are answered together. */
 #define BATCH_MAX ((size_t)1 << 16)
 
+/* A thread is worth its start for so many. */
+#define THREAD_MIN ((size_t)1 << 12)
+
 /*
- * Behind texts of this size no more are kept: the other questions are answered one by one. An
+ * Behind texts of this size a thread makes no more: the other questions are answered one by one. An
  * answer that alone goes far beyond it has names that are made for that.
  */
 #define TEXTS_LEAST ((size_t)1 << 19)
@@ -20,35 +26,54 @@
 
 struct answer {
     uint64_t address;
-    uint32_t start; /* of the text */
+    uint32_t start; /* of the text, among the worker's */
     uint32_t size;  /* 0: there is no text */
-    enum bat_symbolizer_found found;
+    uint8_t found;  /* an enum bat_symbolizer_found */
+    uint8_t worker;
+};
+
+/* What a thread answers with; worker 0 is this thread. */
+struct worker {
+    const struct symbolize_text *text;
+    unsigned number;
+    struct bat_symbolizer *symbolizer; /* NULL: it does not work */
+    struct symbolize_printer printer;  /* its output is in memory */
+    const struct bat_sort_key *sorted; /* its part of the questions */
+    size_t count;
+    size_t limit;      /* of its texts */
+    const char *texts; /* NULL without memory */
 };
 
 struct text_batches {
-    struct output *texts; /* in memory */
+    unsigned threads;
     size_t count;
+    struct worker workers[BAT_PARALLEL_MAX];
     struct answer answers[BATCH_MAX];
     struct bat_sort_key keys[2 * BATCH_MAX]; /* of the answers, and as much space to sort them */
 };
 
-struct text_batches *batches_new(void)
+struct text_batches *batches_new(unsigned threads)
 {
     struct text_batches *batches = malloc(sizeof(*batches));
     if (!batches)
         return NULL;
+    batches->threads = threads;
     batches->count = 0;
-    batches->texts = output_begin_memory();
-    if (batches->texts)
-        return batches;
-    free(batches);
-    return NULL;
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        batches->workers[i] = (struct worker){.number = i};
+    return batches;
 }
 
 void batches_free(struct text_batches *batches)
 {
-    if (batches)
-        output_free(batches->texts);
+    for (unsigned i = 0; batches && i < BAT_PARALLEL_MAX; i++) {
+        struct worker *worker = &batches->workers[i];
+        output_free(worker->printer.output);
+        if (i == 0)
+            continue;
+        demangled_names_free(worker->printer.names);
+        bat_symbolizer_close(worker->symbolizer);
+    }
     free(batches);
 }
 
@@ -60,51 +85,89 @@ void batches_add(struct symbolize_text *text, uint64_t address)
     batches->answers[batches->count++] = (struct answer){.address = address};
 }
 
-/* Look up an address. Its text goes to the printer's output, which is in memory. */
-static struct answer look_up(const struct symbolize_text *text, uint64_t address)
+/* --- Looking up ----------------------------------------------------------------------------- */
+
+static void begin(struct worker *worker)
 {
-    const struct output *texts = text->printer->output;
-    const size_t start = output_position(texts);
-    const enum bat_symbolizer_found found = text_print_code(text, address);
-    return (struct answer){address, (uint32_t)start, (uint32_t)(output_position(texts) - start),
-                           found};
+    struct bat_symbolizer *given = symbolize_files_given(worker->text->files);
+    struct symbolize_printer *printer = &worker->printer;
+    *printer = *worker->text->printer;
+    printer->output = output_begin_memory();
+    if (worker->number != 0)
+        printer->names = demangled_names_new();
+    if (printer->output && printer->names)
+        worker->symbolizer = worker->number == 0 ? given : bat_symbolizer_second(given);
 }
 
-/* Answer the questions in the order of their addresses. Returns the texts; NULL without memory. */
-static const char *look_up_all(const struct symbolize_text *text)
+static struct answer answer(struct worker *worker, uint64_t address)
 {
-    struct text_batches *batches = text->batches;
-    const size_t count = batches->count;
-    const size_t limit = TEXTS_LEAST + QUESTION_TIMES * count;
-    for (size_t i = 0; i < count; i++)
-        batches->keys[i] = (struct bat_sort_key){batches->answers[i].address, i};
-    const struct bat_sort_key *sorted = bat_sort_keys(batches->keys, batches->keys + count, count);
-    struct output *output = text->printer->output;
-    text->printer->output = batches->texts;
-    batches->texts->memory_max = 2 * limit;
+    const struct symbolize_request request = text_request(worker->text, address);
+    struct output *texts = worker->printer.output;
+    const size_t start = output_position(texts);
+    const struct bat_source_frame *frames;
+    size_t count;
+    const enum bat_symbolizer_found found =
+        text_find(worker->text, worker->symbolizer, address, &frames, &count);
+    print_frames(&worker->printer, &request, frames, count);
+    return (struct answer){.address = address,
+                           .start = (uint32_t)start,
+                           .size = (uint32_t)(output_position(texts) - start),
+                           .found = (uint8_t)found,
+                           .worker = (uint8_t)worker->number};
+}
+
+static void *work(void *part)
+{
+    struct worker *worker = part;
+    if (!worker->printer.output)
+        begin(worker);
+    if (!worker->symbolizer)
+        return NULL;
+    struct output *texts = worker->printer.output;
+    texts->memory_max = 2 * worker->limit;
     struct answer now = {.size = 0};
-    for (size_t i = 0; i < count && output_position(batches->texts) < limit; i++) {
-        if (i == 0 || sorted[i].key != now.address)
-            now = look_up(text, sorted[i].key);
-        batches->answers[sorted[i].value] = now;
+    for (size_t i = 0; i < worker->count && output_position(texts) < worker->limit; i++) {
+        const struct bat_sort_key *key = &worker->sorted[i];
+        if (i == 0 || key->key != now.address)
+            now = answer(worker, key->key);
+        worker->text->batches->answers[key->value] = now;
     }
-    text->printer->output = output;
-    return output_memory(batches->texts);
+    worker->texts = output_memory(texts);
+    return NULL;
+}
+
+/* Print an answer's text, or look it up if it has none. */
+static void print(struct symbolize_text *text, const struct answer *answer)
+{
+    const char *texts = answer->size ? text->batches->workers[answer->worker].texts : NULL;
+    if (!texts) {
+        text_answer_code(text, answer->address);
+        return;
+    }
+    text_note_found(text, answer->address, (enum bat_symbolizer_found)answer->found);
+    output_bytes(text->printer->output, texts + answer->start, answer->size);
 }
 
 void batches_answer(struct symbolize_text *text)
 {
     struct text_batches *batches = text->batches;
-    if (batches->count == 0)
+    const size_t count = batches->count;
+    if (count == 0)
         return;
-    const char *texts = look_up_all(text);
-    for (size_t i = 0; i < batches->count; i++) {
-        const struct answer *answer = &batches->answers[i];
-        const bool has_text = texts && answer->size != 0;
-        if (has_text)
-            output_bytes(text->printer->output, texts + answer->start, answer->size);
-        text_note_found(text, answer->address,
-                        has_text ? answer->found : text_print_code(text, answer->address));
+    for (size_t i = 0; i < count; i++)
+        batches->keys[i] = (struct bat_sort_key){batches->answers[i].address, i};
+    const struct bat_sort_key *sorted = bat_sort_keys(batches->keys, batches->keys + count, count);
+    const unsigned threads = bat_parallel_threads(batches->threads, count / THREAD_MIN);
+    for (unsigned i = 0; i < threads; i++) {
+        struct worker *worker = &batches->workers[i];
+        worker->text = text;
+        worker->sorted = sorted + count * i / threads;
+        worker->count = count * (i + 1) / threads - count * i / threads;
+        worker->limit = TEXTS_LEAST + QUESTION_TIMES * worker->count;
+        worker->texts = NULL;
     }
+    bat_parts_run(work, batches->workers, sizeof(batches->workers[0]), threads);
+    for (size_t i = 0; i < count; i++)
+        print(text, &batches->answers[i]);
     batches->count = 0;
 }

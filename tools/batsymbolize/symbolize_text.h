@@ -34,8 +34,8 @@ struct text_outside {
 /* Questions that are answered together (symbolize_batch.c). */
 struct text_batches;
 
-/* NULL if there is no memory. */
-struct text_batches *batches_new(void);
+/* At most so many threads answer; 0: one for each processor. NULL if there is no memory. */
+struct text_batches *batches_new(unsigned threads);
 void batches_free(struct text_batches *batches); /* NULL is allowed */
 
 struct symbolize_text {
@@ -84,12 +84,21 @@ struct text_frame {
     size_t count; /* 0: nothing was found, the line stays as it is */
 };
 
+/* The query for an address of the given binary. */
+struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address);
+
+/* Find the frames to print for a query's address of the given binary with its symbolizer, or a
+ * second one. */
+enum bat_symbolizer_found text_find(const struct symbolize_text *text,
+                                    struct bat_symbolizer *symbolizer, uint64_t address,
+                                    const struct bat_source_frame **frames, size_t *count);
+
 /* Note where an address was found. */
 void text_note_found(struct symbolize_text *text, uint64_t address,
                      enum bat_symbolizer_found found);
 
 /* Look up and print an address of the given binary. */
-enum bat_symbolizer_found text_print_code(const struct symbolize_text *text, uint64_t address);
+void text_answer_code(struct symbolize_text *text, uint64_t address);
 
 /* Add a question about an address of the given binary. */
 void batches_add(struct symbolize_text *text, uint64_t address);
