@@ -338,6 +338,9 @@ struct bat_debuginfo {
     struct bat_debuginfo_counters counters;
 };
 
+/* A function or an inlined call of compilers takes more than twice as many bytes. */
+#define DEBUG_NODE_SIZE_MIN 6u
+
 /* Let reading take as much as a file of size bytes with these line tables and entries can need. */
 void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t info, uint64_t size);
 

@@ -10,30 +10,6 @@
 #include "spec/binary_search.h"
 #include "spec/sort.h"
 
-/* All names may have this many times the size of the files in total: they may overlap. */
-#define NAMES_MAX 64u
-
-/* A function or an inlined call of compilers takes more than twice as many bytes. */
-#define NODE_SIZE_MIN 6u
-
-void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t info, uint64_t size)
-{
-    debuginfo->budget.nodes += info / NODE_SIZE_MIN;
-    debuginfo->budget.lines += lines;
-    debuginfo->budget.ranges += size;
-    debuginfo->budget.names += NAMES_MAX * size;
-    debuginfo->name_budget += NAMES_MAX * size;
-}
-
-bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
-{
-    /* Linkers write 0 and 1 where a function was dropped; no program has code there. */
-    if (address <= 1)
-        return false;
-    size_t found = BAT_COUNT_UP_TO(debuginfo->code, debuginfo->code_count, end, address);
-    return found < debuginfo->code_count && address >= debuginfo->code[found].start;
-}
-
 /* --- Addresses of units --------------------------------------------------------------------- */
 
 static bool add_run(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t unit,
@@ -229,8 +205,8 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
                    ? bat_fail(error, BAT_ERR_ELF,
                               "expected functions and inlined calls of at least %u bytes each in "
                               ".debug_info, found more than %llu in %llu bytes",
-                              NODE_SIZE_MIN,
-                              (unsigned long long)opened->image.info_size / NODE_SIZE_MIN,
+                              DEBUG_NODE_SIZE_MIN,
+                              (unsigned long long)opened->image.info_size / DEBUG_NODE_SIZE_MIN,
                               (unsigned long long)opened->image.info_size)
                    : bat_fail_memory(error, "to read debug information");
     if (code == BAT_OK)

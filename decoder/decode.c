@@ -30,11 +30,6 @@
 #define ENTRY_USUAL 6u
 #define BLOCK_USUAL 12u
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to decode the note");
-}
-
 /* A sparse map has space for the entries of one table: for the largest, the arrays grow. */
 #define SPARSE_BYTES 65536u
 
@@ -52,102 +47,7 @@ static enum bat_code allocate_arrays(struct bat_decoding *decoding)
     map->block_hashes = bat_array_new(decoding->block_capacity, sizeof(*map->block_hashes));
     map->block_indices = bat_array_new(decoding->block_capacity, sizeof(*map->block_indices));
     if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
-        return fail_memory(decoding->reader.error);
-    return BAT_OK;
-}
-
-enum bat_code bat_decode_fail_changed(struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_IO, "the note was changed by another program while it was read");
-}
-
-/* Enlarge an array of the map to capacity elements; array is the address of its pointer. */
-static bool grow_array(void *array, size_t capacity, size_t size)
-{
-    void *grown = bat_array_grow(*(void **)array, capacity, size);
-    if (grown)
-        *(void **)array = grown;
-    return grown != NULL;
-}
-
-/* The capacity that an array grows to: at least half more, so that growing costs linear time. */
-static size_t grown_capacity(size_t capacity, size_t needed)
-{
-    size_t grown = capacity + capacity / 2;
-    return grown < needed ? needed : grown;
-}
-
-static bool grow_entries(struct bat_decoding *decoding, size_t needed)
-{
-    struct bat_map *map = decoding->map;
-    size_t capacity = grown_capacity(decoding->entry_capacity, needed);
-    decoding->entry_capacity = capacity;
-    return grow_array(&map->output_offsets, capacity, sizeof(*map->output_offsets)) &&
-           grow_array(&map->input_offsets, capacity, sizeof(*map->input_offsets));
-}
-
-static bool grow_blocks(struct bat_decoding *decoding, size_t needed)
-{
-    struct bat_map *map = decoding->map;
-    size_t capacity = grown_capacity(decoding->block_capacity, needed);
-    decoding->block_capacity = capacity;
-    return grow_array(&map->block_hashes, capacity, sizeof(*map->block_hashes)) &&
-           grow_array(&map->block_indices, capacity, sizeof(*map->block_indices));
-}
-
-enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
-{
-    size_t entries = (size_t)decoding->map->entry_count + more;
-    size_t blocks = (size_t)decoding->map->block_count + more;
-    if (decoding->has_fixed_arrays && entries > decoding->entry_capacity)
-        return bat_decode_fail_changed(decoding->reader.error);
-    if ((entries > decoding->entry_capacity && !grow_entries(decoding, entries)) ||
-        (blocks > decoding->block_capacity && !grow_blocks(decoding, blocks)))
-        return fail_memory(decoding->reader.error);
-    return BAT_OK;
-}
-
-static void free_entries(struct bat_map *map)
-{
-    free(map->output_offsets);
-    free(map->input_offsets);
-    free(map->block_hashes);
-    free(map->block_indices);
-    map->output_offsets = map->input_offsets = map->block_indices = NULL;
-    map->block_hashes = NULL;
-}
-
-enum bat_code bat_decode_finish(struct bat_decoding *decoding)
-{
-    const struct bat_reader *reader = &decoding->reader;
-    struct bat_map *map = decoding->map;
-    if (bat_reader_left(reader) != 0)
-        return bat_reader_fail(reader, BAT_ERR_TRAILING, reader->cursor,
-                               "expected the description to end with the last table, found %zu "
-                               "more bytes",
-                               bat_reader_left(reader));
-    if (decoding->is_sparse) {
-        free_entries(map);
-        return BAT_OK;
-    }
-    map->output_offsets =
-        bat_array_shrink(map->output_offsets, map->entry_count, sizeof(*map->output_offsets));
-    map->input_offsets =
-        bat_array_shrink(map->input_offsets, map->entry_count, sizeof(*map->input_offsets));
-    map->secondary_entries = bat_array_shrink(map->secondary_entries, map->secondary_count,
-                                              sizeof(*map->secondary_entries));
-    if (bat_map_has_hashes(map)) {
-        map->block_hashes =
-            bat_array_shrink(map->block_hashes, map->block_count, sizeof(*map->block_hashes));
-        map->block_indices =
-            bat_array_shrink(map->block_indices, map->block_count, sizeof(*map->block_indices));
-        return BAT_OK;
-    }
-    /* Room for what older notes do not have. */
-    free(map->block_hashes);
-    free(map->block_indices);
-    map->block_hashes = NULL;
-    map->block_indices = NULL;
+        return bat_decode_fail_memory(decoding->reader.error);
     return BAT_OK;
 }
 
@@ -159,7 +59,7 @@ static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t m
     if ((uint64_t)map->secondary_count + more > UINT32_MAX ||
         !bat_reserve(&map->secondary_entries, &decoding->secondary_capacity, map->secondary_count,
                      more, sizeof(*map->secondary_entries)))
-        return fail_memory(decoding->reader.error);
+        return bat_decode_fail_memory(decoding->reader.error);
     return BAT_OK;
 }
 
@@ -324,7 +224,7 @@ static enum bat_code reserve_bodies(struct bat_decoding *decoding)
     if (decoding->is_sparse &&
         (!reserve_numbers(decoding, &decoding->bodies) ||
          (decoding->wants_largest && !reserve_numbers(decoding, &decoding->largest))))
-        return fail_memory(decoding->reader.error);
+        return bat_decode_fail_memory(decoding->reader.error);
     return BAT_OK;
 }
 
@@ -339,7 +239,7 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     decoding->table_capacity = (size_t)map->hot_count + map->hot_count / COLD_USUAL;
     map->tables = bat_array_new(decoding->table_capacity, sizeof(*map->tables));
     if (!map->tables)
-        return fail_memory(decoding->reader.error);
+        return bat_decode_fail_memory(decoding->reader.error);
     code = reserve_bodies(decoding);
     if (code != BAT_OK)
         return code;
@@ -368,12 +268,12 @@ static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
     if (bat_map_tables(map) > decoding->table_capacity) {
         struct bat_table *grown = realloc(map->tables, bytes ? bytes : 1);
         if (!grown)
-            return fail_memory(decoding->reader.error);
+            return bat_decode_fail_memory(decoding->reader.error);
         map->tables = grown;
     }
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
-        return fail_memory(decoding->reader.error);
+        return bat_decode_fail_memory(decoding->reader.error);
     return reserve_bodies(decoding);
 }
 
@@ -410,7 +310,7 @@ static enum bat_code sort_tables(struct bat_decoding *decoding)
                            "expected one table at 0x%" PRIx64
                            ", found it in the hot and in the cold table",
                            duplicate);
-    return code == BAT_OK ? BAT_OK : fail_memory(error);
+    return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(error);
 }
 
 /* What look-ups need beside the tables, once the parents are known. */
@@ -419,7 +319,7 @@ static enum bat_code link_tables(struct bat_decoding *decoding)
     enum bat_code code = bat_map_link_fragments(decoding->map);
     if (code == BAT_OK && !decoding->is_sparse)
         code = bat_map_build_index(decoding->map);
-    return code == BAT_OK ? BAT_OK : fail_memory(decoding->reader.error);
+    return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(decoding->reader.error);
 }
 
 static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot_index wanted)
@@ -438,7 +338,7 @@ static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot
                            " hot functions",
                            map->tables[map->hot_count + misfit].address,
                            decoding->hot_indices[misfit].index, map->hot_count);
-    return code == BAT_OK ? BAT_OK : fail_memory(error);
+    return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(error);
 }
 
 static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_hot_index wanted)
@@ -492,7 +392,7 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->secondary_capacity = 0;
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
-        return fail_memory(decoding->reader.error);
+        return bat_decode_fail_memory(decoding->reader.error);
     decoding->map->version = form.version;
     decoding->map->has_prefixes = form.has_prefixes;
     enum bat_code code = form.version == BAT_VERSION_1 ? decode_version_1(decoding)

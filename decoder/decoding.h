@@ -44,6 +44,9 @@ struct bat_decoding {
  */
 enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more);
 
+/* Fails with BAT_ERR_MEMORY. */
+enum bat_code bat_decode_fail_memory(struct bat_error *error);
+
 /* Fails with BAT_ERR_IO: the bytes of a note that is mapped are not what they were before. */
 enum bat_code bat_decode_fail_changed(struct bat_error *error);
 

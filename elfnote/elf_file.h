@@ -6,6 +6,7 @@
 #include "bat_elf.h"
 #include "mapping.h"
 
+#include <errno.h>
 #include <gelf.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -55,7 +56,10 @@ struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_secti
  * all else. libelf's own numbers are not public; the C library's errno, which is to be 0 before
  * libelf is called, is.
  */
-enum bat_code elf_libelf_code(void);
+static inline enum bat_code elf_libelf_code(void)
+{
+    return errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_ELF;
+}
 
 /* Fill sections, section_count and names_index; checks every extent and name. */
 enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error);

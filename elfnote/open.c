@@ -63,11 +63,6 @@ static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *er
     return BAT_OK;
 }
 
-enum bat_code elf_libelf_code(void)
-{
-    return errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_ELF;
-}
-
 static enum bat_code check_machine(const struct bat_elf *elf, struct bat_error *error)
 {
     switch (elf->header.e_machine) {

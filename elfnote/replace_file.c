@@ -22,28 +22,7 @@
 /* How many names are tried for a temporary file. */
 #define NAME_ATTEMPTS 100
 
-enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error)
-{
-    bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", replacement->path);
-    return BAT_ERR_IO;
-}
-
-enum bat_code replacement_fail_changed(const struct replacement *replacement,
-                                       struct bat_error *error)
-{
-    return bat_fail(error, BAT_ERR_IO,
-                    "cannot write %s: another program made or replaced it meanwhile",
-                    replacement->path);
-}
-
 /* --- Which file ----------------------------------------------------------------------------- */
-
-const char *replacement_existing_path(const struct replacement *replacement,
-                                      char path[REPLACEMENT_OPEN_PATH])
-{
-    snprintf(path, REPLACEMENT_OPEN_PATH, "/proc/self/fd/%d", replacement->existing_file);
-    return access(path, F_OK) == 0 ? path : replacement->target;
-}
 
 /* Refuse a file that a rename cannot replace now, not at the end of a long run. */
 static enum bat_code check_mount(const struct replacement *replacement, struct bat_error *error)

@@ -140,3 +140,13 @@ enum bat_code bat_input_next(struct bat_input *input, uint64_t line, const uint8
     }
     return BAT_OK;
 }
+
+enum bat_code bat_input_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
+                                   uint64_t line, uint64_t *end, struct bat_error *error)
+{
+    enum bat_code code = bat_input_next(input, line, text, size, error);
+    /* A newline that the file does not have moves nothing else. */
+    *end = input->offset - (input->end - input->start) +
+           (input->supplied_newline && *size != 0 ? 1 : 0);
+    return code;
+}

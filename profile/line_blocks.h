@@ -45,4 +45,11 @@ void bat_input_close(struct bat_input *input);
 enum bat_code bat_input_next(struct bat_input *input, uint64_t line, const uint8_t **text,
                              size_t *size, struct bat_error *error);
 
+/*
+ * Returns the next whole lines of a file or stream; size is 0 behind the last. line is the number
+ * of the first one, for errors; *end is the offset behind them.
+ */
+enum bat_code bat_input_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
+                                   uint64_t line, uint64_t *end, struct bat_error *error);
+
 #endif

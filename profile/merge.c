@@ -324,7 +324,8 @@ bool bat_profile_parts_make(struct bat_profile_parts *parts, struct bat_profile 
         parts->all[i] = shared ? bat_profile_new_part(profiles[i % count]) : profiles[i];
         is_made = parts->all[i] != NULL;
         for (size_t j = 0; is_made && shared && j < SHARED_TABLES; j++)
-            table_of(parts->all[i], j)->shared = parts->shared[i % count * SHARED_TABLES + j];
+            bat_counts_share(table_of(parts->all[i], j),
+                             parts->shared[i % count * SHARED_TABLES + j]);
     }
     return is_made;
 }

@@ -106,7 +106,7 @@ void bat_counts_clear(struct bat_counts *counts)
 static enum bat_code grow(struct bat_counts *counts)
 {
     if (counts->shared && counts->capacity >= BAT_SHARED_LIMIT)
-        return bat_shared_counts_give(counts->shared, counts);
+        return counts->give(counts->shared, counts);
     if (counts->capacity > UINT32_MAX / 8)
         return BAT_ERR_MEMORY;
     uint32_t capacity = counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY;

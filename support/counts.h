@@ -11,6 +11,11 @@
 #define BAT_COUNTS_MAX_WORDS 4u
 
 struct bat_shared_counts;
+struct bat_counts;
+
+/* Moves all items of counts to shared; counts keeps its memory. Fails like bat_counts_add(). */
+typedef enum bat_code bat_counts_give_fn(struct bat_shared_counts *shared,
+                                         struct bat_counts *counts);
 
 /* A table with this many items moves them to its shared table, if any, instead of growing. */
 #define BAT_SHARED_LIMIT 8192u
@@ -23,7 +28,8 @@ struct bat_counts {
     uint32_t mask;     /* number of slots - 1; no slots yet if slots is NULL */
     uint32_t words;
     uint64_t seed; /* of the hashes, set with the first allocation: see hash_seed.h */
-    struct bat_shared_counts *shared; /* NULL, or see shared_counts.h */
+    struct bat_shared_counts *shared; /* NULL, or see bat_counts_share() in shared_counts.h */
+    bat_counts_give_fn *give;         /* to shared, instead of growing */
 };
 
 /* An empty table for keys of words words, at most BAT_COUNTS_MAX_WORDS. Allocates nothing. */
@@ -158,11 +164,5 @@ static inline uint64_t bat_counts_sum(const struct bat_counts *counts)
         sum += bat_counts_item(counts, i)[counts->words];
     return sum;
 }
-
-/*
- * Move all items of counts to shared; counts keeps its memory. Fails like bat_counts_add(). Any
- * thread may call this.
- */
-enum bat_code bat_shared_counts_give(struct bat_shared_counts *shared, struct bat_counts *counts);
 
 #endif

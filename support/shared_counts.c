@@ -69,7 +69,7 @@ static enum bat_code give_shard(struct bat_shard *shard, const struct bat_counts
     return code;
 }
 
-enum bat_code bat_shared_counts_give(struct bat_shared_counts *shared, struct bat_counts *counts)
+static enum bat_code give(struct bat_shared_counts *shared, struct bat_counts *counts)
 {
     uint16_t order[BAT_SHARED_LIMIT];
     uint32_t ends[BAT_SHARDS];
@@ -84,6 +84,12 @@ enum bat_code bat_shared_counts_give(struct bat_shared_counts *shared, struct ba
     }
     bat_counts_clear(counts);
     return code;
+}
+
+void bat_counts_share(struct bat_counts *counts, struct bat_shared_counts *shared)
+{
+    counts->shared = shared;
+    counts->give = shared ? give : NULL;
 }
 
 enum bat_code bat_shared_counts_take(struct bat_shared_counts *shared, struct bat_counts *counts)

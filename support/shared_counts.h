@@ -26,6 +26,12 @@ struct bat_shared_counts {
 struct bat_shared_counts *bat_shared_counts_new(uint32_t words);
 void bat_shared_counts_free(struct bat_shared_counts *shared);
 
+/*
+ * From now on counts moves its items to shared instead of growing beyond BAT_SHARED_LIMIT; several
+ * threads may do so, each with counts of its own. shared may be NULL: nothing is moved.
+ */
+void bat_counts_share(struct bat_counts *counts, struct bat_shared_counts *shared);
+
 /* Move all items to counts. Call this from one thread, after the others have ended. */
 enum bat_code bat_shared_counts_take(struct bat_shared_counts *shared, struct bat_counts *counts);
 

@@ -124,15 +124,6 @@ static uint64_t number_of_name(struct bat_sampled_stacks *stacks, const char *na
     return number;
 }
 
-bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number)
-{
-    const uint64_t *item = bat_counts_find(table, key);
-    if (!item && bat_counts_add(table, key, 0, 0) != BAT_OK)
-        return false;
-    *number = item ? (uint64_t)(item - table->items) / (table->words + 2) : table->count - 1;
-    return true;
-}
-
 /* The number of a key, which is added if it is new. */
 static uint64_t number_of_key(struct bat_sampled_stacks *stacks, struct bat_counts *table,
                               const uint64_t *key)
@@ -200,26 +191,6 @@ void bat_sampled_stacks_end(struct bat_sampled_stacks *stacks, uint64_t count)
     enum bat_code code = bat_counts_add(&stacks->counts, &number, count, 0);
     stacks->no_memory |= code == BAT_ERR_MEMORY;
     stacks->is_too_large |= code == BAT_ERR_RANGE;
-}
-
-enum bat_code stack_functions(const struct bat_sampled_stacks *stacks, uint32_t stack,
-                              struct bat_counts *functions)
-{
-    const char *places = bat_strings_get(&stacks->stacks, stack);
-    uint64_t place;
-    uint64_t number;
-    bat_counts_clear(functions);
-    while (stack_next_number(&places, &place)) {
-        const char *lines = bat_strings_get(&stacks->places, (uint32_t)place);
-        stack_next_number(&lines, &number); /* the address */
-        while (stack_next_number(&lines, &number)) {
-            const uint64_t key[2] = {functions->count,
-                                     bat_counts_item(&stacks->lines, (uint32_t)number)[0]};
-            if (bat_counts_add(functions, key, 0, 0) != BAT_OK)
-                return BAT_ERR_MEMORY;
-        }
-    }
-    return BAT_OK;
 }
 
 /* True if all counts together are below 2^63: the formats have signed numbers. */

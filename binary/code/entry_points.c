@@ -266,17 +266,6 @@ static bool is_of_data(const struct bat_section *section, const struct bat_secti
 
 /* --- The whole file ----------------------------------------------------------------------- */
 
-void code_addresses_sort(struct code_addresses *addresses)
-{
-    uint32_t kept = 0;
-    if (addresses->count > 1)
-        qsort(addresses->all, addresses->count, sizeof(*addresses->all), bat_compare_u64);
-    for (uint32_t i = 0; i < addresses->count; i++)
-        if (i == 0 || addresses->all[i] != addresses->all[i - 1])
-            addresses->all[kept++] = addresses->all[i];
-    addresses->count = kept;
-}
-
 static enum bat_code search_function(struct search *search, uint32_t index)
 {
     const struct bat_function_symbol *function = &search->reader->all[index];

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "spec/little_endian.h"
 #include "spec/sort.h"
 #include "sweep.h"
@@ -235,4 +236,14 @@ void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uin
     jump->target = (uint32_t)target;
     sweep->has_fixed_jump = true;
     code_mark(sweep, target, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+}
+
+enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
+                             struct bat_error *error)
+{
+    if (!bat_grow(&sweep->tables, &sweep->table_capacity, sweep->table_count,
+                  sizeof(*sweep->tables)))
+        return bat_fail_memory(error, "for %zu jump tables", (size_t)sweep->table_count + 1);
+    sweep->tables[sweep->table_count++] = *table;
+    return BAT_OK;
 }

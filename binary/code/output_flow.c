@@ -4,6 +4,7 @@
 #include "spec/binary_search.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- Look-ups ----------------------------------------------------------------------------- */
 
@@ -183,4 +184,10 @@ void bat_output_flow_free(struct bat_output_flow *flow)
     free(flow->pairs);
     free(flow->pair_of);
     free(flow);
+}
+
+bool bat_output_may_have_option(const struct bat_elf *elf, const char *option)
+{
+    const char *info = bat_elf_bolt_info(elf);
+    return !info || strchr(info, '@') || strstr(info, option);
 }

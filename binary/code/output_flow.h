@@ -155,8 +155,6 @@ struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uin
 /* NULL is allowed. */
 void bat_output_flow_free(struct bat_output_flow *flow);
 
-const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows);
-
 /* How many functions bat_output_flows_inlined() has not searched to the end. flows may be NULL. */
 uint64_t bat_output_flows_limited(const struct bat_output_flows *flows);
 

@@ -3,20 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output_flow.h"
+#include "output_flows.h"
 #include "support/parallel.h"
-
-#define MOST_DEEP 16u /* nested inlined calls */
-
-struct bat_output_flows {
-    struct bat_program program;
-    struct bat_output_flow **all; /* one for each hot table; NULL if not read */
-    uint8_t *is_being_read;
-    unsigned depth;
-    uint64_t limited;
-    bool are_independent;
-    struct bat_beginnings *beginnings;
-};
 
 struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
 {
@@ -44,11 +32,6 @@ void bat_output_flows_free(struct bat_output_flows *flows)
     free(flows->all);
     free(flows->is_being_read);
     free(flows);
-}
-
-const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows)
-{
-    return &flows->program;
 }
 
 bool bat_output_flows_are_independent(const struct bat_output_flows *flows)
@@ -96,38 +79,9 @@ enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const u
     return BAT_OK;
 }
 
-bool bat_output_may_have_option(const struct bat_elf *elf, const char *option)
-{
-    const char *info = bat_elf_bolt_info(elf);
-    return !info || strchr(info, '@') || strstr(info, option);
-}
-
-enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
-                                       const struct bat_caller *caller, struct bat_inlined *inlined)
-{
-    enum bat_code code = bat_inlined_find(&flows->program, &flows->beginnings, caller, inlined);
-    flows->limited += inlined->is_limited;
-    return code;
-}
-
 uint64_t bat_output_flows_limited(const struct bat_output_flows *flows)
 {
     return flows ? flows->limited : 0;
-}
-
-enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
-                                      const struct bat_output_flow **flow)
-{
-    *flow = flows->all[table];
-    if (*flow || flows->is_being_read[table] || flows->depth == MOST_DEEP)
-        return BAT_OK;
-    flows->is_being_read[table] = 1;
-    flows->depth++;
-    flows->all[table] = bat_output_flow_read(flows, table);
-    flows->depth--;
-    flows->is_being_read[table] = 0;
-    *flow = flows->all[table];
-    return *flow ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 enum bat_code bat_output_flows_get(struct bat_output_flows *flows, uint32_t table,

@@ -8,7 +8,7 @@
 
 #include "inlined.h"
 #include "instructions.h"
-#include "output_flow.h"
+#include "output_flows.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "spec/little_endian.h"
@@ -291,7 +291,7 @@ static size_t add_entries(const struct flow_reader *reader, const struct part *p
 /* Find the inlined calls, if there is code that BOLT has made. */
 static enum bat_code find_inlined(struct flow_reader *reader, uint32_t table)
 {
-    bool may_inline = !bat_output_flows_are_independent(reader->flows);
+    bool may_inline = !reader->flows->are_independent;
     bool is_any = false;
     for (size_t i = 0; i < reader->part_count && may_inline && !is_any; i++)
         is_any = has_made_branch(reader, &reader->parts[i]);
@@ -611,7 +611,7 @@ static void find_targets(struct flow_reader *reader)
 
 static bool build(struct flow_reader *reader, uint32_t table)
 {
-    const struct bat_program *program = bat_output_flows_program(reader->flows);
+    const struct bat_program *program = &reader->flows->program;
     const struct bat_map *map = program->map;
     struct bat_output_flow *flow = reader->flow;
     size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
@@ -640,7 +640,7 @@ static bool build(struct flow_reader *reader, uint32_t table)
 
 struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)
 {
-    const struct bat_program *program = bat_output_flows_program(flows);
+    const struct bat_program *program = &flows->program;
     struct flow_reader reader = {.flows = flows,
                                  .flow = calloc(1, sizeof(*reader.flow)),
                                  .map = program->map,
@@ -658,4 +658,29 @@ struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uin
         return reader.flow;
     bat_output_flow_free(reader.flow);
     return NULL;
+}
+
+enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
+                                       const struct bat_caller *caller, struct bat_inlined *inlined)
+{
+    enum bat_code code = bat_inlined_find(&flows->program, &flows->beginnings, caller, inlined);
+    flows->limited += inlined->is_limited;
+    return code;
+}
+
+#define MOST_DEEP 16u /* nested inlined calls */
+
+enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
+                                      const struct bat_output_flow **flow)
+{
+    *flow = flows->all[table];
+    if (*flow || flows->is_being_read[table] || flows->depth == MOST_DEEP)
+        return BAT_OK;
+    flows->is_being_read[table] = 1;
+    flows->depth++;
+    flows->all[table] = bat_output_flow_read(flows, table);
+    flows->depth--;
+    flows->is_being_read[table] = 0;
+    *flow = flows->all[table];
+    return *flow ? BAT_OK : BAT_ERR_MEMORY;
 }

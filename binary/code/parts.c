@@ -28,17 +28,6 @@ struct part_tables {
     size_t capacity;
 };
 
-bool code_is_in_other_part(const struct bat_code_reader *reader,
-                           const struct bat_function_symbol *function, uint64_t address)
-{
-    uint32_t whole = reader->whole_of ? reader->whole_of[function - reader->all] : BAT_NONE;
-    if (whole == BAT_NONE)
-        return false;
-    uint32_t other = bat_functions_find(reader->functions, address);
-    return other != BAT_NONE && reader->whole_of[other] == whole &&
-           code_contains(&reader->all[other], address);
-}
-
 /* False if no bytes of the function can be an indirect jump (ff /4): most parts have none. */
 static bool may_jump_indirectly(const struct bat_code_reader *reader, uint32_t function)
 {

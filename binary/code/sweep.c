@@ -159,18 +159,6 @@ static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
     return BAT_OK;
 }
 
-/* --- Tables ------------------------------------------------------------------------------- */
-
-enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
-                             struct bat_error *error)
-{
-    if (!bat_grow(&sweep->tables, &sweep->table_capacity, sweep->table_count,
-                  sizeof(*sweep->tables)))
-        return bat_fail_memory(error, "for %zu jump tables", (size_t)sweep->table_count + 1);
-    sweep->tables[sweep->table_count++] = *table;
-    return BAT_OK;
-}
-
 /* --- Entry points and landing pads ---------------------------------------------------------- */
 
 /*

@@ -70,7 +70,7 @@ static inline void code_mark(struct code_sweep *sweep, uint64_t offset, uint8_t 
         sweep->marks[offset] |= marks;
 }
 
-/* Add a candidate for a table; code_read_tables() will set its limit. */
+/* Add a candidate for a table (jump_tables.c); code_read_tables() will set its limit. */
 enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
                              struct bat_error *error);
 

@@ -15,13 +15,6 @@
  * offsets are relative to what perf2bolt takes for a function.
  */
 
-/* --- Sections ----------------------------------------------------------------------------- */
-
-const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address)
-{
-    return loaded_section_at(&draft->sections, address);
-}
-
 /* --- One symbol --------------------------------------------------------------------------- */
 
 /* True if the symbol is in a section of code and may be a function. */

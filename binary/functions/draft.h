@@ -171,7 +171,11 @@ enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
 enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
 
 /* The section in memory that contains address, or NULL. */
-const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address);
+static inline const struct bat_section *draft_section_at(const struct draft *draft,
+                                                         uint64_t address)
+{
+    return loaded_section_at(&draft->sections, address);
+}
 
 /* True if a symbol may be inside the function without ending it. */
 bool draft_tolerates(const struct draft *draft, uint32_t function,

@@ -23,17 +23,6 @@ bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *sec
 
 /* --- Slots -------------------------------------------------------------------------------- */
 
-void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64_t offset,
-                   uint64_t slot)
-{
-    if (!bat_grow(&slots->slots, &slots->capacity, slots->count, sizeof(*slots->slots))) {
-        slots->out_of_memory = true;
-        return;
-    }
-    slots->slots[slots->count++] =
-        (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};
-}
-
 /* In a sound file sections share no bytes, so together they are not larger than the file; sections
  * beyond that are left out. */
 static void collect_slots(const struct bat_elf *elf, struct plt_slots *slots)

@@ -197,3 +197,13 @@ enum bat_code bat_overlaps_add_profile(struct bat_overlaps *comparison,
     bat_functions_free(functions);
     return code;
 }
+
+enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *function,
+                                   uint64_t call, struct sample_line line, uint64_t count,
+                                   struct bat_error *error)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu32 ".%" PRIu32, call, line.line,
+             line.discriminator);
+    return bat_overlaps_record(comparison, function, text, count, error);
+}

@@ -26,4 +26,9 @@ struct bat_overlaps {
     bool is_finished;
 };
 
+/* Add the samples of a line, in a call, to the comparison. Fails as bat_overlaps_record(). */
+enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *function,
+                                   uint64_t call, struct sample_line line, uint64_t count,
+                                   struct bat_error *error);
+
 #endif

@@ -35,13 +35,3 @@ enum bat_code sample_places_call(struct sample_places *places, uint64_t outer,
     *call = found ? (uint64_t)(found - calls->items) / (calls->words + 2) + 1 : calls->count;
     return BAT_OK;
 }
-
-enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *function,
-                                   uint64_t call, struct sample_line line, uint64_t count,
-                                   struct bat_error *error)
-{
-    char text[64];
-    snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu32 ".%" PRIu32, call, line.line,
-             line.discriminator);
-    return bat_overlaps_record(comparison, function, text, count, error);
-}

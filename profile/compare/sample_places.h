@@ -38,9 +38,4 @@ enum bat_code sample_places_call(struct sample_places *places, uint64_t outer,
                                  struct sample_line line, uint32_t name, uint64_t *call,
                                  struct bat_error *error);
 
-/* Add the samples of a line, in a call, to the comparison. Fails as bat_overlaps_record(). */
-enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *function,
-                                   uint64_t call, struct sample_line line, uint64_t count,
-                                   struct bat_error *error);
-
 #endif

@@ -8,16 +8,6 @@
 
 #include "processes.h"
 
-enum bat_code perf_script_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
-                                     uint64_t line, uint64_t *end, struct bat_error *error)
-{
-    enum bat_code code = bat_input_next(input, line, text, size, error);
-    /* A newline that the file does not have moves nothing else. */
-    *end = input->offset - (input->end - input->start) +
-           (input->supplied_newline && *size != 0 ? 1 : 0);
-    return code;
-}
-
 /* The fewest bytes of a full stack: its entries have at least the fields 0x0/0x0/P/-/-/0. */
 #define FULL_STACK_MIN (PERF_DOUBLING_ENTRIES * 15)
 
@@ -127,7 +117,7 @@ static enum bat_code survey_text(struct perf_session *session, int file, struct 
     for (size_t size = 1; code == BAT_OK && size != 0;) {
         const uint8_t *lines;
         uint64_t offset = 0;
-        code = perf_script_next_block(&input, &lines, &size, survey.lines + 1, &offset, error);
+        code = bat_input_next_block(&input, &lines, &size, survey.lines + 1, &offset, error);
         if (code != BAT_OK || size == 0)
             break;
         if (bytes == 0 && !text->path)

@@ -127,13 +127,6 @@ enum bat_code perf_script_survey(struct perf_session *session, struct bat_error 
 /* Then find where processes have the binaries. Fails as perf_processes_finish(). */
 enum bat_code perf_script_choose_processes(struct perf_session *session, struct bat_error *error);
 
-/*
- * Returns the next whole lines of a file or stream; size is 0 behind the last. line is the number
- * of the first one, for errors; *end is the offset behind them.
- */
-enum bat_code perf_script_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
-                                     uint64_t line, uint64_t *end, struct bat_error *error);
-
 /* --- Records (script_records.c) ------------------------------------------------------ */
 
 /*

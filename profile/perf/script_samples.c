@@ -352,8 +352,8 @@ static enum bat_code next_block(struct perf_script_reader *reader)
 {
     size_t size;
     struct bat_lines *lines = &reader->lines;
-    enum bat_code code = perf_script_next_block(&reader->input, &lines->at, &size, lines->line,
-                                                &reader->position, lines->error);
+    enum bat_code code = bat_input_next_block(&reader->input, &lines->at, &size, lines->line,
+                                              &reader->position, lines->error);
     lines->end = code == BAT_OK && size != 0 ? lines->at + size : lines->at;
     reader->bytes += size;
     return code;

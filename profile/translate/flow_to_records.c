@@ -4,11 +4,11 @@
  * llvm-bolt accepts as edges of the input. See spec/profiles.md 2, "Edges".
  */
 #include "binary/code/instructions.h"
+#include "flow_steps.h"
 #include "spec/binary_search.h"
-#include "translation.h"
 
-static enum bat_code flow_of(struct translation *translation, uint32_t function,
-                             const struct bat_output_flow **flow)
+enum bat_code flow_of(struct translation *translation, uint32_t function,
+                      const struct bat_output_flow **flow)
 {
     const struct bat_records *records = translation->records;
     const struct bat_map *map = translation_map(translation);
@@ -16,8 +16,7 @@ static enum bat_code flow_of(struct translation *translation, uint32_t function,
                             flow, translation->error);
 }
 
-/* Count what is no edge of the input, or not known as one. */
-static void leave_out(struct translation *translation, uint64_t count)
+void flow_leave_out(struct translation *translation, uint64_t count)
 {
     translation->records->counters.left_out += count;
     translation->outcome |= OUTCOME_LEFT_OUT;
@@ -61,26 +60,6 @@ static bool has_entry(const struct translation *translation, uint32_t function, 
     return entry_below(translation, function, address) == address - start;
 }
 
-#define MOST_LEVELS 16u /* a function and the inlined calls nested in it */
-
-/* Where control is in one function: the trace's, or one that is inlined there. */
-struct position {
-    const struct bat_output_flow *flow;
-    const struct trace *trace;
-    uint32_t parent;   /* the function */
-    uint32_t call;     /* the inlined call, as index in the flow of the level before */
-    uint32_t block;    /* output block */
-    uint32_t owner;    /* input block; BAT_NONE if not known */
-    bool begins_block; /* control is at the start of block, not inside of it */
-    bool is_innermost; /* no call is inlined here */
-};
-
-/* Where control is: level 0 is the function that has the code, the others are inlined there. */
-struct place_in_code {
-    struct position levels[MOST_LEVELS];
-    unsigned count;
-};
-
 /* The pair of branches with exchanged targets (three_way.h) that the owner belongs to, or NULL. */
 static const struct bat_three_way *pair_of(const struct position *at)
 {
@@ -122,7 +101,7 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
                                                        mispredictions)
                               : code;
     default:
-        leave_out(translation, count);
+        flow_leave_out(translation, count);
         return BAT_OK;
     }
 }
@@ -159,7 +138,7 @@ static void count_without_record(struct translation *translation, const struct p
                                  bool is_within)
 {
     if (at->is_innermost && !is_within)
-        leave_out(translation, at->trace->count);
+        flow_leave_out(translation, at->trace->count);
     else if (at->is_innermost)
         translation->records->counters.within_blocks += at->trace->count;
     translation->outcome |= OUTCOME_WITHIN;
@@ -402,7 +381,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
     uint32_t target = bat_output_flow_at(flow, trace->from);
     if (source == BAT_NONE || target == BAT_NONE || kind == BAT_INSTRUCTION_OTHER ||
         flow->all[target].start != trace->from) {
-        leave_out(translation, trace->count);
+        flow_leave_out(translation, trace->count);
         return BAT_OK;
     }
     struct position at = {.flow = flow,
@@ -416,11 +395,9 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
     return go_on(translation, &place, target, true, offset, trace->mispredictions);
 }
 
-/* Fill the place of control at the start of a block, or inside of it, that was not followed there.
- */
-static void begin_at(struct translation *translation, uint32_t function,
-                     const struct bat_output_flow *flow, uint32_t block, const struct trace *trace,
-                     struct place_in_code *place)
+void flow_begin_at(struct translation *translation, uint32_t function,
+                   const struct bat_output_flow *flow, uint32_t block, const struct trace *trace,
+                   struct place_in_code *place)
 {
     const struct position at = {.flow = flow,
                                 .trace = trace,
@@ -430,13 +407,18 @@ static void begin_at(struct translation *translation, uint32_t function,
     find_place(translation, &at, place);
 }
 
-/* True if control is where begin_at() has it, whatever it came from. */
-static bool is_as_begun(const struct place_in_code *place)
+bool flow_is_as_begun(const struct place_in_code *place)
 {
     for (unsigned i = 0; i < place->count; i++)
         if (place->levels[i].owner != place->levels[i].flow->all[place->levels[i].block].owner)
             return false;
     return true;
+}
+
+enum bat_code flow_fall_through(struct translation *translation, struct place_in_code *place,
+                                uint32_t to)
+{
+    return go_on(translation, place, to, false, source_of(&place->levels[0], false), 0);
 }
 
 enum bat_code translation_flow_step(struct translation *translation, uint32_t function,
@@ -448,109 +430,6 @@ enum bat_code translation_flow_step(struct translation *translation, uint32_t fu
     enum bat_code code = flow_of(translation, function, &flow);
     if (code != BAT_OK)
         return code;
-    begin_at(translation, function, flow, block, &trace, &place);
-    return go_on(translation, &place, block + 1, false, source_of(&place.levels[0], false), 0);
-}
-
-/* Find out what the steps up to end do, without doing them. */
-static enum bat_code try_steps(struct translation *translation, uint32_t function,
-                               const struct bat_output_flow *flow, uint32_t end)
-{
-    struct long_runs *runs = &translation->long_runs;
-    const struct trace nothing = {.count = 0};
-    const unsigned outcome = translation->outcome;
-    enum bat_code code = BAT_OK;
-    translation->is_trial = true;
-    for (uint32_t i = runs->tried; i < end && code == BAT_OK; runs->tried = ++i) {
-        struct run_step *step = &runs->steps[i];
-        struct place_in_code place;
-        if (i != runs->low) {
-            step->recorded = step[-1].recorded;
-            step->left_out = step[-1].left_out;
-            step->irregular = step[-1].irregular;
-        }
-        translation->outcome = 0;
-        begin_at(translation, function, flow, i, &nothing, &place);
-        if (flow->all[i].falls_through)
-            code = go_on(translation, &place, i + 1, false, source_of(&place.levels[0], false), 0);
-        if (translation->outcome & OUTCOME_RECORDED)
-            step->recorded = i + 1;
-        if (translation->outcome & OUTCOME_LEFT_OUT)
-            step->left_out = i + 1;
-        if (!flow->all[i].falls_through || !is_as_begun(&place))
-            step->irregular = i + 1;
-    }
-    translation->is_trial = false;
-    translation->outcome = outcome;
-    return code;
-}
-
-/*
- * Add up the steps of a run from a block to another, as far as they do not depend on those before.
- * *block becomes where control is then.
- */
-static enum bat_code add_up(struct translation *translation, uint32_t function,
-                            const struct bat_output_flow *flow, uint32_t *block, uint32_t end,
-                            uint64_t count)
-{
-    const uint32_t first = *block;
-    enum bat_code code = translation_begin_long_run(translation, function, flow->count, first);
-    if (code == BAT_OK)
-        code = try_steps(translation, function, flow, end);
-    if (code != BAT_OK)
-        return code;
-    const struct run_step *steps = translation->long_runs.steps + first;
-    const uint32_t regular = BAT_COUNT_UP_TO(steps, end - first, irregular, first);
-    if (regular == 0)
-        return BAT_OK;
-    const unsigned outcome = (steps[regular - 1].recorded > first ? OUTCOME_RECORDED : 0) |
-                             (steps[regular - 1].left_out > first ? OUTCOME_LEFT_OUT : 0) |
-                             OUTCOME_WITHIN | translation->outcome;
-    *block = first + regular;
-    code = translation_add_long_run(translation, function, flow->count, first, *block, count);
-    translation->outcome = outcome;
-    return code;
-}
-
-/* The block that a run to an address ends in, if the run is long; otherwise 0. */
-static uint32_t end_of_long_run(const struct bat_output_flow *flow, uint32_t block, uint64_t to)
-{
-    const uint32_t least = flow->count - block > LONG_RUN ? block + LONG_RUN : flow->count - 1;
-    const uint32_t begins =
-        flow->all[least].first_begin - flow->all[block].first_begin + flow->all[least].begin_count;
-    const bool is_long =
-        begins > LONG_RUN || (least == block + LONG_RUN && flow->all[least].start <= to);
-    return is_long ? BAT_COUNT_UP_TO(flow->all, flow->count, start, to) - 1 : 0;
-}
-
-enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
-                                   uint64_t from, const struct trace *trace)
-{
-    const struct bat_output_flow *flow;
-    enum bat_code code = flow_of(translation, function, &flow);
-    if (code != BAT_OK || from >= trace->to)
-        return code;
-    uint32_t block = bat_output_flow_at(flow, from);
-    if (block == BAT_NONE)
-        leave_out(translation, trace->count);
-    if (block == BAT_NONE)
-        return BAT_OK;
-    struct place_in_code place;
-    begin_at(translation, function, flow, block, trace, &place);
-    const uint32_t end = end_of_long_run(flow, block, trace->to);
-    while (block + 1 < flow->count && flow->all[block + 1].start <= trace->to && code == BAT_OK) {
-        const uint32_t before = block;
-        if (block < end && is_as_begun(&place))
-            code = add_up(translation, function, flow, &block, end, trace->count);
-        if (block != before) {
-            begin_at(translation, function, flow, block, trace, &place);
-        } else if (!flow->all[block].falls_through) {
-            leave_out(translation, trace->count);
-            break;
-        } else if (code == BAT_OK) {
-            code =
-                go_on(translation, &place, ++block, false, source_of(&place.levels[0], false), 0);
-        }
-    }
-    return code;
+    flow_begin_at(translation, function, flow, block, &trace, &place);
+    return flow_fall_through(translation, &place, block + 1);
 }

@@ -43,16 +43,6 @@ static enum bat_code fail_memory(struct bat_error *error)
     return bat_fail_memory(error, "to judge the profile");
 }
 
-struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
-{
-    const struct bat_records *records = judged->records;
-    uint32_t table = records->tables[judged->function];
-    uint32_t capacity = bat_yaml_blocks(records, table, NULL, 0);
-    struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
-    *count = blocks ? bat_yaml_blocks(records, table, blocks, capacity) : 0;
-    return blocks;
-}
-
 /* --- Code ----------------------------------------------------------------------------------- */
 
 /*

@@ -103,3 +103,13 @@ enum bat_code judge_by_code(const struct judged_records *judged, const struct ba
     judge_fdata(judged, graph, &verdicts->fdata);
     return judge_yaml(judged, graph, &verdicts->yaml, error);
 }
+
+struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
+{
+    const struct bat_records *records = judged->records;
+    uint32_t table = records->tables[judged->function];
+    uint32_t capacity = bat_yaml_blocks(records, table, NULL, 0);
+    struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
+    *count = blocks ? bat_yaml_blocks(records, table, blocks, capacity) : 0;
+    return blocks;
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The state of a translation, from samples of a BOLTed binary to records of its input binary, which
- * traces_to_records.c and flow_to_records.c share. Internal to them.
+ * translate.c, traces_to_records.c and flow_*.c share. Internal to them.
  */
 #ifndef BAT_PROFILE_TRANSLATE_TRANSLATION_H
 #define BAT_PROFILE_TRANSLATE_TRANSLATION_H
@@ -199,5 +199,21 @@ enum bat_code bat_translate_memory(struct bat_records *records, const struct bat
                                    const struct bat_elf *symbols, bool keep_unknown,
                                    bat_place_fn *find_place, void *context,
                                    struct bat_error *error);
+
+/* As translation_place(), of an address whose function is known. */
+struct place translation_place_in(const struct translation *translation, uint32_t function,
+                                  uint64_t address, bool is_branch_source);
+
+/* Add a count to a balance by what became of it; to none if nothing is known of that. */
+void translation_settle(struct bat_balance *balance, unsigned outcome, uint64_t count);
+
+/* The code of a failure to add a record, with its message. */
+enum bat_code translation_fail(struct bat_error *error, enum bat_code code);
+
+/*
+ * Open the code of all functions without a table that traces run through; they must be opened
+ * together. To judge the records, all functions that the records name are needed.
+ */
+enum bat_code translation_open_uncovered(struct translation *translation, struct bat_elf *symbols);
 
 #endif

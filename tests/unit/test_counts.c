@@ -369,7 +369,7 @@ static void test_shared(void **state)
         struct bat_counts all = bat_counts_new(words);
         for (uint64_t part = 1; part <= 2; part++) {
             struct bat_counts counts = bat_counts_new(words);
-            counts.shared = shared;
+            bat_counts_share(&counts, shared);
             for (uint64_t i = 0; i < KEYS; i++) {
                 const uint64_t key[BAT_COUNTS_MAX_WORDS] = {i, 1, 2, 3};
                 assert_int_equal(bat_counts_add(&counts, key, part, i), BAT_OK);

@@ -9,20 +9,6 @@
 /* perf2bolt's: the functions with 99% of the samples. */
 #define DENSITY_CUTOFF 990000u
 
-uint32_t report_function_of_records(const struct report *report, uint64_t address)
-{
-    uint64_t output = address;
-    if (report->is_moved) {
-        const struct bat_original *original = report->original;
-        uint32_t input = bat_functions_find(original->input_functions, address);
-        if (input == BAT_NONE || original->first_home[input] == original->first_home[input + 1])
-            return BAT_NONE;
-        output = original->outputs[original->homes[original->first_home[input]]].address;
-    }
-    uint32_t piece = report_piece_at(report, output);
-    return piece == BAT_NONE ? BAT_NONE : report->pieces[piece].function;
-}
-
 static enum tool_exit list_refusals(struct report *report)
 {
     struct bat_stale_function stale;

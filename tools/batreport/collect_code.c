@@ -43,19 +43,6 @@ static bool list_sections(const struct bat_elf *elf, struct report_sections *sec
     return true;
 }
 
-uint32_t report_section_at(const struct report_sections *sections, uint64_t address)
-{
-    uint32_t count = BAT_COUNT_UP_TO(sections->all, sections->count, address, address);
-    const struct report_section *last = count ? &sections->all[count - 1] : NULL;
-    return last && address - last->address < last->size ? count - 1 : BAT_NONE;
-}
-
-bool report_is_old_section(const struct report_section *section)
-{
-    static const char prefix[] = ".bolt.org.";
-    return strncmp(section->name, prefix, strlen(prefix)) == 0;
-}
-
 /* --- Pieces ---------------------------------------------------------------------------------- */
 
 /* Two sorted lists, functions of the file and tables of the note, read as one. */
@@ -144,13 +131,6 @@ static enum tool_exit make_pieces(struct report *report)
     while (merge.symbol < merge.symbol_count || merge.table < tables)
         merge_next(report, &merge);
     return TOOL_FINE;
-}
-
-uint32_t report_piece_at(const struct report *report, uint64_t address)
-{
-    uint32_t count = BAT_COUNT_UP_TO(report->pieces, report->piece_count, address, address);
-    const struct report_piece *last = count ? &report->pieces[count - 1] : NULL;
-    return last && address - last->address < last->size ? count - 1 : BAT_NONE;
 }
 
 /* --- Functions ------------------------------------------------------------------------------- */
@@ -287,14 +267,6 @@ static enum tool_exit list_blocks(struct report *report)
         }
     }
     return TOOL_FINE;
-}
-
-uint32_t report_block_at(const struct report *report, const struct report_piece *piece,
-                         uint64_t offset)
-{
-    uint32_t count =
-        BAT_COUNT_UP_TO(report->blocks + piece->first_block, piece->block_count, output, offset);
-    return count ? count - 1 : 0;
 }
 
 enum tool_exit report_collect_code(struct report *report)

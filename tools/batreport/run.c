@@ -6,11 +6,6 @@
 #include "binary/functions/functions.h"
 #include "page.h"
 
-enum tool_exit report_fail(const struct report *report, const char *file)
-{
-    return tool_report(file, &report->error);
-}
-
 void report_free(struct report *report)
 {
     for (unsigned i = 0; i < 4; i++)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The flows of a program's functions: what is known while they are read. Internal to
+ * output_flow*.c. */
+#ifndef BAT_BINARY_CODE_OUTPUT_FLOWS_H
+#define BAT_BINARY_CODE_OUTPUT_FLOWS_H
+
+#include "output_flow.h"
+
+struct bat_output_flows {
+    struct bat_program program;
+    struct bat_output_flow **all; /* one for each hot table; NULL if not read */
+    uint8_t *is_being_read;
+    unsigned depth;
+    uint64_t limited;
+    bool are_independent;
+    struct bat_beginnings *beginnings;
+};
+
+#endif
