@@ -18,7 +18,6 @@
  * Any bytes are safe to read, and memory is limited by the *_MAX below. If one profile is bad,
  * nothing is printed. Link with -lz, too.
  */
-#include <batkit/bat_output.h>
 #include <batkit/bat_profile.h>
 
 #include <elf.h>
@@ -786,20 +785,77 @@ static int add_profile(const struct request *request, const struct bat_elf *elf,
 
 /* --- Text ----------------------------------------------------------------------------------- */
 
-/* Print the total. Returns the exit status. */
-static int print_text(const struct bat_profile *total)
+/* A line of the text. */
+struct record {
+    uint64_t addresses[3]; /* of an S record one, and zeros */
+    uint64_t count;
+};
+
+static int compare_records(const void *left_pointer, const void *right_pointer)
+{
+    const struct record *left = left_pointer;
+    const struct record *right = right_pointer;
+    for (size_t i = 0; i < 3; i++)
+        if (left->addresses[i] != right->addresses[i])
+            return left->addresses[i] < right->addresses[i] ? -1 : 1;
+    return 0;
+}
+
+/* Record number i, which is there. */
+static struct record get_record(const struct bat_profile *total, bool branches, uint64_t i)
+{
+    struct bat_trace trace;
+    struct record record = {.count = 0};
+    if (branches && bat_profile_trace(total, i, &trace))
+        return (struct record){.addresses = {trace.branch, trace.from, trace.to},
+                               .count = trace.count};
+    bat_profile_sample(total, i, &record.addresses[0], &record.count);
+    return record;
+}
+
+static void print_record(const struct record *record, bool branches)
+{
+    if (branches)
+        printf("T %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", record->addresses[0],
+               record->addresses[1], record->addresses[2], record->count);
+    else
+        printf("S %" PRIx64 " %" PRIu64 "\n", record->addresses[0], record->count);
+}
+
+/* True for a word that the text can have as the name of an event; bytes from 0x80 on are UTF-8's.
+ */
+static bool is_event(const char *name)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_:.-";
+    for (const char *at = name; *at; at++)
+        if ((unsigned char)*at < 0x80 && !strchr(allowed, *at))
+            return false;
+    return *name != '\0';
+}
+
+/* Print the total, in the order of addresses. Returns the exit status. */
+static int print_text(const struct bat_profile *total, const struct request *request)
 {
     struct bat_error error;
-    struct bat_output *output;
-    enum bat_code code = bat_output_begin("-", &output, &error);
-    if (code != BAT_OK)
+    size_t count = bat_profile_distinct(total);
+    struct record *records = malloc((count + 1) * sizeof(*records));
+    if (!records) {
+        bat_fail_memory(&error, "for the text");
         return report("standard output", "", &error);
-    code = bat_profile_write_preagg(total, output, &error);
-    if (code == BAT_OK)
-        code = bat_outputs_commit(&output, 1, &error);
-    else
-        bat_output_abandon(output);
-    return code == BAT_OK ? 0 : report("standard output", "", &error);
+    }
+    for (size_t i = 0; i < count; i++)
+        records[i] = get_record(total, request->branches, i);
+    qsort(records, count, sizeof(*records), compare_records);
+    if (request->type && is_event(request->type))
+        printf("E %s\n", request->type);
+    for (size_t i = 0; i < count; i++)
+        print_record(&records[i], request->branches);
+    free(records);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    bat_fail(&error, BAT_ERR_IO, "cannot be written: %s", strerror(errno));
+    return report("standard output", "", &error);
 }
 
 /* --- The program ---------------------------------------------------------------------------- */
@@ -813,13 +869,12 @@ static int convert(const struct request *request, char *const *paths)
         return report(request->binary, "", &error);
     /* The total has addresses of text, and it is only added up here, so it need not know BINARY. */
     int status = 0;
-    if (bat_profile_new(NULL, &total, &error) != BAT_OK ||
-        (request->type && bat_profile_add_event(total, request->type, &error) != BAT_OK))
+    if (bat_profile_new(NULL, &total, &error) != BAT_OK)
         status = report(request->binary, "", &error);
     for (; status == 0 && *paths; paths++)
         status = add_profile(request, elf, *paths, total);
     if (status == 0)
-        status = print_text(total);
+        status = print_text(total, request);
     bat_profile_free(total);
     bat_elf_close(elf);
     return status;

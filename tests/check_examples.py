@@ -178,8 +178,7 @@ class Examples(unittest.TestCase):
         lines = [f"S {address:x} {count}" for address, count in sorted(samples.items()) if count]
         self.assertEqual(printed([self.bin / "pprof_to_preagg", "--type=weight", BINARY, *paths]).splitlines(),
                          ["E weight", *lines])
-        lines = [f"B {branch:x} {start:x} {count} 0" if end == (1 << 64) - 1 else
-                 f"T {branch:x} {start:x} {end:x} {count}" for (branch, start, end), count in sorted(branches.items())]
+        lines = [f"T {branch:x} {start:x} {end:x} {count}" for (branch, start, end), count in sorted(branches.items())]
         self.assertEqual(printed([self.bin / "pprof_to_preagg", BINARY, "--branches", *paths]).splitlines(), lines)
         # The text is a profile for perf2bolt.
         (self.folder / "pprof.preagg").write_text("\n".join(lines) + "\n", encoding="ascii")
