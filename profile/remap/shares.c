@@ -157,7 +157,7 @@ static enum bat_code find_returns(struct shares *shares)
             !bat_original_decode(shares->folded.original->elf, trace->branch, &call))
             continue;
         uint64_t returns_to = trace->branch + call.length;
-        if (call.kind == BAT_INSTRUCTION_CALL && !bat_counts_find(&called, &returns_to))
+        if (bat_kind_is_call(call.kind) && !bat_counts_find(&called, &returns_to))
             code = bat_counts_add(&called, &returns_to, trace->member, 0);
     }
     for (uint32_t i = 0; i < shares->count; i++) {

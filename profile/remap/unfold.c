@@ -35,19 +35,20 @@ static bool move_end(const struct unfolding *unfolding, uint32_t member, uint64_
            folded_move(&unfolding->shares.folded, member, *address, address);
 }
 
-/* True if a member's branch or call can go where the trace goes, outside of the body. */
+/* True if a member's branch or call can go where the trace goes, outside of the body: as the
+ * body's. */
 static bool can_leave(const struct unfolding *unfolding, const struct shares_trace *trace,
                       uint64_t branch)
 {
-    struct bat_instruction instruction;
+    const struct bat_elf *elf = unfolding->shares.folded.original->elf;
+    struct bat_instruction own;
+    struct bat_instruction body;
     if (trace->way != SHARES_LEAVES || branch == trace->branch)
         return true;
-    if (!bat_original_decode(unfolding->shares.folded.original->elf, branch, &instruction))
+    if (!bat_original_decode(elf, branch, &own) || !bat_original_decode(elf, trace->branch, &body))
         return false;
-    bool is_direct = instruction.kind == BAT_INSTRUCTION_JUMP ||
-                     instruction.kind == BAT_INSTRUCTION_CONDITIONAL ||
-                     instruction.kind == BAT_INSTRUCTION_CALL;
-    return !is_direct || instruction.target == trace->from;
+    const bool is_direct = bat_kind_is_branch(own.kind) || own.kind == BAT_INSTRUCTION_CALL;
+    return !is_direct || own.target == body.target;
 }
 
 /* True if a part enters a body by a member that only leads there. */

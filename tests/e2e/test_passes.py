@@ -280,6 +280,40 @@ int main(void)
 """
 
 
+CALLERS = """\
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT __attribute__((noinline, noclone))
+KEPT long first(const char *text) { return strtol(text, NULL, 10) + 3; }
+KEPT long second(const char *text) { return strtol(text, NULL, 10) + 3; }
+int main(void)
+{
+    long sum = 0;
+    for (int i = 0; i < 600; i++)
+        sum += first("7") + (i % 3 == 0 ? second("8") : 0);
+    printf("%ld\\n", sum);
+}
+"""
+
+
+class FoldedCallers(unittest.TestCase):
+    """Folded functions have their own calls of other libraries."""
+
+    def test_calls(self):
+        for options in (["-icf=1"], ["-icf=1", "-plt=all"]):
+            with self.subTest(options), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "callers.c").write_text(CALLERS, encoding="ascii")
+                truth, moved = traces_both_ways(
+                    folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now", "callers.c"], options)
+                wanted, found = (test_to_input.branch_counts(path) for path in (truth, moved))
+                self.assertEqual(wanted, found)
+                counts = {s.name: sum(n for (source, _), n in found.items()
+                                      if source and s.address <= source < s.address + s.size - 1)
+                          for s in elffile.Elf(folder / "input").functions()}
+                self.assertEqual((600, 200), (counts["first"], counts["second"]))
+
+
 class FoldedPointers(unittest.TestCase):
     """The data that a call loads its pointer from says which folded function it calls."""
 
