@@ -442,6 +442,12 @@ struct bat_unexplained {
                           known pass */
 };
 
+/* Those of its counts that are explained. */
+static inline uint64_t bat_unexplained_rest(const struct bat_unexplained *function)
+{
+    return function->counts - function->cut - function->left_out - function->unlisted;
+}
+
 #define BAT_UNEXPLAINED_MAX 8u
 
 /* Numbers of samples (sums of counts) by what became of them, for reports. */

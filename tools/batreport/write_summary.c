@@ -249,11 +249,9 @@ static void write_by_note(const struct report *report, struct bat_text_writer *p
         const struct bat_unexplained *function = &moved->heaviest[i];
         bat_text_string(page, i == 0 ? " " : ", ");
         report_write_name(report, BAT_NONE, function->name ? function->name : "?", page);
-        bat_text_format(
-            page, " (%.1f%% of %s explained)",
-            percent(function->counts - function->cut - function->left_out - function->unlisted,
-                    function->counts),
-            with_commas(function->counts, text));
+        bat_text_format(page, " (%.1f%% of %s explained)",
+                        percent(bat_unexplained_rest(function), function->counts),
+                        with_commas(function->counts, text));
     }
     bat_text_string(page, count > BAT_UNEXPLAINED_MAX ? " and others.</p>\n" : ".</p>\n");
 }

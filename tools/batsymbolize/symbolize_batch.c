@@ -101,14 +101,10 @@ static void begin(struct worker *worker)
 
 static struct answer answer(struct worker *worker, uint64_t address)
 {
-    const struct symbolize_request request = text_request(worker->text, address);
     struct output *texts = worker->printer.output;
     const size_t start = output_position(texts);
-    const struct bat_source_frame *frames;
-    size_t count;
     const enum bat_symbolizer_found found =
-        text_find(worker->text, worker->symbolizer, address, &frames, &count);
-    print_frames(&worker->printer, &request, frames, count);
+        text_print_code(worker->text, worker->symbolizer, &worker->printer, address);
     return (struct answer){.address = address,
                            .start = (uint32_t)start,
                            .size = (uint32_t)(output_position(texts) - start),
@@ -140,12 +136,13 @@ static void *work(void *part)
 static void print(struct symbolize_text *text, const struct answer *answer)
 {
     const char *texts = answer->size ? text->batches->workers[answer->worker].texts : NULL;
-    if (!texts) {
-        text_answer_code(text, answer->address);
-        return;
-    }
-    text_note_found(text, answer->address, (enum bat_symbolizer_found)answer->found);
-    output_bytes(text->printer->output, texts + answer->start, answer->size);
+    enum bat_symbolizer_found found = (enum bat_symbolizer_found)answer->found;
+    if (texts)
+        output_bytes(text->printer->output, texts + answer->start, answer->size);
+    else
+        found = text_print_code(text, symbolize_files_given(text->files), text->printer,
+                                answer->address);
+    text_note_found(text, answer->address, found);
 }
 
 void batches_answer(struct symbolize_text *text)

@@ -48,12 +48,15 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
     return given;
 }
 
-/* The frames to print. Without inlined calls, GNU's addr2line names the inlined function, LLVM's
- * the function that has the code. */
-enum bat_symbolizer_found text_find(const struct symbolize_text *text,
-                                    struct bat_symbolizer *symbolizer, uint64_t address,
-                                    const struct bat_source_frame **frames, size_t *count)
+/* Look up and print an address. Without inlined calls, GNU's addr2line names the inlined function,
+ * LLVM's the function that has the code. */
+static enum bat_symbolizer_found print_code(const struct symbolize_text *text,
+                                            struct bat_symbolizer *symbolizer,
+                                            struct symbolize_printer *printer,
+                                            const struct symbolize_request *request)
 {
+    const struct bat_source_frame *frames;
+    size_t count;
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
         .size = sizeof(wanted),
@@ -62,10 +65,9 @@ enum bat_symbolizer_found text_find(const struct symbolize_text *text,
         .no_inlines = !options->inlines && options->style != STYLE_GNU,
     };
     enum bat_frame_pc pc = text->return_addresses ? BAT_PC_RETURN : BAT_PC_EXACT;
-    enum bat_symbolizer_found found =
-        bat_symbolizer_frames(symbolizer, address - text->adjust, pc, &wanted, frames, count);
-    if (!options->inlines)
-        *count = 1;
+    enum bat_symbolizer_found found = bat_symbolizer_frames(
+        symbolizer, request->address - text->adjust, pc, &wanted, &frames, &count);
+    print_frames(printer, request, frames, options->inlines ? count : 1);
     return found;
 }
 
@@ -75,29 +77,16 @@ void text_note_found(struct symbolize_text *text, uint64_t address, enum bat_sym
         text->outside.first = address;
 }
 
-static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symbolizer,
-                        const struct symbolize_request *request)
-{
-    const struct bat_source_frame *frames;
-    size_t count;
-    text_note_found(text, request->address,
-                    text_find(text, symbolizer, request->address, &frames, &count));
-    print_frames(text->printer, request, frames, count);
-}
-
 /* --- Of the given file ---------------------------------------------------------------------- */
 
-struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address)
+enum bat_symbolizer_found text_print_code(const struct symbolize_text *text,
+                                          struct bat_symbolizer *symbolizer,
+                                          struct symbolize_printer *printer, uint64_t address)
 {
-    const struct bat_symbolizer *symbolizer;
-    return (struct symbolize_request){symbolize_files_at(text->files, 0, &symbolizer), address,
-                                      true};
-}
-
-void text_answer_code(struct symbolize_text *text, uint64_t address)
-{
-    struct symbolize_request request = text_request(text, address);
-    answer_code(text, symbolize_files_given(text->files), &request);
+    const struct bat_symbolizer *given;
+    const struct symbolize_request request = {symbolize_files_at(text->files, 0, &given), address,
+                                              true};
+    return print_code(text, symbolizer, printer, &request);
 }
 
 /* Put a query off, to answer it with others. */
@@ -130,7 +119,8 @@ static void answer(struct symbolize_text *text, const char *path, const struct b
     else if (read->is_locals)
         print_no_locals(text->printer, &request);
     else
-        answer_code(text, symbolizer, &request);
+        text_note_found(text, request.address,
+                        print_code(text, symbolizer, text->printer, &request));
 }
 
 static void answer_query(struct symbolize_text *text, const struct bat_stack_line *read)

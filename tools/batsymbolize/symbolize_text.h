@@ -84,21 +84,14 @@ struct text_frame {
     size_t count; /* 0: nothing was found, the line stays as it is */
 };
 
-/* The query for an address of the given binary. */
-struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address);
-
-/* Find the frames to print for a query's address of the given binary with its symbolizer, or a
- * second one. */
-enum bat_symbolizer_found text_find(const struct symbolize_text *text,
-                                    struct bat_symbolizer *symbolizer, uint64_t address,
-                                    const struct bat_source_frame **frames, size_t *count);
-
 /* Note where an address was found. */
 void text_note_found(struct symbolize_text *text, uint64_t address,
                      enum bat_symbolizer_found found);
 
-/* Look up and print an address of the given binary. */
-void text_answer_code(struct symbolize_text *text, uint64_t address);
+/* Look up an address of the given binary with its symbolizer, or a second one, and print it. */
+enum bat_symbolizer_found text_print_code(const struct symbolize_text *text,
+                                          struct bat_symbolizer *symbolizer,
+                                          struct symbolize_printer *printer, uint64_t address);
 
 /* Add a question about an address of the given binary. */
 void batches_add(struct symbolize_text *text, uint64_t address);

@@ -404,11 +404,6 @@ static void gather_moved(const struct bat_original *original,
 
 /* --- What is not explained ---------------------------------------------------------------- */
 
-static uint64_t explained(const struct bat_unexplained *function)
-{
-    return function->counts - function->cut - function->left_out - function->unlisted;
-}
-
 static void put_name(struct output *output, const struct bat_unexplained *function, bool as_json)
 {
     const char *name = function->name ? function->name : "";
@@ -425,8 +420,8 @@ static void put_unexplained(struct output *output, const struct bat_unexplained 
     output_format(output,
                   ": %.1f%% of %" PRIu64 " explained; %" PRIu64 " cut, %" PRIu64
                   " left out, %" PRIu64 " by code of no known pass\n",
-                  figures_percent(explained(function), function->counts), function->counts,
-                  function->cut, function->left_out, function->unlisted);
+                  figures_percent(bat_unexplained_rest(function), function->counts),
+                  function->counts, function->cut, function->left_out, function->unlisted);
 }
 
 static void put_unexplained_json(struct output *output, const struct bat_unexplained *function)
@@ -436,8 +431,8 @@ static void put_unexplained_json(struct output *output, const struct bat_unexpla
     output_format(output,
                   ",\"parts\":%" PRIu64 ",\"explained\":%" PRIu64 ",\"cut\":%" PRIu64
                   ",\"left_out\":%" PRIu64 ",\"unlisted\":%" PRIu64 "}",
-                  function->counts, explained(function), function->cut, function->left_out,
-                  function->unlisted);
+                  function->counts, bat_unexplained_rest(function), function->cut,
+                  function->left_out, function->unlisted);
 }
 
 void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters *counters)
