@@ -8,9 +8,13 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
+#include "elfnote/whole_file.h"
 
 /* Every note starts with these bytes: sizes of owner and description, type, owner. */
 #define HEAD_SIZE 16u
+
+/* Bytes that are read at first. */
+#define ROOM ((size_t)64 << 10)
 
 /* A file that is being read into a growing buffer. */
 struct intake {
@@ -25,47 +29,26 @@ static enum bat_code fail_io(struct bat_error *error, const char *what)
     return bat_fail(error, BAT_ERR_IO, "%s: %s", what, strerror(errno));
 }
 
-/* Make the buffer's capacity at least this many bytes. */
-static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_error *error)
+/* Read the first bytes, by which the file is recognised. */
+static enum bat_code read_head(struct intake *intake, struct bat_error *error)
 {
-    if (capacity <= intake->capacity)
-        return BAT_OK;
-    uint8_t *bytes = realloc(intake->bytes, capacity);
-    if (!bytes)
-        return bat_fail_memory(error, "for %zu bytes of note", capacity);
-    intake->bytes = bytes;
-    intake->capacity = capacity;
-    return BAT_OK;
-}
-
-/* Read until intake holds wanted bytes or the file ends. */
-static enum bat_code fill(struct intake *intake, size_t wanted, struct bat_error *error)
-{
-    ssize_t got =
-        bat_read_all(intake->file, intake->bytes + intake->size, wanted - intake->size, -1);
+    intake->capacity = ROOM;
+    intake->bytes = malloc(intake->capacity);
+    if (!intake->bytes)
+        return bat_fail_memory(error, "for the note");
+    ssize_t got = bat_read_all(intake->file, intake->bytes, HEAD_SIZE, -1);
     if (got < 0)
         return fail_io(error, "cannot be read");
-    intake->size += (size_t)got;
+    intake->size = (size_t)got;
     return BAT_OK;
 }
 
-/* Read the rest of the file. A regular file's size is only a hint for the first step. */
-static enum bat_code fill_all(struct intake *intake, struct bat_error *error)
+static enum bat_code read_rest(struct intake *intake, struct bat_error *error)
 {
-    struct stat status;
-    size_t step = (size_t)64 << 10;
-    if (fstat(intake->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
-        step = (size_t)status.st_size + 1;
-    for (;;) {
-        enum bat_code code = grow(intake, step, error);
-        if (code == BAT_OK)
-            code = fill(intake, intake->capacity, error);
-        if (code != BAT_OK || intake->size < intake->capacity)
-            return code;
-        if (intake->capacity > SIZE_MAX / 2)
-            return bat_fail_memory(error, "for the note");
-        step = intake->capacity * 2;
-    }
+    if (bat_read_rest(intake->file, &intake->bytes, &intake->size, &intake->capacity) == 0)
+        return BAT_OK;
+    return errno == ENOMEM ? bat_fail_memory(error, "for the note")
+                           : fail_io(error, "cannot be read");
 }
 
 /*
@@ -112,9 +95,7 @@ static bool map_all(const struct intake *intake, struct bat_raw_note *note)
 static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat_raw_note *note,
                                  struct bat_error *error)
 {
-    enum bat_code code = grow(intake, HEAD_SIZE, error);
-    if (code == BAT_OK)
-        code = fill(intake, HEAD_SIZE, error);
+    enum bat_code code = read_head(intake, error);
     if (code != BAT_OK)
         return code;
     if (intake->size == 0)
@@ -127,7 +108,7 @@ static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat
         return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
                            "expected an ELF file or a BAT note, found a file that starts like "
                            "neither");
-    return map_all(intake, note) ? BAT_OK : fill_all(intake, error);
+    return map_all(intake, note) ? BAT_OK : read_rest(intake, error);
 }
 
 /* Open an ELF file; *elf owns file on success. It cannot come from standard input. */

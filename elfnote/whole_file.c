@@ -14,18 +14,18 @@
 /* What a pipe is read by, and what a file may have grown by since its size was asked. */
 #define ROOM ((size_t)64 << 10)
 
-/* Read to the end. *text has *capacity bytes. */
-static enum bat_code read_all(int file, char **text, size_t *size, size_t capacity,
-                              struct bat_error *error)
+int bat_read_rest(int file, void *bytes, size_t *size, size_t *capacity)
 {
     for (;;) {
-        if (!bat_reserve(text, &capacity, *size, 2, 1))
-            return bat_fail_memory(error, "for the file");
-        ssize_t got = bat_read_some(file, *text + *size, capacity - 1 - *size, -1);
-        if (got < 0)
-            return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-        if (got == 0)
-            return BAT_OK;
+        char *to;
+        if (!bat_reserve(bytes, capacity, *size, 2, 1)) {
+            errno = ENOMEM;
+            return -1;
+        }
+        memcpy(&to, bytes, sizeof(to));
+        ssize_t got = bat_read_some(file, to + *size, *capacity - 1 - *size, -1);
+        if (got <= 0)
+            return got < 0 ? -1 : 0;
         *size += (size_t)got;
     }
 }
@@ -44,8 +44,10 @@ enum bat_code bat_whole_file_read(const char *path, char **text, size_t *size,
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode))
         capacity += (size_t)status.st_size;
     *text = malloc(capacity);
-    enum bat_code code = *text ? read_all(file, text, size, capacity, error)
-                               : bat_fail_memory(error, "for the file");
+    enum bat_code code = *text ? BAT_OK : bat_fail_memory(error, "for the file");
+    if (code == BAT_OK && bat_read_rest(file, text, size, &capacity) != 0)
+        code = errno == ENOMEM ? bat_fail_memory(error, "for the file")
+                               : bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
     if (!is_standard)
         close(file);
     if (code == BAT_OK) {

@@ -12,4 +12,11 @@
 enum bat_code bat_whole_file_read(const char *path, char **text, size_t *size,
                                   struct bat_error *error);
 
+/*
+ * Append the rest of an open file to a buffer of *size bytes, which grows and has a byte more at
+ * the end; bytes is the address of the pointer to it. 0, or -1 with errno, which is ENOMEM without
+ * memory.
+ */
+int bat_read_rest(int file, void *bytes, size_t *size, size_t *capacity);
+
 #endif
