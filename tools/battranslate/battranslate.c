@@ -601,8 +601,11 @@ int main(int argc, char **argv)
         return TOOL_USAGE;
     }
     enum tool_exit status = TOOL_BAD;
-    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
-        tool_stores_add_environment(&arguments.stores))
+    const bool is_parsed =
+        tool_parse(&argp, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
+        tool_stores_add_environment(&arguments.stores);
+    arguments.row = &translate_formats[arguments.format];
+    if (is_parsed)
         status = arguments.is_common      ? common_run(&arguments)
                  : arguments.compares     ? compare_run(&arguments)
                  : several_is(&arguments) ? several_run(&arguments)

@@ -133,6 +133,7 @@ static struct translate_request request_of(const struct translate_request *reque
     one.profile_count = end - release->first_profile;
     /* What is carried are records, and --debug-file is the next build's. */
     one.format = FORMAT_FDATA;
+    one.row = &translate_formats[FORMAT_FDATA];
     if (request->format == FORMAT_AUTOFDO)
         one.debug_file = NULL;
     return one;
@@ -430,7 +431,7 @@ static void take_checks(struct work *work, struct next_build *next)
     next->old.check = (struct bat_profile_verdict){0};
 }
 
-enum tool_exit next_run(struct work *work, struct parts *parts)
+enum tool_exit carry_next_run(struct work *work, struct parts *parts)
 {
     struct next_build next = {.old.stored = bat_stored_nothing()};
     bool is_judged = false;

@@ -16,7 +16,8 @@ enum tool_exit records_finish(struct work *work);
 enum tool_exit preagg_finish(struct work *work);
 enum tool_exit foreign_finish(struct work *work);
 
-/* --- Steps that they share (translate.c) ---------------------------------------------------- */
+/* --- Steps that they share (translate_work.c) ----------------------------------------------------
+ */
 
 /* The file that has the note. */
 const char *work_note_path(const struct translate_request *arguments);
@@ -24,6 +25,9 @@ const char *work_note_path(const struct translate_request *arguments);
 /* Open the binary's ELF file; or the binary with its note, if it has one. */
 enum tool_exit work_open_elf(struct work *work, struct bat_elf **elf);
 enum tool_exit work_open_binary(struct work *work);
+
+/* Open the file with the symbols, if one is given. */
+enum tool_exit work_open_symbols(struct work *work);
 
 /* Change the profile as options say. */
 enum tool_exit work_prepare_profile(struct work *work);

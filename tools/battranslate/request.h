@@ -93,6 +93,7 @@ struct translate_request {
     bool once;       /* a profile whose parts were counted is left out */
     bool parity;     /* records as perf2bolt makes them */
     enum translate_format format;
+    const struct translate_format_row *row; /* of format */
     bool basic_samples;
     bool ignore_build_id;
     bool yaml_extern;

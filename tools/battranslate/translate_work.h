@@ -91,6 +91,6 @@ void work_close(struct work *work);
  * Carry the profiles of all releases of the request to the build that --for names, write the
  * outputs, and print the report. parts, of the first release, must outlive work.
  */
-enum tool_exit next_run(struct work *work, struct parts *parts);
+enum tool_exit carry_next_run(struct work *work, struct parts *parts);
 
 #endif

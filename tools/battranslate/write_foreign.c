@@ -42,7 +42,7 @@ enum tool_exit viewers_open(struct work *work)
 enum tool_exit foreign_finish(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    const enum bat_viewer_format viewer = translate_formats[arguments->format].viewer;
+    const enum bat_viewer_format viewer = arguments->row->viewer;
     struct foreign_profile wanted = {
         .profile = work->profile,
         .elf = work->binary.elf,

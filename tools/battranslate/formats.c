@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The table of the output formats: to add one, add its row, and a file with its functions. */
+#include "formats.h"
+
+const struct translate_format_row translate_formats[FORMATS] = {
+    [FORMAT_FDATA] = {"fdata", "fdata", .open = records_open, .finish = records_finish,
+                      .is_records = true},
+    [FORMAT_YAML] = {"yaml", "yaml", .open = records_open, .finish = records_finish,
+                     .is_records = true},
+    [FORMAT_PREAGG] = {"preagg", "preagg", .open = preagg_open, .finish = preagg_finish},
+    [FORMAT_AUTOFDO] = {"autofdo", "prof", .open = compilers_open, .finish = foreign_finish},
+    [FORMAT_PROFGEN] = {"profgen", "profgen", .open = compilers_open, .finish = foreign_finish},
+    [FORMAT_PERFSCRIPT] = {"perfscript", ""}, /* no profile is made */
+    [FORMAT_FOLDED] = {"folded", "folded", BAT_VIEWER_FOLDED, viewers_open, foreign_finish, false},
+    [FORMAT_PPROF] = {"pprof", "pb.gz", BAT_VIEWER_PPROF, viewers_open, foreign_finish, false},
+    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", BAT_VIEWER_SPEEDSCOPE, viewers_open,
+                           foreign_finish, false},
+    [FORMAT_FIREFOX] = {"firefox", "firefox.json", BAT_VIEWER_FIREFOX, viewers_open, foreign_finish,
+                        false},
+};
+
+enum tool_exit work_open(struct work *work)
+{
+    return translate_formats[work->arguments->format].open(work);
+}
+
+enum tool_exit work_finish(struct work *work)
+{
+    enum tool_exit status = work_prepare_profile(work);
+    return status == TOOL_FINE ? translate_formats[work->arguments->format].finish(work) : status;
+}
