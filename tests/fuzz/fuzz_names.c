@@ -185,7 +185,7 @@ static void check_index(struct bat_elf *elf)
     for (size_t i = 0; i < count; i++) {
         struct bat_slice name = {symbols[i].name, strlen(symbols[i].name)};
         const struct named_symbol *first;
-        size_t found = symbol_index_named(&index, name, demangle, &first);
+        size_t found = symbol_index_named(&index, name, demangle_name, &first);
         for (size_t k = 0; k < found && k < 4; k++)
             fuzz_expect(first[k].symbol != NULL, "what has a name is a symbol");
         const struct bat_symbol *at = symbol_index_at(&index, symbols[i].address);

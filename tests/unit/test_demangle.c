@@ -150,7 +150,7 @@ static void add_doubles(char *name, unsigned first, unsigned count)
     }
 }
 
-/* What demangle() makes of a name in which libiberty searches the last of those for packs, and
+/* What demangle_name() makes of a name in which libiberty searches the last of those for packs, and
  * which ends in more parameters. */
 static char *demangle_searched(unsigned count, const char *more)
 {
@@ -160,7 +160,7 @@ static char *demangle_searched(unsigned count, const char *more)
     add_reference(name, 3 + count);
     strcat(name, "i");
     strcat(name, more);
-    return demangle(name);
+    return demangle_name(name);
 }
 
 /* Without limits, printing or searching these would take years. */
@@ -169,7 +169,7 @@ static void test_endless(void **state)
     (void)state;
     char printed[1024] = "_Z1f";
     add_doubles(printed, 0, 60);
-    assert_null(demangle(printed));
+    assert_null(demangle_name(printed));
     static const char *const ends[] = {"", "N1aIXsr1bIT_EE1vEE1tE", "N1aIXsr1b1vEE1tE"};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         assert_null(demangle_searched(60, ends[i]));
@@ -190,8 +190,8 @@ static void test_conversions(void **state)
     strcat(name, "i");
     for (size_t i = 0; i < 250; i++)
         strcat(name, "E");
-    assert_null(demangle(name));
-    char *plain = demangle("_ZN1acvT_IiEI1bEEv");
+    assert_null(demangle_name(name));
+    char *plain = demangle_name("_ZN1acvT_IiEI1bEEv");
     assert_string_equal(plain, "a::operator b<int><b>()");
     free(plain);
 }
@@ -241,7 +241,7 @@ static void test_texts(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-        char *text = demangle(texts[i].name);
+        char *text = demangle_name(texts[i].name);
         if (!text != !texts[i].text || (text && strcmp(text, texts[i].text) != 0))
             fail_msg("\"%s\" becomes \"%s\"", texts[i].name, text ? text : "(NULL)");
         free(text);

@@ -27,7 +27,7 @@ static void write_cells(const struct compared_function *function, struct bat_tex
 static void write_row(const struct compared_function *function, bool is_old,
                       struct bat_text_writer *page)
 {
-    char *plain = demangle(function->name);
+    char *plain = demangle_name(function->name);
     bat_text_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%" PRIx64 "\"><bdi>",
                     is_old ? "old-" : "", function->address);
     html_text(page, plain ? plain : function->name);

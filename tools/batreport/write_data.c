@@ -112,7 +112,7 @@ static enum bat_code write_names(const struct report *report, const char *prefix
         /* "f/a.c/1" is the name of a local function in profiles. */
         size_t length = strcspn(name, "/");
         char *symbol = strndup(name, length);
-        char *demangled = symbol ? demangle(symbol) : NULL;
+        char *demangled = symbol ? demangle_name(symbol) : NULL;
         plain.lacks_memory |= !symbol;
         const bool is_kept = demangled && demangled_may_be_kept(&kept, symbol, strlen(demangled));
         pack_text(&plain, is_kept ? demangled : "");

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "elfnote/shipped.h"
-#include "formats.h"
 #include "optional_elf.h"
 #include "translate_report.h"
+#include "translate_work.h"
 
 /* The file that has the note. */
 const char *work_note_path(const struct translate_request *arguments)
@@ -407,4 +407,36 @@ FILE *work_report_file(const struct work *work)
         if (bat_output_is_standard(work->outputs[i]))
             return stderr;
     return stdout;
+}
+
+struct bat_translate_options work_translate_options(const struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    return (struct bat_translate_options){.size = sizeof(struct bat_translate_options),
+                                          .symbols = work->symbols,
+                                          .original = work->original,
+                                          .preparation = work->preparation,
+                                          .basic_samples = arguments->basic_samples,
+                                          .keep_all_records = arguments->parity,
+                                          .keep_unknown_data = arguments->keep_unknown_data,
+                                          .yaml_extern = arguments->yaml_extern,
+                                          .will_be_judged =
+                                              !arguments->quiet || arguments->wants_check,
+                                          .threads = arguments->threads};
+}
+
+/*
+ * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
+ * these already. False after an error.
+ */
+bool work_translate_again(struct work *work, struct bat_records **records)
+{
+    *records = NULL;
+    if (work->arguments->parity || !bat_records_have_note(work->records))
+        return true;
+    struct bat_translate_options options = work_translate_options(work);
+    options.keep_all_records = true;
+    options.will_be_judged = false;
+    return bat_profile_translate(work->profile, &work->binary, &options, records, &work->error) ==
+           BAT_OK;
 }

@@ -93,4 +93,38 @@ void work_close(struct work *work);
  */
 enum tool_exit carry_next_run(struct work *work, struct parts *parts);
 
+/* --- Steps that formats share --------------------------------------------------------------- */
+
+/* The file that has the note. */
+const char *work_note_path(const struct translate_request *arguments);
+
+/* Open the binary's ELF file; or the binary with its note, if it has one. */
+enum tool_exit work_open_elf(struct work *work, struct bat_elf **elf);
+enum tool_exit work_open_binary(struct work *work);
+
+/* Open the file with the symbols, if one is given. */
+enum tool_exit work_open_symbols(struct work *work);
+
+/* Change the profile as options say. */
+enum tool_exit work_prepare_profile(struct work *work);
+
+/* Make work->input, the profile that the input binary's own run would have given. */
+enum tool_exit work_move(struct work *work);
+
+/*
+ * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
+ * these already. False after an error.
+ */
+bool work_translate_again(struct work *work, struct bat_records **records);
+
+/* End the report of a profile that is not translated to records: fewer checks are made. */
+void work_end_report(struct work *work, const struct bat_to_input_counters *to_input,
+                     bool wants_samples);
+
+/* What bat_profile_translate() is asked for. */
+struct bat_translate_options work_translate_options(const struct work *work);
+
+/* Opens what records are made with; a format's open(). */
+enum tool_exit records_open(struct work *work);
+
 #endif

@@ -4,25 +4,9 @@
 
 #include "formats.h"
 
-static struct bat_translate_options translate_options(const struct work *work)
-{
-    const struct translate_request *arguments = work->arguments;
-    return (struct bat_translate_options){.size = sizeof(struct bat_translate_options),
-                                          .symbols = work->symbols,
-                                          .original = work->original,
-                                          .preparation = work->preparation,
-                                          .basic_samples = arguments->basic_samples,
-                                          .keep_all_records = arguments->parity,
-                                          .keep_unknown_data = arguments->keep_unknown_data,
-                                          .yaml_extern = arguments->yaml_extern,
-                                          .will_be_judged =
-                                              !arguments->quiet || arguments->wants_check,
-                                          .threads = arguments->threads};
-}
-
 static enum tool_exit translate(struct work *work)
 {
-    const struct bat_translate_options options = translate_options(work);
+    const struct bat_translate_options options = work_translate_options(work);
     if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
                               &work->error) != BAT_OK)
         return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(work->arguments)
@@ -36,7 +20,7 @@ static enum tool_exit translate(struct work *work)
 static enum tool_exit translate_moved(struct work *work)
 {
     enum tool_exit status = work_move(work);
-    const struct bat_translate_options options = translate_options(work);
+    const struct bat_translate_options options = work_translate_options(work);
     if (status == TOOL_FINE &&
         bat_profile_translate_moved(work->input, work->profile, work->original, &options,
                                     &work->records, &work->error) != BAT_OK)
@@ -113,22 +97,6 @@ enum tool_exit work_write_records(struct work *work, struct report_judgements *j
     else if (status == TOOL_FINE)
         run_judging(&judging);
     return status == TOOL_FINE ? judging.status : status;
-}
-
-/*
- * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
- * these already. False after an error.
- */
-bool work_translate_again(struct work *work, struct bat_records **records)
-{
-    *records = NULL;
-    if (work->arguments->parity || !bat_records_have_note(work->records))
-        return true;
-    struct bat_translate_options options = translate_options(work);
-    options.keep_all_records = true;
-    options.will_be_judged = false;
-    return bat_profile_translate(work->profile, &work->binary, &options, records, &work->error) ==
-           BAT_OK;
 }
 
 static enum tool_exit print_density(struct work *work)

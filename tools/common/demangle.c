@@ -37,7 +37,7 @@ static void close_brackets(char *name)
         *to = '\0';
 }
 
-char *demangle(const char *name)
+char *demangle_name(const char *name)
 {
     /* Without these prefixes libiberty would take names of C for mangled ones. */
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "___Z", 4) != 0)
@@ -142,7 +142,7 @@ static bool grow(struct demangled_names *names)
 /* Fill a free slot. */
 static void fill(struct demangled_names *names, struct demangled_name *slot, const char *name)
 {
-    *slot = (struct demangled_name){.name = name, .plain = demangle(name)};
+    *slot = (struct demangled_name){.name = name, .plain = demangle_name(name)};
     names->count++;
     if (slot->plain && !demangled_may_be_kept(&names->kept, name, strlen(slot->plain))) {
         slot->is_left = true;
@@ -183,6 +183,6 @@ const char *demangled(struct demangled_names *names, const char *name)
     if (!slot || !slot->is_left)
         return slot && slot->plain ? slot->plain : name;
     free(names->last);
-    names->last = demangle(name);
+    names->last = demangle_name(name);
     return names->last ? names->last : name;
 }

@@ -10,7 +10,7 @@
  * The demangled name, which the caller frees with free(); NULL if the name is not mangled, or if
  * its text would be far longer than any name that a compiler makes.
  */
-char *demangle(const char *name);
+char *demangle_name(const char *name);
 
 /* The same as libiberty prints it: "a<b<int> >", not "a<b<int>>". */
 char *demangle_by_libiberty(const char *name);
