@@ -461,7 +461,7 @@ int main(int argc, char **argv)
     if (!symbolize_argv_make(&normal, argc, argv))
         return (int)tool_no_memory(NULL);
     struct arguments arguments = {
-        .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
+        .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle_name}},
         .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,
                   .functions = as_addr2line ? FUNCTIONS_NONE : FUNCTIONS_LINKAGE,
                   .inlines = !as_addr2line,

@@ -48,46 +48,7 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
     return given;
 }
 
-/* Look up and print an address. Without inlined calls, GNU's addr2line names the inlined function,
- * LLVM's the function that has the code. */
-static enum bat_symbolizer_found print_code(const struct symbolize_text *text,
-                                            struct bat_symbolizer *symbolizer,
-                                            struct symbolize_printer *printer,
-                                            const struct symbolize_request *request)
-{
-    const struct bat_source_frame *frames;
-    size_t count;
-    const struct symbolize_options *options = &text->printer->options;
-    struct bat_frames_options wanted = {
-        .size = sizeof(wanted),
-        .plain_names = options->functions != FUNCTIONS_LINKAGE,
-        .folders = options->paths == PATHS_RELATIVE,
-        .no_inlines = !options->inlines && options->style != STYLE_GNU,
-    };
-    enum bat_frame_pc pc = text->return_addresses ? BAT_PC_RETURN : BAT_PC_EXACT;
-    enum bat_symbolizer_found found = bat_symbolizer_frames(
-        symbolizer, request->address - text->adjust, pc, &wanted, &frames, &count);
-    print_frames(printer, request, frames, options->inlines ? count : 1);
-    return found;
-}
-
-void text_note_found(struct symbolize_text *text, uint64_t address, enum bat_symbolizer_found found)
-{
-    if (found == BAT_FOUND_NOWHERE && text->outside.count++ == 0)
-        text->outside.first = address;
-}
-
 /* --- Of the given file ---------------------------------------------------------------------- */
-
-enum bat_symbolizer_found text_print_code(const struct symbolize_text *text,
-                                          struct bat_symbolizer *symbolizer,
-                                          struct symbolize_printer *printer, uint64_t address)
-{
-    const struct bat_symbolizer *given;
-    const struct symbolize_request request = {symbolize_files_at(text->files, 0, &given), address,
-                                              true};
-    return print_code(text, symbolizer, printer, &request);
-}
 
 /* Put a query off, to answer it with others. */
 static bool put_off(struct symbolize_text *text, const struct bat_stack_line *read)
@@ -120,7 +81,7 @@ static void answer(struct symbolize_text *text, const char *path, const struct b
         print_no_locals(text->printer, &request);
     else
         text_note_found(text, request.address,
-                        print_code(text, symbolizer, text->printer, &request));
+                        text_print_request(text, symbolizer, text->printer, &request));
 }
 
 static void answer_query(struct symbolize_text *text, const struct bat_stack_line *read)

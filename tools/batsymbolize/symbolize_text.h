@@ -88,6 +88,12 @@ struct text_frame {
 void text_note_found(struct symbolize_text *text, uint64_t address,
                      enum bat_symbolizer_found found);
 
+/* Look up and print an address with the symbolizer of its binary. */
+enum bat_symbolizer_found text_print_request(const struct symbolize_text *text,
+                                             struct bat_symbolizer *symbolizer,
+                                             struct symbolize_printer *printer,
+                                             const struct symbolize_request *request);
+
 /* Look up an address of the given binary with its symbolizer, or a second one, and print it. */
 enum bat_symbolizer_found text_print_code(const struct symbolize_text *text,
                                           struct bat_symbolizer *symbolizer,
