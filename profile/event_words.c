@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/escape_controls.h"
+#include "spec/sort.h"
 
 /* The name as it is written, to be freed; NULL without memory. */
 static char *event_word(const char *name)
@@ -17,15 +18,6 @@ static char *event_word(const char *name)
     for (char *at = word; (at = strchr(at, ' '));)
         *at = '_';
     return word;
-}
-
-/* Names of one word have an order, too, so that it is always the same one that stays. */
-static int compare_events(const void *left, const void *right)
-{
-    const struct bat_event *a = left;
-    const struct bat_event *b = right;
-    int order = strcmp(a->word, b->word);
-    return order != 0 ? order : strcmp(a->name, b->name);
 }
 
 void bat_events_free(struct bat_event *sorted, uint32_t count)
@@ -52,7 +44,8 @@ enum bat_code bat_events_sort(const struct bat_strings *events, struct bat_event
     }
     if (!all)
         return BAT_ERR_MEMORY;
-    qsort(all, events->count, sizeof(*all), compare_events);
+    /* Names of one word have an order, too, so that it is always the same one that stays. */
+    BAT_SORT_BY_TWO(all, events->count, word, name);
     for (uint32_t i = 0; i < events->count; i++) {
         bool is_new = *all[i].word && (kept == 0 || strcmp(all[i].word, all[kept - 1].word) != 0);
         if (is_new)

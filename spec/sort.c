@@ -2,28 +2,34 @@
 #include "sort.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compare_numbers.h"
 
-static uint64_t number_at(const void *element, const struct bat_field *field)
+static int compare_field(const void *left, const void *right, enum bat_field_kind kind)
 {
-    const void *place = (const char *)element + field->offset;
-    switch (field->size) {
-    case sizeof(uint64_t):
-        return *(const uint64_t *)place;
-    case sizeof(uint32_t):
-        return *(const uint32_t *)place;
+    switch (kind) {
+    case BAT_FIELD_U64:
+        return bat_compare_u64(left, right);
+    case BAT_FIELD_U32:
+        return bat_compare_u32(left, right);
+    case BAT_FIELD_BOOL:
+        return *(const bool *)left - *(const bool *)right;
+    case BAT_FIELD_DOUBLE:
+        return (*(const double *)left > *(const double *)right) -
+               (*(const double *)left < *(const double *)right);
     default:
-        return *(const uint8_t *)place;
+        return strcmp(*(const char *const *)left, *(const char *const *)right);
     }
 }
 
 static int compare_fields(const void *left, const void *right, void *context)
 {
     for (const struct bat_field *field = context; field->order != 0; field++) {
-        int order = bat_compare_numbers(number_at(left, field), number_at(right, field));
+        int order = compare_field((const char *)left + field->offset,
+                                  (const char *)right + field->offset, field->kind);
         if (order != 0)
-            return field->order * order;
+            return field->order < 0 ? -order : order;
     }
     return 0;
 }

@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Sort count elements by a field, which is a uint64_t, a uint32_t or a bool; those with the same
- * number by the second field, if there is one. array may be NULL if count is 0.
+ * Sort count elements by a field, which is a uint64_t, a uint32_t, a bool, a double or a string;
+ * those with the same value by the second field, if there is one. array may be NULL if count is 0.
  */
 #define BAT_SORT_BY(array, count, field)                                                           \
     BAT_SORT(array, count, BAT_ASCENDING(__typeof__(*(array)), field))
@@ -23,18 +23,33 @@
  *     BAT_SORT(spans, count, BAT_ASCENDING(struct span, start), BAT_DESCENDING(struct span, end));
  */
 #define BAT_SORT(array, count, ...)                                                                \
-    bat_sort(array, count, sizeof(*(array)), (const struct bat_field[]){__VA_ARGS__, {0, 0, 0}})
+    bat_sort(array, count, sizeof(*(array)),                                                       \
+             (const struct bat_field[]){__VA_ARGS__, {0, BAT_FIELD_U64, 0}})
 
 /* clang-format off */
-#define BAT_ASCENDING(type, field) {offsetof(type, field), BAT_FIELD_SIZE(type, field), 1}
-#define BAT_DESCENDING(type, field) {offsetof(type, field), BAT_FIELD_SIZE(type, field), -1}
-#define BAT_FIELD_SIZE(type, field)                                                                \
-    _Generic(((type *)NULL)->field, uint64_t: 8, uint32_t: 4, bool: 1)
+#define BAT_ASCENDING(type, field) {offsetof(type, field), BAT_FIELD_KIND(type, field), 1}
+#define BAT_DESCENDING(type, field) {offsetof(type, field), BAT_FIELD_KIND(type, field), -1}
+#define BAT_FIELD_KIND(type, field)                                                                \
+    _Generic(((type *)NULL)->field,                                                                \
+        uint64_t: BAT_FIELD_U64,                                                                   \
+        uint32_t: BAT_FIELD_U32,                                                                   \
+        bool: BAT_FIELD_BOOL,                                                                      \
+        double: BAT_FIELD_DOUBLE,                                                                  \
+        char *: BAT_FIELD_STRING,                                                                  \
+        const char *: BAT_FIELD_STRING)
 /* clang-format on */
+
+enum bat_field_kind {
+    BAT_FIELD_U64,
+    BAT_FIELD_U32,
+    BAT_FIELD_BOOL,
+    BAT_FIELD_DOUBLE,
+    BAT_FIELD_STRING,
+};
 
 struct bat_field {
     size_t offset; /* in the element */
-    size_t size;
+    enum bat_field_kind kind;
     int order; /* 1: ascending, -1: descending; 0 behind the last field */
 };
 

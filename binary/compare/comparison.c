@@ -7,6 +7,7 @@
 #include "binary/names.h"
 #include "binary/original/original.h"
 #include "spec/compare_numbers.h"
+#include "spec/sort.h"
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
@@ -214,13 +215,6 @@ static void compare_functions(struct comparison *comparison)
 
 /* --- Sections ------------------------------------------------------------------------------- */
 
-static int by_section_name(const void *left, const void *right)
-{
-    const struct compared_section *a = left;
-    const struct compared_section *b = right;
-    return strcmp(a->name, b->name);
-}
-
 /* The largest change first. */
 static int by_section_change(const void *left, const void *right)
 {
@@ -251,7 +245,7 @@ static enum bat_code compare_sections(struct comparison *comparison, struct bat_
             all[count].name = sections[side][i].name;
             all[count++].sizes[side] = sections[side][i].size;
         }
-    qsort(all, count, sizeof(*all), by_section_name);
+    BAT_SORT_BY(all, count, name);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count;) {
         struct compared_section sum = {.name = all[i].name};

@@ -6,6 +6,7 @@
 #include "forest.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
+#include "spec/sort.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
 #include "support/text_parts.h"
@@ -84,15 +85,6 @@ static int compare_children(const void *left, const void *right, void *context)
     const struct forest_node *a = &forest->nodes[((const struct bat_sort_key *)left)->value];
     const struct forest_node *b = &forest->nodes[((const struct bat_sort_key *)right)->value];
     return strcmp(name_of(forest, a->name), name_of(forest, b->name));
-}
-
-static int compare_targets(const void *left, const void *right)
-{
-    const struct target *a = left;
-    const struct target *b = right;
-    if (a->count != b->count)
-        return a->count > b->count ? -1 : 1;
-    return strcmp(a->name, b->name);
 }
 
 /*
@@ -279,8 +271,8 @@ static size_t collect_targets(const struct forest *forest, struct tree_writer *w
         *calls = forest_add(*calls, target.count);
         count++;
     }
-    if (count > 1)
-        qsort(writer->targets, count, sizeof(*writer->targets), compare_targets);
+    BAT_SORT(writer->targets, count, BAT_DESCENDING(struct target, count),
+             BAT_ASCENDING(struct target, name));
     return count;
 }
 

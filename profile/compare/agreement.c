@@ -5,6 +5,7 @@
 
 #include "overlaps.h"
 #include "spec/compare_numbers.h"
+#include "spec/sort.h"
 
 /* A function of both profiles, or of one. */
 struct paired {
@@ -154,15 +155,6 @@ struct differing {
     double difference;
 };
 
-static int most_different_first(const void *left_pointer, const void *right_pointer)
-{
-    const struct differing *left = left_pointer;
-    const struct differing *right = right_pointer;
-    if (left->difference != right->difference)
-        return left->difference > right->difference ? -1 : 1;
-    return strcmp(left->agreement.name, right->agreement.name);
-}
-
 /* What of the larger share is not common. */
 static double difference_of(const struct bat_function_agreement *agreement)
 {
@@ -192,8 +184,9 @@ enum bat_code bat_overlaps_functions(const struct bat_overlaps *comparison, uint
             .overlap = function->overlap};
         all[i].difference = difference_of(&all[i].agreement);
     }
-    if (code == BAT_OK && count > 1)
-        qsort(all, count, sizeof(*all), most_different_first);
+    if (code == BAT_OK)
+        BAT_SORT(all, count, BAT_DESCENDING(struct differing, difference),
+                 BAT_ASCENDING(struct differing, agreement.name));
     for (uint32_t i = 0; i < count && code == BAT_OK; i++)
         if (!found(&all[i].agreement, context))
             code = bat_fail_memory(error, "for the functions");

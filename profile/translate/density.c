@@ -7,6 +7,7 @@
 #include "binary/functions/name_parts.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/sort.h"
 
 /* What a profile has of a function with all its fragments. */
 struct sampled {
@@ -174,15 +175,6 @@ static enum bat_code drop_unread(const struct bat_records *records, struct sampl
     return code;
 }
 
-static int densest_first(const void *left, const void *right)
-{
-    const struct sampled *a = left;
-    const struct sampled *b = right;
-    if (a->density != b->density)
-        return a->density > b->density ? -1 : 1;
-    return (a->branches > b->branches) - (a->branches < b->branches);
-}
-
 /* Compute the densities of the functions that count, and put these first. Returns their number. */
 static uint32_t sort_by_density(struct sampled *sampled, uint32_t count)
 {
@@ -193,7 +185,8 @@ static uint32_t sort_by_density(struct sampled *sampled, uint32_t count)
         sampled[i].density = (double)sampled[i].bytes / (double)sampled[i].size;
         sampled[kept++] = sampled[i];
     }
-    qsort(sampled, kept, sizeof(*sampled), densest_first);
+    BAT_SORT(sampled, kept, BAT_DESCENDING(struct sampled, density),
+             BAT_ASCENDING(struct sampled, branches));
     return kept;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "suppressions.h"
 
 enum bat_code bat_verdict_begin(struct bat_profile_verdict *verdict,
@@ -126,23 +127,14 @@ static bool add_function(struct bat_verdict_result *result, const char *name,
     return true;
 }
 
-static int largest_first(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_verdict_function *left = left_pointer;
-    const struct bat_verdict_function *right = right_pointer;
-    if (left->part != right->part)
-        return left->part > right->part ? -1 : 1;
-    return strcmp(left->name, right->name);
-}
-
 /* Keep the lists of the checks that failed, sorted. */
 static void sort_functions(struct bat_profile_verdict *verdict)
 {
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         struct bat_verdict_result *result = &verdict->results[i];
-        if (result->function_count > 1)
-            qsort(result->functions, result->function_count, sizeof(*result->functions),
-                  largest_first);
+        BAT_SORT(result->functions, result->function_count,
+                 BAT_DESCENDING(struct bat_verdict_function, part),
+                 BAT_ASCENDING(struct bat_verdict_function, name));
     }
 }
 

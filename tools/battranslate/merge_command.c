@@ -13,6 +13,7 @@
 #include "first_file.h"
 #include "spec/escape_controls.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* The list of functions that is printed. */
 enum merge_print { MERGE_PRINT_NONE, MERGE_PRINT_EXEC, MERGE_PRINT_BRANCHES };
@@ -124,15 +125,6 @@ struct printed {
     const char *name;
 };
 
-static int by_count(const void *left_pointer, const void *right_pointer)
-{
-    const struct printed *left = left_pointer;
-    const struct printed *right = right_pointer;
-    if (left->count != right->count)
-        return left->count > right->count ? -1 : 1;
-    return strcmp(right->name, left->name);
-}
-
 /* Print the number of functions, and the list. */
 static void print_merged(const struct bat_yaml_profile *profile, FILE *file, enum merge_print print)
 {
@@ -144,7 +136,8 @@ static void print_merged(const struct bat_yaml_profile *profile, FILE *file, enu
     for (uint32_t i = 0; i < profile->count; i++)
         list[i] = (struct printed){printed_count(&profile->functions[i], print),
                                    profile->functions[i].name};
-    qsort(list, profile->count, sizeof(*list), by_count);
+    BAT_SORT(list, profile->count, BAT_DESCENDING(struct printed, count),
+             BAT_DESCENDING(struct printed, name));
     fprintf(file, "Functions sorted by %s count:\n",
             print == MERGE_PRINT_EXEC ? "execution" : "total branch");
     for (uint32_t i = 0; i < profile->count; i++) {
