@@ -46,8 +46,7 @@ static const struct bat_code_kept *kept_at(const struct bat_code_graph *graph, u
 /* True for a call, a tail call or an indirect jump. */
 static bool may_call(const struct bat_code_kept *kept)
 {
-    return kept->leaves || kept->kind == BAT_INSTRUCTION_CALL ||
-           kept->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+    return kept->leaves || bat_kind_is_call(kept->kind) ||
            kept->kind == BAT_INSTRUCTION_INDIRECT_JUMP;
 }
 
@@ -101,9 +100,8 @@ bool bat_code_graph_takes_exit(const struct bat_code_graph *graph, uint64_t from
     if (is_bolted)
         return true;
     const struct bat_code_kept *branch = kept_at(graph, from);
-    return branch &&
-           (may_call(branch) || branch->kind == BAT_INSTRUCTION_CONDITIONAL ||
-            branch->kind == BAT_INSTRUCTION_JUMP || branch->kind == BAT_INSTRUCTION_RETURN);
+    return branch && (may_call(branch) || bat_kind_is_branch(branch->kind) ||
+                      branch->kind == BAT_INSTRUCTION_RETURN);
 }
 
 bool bat_code_graph_takes_call(const struct bat_code_graph *graph, uint32_t block, uint64_t offset)

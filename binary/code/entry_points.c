@@ -153,10 +153,7 @@ static enum bat_code search_x86(struct search *search)
         if (!instruction_decode_x86(search->bytes + at, search->size - at, search->address + at,
                                     &instruction))
             break;
-        bool has_target = instruction.kind == BAT_INSTRUCTION_CONDITIONAL ||
-                          instruction.kind == BAT_INSTRUCTION_JUMP ||
-                          instruction.kind == BAT_INSTRUCTION_CALL;
-        if (!has_target || !enters_wanted(search, instruction.target))
+        if (!bat_kind_has_target(instruction.kind) || !enters_wanted(search, instruction.target))
             continue;
         enum bat_code code = code_addresses_add(&search->found, instruction.target, &search->error);
         if (code)

@@ -76,9 +76,7 @@ static enum bat_code add_table(struct graph_builder *builder, uint32_t table)
 
 static bool is_inner_branch(const struct code_instruction *instruction)
 {
-    return (instruction->kind == BAT_INSTRUCTION_CONDITIONAL ||
-            instruction->kind == BAT_INSTRUCTION_JUMP) &&
-           instruction->target != CODE_OUTSIDE;
+    return bat_kind_is_branch(instruction->kind) && instruction->target != CODE_OUTSIDE;
 }
 
 /* Add the edges of block i, which has the instructions first to last. */

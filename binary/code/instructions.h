@@ -39,6 +39,11 @@ static inline bool bat_kind_is_call(uint8_t kind)
     return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
 }
 
+static inline bool bat_kind_has_target(uint8_t kind)
+{
+    return bat_kind_is_branch(kind) || kind == BAT_INSTRUCTION_CALL;
+}
+
 /* What an x86-64 indirect jump takes its target from. */
 enum bat_indirect_jump {
     BAT_JUMP_UNKNOWN,  /* other memory; always so for AArch64 and RISC-V */

@@ -121,8 +121,7 @@ bool bat_code_alike(uint16_t machine, const struct bat_code_at *left,
     uint64_t ignored;
     if (one->kind != other->kind)
         return false;
-    if (one->kind == BAT_INSTRUCTION_CALL || one->kind == BAT_INSTRUCTION_CONDITIONAL ||
-        one->kind == BAT_INSTRUCTION_JUMP)
+    if (bat_kind_has_target(one->kind))
         return true;
     if (one->length != other->length || one->has_reference != other->has_reference)
         return false;

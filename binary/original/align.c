@@ -209,8 +209,7 @@ static void step(struct alignment *alignment)
     if (!skips_out) {
         alignment->input_before = alignment->input;
         alignment->input += alignment->input_next.length;
-        alignment->after_call = alignment->input_next.kind == BAT_INSTRUCTION_CALL ||
-                                alignment->input_next.kind == BAT_INSTRUCTION_INDIRECT_CALL;
+        alignment->after_call = bat_kind_is_call(alignment->input_next.kind);
     }
     if (!skips_in)
         alignment->output += alignment->output_next.length;

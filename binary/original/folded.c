@@ -298,7 +298,7 @@ static uint64_t target_of(const struct folded *folded, uint64_t branch)
     struct bat_instruction instruction;
     if (!bat_original_decode(folded->original->elf, branch, &instruction))
         return 0;
-    if (bat_kind_is_branch(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL)
+    if (bat_kind_has_target(instruction.kind))
         return behind_plt(folded, instruction.target);
     const struct folded_pointer *slot = folded_by_slot(folded, branch);
     const uint64_t target = slot ? folded->members[slot->member].start : behind_plt(folded, branch);

@@ -84,7 +84,7 @@ static bool goes_through_plt(const struct detours *detours, const uint64_t *trac
     struct bat_instruction instruction;
     if (trace[0] >= BAT_TRACE_EXTERNAL_RETURN || trace[0] == BAT_ADDRESS_EXTERNAL ||
         !input_flow_decode(detours->flow, trace[0], &instruction) ||
-        (instruction.kind != BAT_INSTRUCTION_CALL && !bat_kind_is_branch(instruction.kind)))
+        !bat_kind_has_target(instruction.kind))
         return false;
     jump->to = instruction.target;
     return jump->to != trace[1] && input_flow_is_outside(detours->flow, jump->to, &jump->from);

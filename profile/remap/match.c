@@ -216,13 +216,6 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
 
 /* --- Any node --------------------------------------------------------------------------------- */
 
-static bool is_promotion(const struct input_node *node, const struct input_walk *walk)
-{
-    return node->kind == BAT_INSTRUCTION_CONDITIONAL &&
-           (walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
-            walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP);
-}
-
 /* A node that is the input's branch or call at its entry, as the note says. */
 static enum bat_code match_entry(const struct input_followed *function, struct input_node *node)
 {
@@ -242,7 +235,7 @@ static enum bat_code match_walk(const struct input_followed *function, struct in
 {
     if (walk->path.found || is_known)
         walk->code = match(function, node, walk);
-    if (walk->code == BAT_OK && walk->path.found && is_promotion(node, walk))
+    if (walk->code == BAT_OK && walk->path.found && node->is_promotion)
         walk->code = input_promotion_follow(function, node, walk);
     walk->path.last = 0;
     return walk->code == BAT_OK

@@ -96,8 +96,7 @@ static unsigned written_register(const ZydisDecodedOperand *operand)
                : NO_REGISTER;
 }
 
-/* --- A first look ------------------------------------------------------------------------------
- */
+/* --- A first look ----------------------------------------------------------------------------- */
 
 static bool decode(const struct following *following, const uint8_t *bytes, uint64_t size,
                    ZydisDecodedInstruction *decoded, ZydisDecodedOperand *operands)
@@ -162,8 +161,7 @@ static bool is_label(const struct following *following, uint64_t address)
     return found < following->label_count && following->labels[found] == address;
 }
 
-/* --- Straight code -----------------------------------------------------------------------------
- */
+/* --- Straight code ---------------------------------------------------------------------------- */
 
 /* Called functions keep RBX, RSP, RBP and R12 to R15. */
 static bool is_kept_by_calls(unsigned number)

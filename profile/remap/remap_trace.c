@@ -340,10 +340,8 @@ static bool can_go(const struct input_move *move, const struct spot *spot, uint6
         return true;
     if (!bat_original_decode(move->original->elf, source_of(spot), &instruction))
         return false;
-    bool is_direct =
-        instruction.kind == BAT_INSTRUCTION_CONDITIONAL || instruction.kind == BAT_INSTRUCTION_JUMP;
     uint32_t here = bat_functions_find(move->original->input_functions, source_of(spot));
-    if (is_direct && instruction.target != to)
+    if (bat_kind_is_branch(instruction.kind) && instruction.target != to)
         return bat_functions_find(move->original->input_functions, instruction.target) != here;
     return instruction.kind != BAT_INSTRUCTION_OTHER && instruction.kind != BAT_INSTRUCTION_NOP;
 }
@@ -369,8 +367,7 @@ static bool names_place(const struct input_move *move, const struct spot *source
 {
     struct bat_instruction instruction;
     return bat_original_decode(move->original->elf, source_of(source), &instruction) &&
-           (bat_kind_is_branch(instruction.kind) || instruction.kind == BAT_INSTRUCTION_CALL) &&
-           instruction.target == from->input;
+           bat_kind_has_target(instruction.kind) && instruction.target == from->input;
 }
 
 /*

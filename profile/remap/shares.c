@@ -62,9 +62,8 @@ static uint64_t call_before(const struct folded *folded, uint32_t body, uint64_t
     if (!place || place == folded->bodies[body].places)
         return 0;
     const struct folded_place *call = place - 1;
-    bool is_call =
-        call->kind == BAT_INSTRUCTION_CALL || call->kind == BAT_INSTRUCTION_INDIRECT_CALL;
-    return is_call && call->offset + call->length == place->offset ? address - call->length : 0;
+    bool is_before = bat_kind_is_call(call->kind) && call->offset + call->length == place->offset;
+    return is_before ? address - call->length : 0;
 }
 
 /* Fill way, call and, where the branch of another function names it, member. */
@@ -73,17 +72,16 @@ static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
     struct bat_instruction branch = {.kind = BAT_INSTRUCTION_OTHER};
     if (is_place(trace->branch))
         bat_original_decode(shares->folded.original->elf, trace->branch, &branch);
-    bool is_jump =
-        branch.kind == BAT_INSTRUCTION_JUMP || branch.kind == BAT_INSTRUCTION_CONDITIONAL;
-    const bool is_named = is_jump || branch.kind == BAT_INSTRUCTION_CALL ||
-                          folded_by_slot(&shares->folded, trace->branch);
+    const bool is_named =
+        bat_kind_has_target(branch.kind) || folded_by_slot(&shares->folded, trace->branch);
     trace->way = SHARES_KNOWN;
     if (trace->into == BAT_NONE) {
         trace->way = branch.kind == BAT_INSTRUCTION_RETURN ? SHARES_RETURNS : SHARES_LEAVES;
         return BAT_OK;
     }
     trace->call = call_before(&shares->folded, trace->into, trace->from);
-    if (trace->out_of == trace->into && (is_jump || branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP))
+    if (trace->out_of == trace->into &&
+        (bat_kind_is_branch(branch.kind) || branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP))
         trace->way = SHARES_INNER;
     else if (trace->out_of != BAT_NONE && is_named)
         trace->way = SHARES_CALLED;

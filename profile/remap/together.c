@@ -139,7 +139,7 @@ bool input_begins_alike(const struct input_followed *function, const struct inpu
     *is_plain = false;
     if (!right)
         return false;
-    if (bat_kind_is_branch(node->kind) || node->kind == BAT_INSTRUCTION_CALL)
+    if (bat_kind_has_target(node->kind))
         return node->kind == right->instruction.kind ||
                is_tail_call(node->kind, right->instruction.kind);
     const bool is_alike = read_output(original->binary->elf, node->address, &left) &&

@@ -47,8 +47,7 @@ static bool can_leave(const struct unfolding *unfolding, const struct shares_tra
         return true;
     if (!bat_original_decode(elf, branch, &own) || !bat_original_decode(elf, trace->branch, &body))
         return false;
-    const bool is_direct = bat_kind_is_branch(own.kind) || own.kind == BAT_INSTRUCTION_CALL;
-    return !is_direct || own.target == body.target;
+    return !bat_kind_has_target(own.kind) || own.target == body.target;
 }
 
 /* True if a part enters a body by a member that only leads there. */
