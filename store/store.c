@@ -341,11 +341,7 @@ static void set_path(struct bat_stored *stored)
 static enum bat_code read_packed(int packed, struct bat_stored *stored, struct bat_error *error)
 {
     enum bat_code code = bat_temporary_open(&stored->file, error);
-    if (code != BAT_OK) {
-        stored->file = -1;
-        return code;
-    }
-    return unpack(packed, stored->file, error);
+    return code == BAT_OK ? unpack(packed, stored->file, error) : code;
 }
 
 /*

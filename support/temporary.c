@@ -77,12 +77,14 @@ enum bat_code bat_temporary_append(int file, int stream, bat_appended_fn *append
 }
 
 /* Go to the start of a temporary file, or close it after a failure. */
-static enum bat_code rewind_or_close(int file, enum bat_code code, struct bat_error *error)
+static enum bat_code rewind_or_close(int *file, enum bat_code code, struct bat_error *error)
 {
-    if (code == BAT_OK && lseek(file, 0, SEEK_SET) != 0)
+    if (code == BAT_OK && lseek(*file, 0, SEEK_SET) != 0)
         code = bat_fail(error, BAT_ERR_IO, "reading a temporary file: %s", strerror(errno));
-    if (code != BAT_OK)
-        close(file);
+    if (code == BAT_OK)
+        return BAT_OK;
+    close(*file);
+    *file = -1;
     return code;
 }
 
@@ -95,7 +97,7 @@ enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int
     code = bat_temporary_write(*file, bytes, size, error);
     if (code == BAT_OK)
         code = bat_temporary_append(*file, stream, NULL, NULL, error);
-    return rewind_or_close(*file, code, error);
+    return rewind_or_close(file, code, error);
 }
 
 enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
@@ -106,7 +108,7 @@ enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
     if (code != BAT_OK)
         return code;
     code = bat_temporary_write(*file, bytes, size, error);
-    return rewind_or_close(*file, code, error);
+    return rewind_or_close(file, code, error);
 }
 
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size, struct bat_error *error)

@@ -5,7 +5,10 @@
 
 #include "bat.h"
 
-/* Open a temporary file in the folder TMPDIR, or else /tmp. The caller closes it with close(). */
+/*
+ * Open a temporary file in the folder TMPDIR, or else /tmp. The caller closes it with close(). Of
+ * this and the functions below that open one: *file is -1 after a failure.
+ */
 enum bat_code bat_temporary_open(int *file, struct bat_error *error);
 
 /*

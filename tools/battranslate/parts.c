@@ -118,10 +118,8 @@ static enum tool_exit fail_part(const struct parts *parts, struct part *part,
 static enum bat_code copy_stream(struct part *part, int stream, struct bat_error *error)
 {
     enum bat_code code = bat_temporary_copy(stream, NULL, 0, &part->file, error);
-    if (code != BAT_OK) {
-        part->file = -1;
+    if (code != BAT_OK)
         return code;
-    }
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), part->file);
     part->copy = strdup(path);
