@@ -8,11 +8,12 @@
 #include "infer.h"
 #include "signature.h"
 #include "spec/grow.h"
+#include "support/key_sort.h"
 #include "support/parallel.h"
 
 /* Pairs that are inferred at once: so many, or of so many blocks. */
-#define BATCH_PAIRS 256u
-#define BATCH_NODES 32768u
+#define BATCH_PAIRS 1024u
+#define BATCH_NODES 131072u
 
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
@@ -348,6 +349,9 @@ enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit,
 struct batch {
     struct next_carrying *carrying;
     struct unit_pair pairs[BATCH_PAIRS];
+    struct bat_sort_key order[BATCH_PAIRS]; /* the largest first */
+    struct bat_sort_key spare[BATCH_PAIRS];
+    const struct bat_sort_key *sorted;
     uint32_t count;
     uint32_t nodes;
 };
@@ -357,7 +361,21 @@ static void infer_some(void *context, size_t first, size_t end, unsigned thread)
     struct batch *batch = context;
     (void)thread;
     for (size_t i = first; i < end; i++)
-        infer_pair(batch->carrying, &batch->pairs[i]);
+        infer_pair(batch->carrying, &batch->pairs[batch->sorted[i].value]);
+}
+
+static uint32_t nodes_of(const struct unit_pair *pair)
+{
+    return pair->graphs[0].node_count + pair->graphs[1].node_count;
+}
+
+/* The largest pairs come first, so that no thread works on one when the others are done. */
+static void sort_batch(struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        batch->order[i] =
+            (struct bat_sort_key){.key = UINT32_MAX - nodes_of(&batch->pairs[i]), .value = i};
+    batch->sorted = bat_sort_keys(batch->order, batch->spare, batch->count);
 }
 
 /* Infer the pairs of a batch in several threads, add their counts in order, and empty it. */
@@ -365,6 +383,7 @@ static enum bat_code end_batch(struct batch *batch)
 {
     struct next_carrying *carrying = batch->carrying;
     unsigned threads = bat_parallel_threads(carrying->options->threads, batch->count);
+    sort_batch(batch);
     bat_parallel_run(batch->count, 1, threads, infer_some, batch);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -383,7 +402,7 @@ static enum bat_code infer_in_batch(struct batch *batch, uint32_t old_unit)
     *pair = (struct unit_pair){.entries = (double)carrying->measured.units[old_unit]->entry,
                                .scale = 1};
     enum bat_code code = open_pair(carrying, old_unit, carrying->pairs.new_of[old_unit], pair);
-    batch->nodes += pair->graphs[0].node_count + pair->graphs[1].node_count;
+    batch->nodes += nodes_of(pair);
     if (code == BAT_OK && (batch->count == BATCH_PAIRS || batch->nodes >= BATCH_NODES))
         code = end_batch(batch);
     return code;

@@ -12,6 +12,13 @@
 #include "flow_leftovers.h"
 #include "spec/grow.h"
 
+/*
+ * Networks of so many blocks are solved in less time: a round begins with the flow of the round
+ * before, and what is no nearer than a vertex with too little is not looked at. Among flows of the
+ * same price that finds others, which are farther from the wanted shares.
+ */
+#define LARGE_MIN 1024u
+
 #define FAR (INT64_MAX / 4)
 
 /* Arcs that are looked at for each arc of the network before the rest is done without prices. */
@@ -69,6 +76,7 @@ bool flow_network_begin(struct flow_network *network, const struct flow_graph *g
 {
     network->graph = graph;
     network->vertex_count = 2 * graph->node_count + 1;
+    network->is_large = graph->node_count >= LARGE_MIN;
     network->arc_count = 3 * graph->node_count + graph->edge_count;
     network->work_limit = (uint64_t)WORK_FOR_EACH_ARC * network->arc_count;
     size_t vertices = (size_t)network->vertex_count + 1;
@@ -171,8 +179,12 @@ static struct flow_heap_entry pop(struct flow_network *network)
 /* Vertex can be reached at a distance, by an arc (BAT_NONE: it is where the search begins). */
 static bool reach(struct flow_network *network, uint32_t vertex, int64_t distance, uint32_t arc)
 {
-    if (distance >= network->distance[vertex])
+    if (distance >= network->distance[vertex] || distance >= network->bound)
         return true;
+    if (network->is_large && network->excess[vertex] < 0) {
+        network->bound = distance;
+        network->found = vertex;
+    }
     if (network->distance[vertex] == FAR)
         network->reached[network->reached_count++] = vertex;
     network->distance[vertex] = distance;
@@ -226,10 +238,15 @@ static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t 
     uint32_t outside = network->vertex_count - 1;
     network->heap_count = 0;
     network->reached_count = 0;
+    network->bound = FAR;
     *nearest = BAT_NONE;
     bool is_fine = reach(network, start, 0, BAT_NONE);
     while (is_fine && network->heap_count > 0 && *nearest == BAT_NONE) {
         struct flow_heap_entry top = pop(network);
+        if (top.distance >= network->bound) {
+            *nearest = network->found;
+            break;
+        }
         if (top.vertex == network->vertex_count) {
             is_fine = relax(network, outside);
             continue;
@@ -241,6 +258,8 @@ static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t 
         else
             is_fine = top.vertex == outside ? relax_outside(network) : relax(network, top.vertex);
     }
+    if (*nearest == BAT_NONE && network->bound < FAR)
+        *nearest = network->found;
     int64_t most = *nearest == BAT_NONE ? 0 : network->distance[*nearest];
     for (uint32_t i = 0; i < network->reached_count; i++) {
         uint32_t vertex = network->reached[i];
@@ -317,7 +336,45 @@ static bool send_all(struct flow_network *network, bool *is_limited)
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
-static void begin_flow(struct flow_network *network, const uint64_t *wanted)
+static void set_flow(struct flow_network *network, uint32_t index, int64_t flow)
+{
+    struct flow_arc *arc = &network->arcs[index];
+    network->excess[arc->to] += flow - arc->flow;
+    network->excess[arc->from] -= flow - arc->flow;
+    arc->flow = flow;
+    set_exit(network, index);
+}
+
+/* The first flow: all arcs as wanted, where no change has a negative price. */
+static void begin_flow(struct flow_network *network)
+{
+    for (uint32_t i = 0; i < network->graph->node_count; i++)
+        network->exit_place[i] = BAT_NONE;
+    network->exit_count = 0;
+    memset(network->excess, 0, network->vertex_count * sizeof(*network->excess));
+    memset(network->potential, 0, network->vertex_count * sizeof(*network->potential));
+    for (uint32_t i = 0; i < network->arc_count; i++) {
+        network->arcs[i].flow = 0;
+        set_flow(network, i, network->arcs[i].wanted);
+    }
+}
+
+/* Change an arc's flow as little as possible so that no change of it has a negative price, with the
+ * potentials as they are. */
+static void settle_arc(struct flow_network *network, uint32_t index)
+{
+    const struct flow_arc *arc = &network->arcs[index];
+    int64_t gain = network->potential[arc->from] - network->potential[arc->to];
+    int64_t least = gain >= (int64_t)arc->less ? 0 : arc->wanted;
+    int64_t most = gain > (int64_t)arc->less     ? 0
+                   : gain <= -(int64_t)arc->more ? INT64_MAX
+                                                 : arc->wanted;
+    int64_t flow = arc->flow < least ? least : arc->flow > most ? most : arc->flow;
+    set_flow(network, index, flow);
+}
+
+/* Set what edges with a share want, and a flow to begin with: that of the round before, if any. */
+static void set_wanted(struct flow_network *network, const uint64_t *wanted)
 {
     const struct flow_graph *graph = network->graph;
     for (uint32_t i = 0; i < graph->edge_count; i++) {
@@ -327,30 +384,23 @@ static void begin_flow(struct flow_network *network, const uint64_t *wanted)
             continue;
         arc->less = arc->more = price;
         arc->wanted = (int64_t)(wanted[i] < FLOW_MOST ? wanted[i] : FLOW_MOST);
+        if (network->is_solved)
+            settle_arc(network, graph->node_count + i);
     }
-    memset(network->excess, 0, network->vertex_count * sizeof(*network->excess));
-    memset(network->potential, 0, network->vertex_count * sizeof(*network->potential));
-    for (uint32_t i = 0; i < graph->node_count; i++)
-        network->exit_place[i] = BAT_NONE;
-    network->exit_count = 0;
-    for (uint32_t i = 0; i < network->arc_count; i++) {
-        struct flow_arc *arc = &network->arcs[i];
-        arc->flow = arc->wanted;
-        set_exit(network, i);
-        network->excess[arc->to] += arc->flow;
-        network->excess[arc->from] -= arc->flow;
-    }
+    if (!network->is_solved)
+        begin_flow(network);
 }
 
 bool flow_network_solve(struct flow_network *network, const uint64_t *wanted,
                         struct flow_counts *counts)
 {
     const struct flow_graph *graph = network->graph;
-    begin_flow(network, wanted);
+    set_wanted(network, wanted);
     network->work = 0;
     bool is_limited;
     if (!send_all(network, &is_limited))
         return false;
+    network->is_solved = network->is_large && !is_limited;
     if (is_limited) {
         counts->was_limited = true;
         if (!flow_balance_leftovers(network))

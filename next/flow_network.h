@@ -45,7 +45,11 @@ struct flow_network {
     struct flow_heap_entry *heap;
     size_t heap_count;
     size_t heap_capacity;
-    uint64_t work; /* arcs that were looked at */
+    bool is_large;
+    bool is_solved; /* flow and potentials are those of the cheapest flow of the round before */
+    uint32_t found; /* if large: the nearest vertex with too little, as far as is known, */
+    int64_t bound;  /* ... and its distance */
+    uint64_t work;  /* arcs that were looked at */
     uint64_t work_limit;
 };
 

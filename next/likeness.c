@@ -257,6 +257,50 @@ static bool add_pair(struct features_making *making, uint32_t old_node, uint32_t
     return true;
 }
 
+/* The last of the CANDIDATES largest sums; 0 if there are fewer. */
+static float least_of_most(const float *sums, const uint32_t *touched, uint32_t count)
+{
+    float most[CANDIDATES] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        float sum = sums[touched[i]];
+        if (sum <= most[CANDIDATES - 1])
+            continue;
+        uint32_t at = CANDIDATES - 1;
+        for (; at > 0 && most[at - 1] < sum; at--)
+            most[at] = most[at - 1];
+        most[at] = sum;
+    }
+    return most[CANDIDATES - 1];
+}
+
+/* Pair a new node with the CANDIDATES old ones that have the largest sums. */
+static bool add_most(struct features_making *making, uint32_t node, float *sums, uint32_t *touched,
+                     uint32_t count)
+{
+    float least = least_of_most(sums, touched, count);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++)
+        found += sums[touched[i]] >= least;
+    bool is_fine = true;
+    if (found <= CANDIDATES) {
+        for (uint32_t i = 0; i < count && is_fine; i++)
+            if (sums[touched[i]] >= least)
+                is_fine = add_pair(making, touched[i], node);
+        return is_fine;
+    }
+    /* Of equal ones, take some that are not next to each other. */
+    for (uint32_t k = 0; k < CANDIDATES && is_fine; k++) {
+        uint32_t best = 0;
+        for (uint32_t i = 1; i < count; i++)
+            if (sums[touched[i]] > sums[touched[best]])
+                best = i;
+        is_fine = add_pair(making, touched[best], node);
+        sums[touched[best]] = 0;
+        touched[best] = touched[--count];
+    }
+    return is_fine;
+}
+
 /* The most alike of the old nodes that share a rare feature with a new one. */
 static bool find_candidates(struct features_making *making, uint32_t node, float *sums,
                             uint32_t *touched)
@@ -277,18 +321,9 @@ static bool find_candidates(struct features_making *making, uint32_t node, float
             sums[posting->node] += posting->weight * feature->weight;
         }
     }
-    bool is_fine = true;
-    for (uint32_t k = 0; k < CANDIDATES && touched_count > 0 && is_fine; k++) {
-        uint32_t best = 0;
-        for (uint32_t i = 1; i < touched_count; i++)
-            if (sums[touched[i]] > sums[touched[best]])
-                best = i;
-        is_fine = add_pair(making, touched[best], node);
-        sums[touched[best]] = 0;
-        touched[best] = touched[--touched_count];
-    }
-    while (touched_count > 0)
-        sums[touched[--touched_count]] = 0;
+    bool is_fine = add_most(making, node, sums, touched, touched_count);
+    for (uint32_t i = 0; i < touched_count; i++)
+        sums[touched[i]] = 0;
     return is_fine;
 }
 

@@ -11,6 +11,7 @@
 #include "signature.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
+#include "support/parallel.h"
 
 #define CANDIDATES 8u
 #define RARE_MAX 48u /* functions that may share what is called rare */
@@ -19,6 +20,7 @@
 #define SIZE_SMALL 80u
 #define SIZE_FACTOR 4u
 #define SIZE_MORE 64u
+#define STRETCH 64u /* functions that a thread reads at a time */
 
 /* Functions of one side that are not paired. */
 struct side {
@@ -54,6 +56,40 @@ static void side_free(struct side *side)
     free(side->units);
 }
 
+/* Signatures that are made in several threads. */
+struct making {
+    struct side *side;
+    enum bat_code codes[BAT_PARALLEL_MAX];
+    struct bat_error errors[BAT_PARALLEL_MAX];
+};
+
+static void make_some(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct making *making = context;
+    const struct side *side = making->side;
+    for (size_t i = first; i < end && making->codes[thread] == BAT_OK; i++) {
+        uint32_t unit = side->units[i];
+        bool was_read = side->program->units[unit];
+        making->codes[thread] =
+            next_signature_make(side->program, unit, &side->signatures[i], &making->errors[thread]);
+        if (!was_read) /* most of them are nobody's partner */
+            next_unit_forget(side->program, unit);
+    }
+}
+
+static enum bat_code make_signatures(struct side *side, struct bat_error *error)
+{
+    struct making making = {.side = side};
+    unsigned threads = bat_parallel_threads(side->program->threads, side->count / STRETCH);
+    bat_parallel_run(side->count, STRETCH, threads, make_some, &making);
+    for (unsigned i = 0; i < threads; i++)
+        if (making.codes[i] != BAT_OK) {
+            *error = making.errors[i];
+            return making.codes[i];
+        }
+    return BAT_OK;
+}
+
 static enum bat_code collect(struct code_matching *matching, struct side *side,
                              const uint32_t *partners, struct next_counts *const *wanted)
 {
@@ -69,15 +105,7 @@ static enum bat_code collect(struct code_matching *matching, struct side *side,
     if (!side->signatures)
         return fail_memory(matching);
     side->count = count;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
-        uint32_t unit = side->units[i];
-        bool was_read = program->units[unit];
-        code = next_signature_make(side->program, unit, &side->signatures[i], matching->error);
-        if (!was_read) /* most of them are nobody's partner */
-            next_unit_forget(side->program, unit);
-    }
-    return code;
+    return make_signatures(side, matching->error);
 }
 
 static enum bat_code make_postings(struct code_matching *matching)

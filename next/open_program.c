@@ -187,7 +187,8 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
                                 unsigned threads, struct next_program *program,
                                 struct bat_error *error)
 {
-    *program = (struct next_program){.elf = elf, .symbols = symbols ? symbols : elf};
+    *program =
+        (struct next_program){.elf = elf, .symbols = symbols ? symbols : elf, .threads = threads};
     if (bat_elf_machine(elf) != EM_X86_64 && bat_elf_machine(elf) != EM_AARCH64)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected a program for x86-64 or AArch64, found one for machine %u",

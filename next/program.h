@@ -31,6 +31,7 @@ struct next_program {
                             same for functions that are known to be the same */
     struct next_unit **units; /* for each unit: its code once it was read, or NULL */
     uint64_t code_size;       /* bytes of all functions */
+    unsigned threads;         /* that may read it; 0: one for each processor */
 };
 
 /*
