@@ -6,12 +6,6 @@
 
 #include "carrying.h"
 
-void next_add_share(struct next_share *share, uint64_t count)
-{
-    share->functions++;
-    share->count += count;
-}
-
 static void fill_report(const struct next_carrying *carrying)
 {
     struct next_report *report = carrying->report;

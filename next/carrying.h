@@ -55,7 +55,11 @@ struct next_carrying {
 };
 
 /* Count one more function, with so many samples. */
-void next_add_share(struct next_share *share, uint64_t count);
+static inline void next_add_share(struct next_share *share, uint64_t count)
+{
+    share->functions++;
+    share->count += count;
+}
 
 /* How alike the code of two units is: next_signature_compare(). */
 enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,

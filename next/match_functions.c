@@ -44,13 +44,6 @@ void next_pairs_free(struct next_pairs *pairs)
     *pairs = (struct next_pairs){0};
 }
 
-void next_pair(struct next_pairs *pairs, uint32_t old_unit, uint32_t new_unit, enum next_how how)
-{
-    pairs->new_of[old_unit] = new_unit;
-    pairs->old_of[new_unit] = old_unit;
-    pairs->how[old_unit] = (uint8_t)how;
-}
-
 /* --- Names ---------------------------------------------------------------------------------- */
 
 static uint64_t hash_name(const char *name, size_t length)

@@ -37,6 +37,12 @@ enum bat_code next_match_by_code(const struct next_measured *measured,
                                  struct bat_error *error);
 
 /* Pair two units. */
-void next_pair(struct next_pairs *pairs, uint32_t old_unit, uint32_t new_unit, enum next_how how);
+static inline void next_pair(struct next_pairs *pairs, uint32_t old_unit, uint32_t new_unit,
+                             enum next_how how)
+{
+    pairs->new_of[old_unit] = new_unit;
+    pairs->old_of[new_unit] = old_unit;
+    pairs->how[old_unit] = (uint8_t)how;
+}
 
 #endif

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which file includes which: never one of a room further down, and never in a circle. And which file
-a comment names: one that is there.
+"""Which file includes which: never one of a room further down, and never in a circle. Which file calls
+which: the same. And which file a comment names: one that is there.
 
     check_layers.py [ROOT]
 
 The rooms and their order are those of README's table, from its top to its bottom; a room's folders
 are rooms of their own, in the order in which its row names them, before what is in the room itself if
-the row says so. A circle is looked for among files without their endings: x.c and x.h are one.
+the row says so. A circle of includes is looked for among files without their endings: x.c and x.h are one. A file calls
+another if it names, other than in a comment or a string, a function or an object that the other one
+defines for others.
 """
 
 import collections
@@ -18,6 +20,11 @@ import sys
 ROW = re.compile(r"^\| `([a-z/]+)/` \|", re.M)
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 FILE = re.compile(r"(?<![\w./<-])((?:[a-z_0-9]+/)*[a-z_0-9]+\.[ch])\b(?!>)")
+OMITTED = re.compile(r'/\*.*?\*/|"(?:\\\\.|[^"\\\\\n])*"|^ *#.*?[^\\\\]$', re.S | re.M)
+DEFINED = re.compile(r"^(?!static\b|typedef\b|struct \w+ \{|enum \w+ \{|union\b|extern\b)[a-z_][^;{}()=]*?\b(\w+)"
+                     r"(?:\([^;{}]*\)\s*\{|(?:\[[^;=]*\])* = )", re.M)
+OWN = re.compile(r"^static\b[^;{}()=]*?\b(\w+)(?:\(|\[|;| = )", re.M)
+NAMED = re.compile(r"(?<![\w.>])(?<!struct )(?<!enum )[A-Za-z_]\w*")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -53,14 +60,14 @@ def includes(root, files):
     return result
 
 
-def upward(included, rooms):
-    """Sentences about includes of rooms further down."""
+def upward(included, rooms, verb="includes"):
+    """Sentences about includes, or calls, of rooms further down."""
     order = {room: i for i, room in enumerate(rooms)}
     for file, others in included.items():
         for other in others:
             here, there = room_of(file, rooms), room_of(other, rooms)
             if there is None or order[there] > order[here]:
-                yield f"{file} includes {other}, which is in a room further down"
+                yield f"{file} {verb} {other}, which is in a room further down"
 
 
 def circles(included):
@@ -91,6 +98,16 @@ def circles(included):
     return found
 
 
+def calls(root, files):
+    """{C file: C files with definitions that it names}. Headers declare what is for others."""
+    texts = {file: OMITTED.sub(" ", (root / file).read_text(encoding="utf-8")) for file in files}
+    declared = {name for file, text in texts.items() if file.suffix == ".h" for name in NAMED.findall(text)}
+    texts = {file: text for file, text in texts.items() if file.suffix == ".c"}
+    home = {name: file for file, text in texts.items() for name in DEFINED.findall(text) if name in declared}
+    return {file: sorted({home[name] for name in set(NAMED.findall(text)) & home.keys() - set(OWN.findall(text))} - {file})
+            for file, text in texts.items()}
+
+
 def tests_of(root):
     """The C files of the tests."""
     return sorted(p.relative_to(root) for p in (root / "tests").rglob("*.[ch]"))
@@ -112,6 +129,28 @@ def missing(root, files):
                     yield f"{file}: a comment names {name}, which is not there"
 
 
+def ways(root, called):
+    """Sentences about docs/architecture.md: files that it names must be there, and each file of a numbered list is
+    called by one above it."""
+    path = root / "docs" / "architecture.md"
+    if not path.exists():
+        return
+    above = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        for name in re.findall(r"`((?:\w+/)+[\w.]+)`", line):
+            if not (root / name).exists():
+                yield f"docs/architecture.md names {name}, which is not there"
+        step = re.match(r"(\d+)\. `([^`]+)`", line)
+        if not step:
+            continue
+        file = pathlib.Path(step[2])
+        if step[1] == "1":
+            above = []
+        elif not any(file in called.get(other, []) for other in above):
+            yield f"docs/architecture.md: no file above {file} calls it"
+        above.append(file)
+
+
 def check(root):
     """What is wrong in a tree: sentences."""
     root = pathlib.Path(root)
@@ -123,16 +162,18 @@ def check(root):
     wrong = [f"{file} is in no room" for file in files if room_of(file, rooms) is None]
     if wrong:
         return wrong
-    included = includes(root, files)
+    included, called = includes(root, files), calls(root, files)
     return [*upward(included, rooms), *missing(root, [*files, *tests_of(root)]),
-            *(f"these include each other: {', '.join(circle)}" for circle in circles(included))]
+            *(f"these include each other: {', '.join(circle)}" for circle in circles(included)),
+            *upward(called, rooms, "calls"),
+            *(f"these call each other: {', '.join(circle)}" for circle in circles(called)), *ways(root, called)]
 
 
 def main():
     """Exit status 1 if anything is wrong."""
     root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1]
     wrong = check(root)
-    print("\n".join(wrong) or "every include goes to the same room or one above it")
+    print("\n".join(wrong) or "every include and call goes to the same room or one above it, and none in a circle")
     return 1 if wrong else 0
 
 

@@ -389,27 +389,6 @@ static enum bat_code find_pointers(struct shares *shares)
     return code;
 }
 
-double shares_guess(const struct shares *shares, const struct shares_trace *trace, uint32_t column)
-{
-    const struct folded *folded = &shares->folded;
-    const struct shares_body *whole = &shares->bodies[trace->into];
-    uint32_t all = 0;
-    uint32_t own = 0;
-    for (uint32_t i = trace->first_pointer; i < trace->end_pointer; i++) {
-        uint32_t member = folded->pointers[i].member;
-        if (folded->members[member].body != trace->into)
-            continue;
-        uint32_t found = shares_column_of(shares, member, true);
-        own += (found == BAT_NONE ? SHARES_UNKNOWN : found) == column;
-        all++;
-    }
-    if (all != 0)
-        return (double)own / (double)all;
-    if (whole->guess_weight == 0)
-        return column == SHARES_UNKNOWN ? 1 : 0;
-    return (double)whole->columns[column].weight / (double)whole->guess_weight;
-}
-
 /* --- All of it -------------------------------------------------------------------------------- */
 
 enum bat_code shares_find(struct shares *shares)

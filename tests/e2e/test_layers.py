@@ -52,6 +52,32 @@ class Layers(unittest.TestCase):
                                      "low/b.c": '#include "a.h"\n', "low/b.h": ""}),
                          ["these include each other: low/a, low/b"])
 
+    def test_calls(self):
+        """The same for calls; texts, comments, tags and members of structures are none."""
+        header = {"low/a.h": "struct one { int two; };\nint one(void);\nint two(void);\n"}
+        one, two = "int one(void)\n{\n    return 1;\n}\n", "int two(void)\n{\n    return %s;\n}\n"
+        self.assertEqual(self.wrong({**header, "low/a.c": one, "low/b.c": two % "one()"}), [])
+        self.assertEqual(self.wrong({**header, "high/c.c": one, "low/b.c": two % "one()"}),
+                         ["low/b.c calls high/c.c, which is in a room further down"])
+        self.assertEqual(self.wrong({**header, "low/a.c": one.replace("1", "two()"), "low/b.c": two % "one()"}),
+                         ["these call each other: low/a, low/b"])
+        for text in ('"two"', "0 /* two() */", "((struct two *)x)->two"):
+            self.assertEqual(self.wrong({**header, "low/a.c": one.replace("1", text), "low/b.c": two % "one()"}), [])
+        own = "static int two(void)\n{\n    return 1;\n}\n\n"
+        self.assertEqual(self.wrong({**header, "low/a.c": own + one.replace("1", "two()"), "low/b.c": two % "one()"}), [])
+
+    def test_architecture(self):
+        """docs/architecture.md names files that are there, in the order of their calls."""
+        files = {"low/a.h": "int one(void);\nint two(void);\n", "low/a.c": "int one(void)\n{\n    return 1;\n}\n",
+                 "low/b.c": "int two(void)\n{\n    return one();\n}\n"}
+        lists = "1. `low/b.c`: begins\n2. `low/a.c`: ends\n"
+        self.assertEqual(self.wrong({**files, "docs/architecture.md": lists}), [])
+        self.assertEqual(self.wrong({**files, "docs/architecture.md": lists + "3. `low/c.c`\n"}),
+                         ["docs/architecture.md names low/c.c, which is not there",
+                          "docs/architecture.md: no file above low/c.c calls it"])
+        self.assertEqual(self.wrong({**files, "docs/architecture.md": "1. `low/a.c`\n2. `low/b.c`\n"}),
+                         ["docs/architecture.md: no file above low/b.c calls it"])
+
     def test_missing(self):
         """A comment names files that are there, by their path or name, or an example."""
         self.assertEqual(self.wrong({"low/a.c": "/* See high/c.h, c.h and f/file.c. */\n",
