@@ -143,6 +143,57 @@ static void test_prices_are_least(void **state)
     }
 }
 
+/* Ask for other shares of a large network, one after the other: each time the price is the least.
+ */
+static void check_rounds(struct trial *trial)
+{
+    uint64_t nodes[NODES_MAX];
+    uint64_t edges[EDGES_MAX];
+    uint64_t entries[NODES_MAX];
+    uint64_t wanted[EDGES_MAX];
+    struct flow_counts counts = {nodes, edges, entries, false};
+    struct flow_network network = {0};
+    assert_true(flow_network_begin(&network, &trial->graph));
+    network.is_large = true;
+    for (unsigned round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < trial->graph.edge_count; i++) {
+            wanted[i] = next_random(3);
+            uint32_t price = trial->edges[i].share_price;
+            if (price != 0)
+                trial->edges[i].count = (struct flow_wish){wanted[i], price, price};
+        }
+        assert_true(flow_network_solve(&network, wanted, &counts));
+        uint64_t expected = least_price(trial);
+        uint64_t sums[NODES_MAX];
+        take_parts(trial, &counts);
+        assert_true(is_consistent(trial, sums));
+        assert_memory_equal(sums, nodes, trial->graph.node_count * sizeof(*nodes));
+        assert_true(price_of_all(trial, sums) <= expected); /* counts may be above COUNT_MAX */
+    }
+    flow_network_free(&network);
+}
+
+static void test_prices_of_large_networks_are_least(void **state)
+{
+    (void)state;
+    const struct flow_wish bound = {0, 0, FLOW_BOUND};
+    for (unsigned i = 0; i < 120; i++) {
+        struct trial trial;
+        make_trial(&trial);
+        for (uint32_t k = 0; k < trial.graph.edge_count; k++)
+            trial.edges[k].share_price = next_random(6);
+        for (uint32_t k = 0; k < trial.graph.node_count; k++) {
+            if (next_random(2))
+                trial.nodes[k].entry = bound;
+            if (next_random(3) == 0)
+                trial.nodes[k].exit = bound;
+            if (next_random(3) == 0)
+                trial.nodes[k].count = (struct flow_wish){next_random(3), FLOW_BOUND, FLOW_BOUND};
+        }
+        check_rounds(&trial);
+    }
+}
+
 /* Measured counts that fit each other stay as they are. */
 static void test_consistent_counts_stay(void **state)
 {
@@ -269,9 +320,12 @@ static void test_without_work(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prices_are_least), cmocka_unit_test(test_consistent_counts_stay),
-        cmocka_unit_test(test_shares_of_a_loop), cmocka_unit_test(test_large_graphs),
+        cmocka_unit_test(test_prices_are_least),
+        cmocka_unit_test(test_consistent_counts_stay),
+        cmocka_unit_test(test_shares_of_a_loop),
+        cmocka_unit_test(test_large_graphs),
         cmocka_unit_test(test_without_work),
+        cmocka_unit_test(test_prices_of_large_networks_are_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
