@@ -31,7 +31,8 @@ struct around {
     uint32_t on;
     uint32_t dominator;
     uint32_t post_dominator;
-    uint32_t before; /* the first predecessor */
+    uint32_t before;    /* the first predecessor */
+    uint32_t before_at; /* where it is in flooding_side.before */
     uint16_t before_count;
     uint32_t kind; /* of its end */
     bool is_end;
@@ -203,14 +204,37 @@ static void raise_row(struct flooding *flooding, float *row, uint32_t node, cons
 static void add_best_before(const struct flooding *flooding, const float *row, const uint32_t *olds,
                             uint32_t count)
 {
-    const struct next_graph *graph = flooding->a->graph;
     for (uint32_t k = 0; k < count; k++) {
-        float best = row[flooding->around[olds[k]].before];
-        const uint32_t *before = flooding->a->before + graph->into[olds[k]];
-        for (uint32_t x = 1; x < flooding->around[olds[k]].before_count; x++)
+        const struct around *a = &flooding->around[olds[k]];
+        float best = row[a->before];
+        const uint32_t *before = flooding->a->before + a->before_at;
+        for (uint32_t x = 1; x < a->before_count; x++)
             best = larger(best, row[before[x]]);
         flooding->before[k] += best;
     }
+}
+
+/* The same as compare_before() where the new node has one predecessor, as most have. */
+static void compare_only_before(struct flooding *flooding, uint32_t j)
+{
+    const struct likeness *likeness = flooding->likeness;
+    uint32_t first = likeness->first[j];
+    uint32_t pairs = likeness->first[j + 1] - first;
+    uint32_t node = flooding->b->before[flooding->b->graph->into[j]];
+    const float *row = open_row(flooding, ROW_BEFORE, node);
+    for (uint32_t k = 0; k < pairs; k++) {
+        const struct around *a = &flooding->around[likeness->old_of[first + k]];
+        float best = row[a->before];
+        float sum = best;
+        for (uint32_t x = 1; x < a->before_count; x++) {
+            float value = row[flooding->a->before[a->before_at + x]];
+            best = larger(best, value);
+            sum += value;
+        }
+        flooding->before[k] =
+            a->before_count > 1 ? (sum / (float)a->before_count + best) / 2 : best;
+    }
+    close_row(flooding, ROW_BEFORE, node);
 }
 
 /*
@@ -220,7 +244,6 @@ static void add_best_before(const struct flooding *flooding, const float *row, c
 static void compare_before(struct flooding *flooding, uint32_t j)
 {
     const struct likeness *likeness = flooding->likeness;
-    const struct next_graph *graph = flooding->a->graph;
     uint32_t first = likeness->first[j];
     uint32_t pairs = likeness->first[j + 1] - first;
     const uint32_t *olds = likeness->old_of + first;
@@ -242,7 +265,7 @@ static void compare_before(struct flooding *flooding, uint32_t j)
             flooding->before[k] = count == old_count ? likeness->base[first + k] : 0;
             continue;
         }
-        const uint32_t *before = flooding->a->before + graph->into[olds[k]];
+        const uint32_t *before = flooding->a->before + flooding->around[olds[k]].before_at;
         float other = all[before[0]];
         for (uint32_t x = 1; x < old_count; x++)
             other += all[before[x]];
@@ -415,7 +438,10 @@ static void run_row(struct flooding *flooding, uint32_t j)
     struct likeness *likeness = flooding->likeness;
     uint32_t first = likeness->first[j];
     uint32_t count = likeness->first[j + 1] - first;
-    compare_before(flooding, j);
+    if (count_before(flooding->b->graph, j) == 1)
+        compare_only_before(flooding, j);
+    else
+        compare_before(flooding, j);
     add_others(flooding, j);
     float *restrict value = likeness->value + first;
     const float *restrict base = likeness->base + first;
@@ -484,6 +510,7 @@ static void set_around(struct flooding *flooding)
             .dominator = column_of(a->dominators[i], none),
             .post_dominator = column_of(a->post_dominators[i], none),
             .before = count > 0 ? a->before[a->graph->into[i]] : none,
+            .before_at = a->graph->into[i],
             .before_count = (uint16_t)count,
             .kind = kind_of(flooding, &end),
             .is_end = end.is_end,
