@@ -84,14 +84,29 @@ static uint32_t input_at(const struct bat_original *original, uint64_t address)
     return bat_functions_at(original->input_functions, address);
 }
 
-/* BOLT leaves the input's code at its addresses, in a section that it renames. */
+/* True if both files have the same bytes where a function of the output is. */
+static bool is_same_code(const struct bat_original *original,
+                         const struct bat_function_symbol *function)
+{
+    uint64_t size = 0;
+    uint64_t input_size = 0;
+    const uint8_t *code = bat_elf_at_address(original->binary->elf, function->address, &size);
+    const uint8_t *input = bat_elf_at_address(original->elf, function->address, &input_size);
+    return code && input && function->size <= size && function->size <= input_size &&
+           memcmp(code, input, (size_t)function->size) == 0;
+}
+
+/*
+ * BOLT leaves the input's code at its addresses, in a section that it renames. Without relocations
+ * it renames none, and writes new code over the old one where that has room.
+ */
 static uint32_t find_remains(const struct pairing *pairing,
                              const struct bat_function_symbol *function)
 {
     const struct bat_section *remains = pairing->remains;
-    return remains && function->address - remains->address < remains->size
-               ? input_at(pairing->original, function->address)
-               : BAT_NONE;
+    const bool is_there = remains ? function->address - remains->address < remains->size
+                                  : is_same_code(pairing->original, function);
+    return is_there ? input_at(pairing->original, function->address) : BAT_NONE;
 }
 
 static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
