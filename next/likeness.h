@@ -59,8 +59,4 @@ static inline uint32_t likeness_pair(const struct likeness *likeness, uint32_t o
 /* Likeness of the instructions of two nodes, paired or not, 0 to 1. */
 float likeness_of_content(const struct likeness *likeness, uint32_t old_node, uint32_t new_node);
 
-/* How much that is rare the two share, and one has: sums of weights. */
-float likeness_weight(const struct likeness *likeness, bool is_new, uint32_t node);
-float likeness_shared(const struct likeness *likeness, uint32_t old_node, uint32_t new_node);
-
 #endif
