@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Shows the main job: look at the BAT note of a binary that llvm-bolt optimised, check it, take it out and
-# put it back, and translate a profile of the optimised binary to its input binary.
+# put it back, translate a profile of the optimised binary to its input binary, and carry it to the next release.
 #
 #   sh tools/demo.sh [BINARY [PROFILE]]
 #
@@ -82,4 +82,13 @@ paste -d '|' "$work/branches" "$work/after" | awk -F '|' -v symbols="$work/symbo
             ;
         printf "%10d  %-46s %s\n", branch[1], sprintf("%s + 0x%x", name[i], at - start[i]), $2
     }'
-printf '\nThe next build:  llvm-bolt INPUT -o OUTPUT -data profile.fdata --enable-bat ...\n'
+if [ $# -gt 0 ]; then
+    printf '\nThe same build again:  llvm-bolt INPUT -o OUTPUT -data profile.fdata --enable-bat ...\n'
+    printf 'The next release:  battranslate ... --original=INPUT --for=NEXT -o next.fdata, and llvm-bolt NEXT -data next.fdata\n'
+    exit 0
+fi
+
+step "The next release, which has other code, gets the profile, too  battranslate --original=small --for=small.next"
+"$bin/battranslate" "$binary" -p "$profile" --original="$root/tests/data/demo/small" \
+    --for="$root/tests/data/demo/small.next" -o "$work/next.fdata"
+printf '\nThe next release:  llvm-bolt small.next -o OUTPUT -data next.fdata --enable-bat ...\n'

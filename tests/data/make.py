@@ -75,6 +75,15 @@ def make_demo():
                           HERE / "demo" / "small.preagg")
         for name in ("small", "small.fdata", "small.bolt"):
             shutil.copy(folder / name, HERE / "demo" / name)
+        # The next release: its machine has one more instruction.
+        text = (fixtures.SOURCES / "small.c").read_text(encoding="ascii")
+        for old, new in (("DROP, JUMP_IF", "DROP, NEGATE, JUMP_IF"),
+                         ("        case DROP:\n", "        case NEGATE:\n            push(machine, -pop(machine));\n"
+                          "            break;\n        case DROP:\n")):
+            text = text.replace(old, new)
+        (folder / "next.c").write_text(text, encoding="ascii")
+        subprocess.run(["gcc", "-O2", "-fno-pie", "-no-pie", "-Wl,-q", "next.c", "-o", HERE / "demo" / "small.next"],
+                       cwd=folder, check=True)
 
 
 # --- bad/ ------------------------------------------------------------------------------------------
