@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "support/parallel.h"
 
 static void fill_report(const struct next_carrying *carrying)
 {
@@ -99,6 +100,45 @@ static enum bat_code check_machines(const struct bat_elf *old_elf, const struct 
                     machine_name(old_elf), machine_name(new_elf));
 }
 
+/* One of both programs, and how opening it went. */
+struct opening {
+    const struct bat_elf *elf;
+    const struct bat_elf *symbols;
+    unsigned threads;
+    struct next_program *program;
+    struct bat_error error;
+    enum bat_code code;
+};
+
+static void *open_one(void *part)
+{
+    struct opening *opening = part;
+    opening->code = next_program_open(opening->elf, opening->symbols, opening->threads,
+                                      opening->program, &opening->error);
+    return NULL;
+}
+
+/* Open both programs, by two threads if there may be several. */
+static enum bat_code open_both(struct next_carrying *carrying, const struct bat_elf *old_elf,
+                               const struct bat_elf *new_elf)
+{
+    const struct next_carry_options *options = carrying->options;
+    struct opening both[] = {
+        {old_elf, options->old_symbols, options->threads, &carrying->olds, {0}, BAT_OK},
+        {new_elf, options->new_symbols, options->threads, &carrying->news, {0}, BAT_OK},
+    };
+    if (options->threads == 1) {
+        open_one(&both[0]);
+        open_one(&both[1]);
+    } else {
+        bat_parts_run(open_one, both, sizeof(both[0]), 2);
+    }
+    const struct opening *failed = both[0].code != BAT_OK ? &both[0] : &both[1];
+    if (failed->code != BAT_OK && carrying->error)
+        *carrying->error = failed->error;
+    return failed->code;
+}
+
 enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
                          const struct bat_elf *new_elf, const struct next_carry_options *options,
                          struct bat_profile *profile, struct next_report *report,
@@ -112,13 +152,9 @@ enum bat_code next_carry(const struct bat_records *old_records, const struct bat
     struct next_carrying carrying = {.options = options, .report = report, .error = error};
     enum bat_code code = check_machines(old_elf, new_elf, error);
     if (code == BAT_OK)
-        code = next_program_open(old_elf, options->old_symbols, options->threads, &carrying.olds,
-                                 error);
+        code = open_both(&carrying, old_elf, new_elf);
     if (code == BAT_OK && carrying.olds.function_count != old_records->function_count)
         code = bat_fail(error, BAT_ERR_ARGUMENT, "expected records of the old program");
-    if (code == BAT_OK)
-        code = next_program_open(new_elf, options->new_symbols, options->threads, &carrying.news,
-                                 error);
     if (code == BAT_OK)
         code = carry(&carrying, old_records, profile);
     carrying_free(&carrying);
