@@ -63,7 +63,8 @@ struct bat_profile_counters {
 
     /*
      * perf.data, and the text of perf script. Samples are the foreign, plain, used and unread ones;
-     * entries are the kernel's, the dropped and the used ones. The reading fails if they are not.
+     * entries are the kernel's, those of wrong paths, the dropped and the used ones. The reading
+     * fails if they are not.
      */
     uint64_t perf_samples;         /* of all processes */
     uint64_t perf_foreign_samples; /* ... of processes that do not have the binary: not used */
@@ -73,6 +74,7 @@ struct bat_profile_counters {
     uint64_t perf_unread_samples;  /* ... behind as many as options.samples_max says */
     uint64_t perf_branches;        /* entries of branch stacks */
     uint64_t perf_kernel_branches; /* ... from or to the kernel: left out */
+    uint64_t perf_wrong_path;      /* ... that were speculation and never executed: left out */
     uint64_t perf_dropped;         /* ... the newest two, which may be doubled: left out */
     uint64_t perf_used_branches;   /* ... that are traces of the profile */
     uint64_t perf_lost;            /* records and samples that perf reports as lost */
@@ -393,6 +395,14 @@ BAT_API enum bat_code bat_profile_impute_runs(struct bat_profile *profile, struc
 BAT_API enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profiles,
                                                 size_t count, struct bat_output *output,
                                                 struct bat_error *error);
+
+/*
+ * Write which branches recordings were restricted to, as perf record -j names them: "any_call" or
+ * "any_ret,cond". Their traces have no runs. names has size bytes, at least 1, and gets as much as
+ * fits, with a zero. Returns the length of all names: 0 if no recording was restricted.
+ */
+BAT_API size_t bat_profile_branch_filter(const struct bat_profile *profile, char *names,
+                                         size_t size);
 
 /* The sum of the counts of all loads. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);

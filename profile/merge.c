@@ -249,6 +249,7 @@ static void finish_merge(const struct profile_merge *merge)
         profile->fdata.seen = true;
     }
     bat_profile_add_counters(&profile->counters, &from->counters);
+    profile->branch_filter |= from->branch_filter;
 }
 
 static enum bat_code merge_profiles(struct bat_profile *profile, const struct bat_profile *from,

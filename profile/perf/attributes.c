@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "attributes.h"
+#include "branch_filter.h"
 #include "spec/grow.h"
 
 #include <inttypes.h>
@@ -24,13 +25,16 @@ static uint64_t later_field(const uint8_t *bytes, size_t size, size_t offset)
 
 static struct perf_attribute parse(const uint8_t *bytes, size_t size)
 {
+    const uint64_t sample_type = bat_load64(bytes + ATTRIBUTE_SAMPLE_TYPE);
+    const uint64_t branch_type = later_field(bytes, size, ATTRIBUTE_BRANCH_TYPE);
     return (struct perf_attribute){
         .type = bat_load32(bytes + ATTRIBUTE_TYPE),
         .config = bat_load64(bytes + ATTRIBUTE_CONFIG),
-        .sample_type = bat_load64(bytes + ATTRIBUTE_SAMPLE_TYPE),
+        .sample_type = sample_type,
         .read_format = bat_load64(bytes + ATTRIBUTE_READ_FORMAT),
         .flags = bat_load64(bytes + ATTRIBUTE_FLAGS),
-        .branch_type = later_field(bytes, size, ATTRIBUTE_BRANCH_TYPE),
+        .branch_type = branch_type,
+        .branch_filter = sample_type & SAMPLE_BRANCH_STACK ? perf_branch_filter(branch_type) : 0,
         .regs_user = later_field(bytes, size, ATTRIBUTE_REGS_USER),
         .regs_intr = later_field(bytes, size, ATTRIBUTE_REGS_INTR),
     };

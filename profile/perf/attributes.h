@@ -16,6 +16,7 @@ struct perf_attribute {
     uint64_t read_format;
     uint64_t flags;
     uint64_t branch_type;
+    uint64_t branch_filter; /* see perf_branch_filter() */
     uint64_t regs_user;
     uint64_t regs_intr;
     char *name; /* as perf record named it; NULL if the file has no name */

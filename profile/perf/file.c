@@ -69,6 +69,15 @@ static void free_session(struct perf_session *session)
     free(session);
 }
 
+/* What the stacks of some event leave out: see perf_branch_filter(). */
+static uint64_t session_filter(const struct perf_session *session)
+{
+    uint64_t filter = session->text ? session->text->branch_filter : 0;
+    for (uint32_t i = 0; i < session->attributes.count; i++)
+        filter |= session->attributes.items[i].branch_filter;
+    return session->options->basic_samples ? 0 : filter;
+}
+
 /* The error for samples of a binary without what is wanted. */
 static enum bat_code fail_plain(const struct perf_session *session, uint64_t samples,
                                 const char *name, struct bat_error *error)
@@ -76,7 +85,9 @@ static enum bat_code fail_plain(const struct perf_session *session, uint64_t sam
     const char *wanted = "branch stacks";
     const char *advice = ": record them with perf record -e cycles:u -j any,u, or take the samples "
                          "alone with -ba";
-    if (session->text) {
+    if (session_filter(session) & BRANCH_CALL_STACK)
+        wanted = "branch stacks other than call stacks (perf record --call-graph lbr)";
+    else if (session->text) {
         wanted = "branch stacks (perf script -F pid,brstack)";
         advice = "";
         if (session->options->arm_spe)
@@ -144,6 +155,7 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
         counters->perf_processes += perf_processes_count(&session->processes, i);
         counters->bytes += session_bytes(session);
         counters->lines += session->text ? session->text->lines : 0;
+        parts[i]->branch_filter |= session_filter(session) & ~(uint64_t)BRANCH_CALL_STACK;
     }
     if (shares)
         shares->samples += session->counters.perf_samples;

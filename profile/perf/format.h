@@ -131,6 +131,17 @@ enum perf_read_bit {
 };
 
 enum perf_branch_bit {
+    BRANCH_ANY = 1 << 3,
+    BRANCH_ANY_CALL = 1 << 4,
+    BRANCH_ANY_RETURN = 1 << 5,
+    BRANCH_IND_CALL = 1 << 6,
+    BRANCH_ABORT_TX = 1 << 7,
+    BRANCH_IN_TX = 1 << 8,
+    BRANCH_NO_TX = 1 << 9,
+    BRANCH_COND = 1 << 10,
+    BRANCH_CALL_STACK = 1 << 11,
+    BRANCH_IND_JUMP = 1 << 12,
+    BRANCH_CALL = 1 << 13,
     BRANCH_HW_INDEX = 1 << 17,
     BRANCH_COUNTERS = 1 << 19,
     BRANCH_KNOWN = (1 << 20) - 1,
@@ -139,6 +150,9 @@ enum perf_branch_bit {
 /* An entry of a branch stack: from, to, flags. */
 #define PERF_BRANCH_SIZE 24u
 #define PERF_BRANCH_MISPREDICTED 1u
+#define PERF_BRANCH_SPECULATION ((uint64_t)3 << 24)
+#define PERF_BRANCH_WRONG_PATH ((uint64_t)1 << 24)
+#define PERF_BRANCH_NOT_TAKEN ((uint64_t)1 << 33) /* perf's own: of the trace of SPE */
 
 /* Addresses from here on are the kernel's. */
 #define PERF_KERNEL_ADDRESS 0xffff800000000000u

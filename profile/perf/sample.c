@@ -103,7 +103,8 @@ static inline void take_branches(struct fields *fields, struct perf_sample *samp
     skip_array(fields, count, PERF_BRANCH_SIZE, "branch stack");
     if (sample->attribute->branch_type & BRANCH_COUNTERS)
         skip_array(fields, count, 8, "branch counters");
-    if (fields->missing)
+    sample->branch_filter = sample->attribute->branch_filter;
+    if (fields->missing || sample->branch_filter == BRANCH_CALL_STACK)
         return;
     sample->branches = branches;
     sample->branch_count = count;

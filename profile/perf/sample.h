@@ -21,6 +21,7 @@ struct perf_sample {
     uint64_t chain_length;
     const uint8_t *branches; /* PERF_BRANCH_SIZE bytes each, the newest first */
     uint64_t branch_count;
+    uint64_t branch_filter; /* see perf_branch_filter(): not 0 if entries are no neighbours */
 };
 
 /* False if text has it another time, too, where it counts. */

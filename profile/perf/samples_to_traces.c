@@ -76,13 +76,17 @@ static bool is_inside(uint64_t own)
     return own != BAT_ADDRESS_EXTERNAL && own != UINT64_MAX;
 }
 
-/* A trace in the process: the branch, its target and, unless it is not known, its end. */
+/*
+ * A trace in the process: the branch, its target and, unless it is not known, its end. A branch
+ * that was not taken is code that ran, from it to the end.
+ */
 struct process_trace {
     struct perf_place branch;
     struct perf_place from;
     struct perf_place to;
     bool has_end;
     bool is_mispredicted;
+    bool is_not_taken;
 };
 
 static inline enum bat_code add_trace(const struct stretch *stretch, struct perf_member *member,
@@ -105,7 +109,9 @@ static enum bat_code add_special(const struct stretch *stretch, struct perf_view
         struct perf_member *member = &view->members[i];
         if (member->group != group)
             continue;
-        const uint64_t key[3] = {member_address(stretch, member, trace->branch.address),
+        const uint64_t key[3] = {trace->is_not_taken
+                                     ? BAT_TRACE_FALLTHROUGH_ONLY
+                                     : member_address(stretch, member, trace->branch.address),
                                  member_address(stretch, member, trace->from.address),
                                  trace->has_end ? member_address(stretch, member, trace->to.address)
                                                 : BAT_TRACE_BRANCH_ONLY};
@@ -125,8 +131,8 @@ static inline enum bat_code add_to(const struct stretch *stretch, struct perf_vi
     if (member->group != group)
         return BAT_OK;
     uint64_t end = trace->to.member == number ? trace->to.own : BAT_ADDRESS_EXTERNAL;
-    const uint64_t key[3] = {trace->branch.member == number ? trace->branch.own
-                                                            : BAT_ADDRESS_EXTERNAL,
+    uint64_t branch = trace->branch.member == number ? trace->branch.own : BAT_ADDRESS_EXTERNAL;
+    const uint64_t key[3] = {trace->is_not_taken ? BAT_TRACE_FALLTHROUGH_ONLY : branch,
                              trace->from.member == number ? trace->from.own : BAT_ADDRESS_EXTERNAL,
                              trace->has_end ? end : BAT_TRACE_BRANCH_ONLY};
     mark(stretch, view, member);
@@ -157,8 +163,22 @@ static inline enum bat_code add_process_trace(const struct stretch *stretch, str
 }
 
 /*
+ * The code that ran from a branch that was not taken: up to the next newer entry if that is known,
+ * or to the instruction behind it, which is its target.
+ */
+static void make_not_taken(struct process_trace *trace, struct perf_place target)
+{
+    trace->from = trace->branch;
+    if (!trace->has_end)
+        trace->to = target;
+    trace->has_end = true;
+    trace->is_mispredicted = false;
+}
+
+/*
  * Add the traces of a branch stack to the profiles of a group. Each entry is a branch; the
- * fall-through after it ends at the source of the next newer entry.
+ * fall-through after it ends at the source of the next newer entry, if no branch between them was
+ * left out.
  */
 static enum bat_code add_branches(const struct stretch *stretch, const struct perf_sample *sample,
                                   struct perf_view *view, uint32_t group)
@@ -167,29 +187,39 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
     const uint64_t skipped = group & PERF_GROUP_DOUBLED ? 2 : 0;
     struct process_trace trace = {.has_end = false};
     uint64_t left_out = 0;
+    uint64_t wrong_path = 0;
     uint64_t seen = 0;
     enum bat_code code = BAT_OK;
     for (uint64_t i = 0; i < sample->branch_count && code == BAT_OK; i++) {
         const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
         uint64_t from = bat_load64(branch);
         uint64_t to = bat_load64(branch + 8);
+        const uint64_t flags = bat_load64(branch + 16);
         if (from >= kernel || to >= kernel) {
             left_out++;
+            continue;
+        }
+        if ((flags & PERF_BRANCH_SPECULATION) == PERF_BRANCH_WRONG_PATH) {
+            wrong_path++;
             continue;
         }
         if (seen++ < skipped)
             continue;
         trace.branch = perf_view_find(view, from);
         trace.from = perf_view_find(view, to);
-        trace.is_mispredicted = bat_load64(branch + 16) & PERF_BRANCH_MISPREDICTED;
+        trace.is_mispredicted = flags & PERF_BRANCH_MISPREDICTED;
+        trace.is_not_taken = (flags & PERF_BRANCH_NOT_TAKEN) != 0;
+        if (trace.is_not_taken)
+            make_not_taken(&trace, trace.from);
         code = add_process_trace(stretch, view, group, &trace);
         trace.to = trace.branch;
-        trace.has_end = true;
+        trace.has_end = sample->branch_filter == 0;
     }
     uint64_t dropped = seen < skipped ? seen : skipped;
     struct bat_profile_counters *counters = &view->groups[group].counters;
     counters->perf_branches += sample->branch_count;
     counters->perf_kernel_branches += left_out;
+    counters->perf_wrong_path += wrong_path;
     counters->perf_dropped += dropped;
     counters->trace_records += seen - dropped;
     counters->perf_used_branches += seen - dropped;

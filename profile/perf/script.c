@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "branch_filter.h"
 #include "processes.h"
 
 /* The fewest bytes of a full stack: its entries have at least the fields 0x0/0x0/P/-/-/0. */
@@ -48,6 +49,7 @@ static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
 {
     struct perf_session *session = survey->session;
     struct perf_text *text = session->text;
+    text->branch_filter |= perf_branch_filter_of_line(start, newline);
     if (!survey->section || offset >= survey->section->end)
         survey->section = perf_script_section_at(&text->sections, offset);
     enum perf_script_content content =

@@ -116,6 +116,7 @@ struct perf_text {
     /* Of the survey */
     bool lacks_processes; /* samples have no process ids: they are of process 0 */
     bool has_sample;
+    uint64_t branch_filter; /* of any event that its header names: see perf_branch_filter() */
     bool is_behind_records; /* the first sample */
     bool has_time;          /* ... has one, and others too */
     enum perf_script_order order;

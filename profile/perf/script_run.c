@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "branch_filter.h"
 #include "elfnote/descriptors.h"
 #include "script.h"
 #include "support/temporary.h"
@@ -103,7 +104,8 @@ enum bat_code perf_script_run_records(const char *path, perf_output_fn *read, vo
                                       struct bat_error *error)
 {
     static const char *const events[] = {
-        "script", "--show-mmap-events", "--show-task-events", "--no-itrace", "--ns", NULL};
+        "script", "--header", "--show-mmap-events", "--show-task-events", "--no-itrace",
+        "--ns",   NULL};
     const struct run run = {path, read, context, error};
     enum bat_code code = run_build_ids(&run);
     return code == BAT_OK ? run_perf(&run, PERF_SCRIPT_RECORDS, events,
@@ -161,15 +163,44 @@ static void end_section(struct text *text, const char *name)
     text->size = 0;
 }
 
+/* Append the lines of perf's header that say which branches events were restricted to. */
+static enum bat_code keep_filters(int output, enum perf_script_content content, void *context)
+{
+    (void)content;
+    struct text *text = context;
+    struct bat_input input;
+    size_t size = 1;
+    enum bat_code code = bat_input_open(&input, output, true, 0, UINT64_MAX, text->error);
+    while (code == BAT_OK && size != 0) {
+        const uint8_t *at;
+        code = bat_input_next(&input, 1, &at, &size, text->error);
+        for (size_t left = code == BAT_OK ? size : 0, length; left != 0; left -= length) {
+            const uint8_t *newline = rawmemchr(at, '\n');
+            length = (size_t)(newline + 1 - at);
+            if (code == BAT_OK && perf_branch_filter_of_line(at, newline) != 0) {
+                code = bat_temporary_write(text->file, at, length, text->error);
+                text->size += length;
+            }
+            at = newline + 1;
+        }
+    }
+    bat_input_close(&input);
+    return code;
+}
+
 /* The sections in perf2bolt's order. */
 static enum bat_code add_sections(struct text *text, const char *path,
                                   const struct bat_read_options *options)
 {
+    static const char *const header[] = {"script", "--header-only", NULL};
     static const char *const maps[] = {"script", "--show-mmap-events", "--no-itrace", NULL};
     static const char *const tasks[] = {"script", "--show-task-events", "--no-itrace", NULL};
     const struct run run = {path, keep_output, text, text->error};
+    const struct run filters = {path, keep_filters, text, text->error};
     enum bat_code code = run_build_ids(&run);
     end_section(text, PERF_SCRIPT_MAGIC "BUILDIDS");
+    if (code == BAT_OK && !options->basic_samples)
+        code = run_perf(&filters, PERF_SCRIPT_RECORDS, header, "perf", no_addresses, NULL);
     if (code == BAT_OK)
         code = run_perf(&run, PERF_SCRIPT_RECORDS, maps, "perf", no_addresses, NULL);
     end_section(text, "MMAP");

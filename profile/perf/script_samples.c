@@ -33,20 +33,30 @@ static inline bool read_branch_end(struct bat_line *line, uint64_t *address)
     return true;
 }
 
-/* Read "P/", "M/" or "-/", with an N before the slash if the branch was not taken. */
-static bool read_prediction(struct bat_line *line, bool *is_mispredicted)
+/* Read "P/", "M/" or "-/", with an N before the slash if the branch was not taken, as flags. */
+static bool read_prediction(struct bat_line *line, uint64_t *flags)
 {
     const uint8_t *at = line->at;
-    *is_mispredicted = *at == 'M';
+    *flags = *at == 'M' ? PERF_BRANCH_MISPREDICTED : 0;
     if (*at != 'P' && *at != 'M' && *at != '-')
         return false;
     at++;
-    if (*at == 'N')
+    if (*at == 'N') {
+        *flags |= PERF_BRANCH_NOT_TAKEN;
         at++;
+    }
     if (*at != '/')
         return false;
     line->at = at + 1;
     return true;
+}
+
+/* True for an entry's fields that end with perf's name for speculation on a wrong path. */
+static inline bool ends_with_wrong_path(const uint8_t *start, const uint8_t *end)
+{
+    static const char name[] = "/SPEC_WRONG_PATH";
+    const size_t size = sizeof(name) - 1;
+    return (size_t)(end - start) >= size && memcmp(end - size, name, size) == 0;
 }
 
 /* Read the next field as a hexadecimal number, and the blanks behind it. */
@@ -180,26 +190,27 @@ uint32_t perf_script_count_entries(const uint8_t *start, const uint8_t *newline,
 
 /* --- Branch stacks --------------------------------------------------------------------------- */
 
-/* Read an entry: FROM/TO/PREDICTION/ and further fields, which are skipped. */
+/* Read an entry: FROM/TO/PREDICTION/ and further fields, of which only a wrong path counts. */
 static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
 {
     uint64_t from;
     uint64_t to;
-    bool is_mispredicted;
+    uint64_t flags;
     if (!read_branch_end(line, &from))
         return perf_script_fail(line, "an entry of a branch stack (0xFROM/0xTO/P/...)");
     if (!read_branch_end(line, &to))
         return perf_script_fail(line, "the target of a branch (0xTO/)");
-    if (!read_prediction(line, &is_mispredicted))
+    if (!read_prediction(line, &flags))
         return perf_script_fail(line, "P, M or - for the branch's prediction");
     const uint8_t *rest = line->at;
     while (*rest > ' ' || !bat_ends_field(*rest))
         rest++;
     if ((size_t)(rest - line->at) < REST_MIN)
         return perf_script_fail(line, "the rest of a branch stack's entry (like -/-/0)");
+    if (ends_with_wrong_path(line->at, rest))
+        flags |= PERF_BRANCH_WRONG_PATH;
     line->at = rest;
-    const uint64_t words[] = {htole64(from), htole64(to),
-                              htole64(is_mispredicted ? PERF_BRANCH_MISPREDICTED : 0)};
+    const uint64_t words[] = {htole64(from), htole64(to), htole64(flags)};
     memcpy(branch, words, sizeof(words));
     return BAT_OK;
 }
@@ -207,6 +218,8 @@ static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
 enum bat_code perf_script_read_stack(struct perf_script_reader *reader, struct perf_sample *sample)
 {
     struct bat_line *line = &reader->line;
+    if (sample->branch_filter & BRANCH_CALL_STACK)
+        return BAT_OK;
     while (*line->at != '\n') {
         if (!bat_grow(&reader->branches, &reader->capacity, sample->branch_count, PERF_BRANCH_SIZE))
             return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
@@ -316,7 +329,8 @@ static void read_without_process(struct perf_script_reader *reader, struct perf_
 static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sample *sample)
 {
     struct bat_line *line = &reader->line;
-    *sample = (struct perf_sample){.time = UINT64_MAX, .has_process = true};
+    *sample = (struct perf_sample){
+        .time = UINT64_MAX, .has_process = true, .branch_filter = reader->text->branch_filter};
     if (reader->text->lacks_processes)
         read_without_process(reader, sample);
     else if (read_process(line, &sample->process))

@@ -30,7 +30,8 @@ enum bat_code perf_check_sums(struct bat_profile *const *parts, uint32_t count,
                      error);
         if (code == BAT_OK)
             code = check("entries of branch stacks", all->perf_branches,
-                         all->perf_kernel_branches + all->perf_dropped + all->perf_used_branches,
+                         all->perf_kernel_branches + all->perf_wrong_path + all->perf_dropped +
+                             all->perf_used_branches,
                          error);
         if (code == BAT_OK)
             code = check("entries that are used", all->perf_used_branches,

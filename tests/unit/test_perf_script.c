@@ -121,7 +121,7 @@ static void test_stack(void **state)
     assert_trace(profile, 0x401030, 0x401040, MINUS_1, 1, 0);
     assert_trace(profile, 0x401010, 0x401020, 0x401030, 1, 1);
     assert_trace(profile, 0x401010, 0x401020, MINUS_1, 1, 0);
-    assert_trace(profile, 0x401000, 0, 0x401010, 1, 0);
+    assert_trace(profile, MINUS_1, 0x401000, 0x401010, 1, 0); /* was not taken */
     assert_int_equal(profile->counters.perf_samples, 2);
     assert_int_equal(profile->counters.perf_branches, 4);
     assert_int_equal(profile->counters.trace_records, 4);

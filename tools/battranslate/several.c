@@ -11,6 +11,7 @@
 #include "support/parallel.h"
 #include "targets.h"
 #include "tools/common/output.h"
+#include "translate_report.h"
 
 /* So many binaries are read by threads of their own while profiles are read. */
 #define PREPARED_MAX 8u
@@ -225,6 +226,9 @@ static enum tool_exit read_profiles(struct several *several)
         .profiles = profiles, .count = targets->count, .counters = &several->counters};
     if (status == TOOL_FINE)
         status = parts_read(&several->parts, several->request, read_profile, &reading);
+    /* Each profile has those of all recordings. */
+    if (status == TOOL_FINE && targets->count != 0)
+        report_branch_filter(NULL, profiles[0]);
     for (size_t i = 0; i < targets->count; i++)
         targets->items[i].work.parts = &several->parts;
     free(profiles);

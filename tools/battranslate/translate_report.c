@@ -195,6 +195,16 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     return TOOL_FINE;
 }
 
+void report_branch_filter(const char *path, const struct bat_profile *profile)
+{
+    char names[128];
+    if (bat_profile_branch_filter(profile, names, sizeof(names)) != 0)
+        tool_message(path,
+                     "warning: perf recorded only some branches (-j %s): what ran between two of "
+                     "them is not known, and not in the profile",
+                     names);
+}
+
 enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile,
                                     bool may_be_empty)
 {
@@ -281,6 +291,8 @@ static void gather_perf(const struct bat_profile_counters *read, struct figures 
         {"perf_processes", "processes with the binary", read->perf_processes, 0},
         {"perf_branches", "entries of branch stacks", read->perf_branches, 0},
         {"perf_kernel_branches", "from or to the kernel", read->perf_kernel_branches,
+         read->perf_branches},
+        {"perf_wrong_path", "never executed (speculation)", read->perf_wrong_path,
          read->perf_branches},
         {"perf_dropped", "perhaps recorded twice", read->perf_dropped, read->perf_branches},
         {"perf_used_branches", "used", read->perf_used_branches, read->perf_branches},

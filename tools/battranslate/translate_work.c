@@ -226,7 +226,9 @@ enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
     if (status != TOOL_FINE)
         return status;
     work->parts = parts;
-    return parts_read(parts, work->arguments, read_profile, work);
+    status = parts_read(parts, work->arguments, read_profile, work);
+    report_branch_filter(work->arguments->binary, work->profile);
+    return status;
 }
 
 enum tool_exit work_begin_outputs(struct work *work)
