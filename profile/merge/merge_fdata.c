@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat_merge.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -109,6 +110,48 @@ static enum bat_code check_head(struct reading *reading)
     return BAT_OK;
 }
 
+/*
+ * Skip "KIND NAME OFFSET" and the blanks behind it, or return what was expected at `at`. Blanks in
+ * a name have a backslash before them.
+ */
+static const char *skip_location(const char *line, size_t size, size_t *at)
+{
+    size_t i = *at;
+    if (i == size || line[i] < '0' || line[i] > '5' || (i + 1 < size && line[i + 1] != ' '))
+        return "the kind of a location (0 to 5)";
+    for (i++; i < size && line[i] == ' ';)
+        i++;
+    const size_t name = *at = i;
+    while (i < size && line[i] != ' ')
+        i += line[i] == '\\' && i + 1 < size ? 2 : 1;
+    if (i == name)
+        return "a name";
+    while (i < size && line[i] == ' ')
+        i++;
+    const size_t offset = *at = i;
+    while (i < size && isxdigit((unsigned char)line[i]))
+        i++;
+    if (i == offset || i - offset > 16 || (i < size && line[i] != ' '))
+        return "a hexadecimal offset";
+    while (i < size && line[i] == ' ')
+        i++;
+    *at = i;
+    return NULL;
+}
+
+/* A line that was damaged, or cut off, seldom has exactly the locations that it needs. */
+static enum bat_code check_locations(const struct reading *reading, const char *line, size_t size,
+                                     bool has_two)
+{
+    size_t at = 0;
+    const char *expected = skip_location(line, size, &at);
+    if (!expected && has_two)
+        expected = skip_location(line, size, &at);
+    if (!expected && at != size)
+        expected = has_two ? "two locations and numbers" : "one location and a number";
+    return expected ? fail(reading, at, expected) : BAT_OK;
+}
+
 static enum bat_code add_record(struct reading *reading, const char *line, size_t size)
 {
     static const uint64_t memory_kinds = 1u << 3 | 1u << 4 | 1u << 5;
@@ -126,8 +169,11 @@ static enum bat_code add_record(struct reading *reading, const char *line, size_
         return fail(reading, whole, "a decimal count at the end of the line");
     if (!is_memory && !merged->has_no_lbr && !cut_number(line, &size, &mispredictions))
         return fail(reading, size, "decimal mispredictions before the count");
-    uint32_t number;
-    enum bat_code code = bat_strings_add(&records->keys, line, size, &number);
+    uint32_t number = 0;
+    enum bat_code code = check_locations(reading, line, size, is_memory || !merged->has_no_lbr);
+    if (code != BAT_OK)
+        return code;
+    code = bat_strings_add(&records->keys, line, size, &number);
     const uint64_t key = number;
     if (code == BAT_OK)
         code = bat_counts_add(&records->counts, &key, count, mispredictions);

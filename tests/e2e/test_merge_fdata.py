@@ -251,12 +251,27 @@ class Fdata(Links):
                  ("boltedcollection\n1 a 0 1 b 0 3 5\n", "expected fdata without boltedcollection"),
                  ("no_lbr\n1 a 0 5\n", "expected fdata of branches"),
                  ("1 a\0 0 1 b 0 3 5\n", ":1:1: expected a record of fdata without zero"),
-                 ("---\nheader:\n", ":1:1: expected a record")]
+                 ("---\nheader:\n", ":1:1: expected a record"),
+                 # Two lines that were written at once, and lines that were cut off.
+                 ("1 _ZN4llvm15ScalarEvol1 _ZN5clang/1 3a 1 _ZN5clang/1 0 0 535\n",
+                  ":1:25: expected a hexadecimal offset"),
+                 ("1 a 0 1 b 0 3 5\n1 trunc 0 1\n", ":2:8: expected a hexadecimal offset"),
+                 ("1 a 0 1 b 0 3 5\n1 a 0 1 3 5\n", ":2:8: expected a name"),
+                 ("1 a 0 1 b 0 3 5\n1 a 0 3 5\n", ":2:6: expected the kind of a location"),
+                 ("1 a 0 1 b 0 3 5\n1 a 0 1 b 0 1 c 0 3 5\n", ":2:13: expected two locations"),
+                 ("1 a 0 1 b 0 3 5\n4 a 0 4 b 5\n", ":2:10: expected a hexadecimal offset"),
+                 ("1 a 0 1 b 0 3 5\n6 a 0 1 b 0 3 5\n", ":2:1: expected the kind of a location"),
+                 ("1 a 0 1 b 0 3 5\n1 a 00000000000000000 1 b 0 3 5\n",
+                  ":2:5: expected a hexadecimal offset"),
+                 ("1 a 0 1 b 0 3 5\n1 a\\ 0 1 b 0 3 5\n", ":2:10: expected the kind of a location")]
         for text, message in cases:
             done = self.merge("good", self.write("bad", text), "-o", "out")
             self.assertEqual((done.returncode, done.stdout), (1, ""), text)
             self.assertRegex(done.stderr, f"^merge-fdata: .*bad:? ?.*{message}")
             self.assertFalse((self.folder / "out").exists())
+        done = self.merge(self.write("bad", "no_lbr\n1 a 0 5\n1 a 0 1 b 0 5\n"))
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("bad:3:7: expected one location", done.stderr)
         self.assertEqual(self.merge().returncode, 2)
         self.assertEqual(self.merge(good, "--print=x").returncode, 2)
         self.assertIn("none: No such file", self.merge(good, "none").stderr)
