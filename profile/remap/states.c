@@ -194,26 +194,42 @@ static void doubt(struct following *following, const struct input_node *node,
     *last = following->doubted_count++;
 }
 
+/* Pass what has no trace in the output, or a jump of the function's own code. */
+static bool pass_jump(const struct input_followed *function, struct input_state *state)
+{
+    struct bat_instruction instruction;
+    if (input_pass_silent(function, state, NULL))
+        return true;
+    if (!input_flow_decode(function->flow, state->at, &instruction) ||
+        instruction.kind != BAT_INSTRUCTION_JUMP ||
+        !input_shares_function(function, state->at, instruction.target))
+        return false;
+    state->at = instruction.target;
+    return true;
+}
+
 /*
- * Another way leads to a jump with a state: BOLT has made one jump of several returns and jumps of
- * inlined code. Its state is where both ways meet.
+ * Another way leads to a jump with a state: BOLT has made one jump of several, of the input or of
+ * its own, or of returns of inlined code. Its state is where both ways meet.
  */
 static void meet(const struct input_followed *function, struct input_node *node,
                  struct input_state other)
 {
-    if (node->kind != BAT_INSTRUCTION_JUMP || node->target_node == BAT_NONE || node->is_late)
+    if (node->kind != BAT_INSTRUCTION_JUMP || node->target_node == BAT_NONE || node->is_late ||
+        input_is_same_state(node->state, other))
         return;
     for (uint32_t i = 0; i < INPUT_MOST_SILENT; i++) {
         struct input_state state = node->state;
         for (uint32_t j = 0; j < INPUT_MOST_SILENT && !input_is_same_state(state, other) &&
-                             input_pass_silent(function, &state, NULL);
+                             pass_jump(function, &state);
              j++) {
         }
         if (input_is_same_state(state, other)) {
             node->state = node->taken = node->fall = other;
+            node->source = 0;
             return;
         }
-        if (!input_pass_silent(function, &other, NULL))
+        if (!pass_jump(function, &other))
             return;
     }
 }

@@ -27,7 +27,7 @@ OTHERS = [
     (Choice(form="library"), False, range(1, 13)),
     (Choice(form="units"), False, range(1, 13)),
     (Choice(form="lto"), False, [2, 7, 1, 3, 4, 6, 8, 9, 10, 11]),
-    (Choice(target="aarch64"), False, [36, *range(1, 13)]),
+    (Choice(target="aarch64"), False, [36, 4417, *range(1, 13)]),
     (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
     (Choice(form="library", target="aarch64"), False, [31, 39, *range(1, 8)]),
     # Folded functions that are called by slots.
