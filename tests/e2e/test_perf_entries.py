@@ -182,7 +182,7 @@ class Entries(unittest.TestCase):
         self.assertIn("-j any_call)", messages)
 
     def test_filter_and_several_binaries(self):
-        """One warning."""
+        """One warning, also by batreport."""
         scene = Scene(fixtures.get(PIE), cycles(branch_type=BRANCH_USER | FILTERS["any_call"]))
         self.third_entries(scene, scene.start(100))
         other = Scene(fixtures.get("small-fixed-profile2-22"))
@@ -191,6 +191,8 @@ class Entries(unittest.TestCase):
         path = self.write(scene.session.file(build_ids=scene.build_ids() + other.build_ids()))
         done = toolbox.run("battranslate", scene.fixture.bolted, f"{other.fixture.bolted}={self.folder}/other.fdata",
                            "-p", path, f"--output-dir={self.folder}")
+        self.assertEqual(done.stderr.count("-j any_call)"), 1, done.stderr)
+        done = toolbox.run("batreport", scene.fixture.bolted, "-p", path, "-o", self.folder / "page.html")
         self.assertEqual(done.stderr.count("-j any_call)"), 1, done.stderr)
 
     # --- Call stacks ------------------------------------------------------------------------------

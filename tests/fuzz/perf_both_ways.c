@@ -75,8 +75,8 @@ static void expect_sums(const struct bat_profile *profile)
     fuzz_expect(counters.perf_foreign_samples + counters.perf_plain_samples <=
                     counters.perf_samples,
                 "no sample is counted twice");
-    fuzz_expect(counters.perf_branches ==
-                    counters.perf_kernel_branches + counters.perf_dropped + counters.trace_records,
+    fuzz_expect(counters.perf_branches == counters.perf_kernel_branches + counters.perf_wrong_path +
+                                              counters.perf_dropped + counters.trace_records,
                 "every branch of a stack is counted once");
     fuzz_expect(sum(&profile->traces) == counters.trace_records, "every branch is a trace");
     fuzz_expect(sum(&profile->samples) == counters.sample_records, "every sample has its address");

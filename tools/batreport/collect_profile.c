@@ -49,6 +49,7 @@ static enum tool_exit read_profiles(struct report *report)
     for (size_t i = 0; i < request->profile_count; i++)
         if (read_profile(report, request->profiles[i]) != TOOL_FINE)
             return TOOL_BAD;
+    tool_warn_branch_filter(request->profiles[0], report->profile);
     struct bat_profile_counters read = bat_profile_counters(report->profile);
     if (bat_profile_distinct(report->profile) == 0 && read.fdata_records == 0 &&
         read.perf_samples == 0)

@@ -11,7 +11,6 @@
 #include "support/parallel.h"
 #include "targets.h"
 #include "tools/common/output.h"
-#include "translate_report.h"
 
 /* So many binaries are read by threads of their own while profiles are read. */
 #define PREPARED_MAX 8u
@@ -228,7 +227,7 @@ static enum tool_exit read_profiles(struct several *several)
         status = parts_read(&several->parts, several->request, read_profile, &reading);
     /* Each profile has those of all recordings. */
     if (status == TOOL_FINE && targets->count != 0)
-        report_branch_filter(NULL, profiles[0]);
+        tool_warn_branch_filter(NULL, profiles[0]);
     for (size_t i = 0; i < targets->count; i++)
         targets->items[i].work.parts = &several->parts;
     free(profiles);

@@ -195,16 +195,6 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     return TOOL_FINE;
 }
 
-void report_branch_filter(const char *path, const struct bat_profile *profile)
-{
-    char names[128];
-    if (bat_profile_branch_filter(profile, names, sizeof(names)) != 0)
-        tool_message(path,
-                     "warning: perf recorded only some branches (-j %s): what ran between two of "
-                     "them is not known, and not in the profile",
-                     names);
-}
-
 enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile,
                                     bool may_be_empty)
 {

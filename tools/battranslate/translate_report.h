@@ -30,9 +30,6 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
 /* Warn if counts of the profile were lost, or counted twice, in its translation. */
 void report_check_balances(const char *path, const struct bat_records *records);
 
-/* Warn if recordings were restricted to some branches. path may be NULL. */
-void report_branch_filter(const char *path, const struct bat_profile *profile);
-
 /*
  * Check a profile that is written untranslated: TOOL_BAD, with a message, if there is nothing to
  * write, unless it may be empty. Warns of samples that the output's format cannot have.

@@ -227,7 +227,7 @@ enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
         return status;
     work->parts = parts;
     status = parts_read(parts, work->arguments, read_profile, work);
-    report_branch_filter(work->arguments->binary, work->profile);
+    tool_warn_branch_filter(work->arguments->binary, work->profile);
     return status;
 }
 

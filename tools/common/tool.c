@@ -22,6 +22,7 @@
 
 #include <batkit/bat_version.h>
 
+#include "bat_profile.h"
 #include "bat_store.h"
 #include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
@@ -167,6 +168,16 @@ void tool_warn_limited(const char *file, const char *work, uint64_t limited)
                      "warning: %s was given up %" PRIu64 " times, because it takes too much work: "
                      "counts are left out or less exact there",
                      work, limited);
+}
+
+void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
+{
+    char names[128];
+    if (bat_profile_branch_filter(profile, names, sizeof(names)) != 0)
+        tool_message(file,
+                     "warning: perf recorded only some branches (-j %s): what ran between two of "
+                     "them is not known, and not in the profile",
+                     names);
 }
 
 void tool_print(const char *format, ...)

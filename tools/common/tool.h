@@ -66,6 +66,11 @@ bool tool_refuse(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 /* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
 void tool_warn_limited(const char *file, const char *work, uint64_t limited);
 
+struct bat_profile;
+
+/* Warn if recordings were restricted to some branches. file may be NULL. */
+void tool_warn_branch_filter(const char *file, const struct bat_profile *profile);
+
 /* Prints text and a newline to standard output. A newline in text is a control character too. */
 void tool_print(const char *format, ...) BAT_PRINTF(1, 2);
 
