@@ -115,6 +115,12 @@ enum bat_code replacement_fail_changed(const struct replacement *replacement,
 /* Fails with BAT_ERR_IO and the reason in errno. */
 enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);
 
+/* Static analysis does not see what these functions return. */
+#ifdef __clang_analyzer__
+#define replacement_fail(...) (replacement_fail(__VA_ARGS__), BAT_ERR_IO)
+#define replacement_fail_changed(...) (replacement_fail_changed(__VA_ARGS__), BAT_ERR_IO)
+#endif
+
 /* Bytes at the same offsets that file systems keep, or leave out, together. */
 #define BAT_HOLE_BLOCK 4096u
 

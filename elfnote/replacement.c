@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the parts of a replacement share: its path, its errors. */
-
 #include "replace_file.h"
+
+#undef replacement_fail
+#undef replacement_fail_changed
+
 #include <stdio.h>
 #include <unistd.h>
 

@@ -2,6 +2,8 @@
 /* Places and records of a translation. */
 #include "translation.h"
 
+#undef translation_fail
+
 uint32_t translation_parent(const struct translation *translation, uint32_t function)
 {
     const struct bat_map *map = translation_map(translation);

@@ -210,6 +210,11 @@ void translation_settle(struct bat_balance *balance, unsigned outcome, uint64_t 
 /* The code of a failure to add a record, with its message. */
 enum bat_code translation_fail(struct bat_error *error, enum bat_code code);
 
+/* Static analysis does not see what it returns. */
+#ifdef __clang_analyzer__
+#define translation_fail(error, code) (translation_fail(error, code), code)
+#endif
+
 /*
  * Open the code of all functions without a table that traces run through; they must be opened
  * together. To judge the records, all functions that the records name are needed.

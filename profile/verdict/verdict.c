@@ -77,7 +77,7 @@ static void decide_all(struct bat_profile_verdict *verdict)
 static void set_limits(struct bat_profile_verdict *verdict, double density_threshold)
 {
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
-        verdict->results[i].limit = bat_verdict_kind(i)->limit;
+        verdict->results[i].limit = bat_verdict_kind((enum bat_verdict_check)i)->limit;
     verdict->results[BAT_VERDICT_DENSITY].limit = density_threshold;
 }
 

@@ -612,7 +612,7 @@ class Whole(Folder):
 
     def test_usage(self):
         demo = DEMO / "small.bolt"
-        for arguments in ([], [demo], ["-o", "x"], [demo, "-o", "x", "--what"]):
+        for arguments in ([], ["-o", "x"], [demo, "-o", "x", "--what"]):
             done = toolbox.run("batreport", *arguments, cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
         copy = self.folder / "copy"

@@ -269,7 +269,7 @@ class Comparisons(unittest.TestCase):
 
     def test_usage(self):
         demo, page = DEMO / "small.bolt", self.folder / "page.html"
-        for arguments in ([demo, demo], [demo, demo, demo, "-o", page], [demo, "--old-profile=x", "-o", page],
+        for arguments in ([demo, demo, demo, "-o", page], [demo, "--old-profile=x", "-o", page],
                           [demo, demo, f"--original={DEMO}/small", "-o", page], [demo, demo, "--stacks=x", "-o", page]):
             done = toolbox.run("batreport", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)

@@ -7,7 +7,7 @@ import pathlib
 import subprocess
 
 BIN = pathlib.Path(os.environ.get("BATKIT_BIN") or
-                   pathlib.Path(__file__).resolve().parents[2] / "build" / "bin")
+                   pathlib.Path(__file__).resolve().parents[2] / "build" / "bin").resolve()
 
 # Set where the tools were built with sanitizers: a test may then leave out what is no tool's work.
 SANITIZED = "BATKIT_SANITIZED" in os.environ

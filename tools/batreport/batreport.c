@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batreport: a page about a BOLTed binary. */
 #include <argp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "comparison_report.h"
@@ -27,7 +28,8 @@ enum option_key {
 };
 
 static const struct argp_option argp_options[] = {
-    {"output", 'o', "FILE", 0, "Write the page to FILE (-: standard output)", 0},
+    {"output", 'o', "FILE", 0, "Write the page to FILE (-: standard output; default: BINARY.html)",
+     0},
     {"profile", 'p', "FILE", 0,
      "A profile of BINARY, or of NEW: perf.data, the output of perf script, or pre-aggregated "
      "text; -: "
@@ -72,8 +74,6 @@ static void check_end(const struct report_request *request, struct argp_state *s
                    "expected one BINARY with --check-limit, --check-strict and "
                    "--check-suppress, found \"%s\" and \"%s\"",
                    request->old_binary, request->binary);
-    if (!request->output)
-        argp_error(state, "expected -o FILE for the page");
 }
 
 static error_t parse_check_option(int key, char *argument, struct argp_state *state)
@@ -131,6 +131,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* Write the page: without -o beside the binary, and say where. */
+static enum tool_exit write_page(struct report_request *request)
+{
+    char *beside = NULL;
+    if (!request->output && asprintf(&beside, "%s.html", request->binary) < 0)
+        return tool_no_memory(NULL);
+    if (beside)
+        request->output = beside;
+    enum tool_exit status = request->old_binary ? comparison_run(request) : report_run(request);
+    if (beside && status == TOOL_FINE)
+        tool_print("%s", beside);
+    free(beside);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     tool_begin("batreport");
@@ -144,7 +159,7 @@ int main(int argc, char **argv)
                                          NULL,         NULL};
         if (tool_parse(&argp, argc, argv, 0, &request) &&
             tool_stores_add_environment(&request.stores))
-            status = request.old_binary ? comparison_run(&request) : report_run(&request);
+            status = write_page(&request);
     } else {
         tool_no_memory(NULL);
     }

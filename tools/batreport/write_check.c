@@ -94,7 +94,8 @@ static void write_unknown(const struct bat_profile_verdict *check, struct bat_te
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         if (check->results[i].status != BAT_VERDICT_UNKNOWN)
             continue;
-        bat_text_format(page, "%s<code>%s</code>", before, bat_verdict_kind(i)->id);
+        bat_text_format(page, "%s<code>%s</code>", before,
+                        bat_verdict_kind((enum bat_verdict_check)i)->id);
         before = ", ";
     }
     if (*before == ',')

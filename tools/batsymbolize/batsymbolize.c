@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "symbolize_input.h"
@@ -50,7 +51,8 @@ enum option_key {
 };
 
 static const struct argp_option argp_options[] = {
-    {"obj", 'e', "FILE", 0, "The binary that the addresses belong to", 1},
+    {"obj", 'e', "FILE", 0,
+     "The binary that the addresses belong to (default: the first ADDRESS, if it is a file)", 1},
     {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
     {"original", KEY_ORIGINAL, "FILE", 0, "The binary that BOLT read", 1},
     {"store", KEY_STORE, "DIR", 0,
@@ -170,6 +172,21 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     }
 }
 
+/* Without -e, a first argument that is a file and no address is that file. */
+static void take_file(struct arguments *arguments)
+{
+    struct stat status;
+    uint64_t address;
+    if (arguments->files.path || arguments->address_count == 0 ||
+        tool_parse_address(arguments->addresses[0], &address) ||
+        stat(arguments->addresses[0], &status) != 0 || !S_ISREG(status.st_mode))
+        return;
+    arguments->files.path = arguments->addresses[0];
+    arguments->address_count--;
+    memmove(arguments->addresses, arguments->addresses + 1,
+            arguments->address_count * sizeof(*arguments->addresses));
+}
+
 static error_t parse_input_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -200,6 +217,7 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
         arguments->addresses[arguments->address_count++] = value;
         return 0;
     case ARGP_KEY_END:
+        take_file(arguments);
         if (arguments->files.binary.debug_file && !arguments->files.path)
             argp_error(state, "--debug-file: expected -e FILE too, found none");
         if (arguments->with_command && arguments->format == BAT_VIEWER_NONE)

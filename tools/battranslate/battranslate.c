@@ -221,6 +221,15 @@ static error_t check_next(const struct translate_request *arguments, struct argp
     return 0;
 }
 
+/* Without --format, a file that is named as YAML becomes YAML, unless -w has that already. */
+static void choose_format(struct translate_request *arguments)
+{
+    const char *name = arguments->output ? strrchr(arguments->output, '.') : NULL;
+    if (name && strcmp(name, ".yaml") == 0 && !arguments->has_format && !arguments->yaml &&
+        !arguments->compares && !arguments->is_common)
+        arguments->format = FORMAT_YAML;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
     if (arguments->is_common)
@@ -360,6 +369,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_FORMAT:
         arguments->format = parse_format(arguments, argument, state);
+        arguments->has_format = true;
         return 0;
     case KEY_PREAGGREGATED:
         tool_parse_bool("pa", argument, state);
@@ -379,6 +389,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         add_binary(arguments, state, argument);
         return 0;
     case ARGP_KEY_END:
+        choose_format(arguments);
         return check_arguments(arguments, state);
     case KEY_LIST_CHECKS:
         check_print_list();
@@ -393,7 +404,9 @@ static const struct argp_option options[] = {
      "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
      "run; - is standard input. May be given many times, also as FILE,FILE: all are added up",
      1},
-    {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
+    {"output", 'o', "FILE", 0,
+     "Write the translated profile to FILE, as YAML if it is called .yaml; - is standard output",
+     1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "

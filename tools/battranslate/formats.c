@@ -10,13 +10,15 @@ const struct translate_format_row translate_formats[FORMATS] = {
     [FORMAT_PREAGG] = {"preagg", "preagg", .open = preagg_open, .finish = preagg_finish},
     [FORMAT_AUTOFDO] = {"autofdo", "prof", .open = compilers_open, .finish = foreign_finish},
     [FORMAT_PROFGEN] = {"profgen", "profgen", .open = compilers_open, .finish = foreign_finish},
-    [FORMAT_PERFSCRIPT] = {"perfscript", ""}, /* no profile is made */
-    [FORMAT_FOLDED] = {"folded", "folded", BAT_VIEWER_FOLDED, viewers_open, foreign_finish, false},
-    [FORMAT_PPROF] = {"pprof", "pb.gz", BAT_VIEWER_PPROF, viewers_open, foreign_finish, false},
-    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", BAT_VIEWER_SPEEDSCOPE, viewers_open,
-                           foreign_finish, false},
-    [FORMAT_FIREFOX] = {"firefox", "firefox.json", BAT_VIEWER_FIREFOX, viewers_open, foreign_finish,
-                        false},
+    [FORMAT_PERFSCRIPT] = {.name = "perfscript", .extension = ""}, /* no profile is made */
+    [FORMAT_FOLDED] = {"folded", "folded", .open = viewers_open, .finish = foreign_finish,
+                       .viewer = BAT_VIEWER_FOLDED},
+    [FORMAT_PPROF] = {"pprof", "pb.gz", .open = viewers_open, .finish = foreign_finish,
+                      .viewer = BAT_VIEWER_PPROF},
+    [FORMAT_SPEEDSCOPE] = {"speedscope", "speedscope.json", .open = viewers_open,
+                           .finish = foreign_finish, .viewer = BAT_VIEWER_SPEEDSCOPE},
+    [FORMAT_FIREFOX] = {"firefox", "firefox.json", .open = viewers_open, .finish = foreign_finish,
+                        .viewer = BAT_VIEWER_FIREFOX},
 };
 
 enum tool_exit work_open(struct work *work)

@@ -32,11 +32,11 @@ struct work;
 /* What there is to say of each format; formats.h has the functions. */
 struct translate_format_row {
     const char *name;
-    const char *extension;         /* of its files in --output-dir */
-    enum bat_viewer_format viewer; /* or BAT_VIEWER_NONE */
+    const char *extension; /* of its files in --output-dir */
     enum tool_exit (*open)(struct work *work);
     enum tool_exit (*finish)(struct work *work);
-    bool is_records; /* fdata, YAML: for BOLT */
+    enum bat_viewer_format viewer; /* or BAT_VIEWER_NONE */
+    bool is_records;               /* fdata, YAML: for BOLT */
 };
 
 extern const struct translate_format_row translate_formats[FORMATS];
@@ -59,7 +59,6 @@ struct translate_request {
     struct release *releases; /* one for each of binaries, or one */
     size_t release_count;
     size_t release_capacity;
-    bool all; /* --all */
     const char **profiles;
     size_t profile_count;
     size_t profile_capacity;
@@ -72,40 +71,42 @@ struct translate_request {
     const char *next;    /* --for */
     const char *explain; /* --explain */
     const char *output_folder;
-    const char *originals; /* a folder */
-    struct bat_stores stores;
-    bool also_yaml; /* for several binaries: fdata and YAML */
-    /* Symbols of a stripped binary are taken from its separate debug file. */
-    bool is_one_of_several;
-    unsigned threads;
-    int32_t *processes; /* --pid; NULL for all */
+    const char *originals;                  /* a folder */
+    const struct translate_format_row *row; /* of format */
+    int32_t *processes;                     /* --pid; NULL for all */
     size_t process_count;
     size_t process_capacity;
     uint64_t samples_max; /* 0 for all */
+    const char *itrace;
+    double density_threshold; /* a lower density asks for more samples */
+    double min_overlap;       /* --min-overlap, 0 to 1 */
+    struct bat_stores stores;
+    struct heatmap_options heatmap;
+    struct bat_verdict_options check;
+    unsigned threads;
+    enum translate_format format;
+    uint32_t density_cutoff; /* millionths of the samples */
+    bool all;                /* --all */
+    bool also_yaml;          /* for several binaries: fdata and YAML */
+    /* Symbols of a stripped binary are taken from its separate debug file. */
+    bool is_one_of_several;
     bool impute_runs;
     bool keep_interrupts;
     bool by_perf_script;
     bool arm_spe;
-    const char *itrace;
     bool drop_memory;
     bool keep_unknown_data;
     bool keep_going; /* a profile that cannot be read is left out */
     bool once;       /* a profile whose parts were counted is left out */
     bool parity;     /* records as perf2bolt makes them */
-    enum translate_format format;
-    const struct translate_format_row *row; /* of format */
+    bool has_format; /* --format was given */
     bool basic_samples;
     bool ignore_build_id;
     bool yaml_extern;
-    struct heatmap_options heatmap;
     bool show_density;
-    uint32_t density_cutoff;  /* millionths of the samples */
-    double density_threshold; /* a lower density asks for more samples */
-    double min_overlap;       /* --min-overlap, 0 to 1 */
-    bool wants_check;         /* --check */
-    struct bat_verdict_options check;
-    bool compares;  /* --compare: the binaries are profiles */
-    bool is_common; /* --common: likewise */
+    bool wants_check; /* --check */
+    bool compares;    /* --compare: the binaries are profiles */
+    bool is_common;   /* --common: likewise */
     bool quiet;
     bool json_report;
 };

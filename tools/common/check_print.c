@@ -83,7 +83,7 @@ static void print_text(const struct bat_profile_verdict *check, struct output *o
                        const char *binary)
 {
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
-        print_result(check, output, i);
+        print_result(check, output, (enum bat_verdict_check)i);
     print_unused(check, output);
     output_escaped(output, binary);
     output_format(output, ": %s (", check->is_fit ? "fit" : "unfit");
@@ -158,7 +158,7 @@ static void print_json(const struct bat_profile_verdict *check, struct output *o
                   check->is_fit ? "fit" : "unfit", check->findings[BAT_ERROR],
                   check->findings[BAT_WARNING]);
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
-        print_json_result(check, output, i);
+        print_json_result(check, output, (enum bat_verdict_check)i);
     output_text(output, "\n],\"unused_suppressions\":[");
     print_json_unused(check, output);
     output_text(output, "],\"densities\":[");
@@ -185,7 +185,7 @@ static void print_verdict(const struct bat_profile_verdict *check, FILE *file)
     fputs(check->is_fit ? "fit" : "unfit", file);
     const char *before = check->is_fit ? ", with warnings: " : ": ";
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
-        const struct bat_verdict_kind *kind = bat_verdict_kind(i);
+        const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
         if (check->results[i].status != BAT_VERDICT_FAILED)
             continue;
         fprintf(file, kind->is_share ? "%s%s %.1f%%" : "%s%s %.0f", before, kind->id,
@@ -240,7 +240,8 @@ void check_print_line_json(const struct bat_profile_verdict *check, FILE *file)
         if (result->status == BAT_VERDICT_UNKNOWN)
             continue;
         fprintf(file, "%s{\"id\":\"%s\",\"status\":\"%s\",\"value\":%.9g}", before,
-                bat_verdict_kind(i)->id, status_names[result->status], result->value);
+                bat_verdict_kind((enum bat_verdict_check)i)->id, status_names[result->status],
+                result->value);
         before = ",";
     }
     fputs("]}", file);
@@ -272,7 +273,7 @@ enum tool_exit check_print_json(const struct bat_profile_verdict *check, FILE *f
 void check_print_list(void)
 {
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
-        const struct bat_verdict_kind *kind = bat_verdict_kind(i);
+        const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
         tool_print("%-14s %-8s %-8s %5.4g%s  %s%s", kind->id, bat_severity_name(kind->severity),
                    kind->is_minimum ? "at least" : "at most",
                    kind->is_share ? 100 * kind->limit : kind->limit, kind->is_share ? "%" : " ",

@@ -107,6 +107,9 @@ void tool_allow_files(void)
 
 bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
 {
+    /* getopt's messages begin with it, argp's with its last part. */
+    if (argc > 0)
+        argv[0] = program_invocation_short_name;
     error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
     if (error != 0)
         tool_message(NULL, "cannot read the options: %s", strerror(error));
@@ -260,6 +263,9 @@ bool tool_set_field(const struct tool_field *fields, int key, const char *argume
 {
     while (fields->key != 0 && fields->key != key)
         fields++;
+    if (fields->text && *fields->text)
+        argp_error(state, "expected an option once, found it with \"%s\" and with \"%s\"",
+                   *fields->text, argument);
     if (fields->text)
         *fields->text = argument;
     else if (fields->flag)
