@@ -348,10 +348,9 @@ enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit,
 
 struct batch {
     struct next_carrying *carrying;
-    struct unit_pair pairs[BATCH_PAIRS];
-    struct bat_sort_key order[BATCH_PAIRS]; /* the largest first */
-    struct bat_sort_key spare[BATCH_PAIRS];
-    const struct bat_sort_key *sorted;
+    struct unit_pair *pairs;           /* they stay in place: their parts refer to each other */
+    const struct bat_sort_key *sorted; /* the largest first */
+    uint32_t capacity;
     uint32_t count;
     uint32_t nodes;
 };
@@ -369,22 +368,23 @@ static uint32_t nodes_of(const struct unit_pair *pair)
     return pair->graphs[0].node_count + pair->graphs[1].node_count;
 }
 
-/* The largest pairs come first, so that no thread works on one when the others are done. */
-static void sort_batch(struct batch *batch)
-{
-    for (uint32_t i = 0; i < batch->count; i++)
-        batch->order[i] =
-            (struct bat_sort_key){.key = UINT32_MAX - nodes_of(&batch->pairs[i]), .value = i};
-    batch->sorted = bat_sort_keys(batch->order, batch->spare, batch->count);
-}
-
-/* Infer the pairs of a batch in several threads, add their counts in order, and empty it. */
+/*
+ * Infer the pairs of a batch in several threads, add their counts in order, and empty it. The
+ * largest pairs come first, so that no thread works on one when the others are done.
+ */
 static enum bat_code end_batch(struct batch *batch)
 {
     struct next_carrying *carrying = batch->carrying;
     unsigned threads = bat_parallel_threads(carrying->options->threads, batch->count);
-    sort_batch(batch);
+    struct bat_sort_key *order = malloc((2 * (size_t)batch->count + 1) * sizeof(*order));
+    if (!order)
+        return bat_fail_memory(carrying->error, "for functions");
+    for (uint32_t i = 0; i < batch->count; i++)
+        order[i] =
+            (struct bat_sort_key){.key = UINT32_MAX - nodes_of(&batch->pairs[i]), .value = i};
+    batch->sorted = bat_sort_keys(order, order + batch->count, batch->count);
     bat_parallel_run(batch->count, 1, threads, infer_some, batch);
+    free(order);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < batch->count; i++) {
         if (code == BAT_OK)
@@ -403,29 +403,35 @@ static enum bat_code infer_in_batch(struct batch *batch, uint32_t old_unit)
                                .scale = 1};
     enum bat_code code = open_pair(carrying, old_unit, carrying->pairs.new_of[old_unit], pair);
     batch->nodes += nodes_of(pair);
-    if (code == BAT_OK && (batch->count == BATCH_PAIRS || batch->nodes >= BATCH_NODES))
+    if (code == BAT_OK && (batch->count == batch->capacity || batch->nodes >= BATCH_NODES))
         code = end_batch(batch);
     return code;
+}
+
+/* True if a unit of the old program has samples, and a partner with other code. */
+static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
+{
+    const struct next_counts *counts = carrying->measured.units[old_unit];
+    return counts && carrying->pairs.new_of[old_unit] != BAT_NONE && !carrying->is_same[old_unit] &&
+           (counts->total > 0 || counts->entry > 0);
 }
 
 enum bat_code next_infer_changed(struct next_carrying *carrying)
 {
     enum bat_code code = BAT_OK;
-    struct batch *batch = malloc(sizeof(*batch));
-    if (!batch)
+    struct batch batch = {.carrying = carrying};
+    for (uint32_t i = 0; i < carrying->olds.unit_count && batch.capacity < BATCH_PAIRS; i++)
+        batch.capacity += is_changed(carrying, i);
+    batch.pairs = malloc(((size_t)batch.capacity + 1) * sizeof(*batch.pairs));
+    if (!batch.pairs)
         return bat_fail_memory(carrying->error, "for functions");
-    batch->carrying = carrying;
-    batch->count = batch->nodes = 0;
-    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
-        const struct next_counts *counts = carrying->measured.units[i];
-        if (counts && carrying->pairs.new_of[i] != BAT_NONE && !carrying->is_same[i] &&
-            (counts->total > 0 || counts->entry > 0))
-            code = infer_in_batch(batch, i);
-    }
+    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++)
+        if (is_changed(carrying, i))
+            code = infer_in_batch(&batch, i);
     if (code == BAT_OK)
-        code = end_batch(batch);
-    for (uint32_t i = 0; i < batch->count; i++)
-        pair_free(&batch->pairs[i]);
-    free(batch);
+        code = end_batch(&batch);
+    for (uint32_t i = 0; i < batch.count; i++)
+        pair_free(&batch.pairs[i]);
+    free(batch.pairs);
     return code;
 }
