@@ -61,11 +61,18 @@ static bool is_beside_test(const struct input_followed *function, const struct i
            is_test(function, walk->instruction.target);
 }
 
+/* True if the function's own code goes on in another function. */
+static bool leaves_function(const struct input_followed *function, struct input_state state)
+{
+    return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
+}
+
 /*
  * True if a known pass may have made the output's instruction although the input has another one
  * here: one test of several on one comparison (-three-way-branch), a jump by a register (-plt, far
  * targets, or the reverse: retpolines), the jump that a conditional branch out of the function goes
- * by, the return behind what was a tail call (-inline-memcpy).
+ * by, the jump to another function's code where the branch before it has led in the input, the
+ * return behind what was a tail call (-inline-memcpy).
  */
 static bool is_listed(const struct input_followed *function, const struct input_node *node,
                       const struct input_walk *walk)
@@ -80,7 +87,9 @@ static bool is_listed(const struct input_followed *function, const struct input_
     case BAT_INSTRUCTION_JUMP:
         return kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
                (kind == BAT_INSTRUCTION_CONDITIONAL &&
-                input_flow_calls_same(function->flow, node->target, walk->instruction.target));
+                input_flow_calls_same(function->flow, node->target, walk->instruction.target)) ||
+               (leaves_function(function, node->state) &&
+                input_flow_calls_same(function->flow, node->target, node->state.at));
     case BAT_INSTRUCTION_RETURN:
         return kind == BAT_INSTRUCTION_JUMP &&
                input_flow_is_outside(function->flow, walk->instruction.target, &ignored);
@@ -181,12 +190,6 @@ static bool is_conditional_tail_call(const struct input_followed *function,
            node->target_node == BAT_NONE &&
            input_flow_decode(function->flow, entry, &instruction) &&
            instruction.kind == BAT_INSTRUCTION_JUMP;
-}
-
-/* True if the function's own code goes on in another function. */
-static bool leaves_function(const struct input_followed *function, struct input_state state)
-{
-    return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
 }
 
 /* True if the input's jump that a walk has found leaves its function, or goes to a start. */

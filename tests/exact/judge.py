@@ -93,14 +93,31 @@ def differences(own, ours):
 
 class Unknowable:
     """What the BOLTed program cannot tell, because BOLT has made one of two: functions that it has folded (-icf), unless the
-    code around them names the one that it calls, and blocks that only jump on, if an indirect jump of the input's own run leads both to them and to where they lead."""
+    code around them names the one that it calls, and blocks that only jump on, if an indirect jump of the input's own run
+    leads to several places from where only one way leads on: BOLT's table has the end of that way for each of them."""
 
     def __init__(self, folder, own):
-        self.own = {key[1:3] + key[4:6] for key in own}
         symbols = self.read_symbols(folder / "input")
         names = self.names_in_profiles(symbols)
         self.folded = self.read_folded(symbols, names, self.read_symbols(folder / "bolted"))
         self.jumps, self.indirect, self.by_pointer = self.read_jumps(folder / "input", symbols, names)
+        self.ends = {}
+        for key in own:
+            source, place = self.places(key)
+            if source in self.indirect and place is not None:
+                self.ends.setdefault((source, self.way(place)[-1]), set()).add(place)
+
+    @staticmethod
+    def places(key):
+        """Of a record's key source and target, as read_jumps() has them; None for what is not in a function."""
+        return ((name, int(offset, 16)) if name != "[unknown]" else None for name, offset in ((key[1], key[2]), (key[4], key[5])))
+
+    def way(self, place):
+        """The place, and where the jumps that begin there lead, one after the other."""
+        way = [place]
+        while way[-1] in self.jumps and self.jumps[way[-1]] not in way:
+            way.append(self.jumps[way[-1]])
+        return way
 
     @staticmethod
     def read_symbols(path):
@@ -139,18 +156,26 @@ class Unknowable:
         by_address = {}
         for key, symbol in own.items():
             by_address.setdefault(symbol.address, []).append(names[key])
-        jumps, indirect, by_pointer, here, start = {}, set(), set(), (), 0
+        jumps, indirect, by_pointer, here, start, idle = {}, set(), set(), (), 0, []
         prefix = "aarch64-linux-gnu-" if elffile.Elf(path).machine == elffile.EM_AARCH64 else ""
         for line in run([f"{prefix}objdump", "-d", "--no-show-raw-insn", path], path.parent).splitlines():
             if line.endswith(">:"):
                 start = int(line.split()[0], 16)
-                here = by_address.get(start, ())
+                here, idle = by_address.get(start, ()), []
                 continue
             address, _, text = line.partition(":\t")
             words = text.split()
-            if not words or not words[0].startswith(("jmp", "call", "b", "nop", "notrack", "xchg", "data16", "cs")):
+            if not words:
                 continue
             offset = int(address, 16) - start
+            if "nop" in words or words == ["xchg", "%ax,%ax"] or words[0] in ("nopl", "nopw"):
+                idle.append(offset)
+                continue
+            # A block may be of one no-operation that leads on to the next.
+            jumps.update(((name, offset_before), (name, offset)) for name in here for offset_before in idle[-1:])
+            idle = []
+            if not words[0].startswith(("jmp", "call", "b", "notrack")):
+                continue
             if "*" in text and "(%rip)" not in text or words[0] in ("br", "blr"):
                 by_pointer.update((name, offset) for name in here)
             if words[0] == "call":
@@ -181,16 +206,12 @@ class Unknowable:
             plain[key] = plain.get(key, 0) + count
 
         for key, counts in records.items():
-            source, target = (key[1], key[2]), (key[4], key[5])
-            place = (target[0], int(target[1], 16)) if target[0] != "[unknown]" else None
-            for _ in range(8):
-                if not (source[0], int(source[1], 16)) in self.indirect or place not in self.jumps:
-                    break
-                if source + (target[0], f"{self.jumps[place][1]:x}") not in self.own:
-                    break
-                add((self.name(target[0]), f"{place[1]:x}", self.name(target[0]), f"{self.jumps[place][1]:x}"), -counts[-1])
-                place = self.jumps[place]
-                target = (target[0], f"{place[1]:x}")
+            source, target, (jump, place) = (key[1], key[2]), (key[4], key[5]), self.places(key)
+            way = self.way(place) if place is not None and jump in self.indirect else [place]
+            if len(self.ends.get((jump, way[-1]), ())) > 1:
+                for begin, end in zip(way, way[1:]):
+                    add((self.name(begin[0]), f"{begin[1]:x}", self.name(end[0]), f"{end[1]:x}"), -counts[-1])
+                target = (way[-1][0], f"{way[-1][1]:x}")
             add((self.name(source[0]), source[1], self.target(source, target[0]), target[1]), counts[-1])
         return {key: count for key, count in plain.items() if count}
 
