@@ -6,19 +6,20 @@ include(CMakePackageConfigHelpers)
 
 if(BATKIT_TOOLS)
   install(TARGETS ${BATKIT_TOOL_NAMES} RUNTIME COMPONENT tools)
-  file(GLOB manuals CONFIGURE_DEPENDS man/*.1)
-  install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   set(BATKIT_BASH_FOLDER ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE STRING
     "Where bash looks for completions")
   set(BATKIT_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
     "Where zsh looks for completions")
   foreach(tool ${BATKIT_TOOL_NAMES})
+    install(FILES man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
     install(FILES completions/bash/${tool} DESTINATION ${BATKIT_BASH_FOLDER} COMPONENT tools)
     install(FILES completions/zsh/_${tool} DESTINATION ${BATKIT_ZSH_FOLDER} COMPONENT tools)
   endforeach()
   install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
     spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+endif()
+if(BATKIT_TOOLS AND NOT BATKIT_MINIMAL)
   # The scripts of a fleet, but not what they are tested and measured with, which needs the source tree.
   set(fleet_folder ${CMAKE_INSTALL_DATADIR}/batkit/fleet)
   foreach(folder steps local slurm stream host)
@@ -46,7 +47,9 @@ foreach(header ${BATKIT_HEADERS})
 endforeach()
 install(FILES ${headers} ${PROJECT_BINARY_DIR}/include/batkit/bat_version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/batkit COMPONENT development)
-install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT development)
+if(NOT BATKIT_MINIMAL)
+  install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT development)
+endif()
 
 configure_package_config_file(packaging/batkit-config.cmake.in
   ${PROJECT_BINARY_DIR}/batkit-config.cmake INSTALL_DESTINATION ${cmake_folder})

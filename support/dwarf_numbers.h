@@ -52,9 +52,24 @@ static inline bool dwarf_read_leb128(const uint8_t **at, const uint8_t *end, boo
     return false;
 }
 
+/* How pointers are encoded (DW_EH_PE_*): a form, a base that is added, and whether it is indirect.
+ */
+enum dwarf_pointer {
+    DWARF_PE_ABSOLUTE = 0x00,
+    DWARF_PE_ULEB128 = 0x01,
+    DWARF_PE_UDATA2 = 0x02,
+    DWARF_PE_UDATA4 = 0x03,
+    DWARF_PE_UDATA8 = 0x04,
+    DWARF_PE_SDATA4 = 0x0b,
+    DWARF_PE_SDATA8 = 0x0c,
+    DWARF_PE_RELATIVE = 0x10,
+    DWARF_PE_INDIRECT = 0x80,
+    DWARF_PE_OMIT = 0xff, /* no pointer */
+};
+
 /*
- * Reads a pointer in one of the encodings DW_EH_PE_*: absolute, or relative to its own address,
- * which is that of *at. False for other bases. A pointer to the pointer (DW_EH_PE_indirect) is read
+ * Reads a pointer in one of the encodings DWARF_PE_*: absolute, or relative to its own address,
+ * which is that of *at. False for other bases. A pointer to the pointer (DWARF_PE_INDIRECT) is read
  * itself.
  */
 bool dwarf_read_pointer(const uint8_t **at, const uint8_t *end, uint8_t encoding, uint64_t address,

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The public interface of an installed libbatkit: its headers and its symbols.
 
-    check_api.py PREFIX INTERNAL
+    check_api.py PREFIX INTERNAL [--minimal]
 
 The functions that the installed headers declare, the symbols of packaging/batkit.map, the symbols that libbatkit.so
 exports and the global symbols of libbatkit.a are the same. Each header can be included alone, in C and in C++, and
 includes only installed headers and those of the C language. INTERNAL is an archive with internal functions: it must
-fail the check for libbatkit.a.
+fail the check for libbatkit.a. The minimal build exports a part of packaging/batkit.map.
 """
 
 import os
@@ -48,12 +48,14 @@ def difference(name, found, wanted):
         f"{name} has no {symbol}" for symbol in sorted(wanted - found)]
 
 
-def check_symbols(headers, shared, static):
+def check_symbols(headers, shared, static, is_minimal):
     """Compare the declared, named, exported and defined functions."""
     functions = declared(headers)
-    if len(functions) < 100:
+    if len(functions) < (50 if is_minimal else 100):
         return [f"only {len(functions)} functions are declared"]
     in_map, version = named(MAP)
+    if is_minimal:
+        in_map &= functions
     exported = symbols(shared, "--dynamic", "--with-symbol-versions") - {version}
     wrong = difference("packaging/batkit.map", in_map, functions)
     wrong += difference("libbatkit.so", exported, {f"{name}@@{version}" for name in functions})
@@ -98,16 +100,17 @@ def find(prefix, name):
 
 def main():
     """Print the faults."""
-    prefix, internal = map(pathlib.Path, sys.argv[1:])
+    is_minimal = sys.argv[3:] == ["--minimal"]
+    prefix, internal = map(pathlib.Path, sys.argv[1:3])
     folder = find(prefix, "bat.h").parent
     headers = sorted(folder.iterdir())
     there = {path.name for path in headers}
     shared, static = find(prefix, "libbatkit.so"), find(prefix, "libbatkit.a")
-    wrong = check_symbols(headers, shared, static)
+    wrong = check_symbols(headers, shared, static, is_minimal)
     for path in headers:
         wrong += check_header(path, there)
     # The checks must be able to find a fault.
-    if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal)):
+    if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal, is_minimal)):
         wrong.append(f"{internal} passes the check for libbatkit.a")
     with tempfile.TemporaryDirectory() as name:
         header = pathlib.Path(name, "header.h")

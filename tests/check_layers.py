@@ -9,7 +9,7 @@ The rooms and their order are those of README's table, from its top to its botto
 are rooms of their own, in the order in which its row names them, before what is in the room itself if
 the row says so. A circle of includes is looked for among files without their endings: x.c and x.h are one. A file calls
 another if it names, other than in a comment or a string, a function or an object that the other one
-defines for others.
+defines for others. Files in folders called "minimal" are left out of that: they stand in for others.
 """
 
 import collections
@@ -103,7 +103,7 @@ def calls(root, files):
     texts = {file: OMITTED.sub(" ", (root / file).read_text(encoding="utf-8")) for file in files}
     declared = {name for file, text in texts.items() if file.suffix == ".h" for name in NAMED.findall(text)}
     texts = {file: text for file, text in texts.items() if file.suffix == ".c"}
-    home = {name: file for file, text in texts.items() for name in DEFINED.findall(text) if name in declared}
+    home = {name: file for file, text in texts.items() if file.parent.name != "minimal" for name in DEFINED.findall(text) if name in declared}
     return {file: sorted({home[name] for name in set(NAMED.findall(text)) & home.keys() - set(OWN.findall(text))} - {file})
             for file, text in texts.items()}
 

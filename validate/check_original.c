@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "binary/build_ids.h"
 #include "binary/original/original.h"
 #include "checking.h"
 
@@ -295,7 +296,7 @@ static void check_build(struct bat_checking *checking)
     const uint8_t *original = bat_elf_build_id(checking->options->original, &original_size);
     if (!id || !original || size == 0)
         return;
-    if (!bat_original_has_build_id(id, size, original, original_size))
+    if (!build_id_is_of_input(id, size, original, original_size))
         bat_checking_find(checking, CHECK_ORIGINAL_BUILD, BAT_NONE, BAT_NONE,
                           "expected the original's build-id to be the binary's except for the bits "
                           "that BOLT flips, found another: \"%.200s\" is not the file that BOLT "

@@ -2,7 +2,6 @@
 /* Decodes the header and the call sites of an exception table (exceptions.h). */
 #include "exceptions.h"
 
-#include <dwarf.h>
 #include <string.h>
 
 #include "reader.h"
@@ -23,7 +22,7 @@ static bool read_leb128(struct bat_call_site_walk *walk, uint64_t *value)
 static bool read_pointer(struct bat_call_site_walk *walk, uint8_t encoding, uint64_t *value)
 {
     uint64_t place = walk->address + (uint64_t)(walk->next - walk->start);
-    return !(encoding & DW_EH_PE_indirect) &&
+    return !(encoding & DWARF_PE_INDIRECT) &&
            dwarf_read_pointer(&walk->next, walk->end, encoding, place, value);
 }
 
@@ -32,12 +31,12 @@ static bool read_pointer(struct bat_call_site_walk *walk, uint8_t encoding, uint
 static uint8_t size_of_type(uint64_t encoding)
 {
     switch (encoding & 0x0f) {
-    case DW_EH_PE_udata4:
-    case DW_EH_PE_sdata4:
+    case DWARF_PE_UDATA4:
+    case DWARF_PE_SDATA4:
         return 4;
-    case DW_EH_PE_absptr:
-    case DW_EH_PE_udata8:
-    case DW_EH_PE_sdata8:
+    case DWARF_PE_ABSOLUTE:
+    case DWARF_PE_UDATA8:
+    case DWARF_PE_SDATA8:
         return 8;
     default:
         return 0;
@@ -51,7 +50,7 @@ static bool read_types(struct bat_call_site_walk *walk)
     uint64_t distance;
     if (!read_byte(walk, &encoding))
         return false;
-    if (encoding == DW_EH_PE_omit)
+    if (encoding == DWARF_PE_OMIT)
         return true;
     if (!read_leb128(walk, &distance))
         return false;
@@ -68,7 +67,7 @@ static bool read_header(struct bat_call_site_walk *walk, uint64_t function)
     uint64_t value;
     if (!read_byte(walk, &encoding))
         return false;
-    if (encoding != DW_EH_PE_omit) {
+    if (encoding != DWARF_PE_OMIT) {
         if (!read_pointer(walk, (uint8_t)encoding, &value))
             return false;
         walk->pads_start = value - function;

@@ -30,7 +30,7 @@ struct bat_call_site_walk {
     const uint8_t *types; /* behind the first one; NULL if there are none */
     uint64_t address;     /* of start */
     uint64_t pads_start;  /* offset that landing pads count from */
-    uint8_t encoding;     /* DW_EH_PE_* of the numbers */
+    uint8_t encoding;     /* DWARF_PE_* of the numbers */
     uint8_t type_size;    /* bytes of a type; 0 if that is not known */
 };
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/build_ids.h"
 #include "binary/names.h"
-#include "binary/original/original.h"
 #include "spec/compare_numbers.h"
 #include "spec/sort.h"
 
@@ -276,7 +276,7 @@ static void compare_notes(struct comparison *comparison)
     const uint8_t *old_id = bat_elf_build_id(old->elf, &sizes[0]);
     const uint8_t *new_id = bat_elf_build_id(new->elf, &sizes[1]);
     comparison->same_input =
-        old_id && new_id && bat_original_shares_build_id(old_id, sizes[0], new_id, sizes[1]);
+        old_id && new_id && build_ids_share_input(old_id, sizes[0], new_id, sizes[1]);
 }
 
 enum bat_code compare_binaries(const struct bat_binary *old_binary, const char *old_path,

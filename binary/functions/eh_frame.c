@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "eh_frame.h"
 
-#include <dwarf.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -113,7 +112,7 @@ static bool read_augmentation(struct bat_fde_walk *walk, struct cursor *cursor, 
             break;
         case 'P':
             if (!read_bytes(cursor, &encoding, 1) ||
-                (encoding != DW_EH_PE_omit && !read_form(cursor, encoding, &ignored)))
+                (encoding != DWARF_PE_OMIT && !read_form(cursor, encoding, &ignored)))
                 return false;
             break;
         case 'S': /* signal frame */
@@ -151,8 +150,8 @@ static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, stru
         return damaged(walk, at, error, "expected a common entry (CIE), found another entry");
 
     walk->cie = NULL;
-    walk->code_encoding = DW_EH_PE_absptr;
-    walk->lsda_encoding = DW_EH_PE_omit;
+    walk->code_encoding = DWARF_PE_ABSOLUTE;
+    walk->lsda_encoding = DWARF_PE_OMIT;
     walk->has_augmentation = false;
     struct cursor *cursor = &entry.rest;
     uint8_t version;
@@ -191,7 +190,7 @@ static enum bat_code read_fde(struct bat_fde_walk *walk, struct entry *entry, st
         return damaged(walk, entry->start, error, "the code range of an entry cannot be read");
     if (walk->has_augmentation && !read_leb128(cursor, false, &ignored))
         return damaged(walk, entry->start, error, "the augmentation size cannot be read");
-    if (walk->lsda_encoding != DW_EH_PE_omit) {
+    if (walk->lsda_encoding != DWARF_PE_OMIT) {
         struct cursor field = *cursor;
         uint64_t distance;
         if (!read_form(&field, walk->lsda_encoding, &distance) ||

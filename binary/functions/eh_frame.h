@@ -24,8 +24,8 @@ struct bat_fde_walk {
     const uint8_t *next;   /* the next entry */
     uint64_t address;      /* of start */
     const uint8_t *cie;    /* the common entry that the members below are from; or NULL */
-    uint8_t code_encoding; /* DW_EH_PE_* of code addresses */
-    uint8_t lsda_encoding; /* of the LSDA pointer, DW_EH_PE_omit if there is none */
+    uint8_t code_encoding; /* DWARF_PE_* of code addresses */
+    uint8_t lsda_encoding; /* of the LSDA pointer, DWARF_PE_OMIT if there is none */
     bool has_augmentation; /* FDEs have augmentation data, which starts with its size */
 };
 

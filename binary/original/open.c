@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "binary/build_ids.h"
 #include "original.h"
 #include "spec/options.h"
 #include "support/parallel.h"
@@ -53,40 +54,6 @@ static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_bina
     return BAT_OK;
 }
 
-/*
- * BOLT flips the last bit of the build-id that it copies; since version 24 the first bit as well.
- * An unchanged build-id is accepted too.
- */
-bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
-                               size_t input_size)
-{
-    if (size == 0 || size != input_size)
-        return false;
-    bool flips_last = (output[size - 1] ^ input[size - 1]) & 1;
-    bool flips_first = (output[0] ^ input[0]) & 0x80;
-    if (flips_first && !flips_last)
-        return false;
-    for (size_t i = 0; i < size; i++) {
-        unsigned flipped = (i == 0 && flips_first ? 0x80u : 0u) | (i + 1 == size && flips_last);
-        if ((output[i] ^ input[i]) != flipped)
-            return false;
-    }
-    return true;
-}
-
-bool bat_original_shares_build_id(const uint8_t *left, size_t left_size, const uint8_t *right,
-                                  size_t right_size)
-{
-    if (left_size == 0 || left_size != right_size)
-        return false;
-    for (size_t i = 0; i < left_size; i++) {
-        unsigned flipped = (i == 0 ? 0x80u : 0u) | (i + 1 == left_size);
-        if (((left[i] ^ right[i]) & ~flipped) != 0)
-            return false;
-    }
-    return true;
-}
-
 /* *known is set if both files have a build-id. */
 static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_binary *binary,
                                     bool *known, struct bat_error *error)
@@ -98,7 +65,7 @@ static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_
     *known = id && input && size != 0;
     if (!*known)
         return BAT_OK;
-    if (bat_original_has_build_id(id, size, input, input_size))
+    if (build_id_is_of_input(id, size, input, input_size))
         return BAT_OK;
     uint8_t expected[32];
     size_t shown = size < sizeof(expected) ? size : sizeof(expected);

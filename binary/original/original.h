@@ -97,16 +97,6 @@ size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output
 
 /* --- Functions (pair.c) ------------------------------------------------------------------- */
 
-/* True if a BOLTed file's build-id is the input's, apart from the one or two bits that BOLT flips.
- */
-bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
-                               size_t input_size);
-
-/* True if the build-ids of two BOLTed files may be of one input: they differ in these bits alone.
- */
-bool bat_original_shares_build_id(const uint8_t *left, size_t left_size, const uint8_t *right,
-                                  size_t right_size);
-
 /*
  * bat_original_open() for the translation of addresses from the output to the input alone: that
  * takes less time and memory. The note's entries are decoded where they are asked for, and binary

@@ -15,6 +15,7 @@
 #include "bat_decoder.h"
 #include "bat_original.h"
 #include "bat_profile.h"
+#include "binary/build_ids.h"
 #include "binary/original/original.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
@@ -341,13 +342,13 @@ static void test_build_id_of_one_byte(void **state)
     for (unsigned flipped = 0; flipped < 256; flipped++) {
         const uint8_t input[] = {(uint8_t)(output[0] ^ flipped), 0x05};
         bool may_be = flipped == 0 || flipped == 1 || flipped == 0x81;
-        assert_int_equal(bat_original_has_build_id(output, 1, input, 1), may_be);
-        assert_false(bat_original_has_build_id(output, 1, input, 2));
-        assert_int_equal(bat_original_shares_build_id(output, 1, input, 1), (flipped & 0x7e) == 0);
+        assert_int_equal(build_id_is_of_input(output, 1, input, 1), may_be);
+        assert_false(build_id_is_of_input(output, 1, input, 2));
+        assert_int_equal(build_ids_share_input(output, 1, input, 1), (flipped & 0x7e) == 0);
     }
-    assert_false(bat_original_shares_build_id(output, 0, output, 0));
-    assert_false(bat_original_shares_build_id(output, 1, output, 2));
-    assert_false(bat_original_has_build_id(output, 0, output, 0));
+    assert_false(build_ids_share_input(output, 0, output, 0));
+    assert_false(build_ids_share_input(output, 1, output, 2));
+    assert_false(build_id_is_of_input(output, 0, output, 0));
 }
 
 static void test_the_bolted_file_itself(void **state)

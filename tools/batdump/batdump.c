@@ -82,11 +82,7 @@ struct options {
     size_t function_count;
     struct dump_address *addresses;
     size_t address_count;
-    const char *original;
-    struct dump_address *to_input;
-    size_t to_input_count;
-    const char **to_output;
-    size_t to_output_count;
+    struct original_queries queries;
 };
 
 /* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
@@ -107,16 +103,16 @@ static bool parse_translate(const char *text, struct dump_address *address)
 
 static bool has_original_queries(const struct options *options)
 {
-    return options->to_input_count != 0 || options->to_output_count != 0;
+    return options->queries.to_input_count != 0 || options->queries.to_output_count != 0;
 }
 
 static void check_original(const struct options *options, struct argp_state *state)
 {
     bool has_queries = has_original_queries(options);
-    if (has_queries && !options->original)
+    if (has_queries && !options->queries.path)
         argp_error(state, "expected --original=FILE, the binary that BOLT read, with --to-input "
                           "and --to-output");
-    if (!has_queries && options->original)
+    if (!has_queries && options->queries.path)
         argp_error(state, "expected --to-input or --to-output with --original");
     if (has_queries && (options->json || options->dump_all || options->function_count != 0 ||
                         options->address_count != 0))
@@ -143,7 +139,7 @@ static void check_compare(const struct options *options, struct argp_state *stat
     if (!options->compare && options->has_limit)
         argp_error(state, "expected --compare with --limit");
     if (options->compare && (options->dump_all || options->function_count != 0 ||
-                             options->address_count != 0 || options->original))
+                             options->address_count != 0 || options->queries.path))
         argp_error(state, "--compare can be combined with --json and --limit alone");
 }
 
@@ -155,9 +151,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {OPTION_DUMP_ALL, .flag = &options->dump_all, .name = "dump-all"},
         {OPTION_JSON, .flag = &options->json},
         {OPTION_FUNCTION, .texts = options->functions, .count = &options->function_count},
-        {OPTION_TO_OUTPUT, .texts = options->to_output, .count = &options->to_output_count},
+        {OPTION_TO_OUTPUT, .texts = options->queries.to_output,
+         .count = &options->queries.to_output_count},
         {OPTION_STORE, .stores = &options->stores},
-        {OPTION_ORIGINAL, .text = &options->original},
+        {OPTION_ORIGINAL, .text = &options->queries.path},
         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
@@ -170,7 +167,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
     case OPTION_TO_INPUT:
-        if (!parse_translate(argument, &options->to_input[options->to_input_count++]))
+        if (!parse_translate(argument,
+                             &options->queries.to_input[options->queries.to_input_count++]))
             argp_error(state, "expected --to-input=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
     case ARGP_KEY_ARG:
@@ -241,29 +239,6 @@ static bool print_requested(struct output *output, const struct options *options
     return fine;
 }
 
-/* Answer --to-input and --to-output. */
-static bool print_original(struct output *output, const struct options *options,
-                           struct bat_binary *binary)
-{
-    struct bat_original *original;
-    struct bat_names names = {0};
-    struct bat_error error;
-    if (bat_original_open(options->original, binary, NULL, &original, &error) != BAT_OK)
-        return tool_complain(error.code == BAT_ERR_ARGUMENT ? options->path : options->original,
-                             &error);
-    bool fine = bat_names_collect(binary, &names, &error) == BAT_OK;
-    if (!fine)
-        tool_report(options->path, &error);
-    fine = fine &&
-           dump_to_input(output, options->path, original, options->to_input,
-                         options->to_input_count) &&
-           dump_to_output(output, options->original, original, &names, options->to_output,
-                          options->to_output_count);
-    bat_names_free(&names);
-    bat_original_close(original);
-    return fine;
-}
-
 static enum tool_exit run(const struct options *options)
 {
     struct bat_binary binary;
@@ -278,8 +253,9 @@ static enum tool_exit run(const struct options *options)
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {
-        bool fine = has_original_queries(options) ? print_original(output, options, &binary)
-                                                  : print_requested(output, options, &binary);
+        bool fine = has_original_queries(options)
+                        ? dump_original(output, options->path, &binary, &options->queries)
+                        : print_requested(output, options, &binary);
         status = fine ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
     }
@@ -338,11 +314,12 @@ int main(int argc, char **argv)
     struct options options = {
         .functions = calloc((size_t)argc, sizeof(*options.functions)),
         .addresses = calloc((size_t)argc, sizeof(*options.addresses)),
-        .to_input = calloc((size_t)argc, sizeof(*options.to_input)),
-        .to_output = calloc((size_t)argc, sizeof(*options.to_output)),
+        .queries.to_input = calloc((size_t)argc, sizeof(*options.queries.to_input)),
+        .queries.to_output = calloc((size_t)argc, sizeof(*options.queries.to_output)),
     };
     enum tool_exit status = TOOL_BAD;
-    if (options.functions && options.addresses && options.to_input && options.to_output) {
+    if (options.functions && options.addresses && options.queries.to_input &&
+        options.queries.to_output) {
         static const struct argp argp = {
             argp_options, parse_option, "FILE\n--compare OLD NEW", doc, NULL, NULL, NULL};
         if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options) &&
@@ -353,8 +330,8 @@ int main(int argc, char **argv)
     }
     free(options.functions);
     free(options.addresses);
-    free(options.to_input);
-    free(options.to_output);
+    free(options.queries.to_input);
+    free(options.queries.to_output);
     bat_stores_free(&options.stores);
     return (int)status;
 }

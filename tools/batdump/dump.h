@@ -4,7 +4,6 @@
 #define BAT_TOOLS_BATDUMP_DUMP_H
 
 #include "bat_binary.h"
-#include "bat_original.h"
 #include "binary/compare/comparison.h"
 #include "tools/common/output.h"
 
@@ -69,21 +68,29 @@ void dump_text_translations(struct output *output, const struct bat_binary *bina
                             const struct bat_names *names, const struct dump_address *addresses,
                             size_t count);
 
-/*
- * Print a line for each output address: the address that it had in the input binary. False, with a
- * message, at an address that it did not have. path is the BOLTed file's.
- */
-bool dump_to_input(struct output *output, const char *path, const struct bat_original *original,
-                   const struct dump_address *addresses, size_t count);
+/* Questions about the input binary. */
+struct original_queries {
+    const char *path;              /* of the input binary */
+    struct dump_address *to_input; /* output addresses */
+    size_t to_input_count;
+    const char **to_output; /* instructions of the input: "0xADDR" or "FUNCTION+0xOFFSET" */
+    size_t to_output_count;
+};
 
 /*
- * Print a line for each output address of an instruction of the input binary, which is given as
- * "0xADDR" or "FUNCTION+0xOFFSET". False, with a message, if the input binary does not have one of
- * the instructions.
+ * Print a line for each output address: the address that it had in the input binary; then a line
+ * for each output address of each instruction. False, with a message, at an address or an
+ * instruction that the input does not have. path is the BOLTed file's.
  */
-bool dump_to_output(struct output *output, const char *original_path,
-                    const struct bat_original *original, const struct bat_names *names,
-                    const char *const *instructions, size_t count);
+bool dump_original(struct output *output, const char *path, struct bat_binary *binary,
+                   const struct original_queries *queries);
+
+/*
+ * Call found for each table of a function with a name as in profiles: "f/file.c/1". False, with a
+ * message, if it cannot be looked for.
+ */
+bool find_profile_name(const char *path, const struct bat_binary *binary, const char *name,
+                       void (*found)(void *context, uint32_t table), void *context);
 
 /* Print it as text or JSON, with at most limit functions or sections in each list; 0: all. */
 bool compare_print_text(struct output *output, const struct comparison *comparison, uint32_t limit);

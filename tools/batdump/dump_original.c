@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bat_original.h"
 #include "tools/common/output.h"
 
 static void put_place(struct output *output, const struct bat_original_place *place)
@@ -14,8 +15,9 @@ static void put_place(struct output *output, const struct bat_original_place *pl
     output_format(output, " + 0x%" PRIx64, place->address - place->function_address);
 }
 
-bool dump_to_input(struct output *output, const char *path, const struct bat_original *original,
-                   const struct dump_address *addresses, size_t count)
+static bool dump_to_input(struct output *output, const char *path,
+                          const struct bat_original *original, const struct dump_address *addresses,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct bat_original_place place;
@@ -116,9 +118,9 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
     return true;
 }
 
-bool dump_to_output(struct output *output, const char *original_path,
-                    const struct bat_original *original, const struct bat_names *names,
-                    const char *const *instructions, size_t count)
+static bool dump_to_output(struct output *output, const char *original_path,
+                           const struct bat_original *original, const struct bat_names *names,
+                           const char *const *instructions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct bat_original_place place;
@@ -127,4 +129,24 @@ bool dump_to_output(struct output *output, const char *original_path,
             return false;
     }
     return true;
+}
+
+bool dump_original(struct output *output, const char *path, struct bat_binary *binary,
+                   const struct original_queries *queries)
+{
+    struct bat_original *original;
+    struct bat_names names = {0};
+    struct bat_error error;
+    if (bat_original_open(queries->path, binary, NULL, &original, &error) != BAT_OK)
+        return tool_complain(error.code == BAT_ERR_ARGUMENT ? path : queries->path, &error);
+    bool fine = bat_names_collect(binary, &names, &error) == BAT_OK;
+    if (!fine)
+        tool_report(path, &error);
+    fine = fine &&
+           dump_to_input(output, path, original, queries->to_input, queries->to_input_count) &&
+           dump_to_output(output, queries->path, original, &names, queries->to_output,
+                          queries->to_output_count);
+    bat_names_free(&names);
+    bat_original_close(original);
+    return fine;
 }

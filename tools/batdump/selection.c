@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bat_decoder.h"
-#include "binary/functions/functions.h"
 #include "tools/common/tool.h"
 
 struct selection selection_all(const struct bat_map *map)
@@ -87,26 +86,30 @@ static void report_bad_name(const char *path, const struct bat_binary *binary,
     tool_message(path, "there is no function \"%s\"%s", name, similar);
 }
 
-/* Select a function by its name in profiles: "f/file.c/1". */
-static bool select_profile_name(struct selection *selection, const struct bat_binary *binary,
-                                const char *name)
+/* What find_profile_name() adds tables to. */
+struct named {
+    struct selection *selection;
+    const struct bat_map *map;
+    bool is_found;
+};
+
+static void choose_named(void *context, uint32_t table)
 {
-    struct bat_functions *functions = NULL;
-    if (!binary->elf || !strchr(name, '/') ||
-        bat_functions_create(binary->elf, NULL, &functions, NULL) != BAT_OK)
+    struct named *named = context;
+    named->is_found = true;
+    choose_with_fragments(named->selection, named->map, table);
+}
+
+/* Select a function by its name in profiles. False, with a message, if that cannot be done. */
+static bool select_profile_name(struct selection *selection, const char *path,
+                                const struct bat_binary *binary, const char *name, bool *found)
+{
+    struct named named = {selection, binary->map, false};
+    if (binary->elf && strchr(name, '/') &&
+        !find_profile_name(path, binary, name, choose_named, &named))
         return false;
-    bool found = false;
-    uint32_t count = 0;
-    const struct bat_function_symbol *all = bat_functions_all(functions, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t table = bat_map_table_at(binary->map, all[i].address);
-        if (table == BAT_NONE || !all[i].name || strcmp(all[i].name, name) != 0)
-            continue;
-        found = true;
-        choose_with_fragments(selection, binary->map, table);
-    }
-    bat_functions_free(functions);
-    return found;
+    *found = named.is_found;
+    return true;
 }
 
 static bool select_name(struct selection *selection, const char *path,
@@ -128,7 +131,8 @@ static bool select_name(struct selection *selection, const char *path,
         found = true;
         choose_with_fragments(selection, binary->map, table);
     }
-    found = found || select_profile_name(selection, binary, name);
+    if (!found && !select_profile_name(selection, path, binary, name, &found))
+        return false;
     if (!found)
         report_bad_name(path, binary, names, name, known);
     return found;

@@ -170,9 +170,15 @@ static bool note_upgraded(struct injection *injection)
                                     "is taken");
     struct bat_error error;
     bool dropped = false;
-    if (!inject_upgrade(request->file, &injection->source, request->original))
+    if (request->original && !inject_upgrade_by_input(&injection->source, request->original))
         return false;
-    if (bat_map_drop_unemitted(injection->source.map, &dropped, &error) != BAT_OK)
+    /* Without the input, blocks get their numbers in the note. */
+    enum bat_code code = BAT_OK;
+    if (!request->original)
+        code = bat_map_upgrade(injection->source.map, NULL, NULL, &error);
+    if (code == BAT_OK)
+        code = bat_map_drop_unemitted(injection->source.map, &dropped, &error);
+    if (code != BAT_OK)
         return tool_complain(request->file, &error);
     return encode_own(injection);
 }

@@ -35,9 +35,9 @@ enum tool_exit inject_run(const struct inject_request *request);
 
 /*
  * Upgrade the binary's map. Blocks get the numbers that they have in the code of the input binary
- * at path; path may be NULL, then in the note. Errors are told on standard error.
+ * at path. Errors are told on standard error.
  */
-bool inject_upgrade(const char *file, struct bat_binary *binary, const char *path);
+bool inject_upgrade_by_input(struct bat_binary *binary, const char *path);
 
 /*
  * Put the file into the store request->argument, which is made if it does not exist; when it is on

@@ -75,12 +75,9 @@ static enum bat_code ask_code(uint32_t table, const uint32_t **offsets, uint32_t
     return result;
 }
 
-bool inject_upgrade(const char *file, struct bat_binary *binary, const char *path)
+bool inject_upgrade_by_input(struct bat_binary *binary, const char *path)
 {
     struct bat_error error;
-    if (!path)
-        return bat_map_upgrade(binary->map, NULL, NULL, &error) == BAT_OK ||
-               tool_complain(file, &error);
     struct input_code code = {0};
     enum bat_code result = bat_original_open(path, binary, NULL, &code.original, &error);
     if (result == BAT_OK)

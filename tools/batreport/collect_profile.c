@@ -5,6 +5,7 @@
 
 #include "bat_decoder.h"
 #include "report.h"
+#include "tools/common/profile_warnings.h"
 
 static uint64_t count_records(const struct bat_profile *profile)
 {

@@ -11,6 +11,7 @@
 
 #include "symbolize_input.h"
 #include "symbolize_text.h"
+#include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

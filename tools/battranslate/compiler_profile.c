@@ -2,6 +2,7 @@
 #include "foreign_profile.h"
 
 #include "bat_autofdo.h"
+#include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
 

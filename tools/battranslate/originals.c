@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "binary/original/original.h"
+#include "binary/build_ids.h"
 #include "optional_elf.h"
 #include "spec/grow.h"
 #include "tools/common/stores.h"
@@ -161,7 +161,7 @@ const char *originals_find(const struct originals *originals, const struct bat_e
     const struct file *best = NULL;
     for (size_t i = 0; build_id && i < originals->count; i++) {
         const struct file *file = &originals->files[i];
-        if (bat_original_has_build_id(build_id, size, file->build_id, file->build_id_size) &&
+        if (build_id_is_of_input(build_id, size, file->build_id, file->build_id_size) &&
             (!best || (file->has_symbols && !best->has_symbols)))
             best = file;
     }

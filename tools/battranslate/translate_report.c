@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/common/output.h"
+#include "tools/common/profile_warnings.h"
 
 /* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0

@@ -7,6 +7,7 @@
 
 #include "elfnote/shipped.h"
 #include "optional_elf.h"
+#include "tools/common/profile_warnings.h"
 #include "translate_report.h"
 #include "translate_work.h"
 

@@ -8,6 +8,7 @@
 #include "bat_symbolizer.h"
 #include "support/counts.h"
 #include "tools/common/demangle.h"
+#include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
 

@@ -22,7 +22,6 @@
 
 #include <batkit/bat_version.h>
 
-#include "bat_profile.h"
 #include "bat_store.h"
 #include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
@@ -164,25 +163,6 @@ enum tool_exit tool_no_memory(const char *file)
     return tool_message(file, "not enough memory");
 }
 
-void tool_warn_limited(const char *file, const char *work, uint64_t limited)
-{
-    if (limited != 0)
-        tool_message(file,
-                     "warning: %s was given up %" PRIu64 " times, because it takes too much work: "
-                     "counts are left out or less exact there",
-                     work, limited);
-}
-
-void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
-{
-    char names[128];
-    if (bat_profile_branch_filter(profile, names, sizeof(names)) != 0)
-        tool_message(file,
-                     "warning: perf recorded only some branches (-j %s): what ran between two of "
-                     "them is not known, and not in the profile",
-                     names);
-}
-
 void tool_print(const char *format, ...)
 {
     char text[LINE_SIZE];
@@ -296,16 +276,4 @@ bool tool_parse_bool(const char *name, const char *text, struct argp_state *stat
     if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
         argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
     return is_true;
-}
-
-void split_units_warn(const char *path, uint64_t missing, uint64_t read)
-{
-    if (missing == 0)
-        return;
-    tool_message(path,
-                 "warning: the split debug information (.dwo files, or a .dwp beside the program) "
-                 "of %" PRIu64 " of %" PRIu64
-                 " units that were read was not found: their inlined calls are known only if the "
-                 "compiler also put these into the program (-fsplit-dwarf-inlining)",
-                 missing, read);
 }

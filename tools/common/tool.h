@@ -63,14 +63,6 @@ bool tool_refuse(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 #define tool_refuse(...) (tool_refuse(__VA_ARGS__), false)
 #endif
 
-/* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
-void tool_warn_limited(const char *file, const char *work, uint64_t limited);
-
-struct bat_profile;
-
-/* Warn if recordings were restricted to some branches. file may be NULL. */
-void tool_warn_branch_filter(const char *file, const struct bat_profile *profile);
-
 /* Prints text and a newline to standard output. A newline in text is a control character too. */
 void tool_print(const char *format, ...) BAT_PRINTF(1, 2);
 
@@ -111,8 +103,5 @@ unsigned tool_parse_word(const char *name, const char *const *words, const char 
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
-
-/* If missing is not 0, warn that so many of the read units lack their split debug information. */
-void split_units_warn(const char *path, uint64_t missing, uint64_t read);
 
 #endif

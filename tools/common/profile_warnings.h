@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Warnings about profiles and debug information. file may be NULL. */
+#ifndef BAT_TOOLS_COMMON_PROFILE_WARNINGS_H
+#define BAT_TOOLS_COMMON_PROFILE_WARNINGS_H
+
+#include <stdint.h>
+
+/* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
+void tool_warn_limited(const char *file, const char *work, uint64_t limited);
+
+struct bat_profile;
+
+/* Warn if recordings were restricted to some branches. file may be NULL. */
+void tool_warn_branch_filter(const char *file, const struct bat_profile *profile);
+
+/* If missing is not 0, warn that so many of the read units lack their split debug information. */
+void split_units_warn(const char *path, uint64_t missing, uint64_t read);
+
+#endif
