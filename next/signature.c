@@ -81,6 +81,26 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
     return BAT_OK;
 }
 
+/* The first token from at on whose hash is not less: in steps that double, then by halves. */
+static uint32_t find_token(const struct next_signature *signature, uint32_t at, uint32_t hash)
+{
+    uint32_t step = 1;
+    uint32_t end = at;
+    while (end < signature->count && signature->tokens[end].hash < hash) {
+        at = end + 1;
+        end = signature->count - end > step ? end + step : signature->count;
+        step *= 2;
+    }
+    while (at < end) {
+        uint32_t middle = at + (end - at) / 2;
+        if (signature->tokens[middle].hash < hash)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    return at;
+}
+
 float next_signature_common(const struct next_signature *a, const struct next_signature *b)
 {
     float common = 0;
@@ -88,9 +108,11 @@ float next_signature_common(const struct next_signature *a, const struct next_si
         uint32_t left = a->tokens[i].hash;
         uint32_t right = b->tokens[k].hash;
         if (left == right)
-            common += fminf(a->tokens[i].weight, b->tokens[k].weight);
-        i += left <= right;
-        k += right <= left;
+            common += fminf(a->tokens[i++].weight, b->tokens[k++].weight);
+        else if (left < right)
+            i = find_token(a, i + 1, right);
+        else
+            k = find_token(b, k + 1, left);
     }
     return common;
 }

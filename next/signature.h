@@ -21,10 +21,10 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
                                   struct next_signature *signature, struct bat_error *error);
 void next_signature_free(struct next_signature *signature);
 
-/* How much both have, as a share of what at least one has: 0 to 1. Linear. */
+/* How much both have, as a share of what at least one has: 0 to 1. Linear at most. */
 float next_signature_compare(const struct next_signature *a, const struct next_signature *b);
 
-/* The weight of what both have. Linear. */
+/* The weight of what both have: the smaller one times the logarithm of the larger. */
 float next_signature_common(const struct next_signature *a, const struct next_signature *b);
 
 /* Take out of *from what other has. Linear. */

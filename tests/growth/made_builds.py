@@ -205,6 +205,23 @@ def nested_calls(folder, n):
     both(folder, write)
 
 
+def renamed_callees(folder, n):
+    """A function that grew, and calls functions that are renamed and changed."""
+    def write(code, is_next, records):
+        name = "g" if is_next else "h"
+        code.begin("f")
+        for i in range(n):
+            for k in range(24 if is_next else 4):
+                code.add((24 * i + k) * 7919 & 0x7fffffff)
+            at = code.to(CALL, f"{name}{i}")
+            records.append(f"1 f {at:x} 1 h{i} 0 0 {i * 37 % 1000 + 1}\n")
+        code.bytes += RET
+        code.end()
+        for i in range(n):
+            branchy(code, f"{name}{i}", i, is_next, records)
+    both(folder, write)
+
+
 def loops(folder, n):
     """Loops inside of each other, whose counts do not fit together."""
     def write(code, is_next, records):
