@@ -5,8 +5,8 @@
     check_api.py PREFIX INTERNAL [--minimal]
 
 The functions that the installed headers declare, the symbols of packaging/batkit.map, the symbols that libbatkit.so
-exports and the global symbols of libbatkit.a are the same. Each header can be included alone, in C and in C++, and
-includes only installed headers and those of the C language. INTERNAL is an archive with internal functions: it must
+exports and the global symbols of libbatkit.a are the same. Each header can be included alone, in C and in C++, where a
+program that names all its functions links, and includes only installed headers and those of the C language. INTERNAL is an archive with internal functions: it must
 fail the check for libbatkit.a. The minimal build exports a part of packaging/batkit.map.
 """
 
@@ -72,7 +72,20 @@ def undocumented(path):
             if not re.search(r"(\*/|^typedef [^;]*;|;)\n\Z", text[:found.start()], re.M)]
 
 
-def check_header(path, there):
+def consume(path, shared, work):
+    """What the compiler and the linker say of a program in C++ that includes a header alone and calls its functions."""
+    source = pathlib.Path(work, "consumer.cc")
+    calls = "\n".join(f"    reinterpret_cast<void (*)()>(&{name})," for name in sorted(declared([path])))
+    source.write_text(f"#include <batkit/{path.name}>\nusing function = void (*)();\nextern function const all[];\n"
+                      f"function const all[] = {{\n{calls}\n    nullptr}};\nint main() {{ return all[0] == nullptr; }}\n",
+                      encoding="utf-8")
+    run = subprocess.run(["c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wno-cast-function-type",
+                          "-I", path.parents[1], source, shared, "-Wl,--unresolved-symbols=report-all,--allow-shlib-undefined",
+                          "-o", pathlib.Path(work, "consumer")], stderr=subprocess.PIPE, text=True, check=False)
+    return [] if run.returncode == 0 else [f"{path.name} alone does not serve a program in C++: {run.stderr}"]
+
+
+def check_header(path, there, shared):
     """A header includes only files that are installed, and everything that it needs."""
     wrong = [f"{path.name}: {name}() has no comment" for name in undocumented(path)]
     for line in re.findall(r"^\s*#\s*include\s+(.*)$", path.read_text(encoding="utf-8"), re.M):
@@ -87,6 +100,8 @@ def check_header(path, there):
                                   "-I", path.parents[1], source], stderr=subprocess.PIPE, text=True, check=False)
             if run.returncode != 0:
                 wrong.append(f"{path.name} alone does not compile as {language}: {run.stderr}")
+        if declared([path]):
+            wrong += consume(path, shared, folder)
     return wrong
 
 
@@ -108,7 +123,7 @@ def main():
     shared, static = find(prefix, "libbatkit.so"), find(prefix, "libbatkit.a")
     wrong = check_symbols(headers, shared, static, is_minimal)
     for path in headers:
-        wrong += check_header(path, there)
+        wrong += check_header(path, there, shared)
     # The checks must be able to find a fault.
     if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal, is_minimal)):
         wrong.append(f"{internal} passes the check for libbatkit.a")
@@ -118,7 +133,13 @@ def main():
                           "BAT_API int three(void);\n", encoding="utf-8")
         if undocumented(header) != ["three"]:
             wrong.append(f"the functions without a comment are {undocumented(header)}")
-    if not check_header(pathlib.Path(__file__).parents[1] / "elfnote" / "elf_file.h", there):
+        # Its function has no 'extern "C"'.
+        header = pathlib.Path(name, "batkit", "header.h")
+        header.parent.mkdir()
+        header.write_text("#define BAT_API\nBAT_API const char *bat_version(void);\n", encoding="utf-8")
+        if not consume(header, shared, name):
+            wrong.append("a header without extern \"C\" serves a program in C++")
+    if not check_header(pathlib.Path(__file__).parents[1] / "elfnote" / "elf_file.h", there, shared):
         wrong.append("elf_file.h passes the check for installed headers")
     print("\n".join(wrong), file=sys.stderr)
     print(f"{len(declared(headers))} functions in {len(headers)} headers")

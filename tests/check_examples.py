@@ -65,6 +65,20 @@ class Examples(unittest.TestCase):
         names = {path.stem for path in (TESTS.parent / "examples").iterdir() if path.suffix in (".c", ".cc")}
         self.assertEqual(names, {name.removeprefix("test_") for name in dir(self)} & names)
 
+    def test_every_function(self):
+        """Each exported function is called by a program, or README.md says where it belongs; once, and it is there."""
+        folder = TESTS.parent / "examples"
+        exported = set(re.findall(r"^ +(bat_\w+);", (TESTS.parent / "packaging/batkit.map").read_text(encoding="utf-8"), re.M))
+        called = {name for path in folder.glob("*.c*") if path.suffix in (".c", ".cc")
+                  for name in re.findall(r"\bbat_\w+", path.read_text(encoding="utf-8"))} & exported
+        index = re.findall(r"`(bat_\w+)\(\)`", (folder / "README.md").read_text(encoding="utf-8"))
+        self.assertEqual(sorted(exported - called), sorted(index))
+
+    def test_make_note(self):
+        result = self.folder / "made"
+        printed([self.bin / "make_note", BINARY, result])
+        self.assertEqual(result.read_bytes(), BINARY.read_bytes())
+
     def test_decode_note(self):
         lines = []
         for table in self.note.hot + self.note.cold:
@@ -233,7 +247,7 @@ class Examples(unittest.TestCase):
         done = subprocess.run([self.bin / "pprof_to_preagg", BINARY, text], text=True, check=False, capture_output=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, f"^pprof_to_preagg: {text}: offset 0x[0-9a-f]+: expected .*, found .*\n$")
-        for command in (["decode_note", INPUT], ["translate_addresses", INPUT, "0x1"], ["functions", INPUT],
+        for command in (["decode_note", INPUT], ["make_note", INPUT, "made"], ["translate_addresses", INPUT, "0x1"], ["functions", INPUT],
                         ["traces_to_fdata", INPUT], ["symbolize", INPUT, INPUT, "0x1"]):
             done = subprocess.run([self.bin / command[0], *command[1:]], stdin=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True, check=False)

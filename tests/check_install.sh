@@ -64,6 +64,7 @@ for tool in batdump batinject batvalidate battranslate batsymbolize batreport; d
     done
 done
 python3 "$tests/check_api.py" "$prefix" "$build/libbatkit_internal.a" || fail "see above"
+python3 "$tests/check_abi.py" "$(dirname "$(dirname "$(find "$prefix" -name bat.h)")")" || fail "see above"
 
 # A release build is hardened, unless it was configured otherwise.
 if [ "$(cached CMAKE_BUILD_TYPE)" = Release ] && [ "$(cached BATKIT_HARDENING)" = ON ]; then

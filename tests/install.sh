@@ -66,6 +66,7 @@ util-linux              unshare
 parallel                parallel
 time                    /usr/bin/time
 zsh                     zsh
+abigail-tools           abidiff
 python3-fusepy          /usr/lib/python3/dist-packages/fusepy.py
 '
 
