@@ -353,6 +353,13 @@ BAT_API struct bat_profile_counters bat_profile_counters(const struct bat_profil
  */
 BAT_API const char *bat_profile_foreign_id(const struct bat_profile *profile);
 
+/*
+ * Where the samples are of a recording by perf that has none in its binaries: files with their
+ * build-ids, most samples first, as part of a sentence. Empty for other profiles. Belongs to the
+ * profile, and is valid until it is changed.
+ */
+BAT_API const char *bat_profile_elsewhere(const struct bat_profile *profile);
+
 /* The number of distinct traces, basic samples and fdata records. */
 BAT_API uint64_t bat_profile_distinct(const struct bat_profile *profile);
 

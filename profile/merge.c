@@ -250,6 +250,8 @@ static void finish_merge(const struct profile_merge *merge)
     }
     bat_profile_add_counters(&profile->counters, &from->counters);
     profile->branch_filter |= from->branch_filter;
+    if (profile->elsewhere[0] == '\0')
+        memcpy(profile->elsewhere, from->elsewhere, sizeof(profile->elsewhere));
 }
 
 static enum bat_code merge_profiles(struct bat_profile *profile, const struct bat_profile *from,

@@ -138,6 +138,11 @@ const char *bat_profile_foreign_id(const struct bat_profile *profile)
     return most ? bat_strings_get(&profile->foreign_names, (uint32_t)most[0]) : NULL;
 }
 
+const char *bat_profile_elsewhere(const struct bat_profile *profile)
+{
+    return profile->elsewhere;
+}
+
 enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile)
 {
     bool has_branches = profile->traces.count != 0 || profile->fdata.branches.count != 0;

@@ -54,6 +54,7 @@ struct bat_profile {
         sum; /* of the counts of all text records: at most BAT_COUNT_MAX, so that no total wraps */
     struct bat_profile_counters counters;
     uint64_t branch_filter; /* of all recordings that were read: see perf_branch_filter() */
+    char elsewhere[BAT_MESSAGE_SIZE - 64]; /* files with the samples of a recording; or empty */
 };
 
 /* A location of an fdata record: its kind (the digit) and the number of its name. */

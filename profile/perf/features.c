@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The two features that are read: names of events, and build-ids of files. */
+/* The features that are read: names of events, build-ids of files, the machine. */
+#include <string.h>
 
 #include "session.h"
 
@@ -142,12 +143,31 @@ static enum bat_code check_folder(const struct perf_session *session, const uint
     return BAT_OK;
 }
 
+void perf_session_set_machine(struct perf_session *session, const char *name, size_t size)
+{
+    char *machine = session->processes.machine;
+    if (size >= PERF_MACHINE_SIZE)
+        return;
+    memcpy(machine, name, size);
+    machine[size] = '\0';
+}
+
+/* A string: its length, and that many bytes. What is no name is left out. */
+static void read_machine(struct perf_session *session, const uint8_t *bytes, size_t size)
+{
+    if (size > 4)
+        perf_session_set_machine(session, (const char *)bytes + 4,
+                                 strnlen((const char *)bytes + 4, size - 4));
+}
+
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
                                    const uint8_t *bytes, size_t size, uint64_t offset,
                                    struct bat_error *error)
 {
     if (feature == FEATURE_BUILD_ID)
         return read_build_ids(session, bytes, size, offset, error);
+    if (feature == FEATURE_ARCH)
+        read_machine(session, bytes, size);
     if (feature == FEATURE_FOLDER)
         return check_folder(session, bytes, size, offset, error);
     if (feature == FEATURE_EVENT_DESC)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "script.h"
+#include "samples.h"
 #include "support/arriving.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
@@ -79,12 +79,18 @@ static uint64_t session_filter(const struct perf_session *session)
 }
 
 /* The error for samples of a binary without what is wanted. */
-static enum bat_code fail_plain(const struct perf_session *session, uint64_t samples,
+static enum bat_code fail_plain(const struct perf_session *session,
+                                const struct bat_profile_counters *found, uint64_t samples,
                                 const char *name, struct bat_error *error)
 {
     const char *wanted = "branch stacks";
     const char *advice = ": record them with perf record -e cycles:u -j any,u, or take the samples "
                          "alone with -ba";
+    if (found->perf_kernel_branches != 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected branches of user space, found only the kernel's in %" PRIu64
+                        " samples of %.64s: record them with perf record -e cycles:u -j any,u",
+                        samples, name);
     if (session_filter(session) & BRANCH_CALL_STACK)
         wanted = "branch stacks other than call stacks (perf record --call-graph lbr)";
     else if (session->text) {
@@ -104,17 +110,22 @@ static enum bat_code fail_plain(const struct perf_session *session, uint64_t sam
 static enum bat_code check_result(const struct perf_session *session,
                                   struct bat_profile *const *parts, struct bat_error *error)
 {
+    static const struct bat_profile_counters none;
+    const struct bat_profile_counters *most = &none;
     uint64_t own = 0;
     const char *name = NULL;
     for (uint32_t i = 0; i < session->binary_count; i++) {
         const struct bat_profile_counters *counters = &parts[i]->counters;
         uint64_t samples = counters->perf_plain_samples + counters->perf_used_samples;
         if (counters->perf_used_samples != 0 || parts[i]->mem_samples.count != 0 ||
-            (session->text ? counters->perf_branches : samples && session->options->basic_samples))
+            (session->text ? counters->perf_branches > counters->perf_kernel_branches
+                           : samples && session->options->basic_samples))
             return BAT_OK;
-        if (samples > own)
-            name = session->binaries[i].name;
-        own = samples > own ? samples : own;
+        if (samples <= own)
+            continue;
+        name = session->binaries[i].name;
+        most = counters;
+        own = samples;
     }
     if (own == 0 && session->has_trace_data)
         return bat_fail(error, BAT_ERR_MISMATCH,
@@ -123,7 +134,16 @@ static enum bat_code check_result(const struct perf_session *session,
     /* An older perf prints nothing of SPE's trace. */
     if (session->text && session->options->arm_spe && session->counters.perf_samples == 0)
         name = session->binaries[0].name;
-    return name ? fail_plain(session, own, name, error) : BAT_OK;
+    return name ? fail_plain(session, most, own, name, error) : BAT_OK;
+}
+
+/* The samples are in no binary: say in the profiles where they are. */
+static void describe_elsewhere(struct perf_session *session, struct bat_profile *const *parts)
+{
+    perf_census(session);
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        perf_processes_describe_samples(&session->processes, parts[i]->elsewhere,
+                                        sizeof(parts[i]->elsewhere));
 }
 
 /* Bytes of all files. */
@@ -160,7 +180,11 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
     if (shares)
         shares->samples += session->counters.perf_samples;
     code = perf_check_sums(parts, session->binary_count, error);
-    return code == BAT_OK ? check_result(session, parts, error) : code;
+    if (code == BAT_OK)
+        code = check_result(session, parts, error);
+    if (code == BAT_OK && session->samples_read != 0 && session->samples_inside == 0)
+        describe_elsewhere(session, parts);
+    return code;
 }
 
 /* --- A file ------------------------------------------------------------------------------- */
@@ -176,9 +200,15 @@ static enum bat_code survey(struct perf_session *session, struct bat_error *erro
 
 static enum bat_code choose_processes(struct perf_session *session, struct bat_error *error)
 {
-    return session->text ? perf_script_choose_processes(session, error)
-                         : perf_processes_finish(&session->processes, session->attributes.has_time,
-                                                 session->options, error);
+    session->processes.is_text = session->text != NULL;
+    enum bat_code code =
+        session->text ? perf_script_choose_processes(session, error)
+                      : perf_processes_finish(&session->processes, session->attributes.has_time,
+                                              session->options, error);
+    if (code != BAT_ERR_MISMATCH || !session->processes.lacks_all)
+        return code;
+    perf_census(session);
+    return perf_processes_fail(&session->processes, error);
 }
 
 /* Begin to read a file or a folder, unless perf opens it. */

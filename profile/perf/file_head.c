@@ -127,8 +127,8 @@ static enum bat_code read_feature(struct perf_session *session, unsigned feature
                                   struct section section, uint64_t at, struct bat_error *error)
 {
     enum bat_code code = check_section(session, section, at, "a feature", error);
-    if (code != BAT_OK ||
-        (feature != FEATURE_BUILD_ID && feature != FEATURE_EVENT_DESC && feature != FEATURE_FOLDER))
+    if (code != BAT_OK || (feature != FEATURE_BUILD_ID && feature != FEATURE_ARCH &&
+                           feature != FEATURE_EVENT_DESC && feature != FEATURE_FOLDER))
         return code;
     uint8_t *bytes;
     code = read_section(session, section, &bytes, error);
@@ -167,9 +167,11 @@ static enum bat_code check_magic(const uint8_t *magic, struct bat_error *error)
         return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, 0,
                            "expected perf.data of a little-endian machine, found the other byte "
                            "order");
+    bool is_old = memcmp(magic, PERF_MAGIC_OLD, PERF_MAGIC_SIZE) == 0;
     return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, 0,
-                       "expected perf.data of version 2 (\"%s\"), found \"%.8s\"", PERF_MAGIC,
-                       (const char *)magic);
+                       "expected perf.data of version 2 (\"%s\"), found \"%.8s\"%s", PERF_MAGIC,
+                       (const char *)magic,
+                       is_old ? ": that perf is too old, record with a newer one" : "");
 }
 
 static enum bat_code read_file_header(struct perf_session *session, struct bat_error *error)

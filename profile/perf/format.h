@@ -23,6 +23,7 @@
 
 enum perf_feature {
     FEATURE_BUILD_ID = 2,
+    FEATURE_ARCH = 6,
     FEATURE_EVENT_DESC = 12,
     FEATURE_FOLDER = 24, /* the records are in several files of a folder */
 };

@@ -26,8 +26,19 @@ struct perf_object {
     uint8_t build_id[PERF_BUILD_ID_SIZE];
     uint8_t build_id_size; /* 0 if none was seen */
     bool is_mapped;        /* at least one mapping was seen */
+    bool is_other_build;   /* of a binary: its name, with another build-id */
     uint32_t listed;       /* its last listed build-id: number in listings + 1, or 0 */
+    uint64_t samples;      /* that perf_census() has found in it */
 };
+
+/* Samples that perf_census() has looked at. */
+struct perf_census_sums {
+    uint64_t all;
+    uint64_t kernel;
+};
+
+/* The longest name of a machine, with its zero. */
+#define PERF_MACHINE_SIZE 32u
 
 /*
  * The most windows that a process can have to the binary at a time: a shared library can be in
@@ -88,7 +99,12 @@ struct perf_processes {
     size_t event_count;
     size_t event_capacity;
 
+    char machine[PERF_MACHINE_SIZE]; /* that perf ran on, as uname -m names it; or empty */
+    bool is_text;                    /* perf script may not have printed all */
+
     /* After perf_processes_finish() */
+    bool lacks_all; /* it failed: no process has any of the binaries */
+    struct perf_census_sums census;
     struct perf_span *spans; /* by process, then by binary, then by time */
     size_t span_count;
     struct perf_change *changes; /* a span begins: by process, in the same places, then by time */
@@ -102,6 +118,10 @@ void perf_processes_init(struct perf_processes *processes, const struct perf_bin
 void perf_processes_free(struct perf_processes *processes);
 
 /* --- Collecting events. All fail with BAT_ERR_MEMORY only. --------------------------------- */
+
+/* Find or add the object of a path. Its number is that of the path. */
+enum bat_code perf_processes_name(struct perf_processes *processes, const char *path,
+                                  uint32_t *number);
 
 /* Add an element of a list of build-ids. size is as for perf_binary_match_build_id(). */
 enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
@@ -142,6 +162,19 @@ enum bat_code perf_processes_list_files(const struct perf_processes *processes,
 enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
                                     const struct bat_read_options *options,
                                     struct bat_error *error);
+
+/*
+ * Fail as perf_processes_finish() does if no process has one of the binaries: once more, when
+ * perf_census() has counted samples.
+ */
+enum bat_code perf_processes_fail(const struct perf_processes *processes, struct bat_error *error);
+
+/*
+ * Write where perf_census() has found the samples: files with their build-ids, most samples first.
+ * The text may be empty.
+ */
+void perf_processes_describe_samples(const struct perf_processes *processes, char *buffer,
+                                     size_t size);
 
 /* Take these spans for the result, and free them. Fails with BAT_ERR_MEMORY. */
 enum bat_code perf_processes_set_spans(struct perf_processes *processes, struct perf_span *spans,
@@ -211,17 +244,19 @@ static inline uint64_t perf_own_address(const struct perf_binary *binary,
 }
 
 enum perf_event_kind {
-    PERF_EVENT_MAP,  /* it mapped a file */
-    PERF_EVENT_FORK, /* it began as a copy of its parent */
-    PERF_EVENT_EXEC, /* it became another program */
+    PERF_EVENT_MAP,    /* it mapped a file */
+    PERF_EVENT_MEMORY, /* it mapped memory, or what the kernel has made */
+    PERF_EVENT_FORK,   /* it began as a copy of its parent */
+    PERF_EVENT_EXEC,   /* it became another program */
 };
 
 struct perf_event {
     enum perf_event_kind kind;
     uint32_t process;
     struct perf_moment moment;
-    uint32_t other; /* of a FORK: the parent; of a MAP: the number of its file */
-    bool is_stext;  /* of a kernel's MAP: offset is the address of _stext, not of _text */
+    /* Of a FORK: the parent; of a MAP: the number of its file; of MEMORY: of its name. */
+    uint32_t other;
+    bool is_stext; /* of a kernel's MAP: offset is the address of _stext, not of _text */
     uint64_t address;
     uint64_t length;
     uint64_t offset;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Choosing among the processes that have binaries, and the errors if there is none. */
+#include <elf.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "processes.h"
@@ -11,6 +13,7 @@
 struct text {
     char bytes[BAT_MESSAGE_SIZE];
     size_t size;
+    size_t limit; /* at most sizeof(bytes) */
 };
 
 /* Append to the text. False, with the text unchanged, if there is not enough space. */
@@ -18,7 +21,7 @@ static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    size_t space = sizeof(text->bytes) - text->size;
+    size_t space = text->limit - text->size;
     int size = vsnprintf(text->bytes + text->size, space, format, arguments);
     va_end(arguments);
     bool fits = size >= 0 && (size_t)size < space;
@@ -32,28 +35,90 @@ static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
     return fits;
 }
 
-static bool append_build_id(struct text *text, const uint8_t *build_id, size_t size)
+/* Characters of a build-id in hexadecimal, and a zero. */
+#define HEX_SIZE (2 * PERF_BUILD_ID_SIZE + 1)
+
+static void write_build_id(char hex[HEX_SIZE], const uint8_t *build_id, size_t size)
 {
-    char hex[2 * PERF_BUILD_ID_SIZE + 1] = "";
+    hex[0] = '\0';
     for (size_t i = 0; i < size && i < PERF_BUILD_ID_SIZE; i++)
         snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+}
+
+static bool append_build_id(struct text *text, const uint8_t *build_id, size_t size)
+{
+    char hex[HEX_SIZE];
+    write_build_id(hex, build_id, size);
     return size == 0 || append(text, " (build-id %s)", hex);
 }
 
 /* Space that is kept free for " and N more," at the end. */
 #define MORE_SIZE 32u
 
+/* " (build-id ..., 5 of 20 samples)" as far as these are known. */
+static bool append_details(struct text *text, const struct perf_processes *processes,
+                           const struct perf_object *object)
+{
+    const uint64_t all = processes->census.all;
+    char hex[HEX_SIZE];
+    write_build_id(hex, object->build_id, object->build_id_size);
+    if (all == 0 || (object->samples == 0 && *hex == '\0'))
+        return append_build_id(text, object->build_id, object->build_id_size);
+    return append(text, " (%s%s%s%" PRIu64 " of %" PRIu64 " samples)", *hex ? "build-id " : "", hex,
+                  *hex ? ", " : "", object->samples, all);
+}
+
 static bool append_object(struct text *text, const struct perf_processes *processes, uint32_t i)
 {
-    const struct perf_object *object = &processes->objects[i];
     size_t before = text->size;
     if (append(text, " %s", bat_strings_get(&processes->names, i)) &&
-        append_build_id(text, object->build_id, object->build_id_size) && append(text, ",") &&
-        text->size + MORE_SIZE < sizeof(text->bytes))
+        append_details(text, processes, &processes->objects[i]) && append(text, ",") &&
+        text->size + MORE_SIZE < text->limit)
         return true;
     text->size = before;
     text->bytes[before] = '\0';
     return false;
+}
+
+/* An object that a message may name. */
+struct named {
+    uint32_t number;
+    bool is_other_build;
+    uint64_t samples;
+};
+
+/* Other builds of the binary, then the files with most samples, then in their order. */
+static int compare_named(const void *left_pointer, const void *right_pointer)
+{
+    const struct named *left = left_pointer;
+    const struct named *right = right_pointer;
+    if (left->is_other_build != right->is_other_build)
+        return left->is_other_build ? -1 : 1;
+    if (left->samples != right->samples)
+        return left->samples > right->samples ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* Append the objects that were mapped or, if only_sampled, that have samples; returns how many. */
+static uint32_t append_objects(struct text *text, const struct perf_processes *processes,
+                               bool only_sampled)
+{
+    struct named *all = calloc((size_t)processes->names.count + 1, sizeof(*all));
+    uint32_t count = 0;
+    uint32_t named = 0;
+    for (uint32_t i = 0; all && i < processes->names.count; i++) {
+        const struct perf_object *object = &processes->objects[i];
+        if (object->samples != 0 || (object->is_mapped && !only_sampled))
+            all[count++] = (struct named){i, object->is_other_build, object->samples};
+    }
+    if (count != 0)
+        qsort(all, count, sizeof(*all), compare_named);
+    for (uint32_t i = 0; i < count; i++)
+        named += append_object(text, processes, all[i].number);
+    if (named < count)
+        append(text, " and %" PRIu32 " more,", count - named);
+    free(all);
+    return count;
 }
 
 /* "app (build-id ...)", or "app or one of 4 others". */
@@ -75,30 +140,68 @@ static bool has_other_build(const struct perf_processes *processes)
     return false;
 }
 
-static enum bat_code fail_without_binary(const struct perf_processes *processes,
-                                         struct bat_error *error)
+/* The name that uname -m has for a machine; NULL for others. */
+static const char *machine_name(uint16_t machine)
 {
-    struct text text = {.size = 0};
+    switch (machine) {
+    case EM_X86_64:
+        return "x86_64";
+    case EM_AARCH64:
+        return "aarch64";
+    case EM_RISCV:
+        return "riscv64";
+    default:
+        return NULL;
+    }
+}
+
+/* Append why no process can have the binary: another machine, or nothing but the kernel. */
+static bool append_cause(struct text *text, const struct perf_processes *processes)
+{
+    const char *own = processes->binary_count != 0
+                          ? machine_name(bat_elf_machine(processes->binaries->elf))
+                          : NULL;
+    if (own && processes->machine[0] != '\0' && strcmp(own, processes->machine) != 0)
+        return append(text, "; it is for %s, and the recording is of %s: record it there", own,
+                      processes->machine);
+    const struct perf_census_sums *sums = &processes->census;
+    if (sums->all != 0 && sums->kernel == sums->all)
+        return append(text,
+                      "; all %" PRIu64 " samples are the kernel's: record user space with perf "
+                      "record -e cycles:u -j any,u",
+                      sums->all);
+    return false;
+}
+
+enum bat_code perf_processes_fail(const struct perf_processes *processes, struct bat_error *error)
+{
+    struct text text = {.limit = BAT_MESSAGE_SIZE};
     append(&text, "expected a process that has ");
     append_binaries(&text, processes, true);
-    append(&text, ", found %s",
-           has_other_build(processes) ? "only other builds of it (--ignore-build-id accepts them):"
-                                      : "none:");
-    uint32_t mapped = 0;
-    uint32_t named = 0;
-    for (uint32_t i = 0; i < processes->names.count; i++) {
-        if (!processes->objects[i].is_mapped)
-            continue;
-        mapped++;
-        named += append_object(&text, processes, i);
-    }
-    if (named < mapped)
-        append(&text, " and %" PRIu32 " more,", mapped - named);
-    if (mapped == 0)
-        append(&text, " no mappings were recorded,");
-    /* Remove the last comma or colon. */
+    append(&text, ", found %s", has_other_build(processes) ? "only other builds of it" : "none");
+    if (append_cause(&text, processes))
+        return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
+    if (has_other_build(processes))
+        append(&text, " (give the build that ran; --ignore-build-id accepts any):");
+    else
+        append(&text, processes->files.count != 0
+                          ? " (give the program that ran, or record this one):"
+                          : ":");
+    if (append_objects(&text, processes, false) == 0)
+        append(&text, " no mappings were recorded%s,",
+               processes->is_text ? ", or none printed (perf script --show-mmap-events)" : "");
+    /* Remove the last comma. */
     text.bytes[text.size - 1] = '\0';
     return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
+}
+
+void perf_processes_describe_samples(const struct perf_processes *processes, char *buffer,
+                                     size_t size)
+{
+    struct text text = {.limit = size < BAT_MESSAGE_SIZE ? size : BAT_MESSAGE_SIZE};
+    if (append_objects(&text, processes, true) != 0)
+        text.bytes[text.size - 1] = '\0';
+    snprintf(buffer, size, "%s", text.bytes + (text.size != 0));
 }
 
 /* The processes that options want, and their number; 0 for all. */
@@ -114,7 +217,7 @@ static enum bat_code fail_without_process(const struct perf_processes *processes
 {
     size_t wanted_count;
     const int32_t *wanted = wanted_processes(options, &wanted_count);
-    struct text text = {.size = 0};
+    struct text text = {.limit = BAT_MESSAGE_SIZE};
     append(&text, "expected process %" PRId32 "%s to have ", wanted[0],
            wanted_count > 1 ? " or another that is wanted" : "");
     append_binaries(&text, processes, false);
@@ -123,7 +226,7 @@ static enum bat_code fail_without_process(const struct perf_processes *processes
     uint32_t named = 0;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         const uint64_t *item = bat_counts_item(&processes->table, i);
-        if (text.size + MORE_SIZE + 16 < sizeof(text.bytes) &&
+        if (text.size + MORE_SIZE + 16 < text.limit &&
             append(&text, " %" PRId32 ",", (int32_t)item[0]))
             named++;
     }
@@ -181,8 +284,9 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
 {
     if (perf_processes_order(processes, has_time) != BAT_OK)
         return bat_fail_memory(error, "for the profile's processes");
-    if (processes->table.count == 0)
-        return fail_without_binary(processes, error);
+    processes->lacks_all = processes->table.count == 0;
+    if (processes->lacks_all)
+        return perf_processes_fail(processes, error);
     return options && (options->has_process || options->process_count != 0)
                ? keep_wanted(processes, options, error)
                : BAT_OK;

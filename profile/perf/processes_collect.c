@@ -32,9 +32,8 @@ void perf_processes_free(struct perf_processes *processes)
     perf_processes_init(processes, NULL, 0);
 }
 
-/* Find or add the object of a path. Its number is that of the path. */
-static enum bat_code find_object(struct perf_processes *processes, const char *path,
-                                 uint32_t *number)
+enum bat_code perf_processes_name(struct perf_processes *processes, const char *path,
+                                  uint32_t *number)
 {
     enum bat_code code = bat_strings_add(&processes->names, path, strlen(path), number);
     if (code == BAT_OK && !bat_reserve_cleared(&processes->objects, &processes->object_capacity,
@@ -75,7 +74,7 @@ enum bat_code perf_processes_list(struct perf_processes *processes, const char *
                                   const uint8_t *build_id, size_t size, bool knows_size)
 {
     uint32_t number;
-    enum bat_code code = find_object(processes, path, &number);
+    enum bat_code code = perf_processes_name(processes, path, &number);
     if (code != BAT_OK)
         return code;
     struct perf_object *object = &processes->objects[number];
@@ -156,9 +155,10 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
     const size_t kernel_size = sizeof(kernel) - 1;
     bool is_kernel =
         mapping->process == PERF_KERNEL_PROCESS && strncmp(mapping->path, kernel, kernel_size) == 0;
-    if (mapping->is_data || (!is_kernel && is_memory(mapping->path)))
+    if (mapping->is_data)
         return BAT_OK;
-    struct perf_event event = {.kind = PERF_EVENT_MAP,
+    const bool is_file = is_kernel || !is_memory(mapping->path);
+    struct perf_event event = {.kind = is_file ? PERF_EVENT_MAP : PERF_EVENT_MEMORY,
                                .process = mapping->process,
                                .moment = mapping->moment,
                                .address = mapping->address,
@@ -166,9 +166,14 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
                                .offset = mapping->offset};
     event.is_stext = is_kernel && strcmp(mapping->path + kernel_size, "_stext") == 0;
     uint32_t number;
-    enum bat_code code = find_object(processes, is_kernel ? kernel : mapping->path, &number);
+    enum bat_code code =
+        perf_processes_name(processes, is_kernel ? kernel : mapping->path, &number);
     if (code != BAT_OK)
         return code;
+    if (!is_file) {
+        event.other = number;
+        return add_event(processes, event);
+    }
     struct perf_object *object = &processes->objects[number];
     object->is_mapped = true;
     if (mapping->build_id)

@@ -217,7 +217,9 @@ static enum bat_code map_binary(struct replay *replay, const struct perf_event *
     if (!find_bias(binary, event, &bias))
         return BAT_OK;
     if (owner.is_other_build) {
+        const uint64_t *file = bat_counts_item(&processes->files, event->other);
         processes->found[owner.binary].has_other_build = true;
+        processes->objects[file[0]].is_other_build = true;
         return BAT_OK;
     }
     struct state *state = get_state(replay, event->process, owner.binary);
@@ -360,7 +362,7 @@ static enum bat_code replay_events(struct replay *replay)
             code = do_map(replay, event);
         else if (event->kind == PERF_EVENT_FORK)
             code = do_fork(replay, event);
-        else
+        else if (event->kind == PERF_EVENT_EXEC)
             code = do_exec(replay, event);
     }
     return code;

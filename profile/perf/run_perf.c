@@ -185,6 +185,13 @@ void perf_child_end(struct perf_child *process, int *status)
     process->complaint[process->complaint_size] = '\0';
 }
 
+/* True for what perf says of options and fields that came with a later version. */
+static bool is_too_old(const char *complaint)
+{
+    return strcasestr(complaint, "unknown option") || strcasestr(complaint, "invalid field") ||
+           strcasestr(complaint, "unknown switch");
+}
+
 enum bat_code perf_child_fail(const struct perf_child *process, int status, struct bat_error *error)
 {
     const char *complaint = process->complaint_size ? process->complaint : "it does not say why";
@@ -194,8 +201,9 @@ enum bat_code perf_child_fail(const struct perf_child *process, int status, stru
                         "children (SIGCHLD)",
                         process->what);
     if (WIFEXITED(status))
-        return bat_fail(error, BAT_ERR_IO, "%s failed with exit status %d: %s", process->what,
-                        WEXITSTATUS(status), complaint);
+        return bat_fail(error, BAT_ERR_IO, "%s failed with exit status %d%s: %s", process->what,
+                        WEXITSTATUS(status),
+                        is_too_old(complaint) ? ", perf is too old for it" : "", complaint);
     return bat_fail(error, BAT_ERR_IO, "%s was ended by signal %d: %s", process->what,
                     WTERMSIG(status), complaint);
 }

@@ -61,4 +61,10 @@ static inline enum bat_code perf_samples_stack(struct perf_samples *samples,
     return samples->session->text ? perf_script_read_stack(&samples->text, sample) : BAT_OK;
 }
 
+/*
+ * After perf_processes_finish(), also if it failed: count the samples of each mapped file, for
+ * messages. Whatever cannot be read is left out; what perf prints is not read again.
+ */
+void perf_census(struct perf_session *session);
+
 #endif

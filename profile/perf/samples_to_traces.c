@@ -524,6 +524,8 @@ static void add_up(const struct stretch *stretch)
 {
     struct perf_session *session = stretch->session;
     session->samples_read += stretch->samples;
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        session->samples_inside += stretch->shares.inside[i];
     if (session->text)
         session->counters.perf_samples += stretch->samples + stretch->unread;
     for (uint32_t i = 0; session->shares && i < session->binary_count; i++)

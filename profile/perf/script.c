@@ -43,6 +43,17 @@ static void survey_sample(const struct survey *survey, const uint8_t *start, con
     chunk->min_time = time;
 }
 
+/* Take the machine from a line of perf's header, "# arch : x86_64". */
+static void survey_machine(struct perf_session *session, const uint8_t *start,
+                           const uint8_t *newline)
+{
+    static const char head[] = "# arch : ";
+    const size_t size = sizeof(head) - 1;
+    if ((size_t)(newline - start) > size && memcmp(start, head, size) == 0)
+        perf_session_set_machine(session, (const char *)start + size,
+                                 (size_t)(newline - start) - size);
+}
+
 /* Read a line at this offset, with PERF_SCRIPT_RECORD at `record` unless that is NULL. */
 static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
                                  const uint8_t *newline, const uint8_t *record, uint64_t offset)
@@ -50,6 +61,7 @@ static enum bat_code survey_line(struct survey *survey, const uint8_t *start,
     struct perf_session *session = survey->session;
     struct perf_text *text = session->text;
     text->branch_filter |= perf_branch_filter_of_line(start, newline);
+    survey_machine(session, start, newline);
     if (!survey->section || offset >= survey->section->end)
         survey->section = perf_script_section_at(&text->sections, offset);
     enum perf_script_content content =

@@ -67,6 +67,7 @@ struct perf_session {
     /* Set by the collection */
     struct bat_profiles_counters *shares; /* or NULL */
     uint64_t samples_read;
+    uint64_t samples_inside; /* any binary; one may be inside several */
 };
 
 /*
@@ -82,6 +83,9 @@ enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_er
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
                                    const uint8_t *bytes, size_t size, uint64_t offset,
                                    struct bat_error *error);
+
+/* perf ran on this machine, as uname -m names it. A name that is too long is none. */
+void perf_session_set_machine(struct perf_session *session, const char *name, size_t size);
 
 /* Read the build-id of a file, from a record or from an element of the feature. */
 enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,

@@ -30,9 +30,10 @@ class Commands(unittest.TestCase):
         self.assertEqual(usual.stdout.count("\n\n"), 2)
         short = toolbox.run("batsymbolize", self.program, "0x401036", "0x401050")
         self.assertEqual((short.stdout, short.stderr), (usual.stdout, usual.stderr))
-        for argument in ("401036", self.folder / "none"):
+        for argument, found in (("401036", "(-e FILE), found none"),
+                                (self.folder / "none", "or -e FILE, found No such file")):
             done = toolbox.run("batsymbolize", argument, "0x401050")
-            self.assertIn("(-e FILE), found none", done.stderr)
+            self.assertIn(found, done.stderr)
         (self.folder / "401036").write_bytes(self.program.read_bytes())
         done = toolbox.run("batsymbolize", "401036", cwd=self.folder)
         self.assertIn("(-e FILE), found none", done.stderr)

@@ -602,7 +602,7 @@ class OnePass(unittest.TestCase):
         self.refused("cannot write", f"{app}={libx}", libx, *tail)
         self.refused("it is the same file as", f"{app}={self.folder / 'a'}",
                      f"{libx}={other / '..' / 'a'}", "-p", profile)
-        self.refused("found none: " + str(self.folder / "libx.so"), app, self.folder / "liby.so",
+        self.refused("or record this one): " + str(self.folder / "libx.so"), app, self.folder / "liby.so",
                      *self.only(mix, "libx.so"), f"--output-dir={out}")
         self.refused("liby.so: expected a process that has it", libx, self.folder / "liby.so",
                      *self.only(mix, "libx.so"), f"--output-dir={out}")

@@ -108,9 +108,9 @@ class PerfBad(unittest.TestCase):
         self.rejected(b"2ELIFREP" + self.good[8:],
                       "offset 0x0: expected perf.data of a little-endian machine, found the other "
                       "byte order")
-        for magic in ("PERFFILE", "PERFILE3"):
+        for magic, advice in (("PERFFILE", ": that perf is too old, record with a newer one"), ("PERFILE3", "")):
             self.rejected(magic.encode() + self.good[8:], 'offset 0x0: expected perf.data of version '
-                          f'2 ("PERFILE2"), found "{magic}"')
+                          f'2 ("PERFILE2"), found "{magic}"{advice}')
 
     def test_other_byte_order(self):
         """The same for a stream, whose size is swapped as well."""
@@ -363,9 +363,10 @@ class PerfBad(unittest.TestCase):
         bad.session.mmap2(102, 102, 0x400000, 4096, 0, "/opt/third", build_id=bytes(19) + b"3")
         bad.session.mmap2(103, 103, 0x400000, 4096, 0, "/opt/fourth")
         self.rejected(bad.session.file(build_ids=[("/usr/bin/other", OTHER_ID)]),
-                      f"expected a process that has bolted (build-id {self.build_id}), found none: "
-                      f"/usr/bin/other (build-id {OTHER_ID.hex()}), /opt/third (build-id "
-                      f"{(bytes(19) + b'3').hex()}), /opt/fourth")
+                      f"expected a process that has bolted (build-id {self.build_id}), found none "
+                      "(give the program that ran, or record this one): "
+                      f"/usr/bin/other (build-id {OTHER_ID.hex()}, 5 of 5 samples), /opt/third (build-id "
+                      f"{(bytes(19) + b'3').hex()}, 0 of 5 samples), /opt/fourth")
 
     def test_many_other_programs(self):
         """With many programs, the error names the first ones and how many more there are."""
@@ -375,7 +376,7 @@ class PerfBad(unittest.TestCase):
         done, _ = self.translate(bad.session.file())
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, rf"expected a process that has bolted \(build-id "
-                         rf"{self.build_id}\), found none: /usr/bin/program-0, /usr/bin/program-1, "
+                         rf"{self.build_id}\), found none \(give the program that ran, or record this one\): /usr/bin/program-0, /usr/bin/program-1, "
                          r".* and \d+ more\n$")
         named = done.stderr.count("/usr/bin/program-")
         self.assertIn(f" and {1000 - named} more\n", done.stderr)
@@ -392,9 +393,11 @@ class PerfBad(unittest.TestCase):
     def test_other_build(self):
         """The right name, but another build; --ignore-build-id accepts it."""
         name = self.scene.file_name
+        samples = [sample for sample in self.scene.recording.samples(16, EVERY) if sample.branches]
+        inside = sum(self.scene.recording.inside(sample.branches[0][0]) for sample in samples)
         sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only "
-                    "other builds of it (--ignore-build-id accepts them): "
-                    f"{name} (build-id {OTHER_ID.hex()})")
+                    "other builds of it (give the build that ran; --ignore-build-id accepts any): "
+                    f"{name} (build-id {OTHER_ID.hex()}, {inside} of {len(samples)} samples)")
         files = (scene(build_id=OTHER_ID).session.file(),
                  scene().session.file(build_ids=[(name, OTHER_ID)]))
         for data in files:
@@ -409,7 +412,7 @@ class PerfBad(unittest.TestCase):
         done, output = self.translate(bad.session.file(build_ids=bad.build_ids()), "-q")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("warning: the profile is empty: expected samples in functions of the binary, "
-                      "found none of 5\n", done.stderr)
+                      "found none of 5: /usr/bin/other (build-id " + OTHER_ID.hex() + ", 5 of 5 samples)\n", done.stderr)
         self.assertEqual(output.read_text(encoding="ascii"), "boltedcollection\n")
 
     def test_no_branch_stacks(self):

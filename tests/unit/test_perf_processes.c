@@ -364,16 +364,18 @@ static void test_nothing_found(void **state)
     map_file(&scene, 7, 100, 0, "[vdso]", NULL, 0);
     map_file(&scene, 7, 100, 0, "//anon", NULL, 0);
     assert_int_equal(perf_processes_finish(&scene.processes, true, NULL, &error), BAT_ERR_MISMATCH);
-    assert_non_null(strstr(error.message,
-                           "found none: /bin/a b (build-id "
-                           "abcd000000000000000000000000000000000000), /bin/?[31mred"));
+    assert_non_null(
+        strstr(error.message,
+               "found none (give the program that ran, or record this one): /bin/a b (build-id "
+               "abcd000000000000000000000000000000000000), /bin/?[31mred"));
     assert_null(strstr(error.message, "vdso"));
 
     start(&scene);
     map_file(&scene, 7, 100, 0, "/bin/small.bolt", other, 20);
     assert_int_equal(perf_processes_finish(&scene.processes, true, NULL, &error), BAT_ERR_MISMATCH);
-    assert_non_null(strstr(error.message, "found only other builds of it (--ignore-build-id accepts"
-                                          " them): /bin/small.bolt (build-id abcd"));
+    assert_non_null(strstr(error.message,
+                           "found only other builds of it (give the build that ran; "
+                           "--ignore-build-id accepts any): /bin/small.bolt (build-id abcd"));
 
     /* More than a sentence holds. */
     start(&scene);

@@ -54,8 +54,11 @@ static enum tool_exit read_profiles(struct report *report)
     struct bat_profile_counters read = bat_profile_counters(report->profile);
     if (bat_profile_distinct(report->profile) == 0 && read.fdata_records == 0 &&
         read.perf_samples == 0)
-        return tool_message(request->profiles[0],
-                            "expected a profile with records, found none in it");
+        return tool_fail_without_records(request->profiles[0], report->profile);
+    if (*bat_profile_elsewhere(report->profile))
+        tool_message(request->profiles[0],
+                     "warning: expected samples in the binary, found all %" PRIu64 " elsewhere: %s",
+                     read.perf_samples, bat_profile_elsewhere(report->profile));
     if (read.fdata_records != 0)
         tool_message(NULL,
                      "warning: %" PRIu64 " fdata records have no addresses of the BOLTed binary: "

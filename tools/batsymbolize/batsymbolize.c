@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batsymbolize: functions and source lines for addresses and stacks of a BOLTed binary. */
 #include <argp.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
@@ -116,6 +117,7 @@ struct arguments {
     struct symbolize_options print;
     const char **addresses;
     size_t address_count;
+    const char *no_file; /* the first one, if it is no address; or NULL */
     uint64_t adjust;
     bool return_addresses;
     enum bat_viewer_format format; /* NONE: stacks are rewritten */
@@ -173,15 +175,21 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     }
 }
 
-/* Without -e, a first argument that is a file and no address is that file. */
+/*
+ * Without -e, a first argument that is a file and no address is that file. One that is neither may
+ * be a misspelt file: if addresses then lack their file, the message names it.
+ */
 static void take_file(struct arguments *arguments)
 {
     struct stat status;
     uint64_t address;
     if (arguments->files.path || arguments->address_count == 0 ||
-        tool_parse_address(arguments->addresses[0], &address) ||
-        stat(arguments->addresses[0], &status) != 0 || !S_ISREG(status.st_mode))
+        tool_parse_address(arguments->addresses[0], &address))
         return;
+    if (stat(arguments->addresses[0], &status) != 0 || !S_ISREG(status.st_mode)) {
+        arguments->no_file = arguments->addresses[0];
+        return;
+    }
     arguments->files.path = arguments->addresses[0];
     arguments->address_count--;
     memmove(arguments->addresses, arguments->addresses + 1,
@@ -372,9 +380,15 @@ static bool check_memory(const struct symbolize_files *files)
 }
 
 /* Report addresses without a file, and those outside of code. */
-static bool check_addresses(const struct symbolize_text *text, const char *path)
+static bool check_addresses(const struct symbolize_text *text, const struct arguments *arguments)
 {
-    if (text->no_file)
+    const char *path = arguments->files.path;
+    struct stat status;
+    if (text->no_file && arguments->no_file)
+        tool_message(arguments->no_file,
+                     "expected the file that the addresses belong to, or -e FILE, found %s",
+                     stat(arguments->no_file, &status) != 0 ? strerror(errno) : "no regular file");
+    else if (text->no_file)
         tool_message(NULL, "expected the file that addresses without a file name belong to "
                            "(-e FILE), found none");
     if (text->outside.count == 1)
@@ -421,7 +435,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
         report_unreadable(text->files);
     fine = check_memory(text->files) && fine;
     if (!arguments->lenient) {
-        fine = check_addresses(text, arguments->files.path) && fine;
+        fine = check_addresses(text, arguments) && fine;
         fine = check_debug(text->files, arguments->files.binary.original) && fine;
     }
     return fine ? TOOL_FINE : TOOL_BAD;

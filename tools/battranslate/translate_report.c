@@ -47,7 +47,8 @@ static void describe_ids(const struct bat_elf *elf, const struct bat_profile *pr
 static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
                                  const struct bat_profile *profile, uint64_t samples)
 {
-    char ids[512] = "";
+    char ids[512];
+    snprintf(ids, sizeof(ids), "%s", bat_profile_elsewhere(profile));
     /* perf's processes have the binary; text may be of any. */
     if (bat_profile_counters(profile).perf_samples == 0)
         describe_ids(elf, profile, ids, sizeof(ids));
@@ -175,7 +176,7 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
         if (text + read.perf_samples == 0 && has_check)
             return TOOL_FINE;
         if (text + read.perf_samples == 0)
-            return tool_message(path, "expected a profile with records, found none in it");
+            return tool_fail_without_records(path, profile);
         if (text != 0 && counters.samples == 0)
             return tool_message(path,
                                 "expected basic samples (S records), found none in the profile");
@@ -202,7 +203,7 @@ enum tool_exit report_check_samples(const char *path, const struct bat_profile *
     uint64_t memory_samples = bat_profile_memory_samples(profile);
     struct bat_profile_counters read = bat_profile_counters(profile);
     if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty)
-        return tool_message(path, "expected a profile with records, found none in it");
+        return tool_fail_without_records(path, profile);
     if (memory_samples != 0)
         tool_message(path,
                      "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "

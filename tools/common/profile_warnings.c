@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "bat_profile.h"
-#include "tool.h"
 
 void tool_warn_limited(const char *file, const char *work, uint64_t limited)
 {
@@ -35,4 +34,16 @@ void split_units_warn(const char *path, uint64_t missing, uint64_t read)
                  " units that were read was not found: their inlined calls are known only if the "
                  "compiler also put these into the program (-fsplit-dwarf-inlining)",
                  missing, read);
+}
+
+enum tool_exit tool_fail_without_records(const char *file, const struct bat_profile *profile)
+{
+    const uint64_t processes = bat_profile_counters(profile).perf_processes;
+    if (processes == 0)
+        return tool_message(file, "expected a profile with records, found none in it");
+    return tool_message(file,
+                        "expected samples, found none in the recording, which has the binary in "
+                        "%" PRIu64 " processes: it was idle, or this machine does not count the "
+                        "event (perf record -e cpu-clock:u works on virtual machines)",
+                        processes);
 }
