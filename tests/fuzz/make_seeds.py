@@ -9,6 +9,7 @@ Each folder is also packed as OUT/fuzz_TARGET_seed_corpus.zip, with the same byt
 ELF seeds are as small as possible, so that most mutations change something relevant.
 """
 
+import hashlib
 import random
 import shutil
 import struct
@@ -401,6 +402,20 @@ def next_seeds():
         yield bytes(seed)
 
 
+def probe_seeds():
+    """Sections with pseudo probes (see fuzz_probes.c): clang's, with a function that is inlined and a sentinel; BOLT's, and
+    one of BOLT's without the discriminators that it announces."""
+    guid = {name: hashlib.md5(name).digest()[:8] for name in (b"f", b"g", b"h")}
+    records = b"".join(guid[name] + struct.pack("<QB", 1 << 48, 1) + name for name in guid)
+    head = struct.pack("<H", len(records)) + records
+    inlined = b"\7" + guid[b"g"] + b"\1\0" + b"\2\xc2\3\xac\2"
+    yield head + guid[b"f"] + b"\3\1" + b"\1\x80\0\2\x82\4\3\x81\x81\x80\0" + inlined
+    yield head + guid[b"h"] + b"\2\0" + b"\0\x20" + guid[b"g"] + b"\1\x80\0" + guid[b"g"] + b"\1\0\1\x80\x7c"
+    address = struct.pack("<Q", TEXT_ADDRESS)
+    yield head + guid[b"f"] + b"\2\1\1\0" + address + b"\2\x82\4" + inlined + guid[b"g"] + b"\0\0"
+    yield head + guid[b"f"] + b"\3\0\1\x40" + address + b"\2\xc0\4\3\x82\x08"
+
+
 def pack(folder, archive):
     """A folder's files as a zip archive."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -413,7 +428,7 @@ def main():
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
                    "sample_profile", "several", "demangle", "store", "unwind", "code", "names", "pairs",
-                   "next"):
+                   "next", "probes"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -435,7 +450,7 @@ def main():
     for name, content in unwind_seeds().items():
         (out / "unwind" / name).write_bytes(content)
     for target, seeds in (("code", code_seeds()), ("names", name_seeds()), ("pairs", pair_seeds()),
-                          ("next", next_seeds())):
+                          ("next", next_seeds()), ("probes", probe_seeds())):
         for number, content in enumerate(seeds):
             (out / target / f"{target}-{number}").write_bytes(content)
     for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():

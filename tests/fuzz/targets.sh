@@ -27,6 +27,7 @@ code         4096
 names        4096
 pairs        2048
 next         2048
+probes       4096
 '
 
 # The names of all targets.

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "reading.h"
+#include "spec/keep_bytes.h"
+
+#define DESCRIPTIONS ".pseudo_probe_desc"
+#define PROBES ".pseudo_probe"
+
+bool bat_probes_are_in(const struct bat_elf *elf)
+{
+    return bat_elf_section(elf, DESCRIPTIONS) && bat_elf_section(elf, PROBES);
+}
+
+static enum bat_code check_section(const struct bat_section *section, struct bat_error *error)
+{
+    if (section->flags & SHF_COMPRESSED)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED, "expected %s as it is, found it compressed",
+                        section->name);
+    if (section->type == SHT_NOBITS || section->type == SHT_NULL)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "expected the bytes of %s in this file, found a header without bytes",
+                        section->name);
+    if (section->size > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected %s of less than 4 GiB, found 0x%" PRIx64 " bytes", section->name,
+                        section->size);
+    return BAT_OK;
+}
+
+/* Begin to read a section. It is read twice, so other programs must not change it meanwhile. */
+static enum bat_code open_section(const struct bat_elf *elf, const char *name,
+                                  struct probe_bytes *bytes, struct bat_error *error)
+{
+    const struct bat_section *section = bat_elf_section(elf, name);
+    enum bat_code code = check_section(section, error);
+    if (code != BAT_OK)
+        return code;
+    uint64_t size;
+    const uint8_t *start = bat_elf_section_bytes(elf, section, &size);
+    bat_keep_bytes(start, (size_t)size);
+    *bytes = (struct probe_bytes){name, start, start, start + size, error};
+    return BAT_OK;
+}
+
+static enum bat_code no_probes(const struct bat_elf *elf, struct bat_error *error)
+{
+    const bool has_one = bat_elf_section(elf, DESCRIPTIONS) || bat_elf_section(elf, PROBES);
+    return bat_fail(error, BAT_ERR_NO_DEBUG,
+                    "expected the sections " DESCRIPTIONS " and " PROBES
+                    ", found %s: compile with clang -fpseudo-probe-for-profiling",
+                    has_one ? "one of them alone" : "neither");
+}
+
+static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *symbols,
+                                   struct owned_probes *probes, struct bat_error *error)
+{
+    struct probe_bytes bytes;
+    enum bat_code code = open_section(elf, DESCRIPTIONS, &bytes, error);
+    if (code == BAT_OK)
+        code = probes_read_functions(bytes, probes);
+    if (code == BAT_OK)
+        code = open_section(elf, PROBES, &bytes, error);
+    if (code != BAT_OK)
+        return code;
+    struct probe_bases bases = {.symbols = symbols};
+    code = probes_read_bodies(bytes, &bases, probes);
+    probe_bases_free(&bases);
+    return code;
+}
+
+enum bat_code bat_probes_read(struct bat_elf *elf, struct bat_elf *symbols,
+                              struct bat_probes **probes, struct bat_error *error)
+{
+    if (!bat_probes_are_in(elf))
+        return no_probes(elf, error);
+    struct owned_probes *owned = calloc(1, sizeof(*owned));
+    if (!owned)
+        return bat_fail_memory(error, "to read probes");
+    enum bat_code code = read_sections(elf, symbols ? symbols : elf, owned, error);
+    if (code != BAT_OK) {
+        bat_probes_free(&owned->public);
+        return code;
+    }
+    *probes = &owned->public;
+    return BAT_OK;
+}
+
+void bat_probes_free(struct bat_probes *probes)
+{
+    struct owned_probes *owned = (struct owned_probes *)probes;
+    if (!owned)
+        return;
+    free(owned->functions);
+    free(owned->nodes);
+    free(owned->probes);
+    free(owned->bodies);
+    free(owned);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The steps of reading probes. Internal to probes/. */
+#ifndef BAT_PROBES_READING_H
+#define BAT_PROBES_READING_H
+
+#include "bases.h"
+#include "bat_probes.h"
+#include "bytes.h"
+
+/* Probes that own their arrays. */
+struct owned_probes {
+    struct bat_probes public;
+    struct bat_probe_function *functions;
+    struct bat_probe_node *nodes;
+    struct bat_probe *probes;
+    uint32_t *bodies;
+};
+
+/* Fill functions from .pseudo_probe_desc. */
+enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes);
+
+/* Fill all else from .pseudo_probe; the functions are there. */
+enum bat_code probes_read_bodies(struct probe_bytes bytes, struct probe_bases *bases,
+                                 struct owned_probes *probes);
+
+/*
+ * Sort keys, of which each has the index of an element as its value, and return the elements, of
+ * size bytes, in that order. Frees elements and keys. NULL if there is no memory.
+ */
+void *probes_sorted(void *elements, struct bat_sort_key *keys, size_t count, size_t size);
+
+#endif
