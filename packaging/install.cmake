@@ -48,7 +48,10 @@ endforeach()
 install(FILES ${headers} ${PROJECT_BINARY_DIR}/include/batkit/bat_version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/batkit COMPONENT development)
 if(NOT BATKIT_MINIMAL)
-  install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT development)
+  # Without what was made by trying them there.
+  install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT development
+    PATTERN releases EXCLUDE PATTERN target EXCLUDE PATTERN r1 EXCLUDE PATTERN r2 EXCLUDE
+    PATTERN sample.json EXCLUDE PATTERN Cargo.lock EXCLUDE PATTERN .gitignore EXCLUDE)
 endif()
 
 configure_package_config_file(packaging/batkit-config.cmake.in

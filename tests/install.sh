@@ -67,6 +67,7 @@ parallel                parallel
 time                    /usr/bin/time
 zsh                     zsh
 abigail-tools           abidiff
+cargo                   cargo
 python3-fusepy          /usr/lib/python3/dist-packages/fusepy.py
 '
 
