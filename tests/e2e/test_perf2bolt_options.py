@@ -11,6 +11,7 @@ import unittest
 
 import bolt_profiles
 import fixtures
+import test_untouched
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,7 +21,13 @@ FIXTURE = "small-fixed-profile2-22"
 VALUES = {"block-size": "128,1K", "line-size": "64", "profile-density-cutoff-hot": "900000",
           "profile-density-threshold": "1.5", "min-address": "1", "max-address": "0x900000",
           "max-samples": "1000000", "perfdata-jobs": "2", "pid": "1,2", "pj": "2",
-          "profile-format": "fdata", "v": "1"}
+          "profile-format": "fdata", "v": "1", "thread-count": "2", "jump-tables": "move", "funcs": "main,small.*",
+          "funcs-file": "names", "skip-funcs": "main,small.*", "skip-funcs-file": "names"}
+ANYTHING = {"funcs", "funcs-file", "skip-funcs", "skip-funcs-file"}
+
+# Options of llvm-bolt that perf2bolt takes and does not list.
+LLVM_BOLT = {*ANYTHING, "infer-stale-profile", "jump-tables", "lite", "no-threads", "report-stale", "thread-count",
+             "use-old-text"}
 HELP = {"h", "help", "help-hidden", "help-list", "help-list-hidden", "version"}
 FILES = {"heatmap", "o", "p", "perfdata", "w"}
 # They need basic samples, or trace data and perf: other tests use them.
@@ -94,6 +101,8 @@ class Table(Options):
         for names in (listed("perf2bolt-22"), golden("perf2bolt-23"), golden("perf2bolt-24")):
             self.assertGreater(len(names), 20)
             self.assertEqual(names - set(self.table), set())
+        self.assertLessEqual(LLVM_BOLT, listed("llvm-bolt-22") | {"report-stale"})
+        self.assertEqual({name for name in LLVM_BOLT if self.table.get(name, ("",))[0] != "no effect"}, set())
         self.assertLessEqual({what for what, _ in self.table.values()}, {"same", "no effect"})
 
     def test_every_option_of_merge_fdata(self):
@@ -125,8 +134,10 @@ class Table(Options):
                     self.assertTrue(name not in idle or found == expected)
         only_later = golden("perf2bolt-24") - listed("perf2bolt-22")
         options = [f"--{name}" + (f"={VALUES[name]}" if name in VALUES else "")
-                   for name in sorted(idle - only_later - {"pa"})]
+                   for name in sorted(idle - only_later - {"pa", "funcs", "funcs-file"})]
         self.assertEqual(self.perf2bolt(self.profile, *options), expected)
+        self.write("names", "main\n")
+        self.assertEqual(self.perf2bolt(self.profile, "--funcs=main", "--funcs-file=names"), expected)
 
     def test_files(self):
         """-p, -o and -w with one dash or two, and values behind = or as the next argument."""
@@ -158,12 +169,28 @@ class Table(Options):
         self.assertEqual(done.returncode, 2)
         self.assertIn("expected 0 or 1, found \"perhaps\"", done.stderr)
         for name in sorted(name for name, (what, _) in self.table.items() if what == "no effect"):
-            if name == "ps":
+            if name == "ps" or name in ANYTHING:
                 continue
             found = "x" if name in VALUES else "perhaps"
             done = battranslate(self.fixture.bolted, "-p", mixed, "-o", "x", f"--{name}={found}")
             self.assertEqual(done.returncode, 2, name)
-            self.assertRegex(done.stderr, f"--{name}: expected (0 or 1|a number), found \"{found}\"")
+            self.assertRegex(done.stderr, f"--{name}: expected (0 or 1|a number|none, .* or aggressive), found \"{found}\"")
+
+    def test_functions_keep_their_counts(self):
+        """-skip-funcs and -funcs: the profile has all functions; perf2bolt's has fewer runs where BOLT moved nothing."""
+        binary, profile, _ = test_untouched.program("computed-fixed")
+        whole, skipped = ({}, {})
+        for found, option in ((whole, "-v=1"), (skipped, "-skip-funcs=main")):
+            out = self.folder / "out.fdata"
+            bolt_profiles.perf2bolt(binary, profile, out, folder=self.folder, options=["--pa", option])
+            found.update(bolt_profiles.read_fdata(out)[1])
+        self.assertLess(len(skipped), len(whole))
+        for option in ("-skip-funcs=main", "-skip-funcs=.*", "--skip-funcs=main", "-skip-funcs-file=none", "-funcs=main",
+                       "-funcs", "-funcs-file=none"):
+            words = [option, "main"] if option == "-funcs" else [option]
+            done = battranslate(binary, "-q", "-p", profile, "-o", out, *words)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(bolt_profiles.read_fdata(out)[1], whole, option)
 
     def test_help(self):
         expected = battranslate("--help")

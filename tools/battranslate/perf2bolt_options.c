@@ -25,11 +25,14 @@ enum option_key {
     KEY_MIN_ADDRESS,
     KEY_MAX_ADDRESS,
     KEY_PRINT_MAPPINGS,
+    KEY_FUNCTIONS,
+    KEY_JUMP_TABLES,
+    KEY_THREAD_COUNT,
     /* The last: each flag has a key of its own, so that an error can name it. */
     KEY_FLAG_WITHOUT_EFFECT,
 };
 
-#define FLAGS_WITHOUT_EFFECT 8
+#define FLAGS_WITHOUT_EFFECT 13
 
 /* --- Values --------------------------------------------------------------------------------- */
 
@@ -99,6 +102,18 @@ static const char *name_of(int key)
     while (option->key != key)
         option++;
     return option->name;
+}
+
+/* How llvm-bolt is to treat jump tables; profiles have the same records. */
+static void check_jump_tables(const char *text, struct argp_state *state)
+{
+    static const char *const ways[] = {"none", "basic", "move", "split", "aggressive"};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (strcmp(text, ways[i]) == 0)
+            return;
+    argp_error(state,
+               "--jump-tables: expected none, basic, move, split or aggressive, found \"%s\"",
+               text);
 }
 
 static error_t parse_density_option(int key, char *argument, struct argp_state *state)
@@ -177,8 +192,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;
+    case KEY_FUNCTIONS:
+        return 0;
+    case KEY_JUMP_TABLES:
+        check_jump_tables(argument, state);
+        return 0;
     case KEY_JOBS:
     case KEY_JOBS_SHORT:
+    case KEY_THREAD_COUNT:
     case KEY_VERBOSITY:
         parse_number(name_of(key), argument, state);
         return 0;
@@ -239,6 +260,12 @@ static const struct argp_option options[] = {
     {"perfdata-jobs", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
     {"pj", KEY_JOBS_SHORT, "N", OPTION_HIDDEN, NULL, 2},
     {"v", KEY_VERBOSITY, "N", OPTION_HIDDEN, NULL, 2},
+    {"funcs", KEY_FUNCTIONS, "NAME,...", OPTION_HIDDEN, NULL, 2},
+    {"funcs-file", KEY_FUNCTIONS, "FILE", OPTION_HIDDEN, NULL, 2},
+    {"jump-tables", KEY_JUMP_TABLES, "HOW", OPTION_HIDDEN, NULL, 2},
+    {"skip-funcs", KEY_FUNCTIONS, "NAME,...", OPTION_HIDDEN, NULL, 2},
+    {"skip-funcs-file", KEY_FUNCTIONS, "FILE", OPTION_HIDDEN, NULL, 2},
+    {"thread-count", KEY_THREAD_COUNT, "N", OPTION_HIDDEN, NULL, 2},
     WITHOUT_EFFECT(0, "aggregate-only"),
     WITHOUT_EFFECT(1, "bolt-info"),
     WITHOUT_EFFECT(2, "print-all-options"),
@@ -247,6 +274,11 @@ static const struct argp_option options[] = {
     WITHOUT_EFFECT(5, "strict"),
     WITHOUT_EFFECT(6, "time-aggr"),
     WITHOUT_EFFECT(7, "time-rewrite"),
+    WITHOUT_EFFECT(8, "infer-stale-profile"),
+    WITHOUT_EFFECT(9, "lite"),
+    WITHOUT_EFFECT(10, "no-threads"),
+    WITHOUT_EFFECT(11, "report-stale"),
+    WITHOUT_EFFECT(12, "use-old-text"),
     LIKE_HELP("h"),
     LIKE_HELP("help-hidden"),
     LIKE_HELP("help-list"),
