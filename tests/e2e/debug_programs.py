@@ -21,6 +21,7 @@ TARGETS = {
     "pie": ("clang", ["-g", "-O2", "-fPIC"], ["-pie"]),
     "profiling": ("clang", ["-g", "-O2", "-fdebug-info-for-profiling", "-fno-pie"], ["-no-pie"]),
     "gnu": ("gcc", ["-g", "-O2", "-fPIC"], ["-pie"]),
+    "probes": ("clang-22", ["-O2", "-g1", "-fno-pie", "-fpseudo-probe-for-profiling"], ["-no-pie"]),
     "dwarf4": ("clang", ["-gdwarf-4", "-O1", "-fno-pie", "-ffunction-sections"], ["-no-pie"]),
     "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),
 }
@@ -44,7 +45,7 @@ PROGRAMS = {
     "folded": ("folded.c", ["100"]),
 }
 
-CXX = {"clang": "clang++", "gcc": "g++", "aarch64-linux-gnu-gcc": "aarch64-linux-gnu-g++"}
+CXX = {"clang": "clang++", "clang-22": "clang++-22", "gcc": "g++", "aarch64-linux-gnu-gcc": "aarch64-linux-gnu-g++"}
 
 
 class Program:

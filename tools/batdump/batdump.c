@@ -33,6 +33,7 @@ enum option_key {
     OPTION_TO_OUTPUT,
     OPTION_COMPARE,
     OPTION_LIMIT,
+    OPTION_PROBES,
 };
 
 /* Functions in each list of --compare. */
@@ -52,7 +53,7 @@ static const struct argp_option argp_options[] = {
      "it there; may be given many times, also in BATKIT_STORE",
      0},
     {"original", OPTION_ORIGINAL, "FILE", 0,
-     "The input binary, which BOLT read, for --to-input and --to-output", 0},
+     "The input binary, which BOLT read, for --to-input, --to-output and --probes", 0},
     {"to-input", OPTION_TO_INPUT, "0xADDR[:1]", 0,
      "Print where an address of FILE was in the input binary; :1 if it is the source of a branch; "
      "repeatable",
@@ -60,6 +61,10 @@ static const struct argp_option argp_options[] = {
     {"to-output", OPTION_TO_OUTPUT, "NAME+0xOFF|0xADDR", 0,
      "Print where an instruction of the input binary is in FILE: in several places if BOLT copied "
      "it; repeatable",
+     0},
+    {"probes", OPTION_PROBES, NULL, 0,
+     "Print the pseudo probes of FILE, which needs no note, as llvm-profgen --show-pseudo-probe "
+     "does; with a note, or --original, also where they were in the input",
      0},
     {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
     {"compare", OPTION_COMPARE, NULL, 0,
@@ -78,6 +83,7 @@ struct options {
     struct bat_stores stores;
     bool dump_all;
     bool json;
+    bool probes;
     const char **functions;
     size_t function_count;
     struct dump_address *addresses;
@@ -112,11 +118,14 @@ static void check_original(const struct options *options, struct argp_state *sta
     if (has_queries && !options->queries.path)
         argp_error(state, "expected --original=FILE, the binary that BOLT read, with --to-input "
                           "and --to-output");
-    if (!has_queries && options->queries.path)
-        argp_error(state, "expected --to-input or --to-output with --original");
-    if (has_queries && (options->json || options->dump_all || options->function_count != 0 ||
-                        options->address_count != 0))
+    if (!has_queries && !options->probes && options->queries.path)
+        argp_error(state, "expected --to-input, --to-output or --probes with --original");
+    if (has_queries && (options->probes || options->json || options->dump_all ||
+                        options->function_count != 0 || options->address_count != 0))
         argp_error(state, "--to-input and --to-output cannot be combined with other queries");
+    if (options->probes && (options->json || options->dump_all || options->function_count != 0 ||
+                            options->address_count != 0))
+        argp_error(state, "--probes can be combined with --original and --store alone");
 }
 
 static void parse_limit(struct options *options, const char *text, struct argp_state *state)
@@ -138,7 +147,7 @@ static void check_compare(const struct options *options, struct argp_state *stat
                    options->new_path);
     if (!options->compare && options->has_limit)
         argp_error(state, "expected --compare with --limit");
-    if (options->compare && (options->dump_all || options->function_count != 0 ||
+    if (options->compare && (options->probes || options->dump_all || options->function_count != 0 ||
                              options->address_count != 0 || options->queries.path))
         argp_error(state, "--compare can be combined with --json and --limit alone");
 }
@@ -150,6 +159,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {OPTION_COMPARE, .flag = &options->compare},
         {OPTION_DUMP_ALL, .flag = &options->dump_all, .name = "dump-all"},
         {OPTION_JSON, .flag = &options->json},
+        {OPTION_PROBES, .flag = &options->probes},
         {OPTION_FUNCTION, .texts = options->functions, .count = &options->function_count},
         {OPTION_TO_OUTPUT, .texts = options->queries.to_output,
          .count = &options->queries.to_output_count},
@@ -239,6 +249,32 @@ static bool print_requested(struct output *output, const struct options *options
     return fine;
 }
 
+/* Open FILE. For its probes it may be any ELF file. */
+static enum bat_code open_file(const struct options *options, const char *path,
+                               struct bat_binary *binary, struct bat_error *error)
+{
+    enum bat_code code = bat_binary_open(path, binary, error);
+    if (!options->probes || (code != BAT_ERR_NO_NOTE && code != BAT_OK))
+        return code;
+    if (code == BAT_ERR_NO_NOTE)
+        return bat_elf_open(path, &binary->elf, error);
+    if (binary->elf)
+        return BAT_OK;
+    bat_binary_close(binary);
+    return bat_fail(error, BAT_ERR_NOT_ELF, "expected an ELF file with probes, found a raw note");
+}
+
+/* Print what was asked for. */
+static bool print_answer(struct output *output, const struct options *options,
+                         struct bat_binary *binary)
+{
+    if (options->probes)
+        return dump_probes(output, options->path, binary, options->queries.path);
+    return has_original_queries(options)
+               ? dump_original(output, options->path, binary, &options->queries)
+               : print_requested(output, options, binary);
+}
+
 static enum tool_exit run(const struct options *options)
 {
     struct bat_binary binary;
@@ -246,17 +282,14 @@ static enum tool_exit run(const struct options *options)
     struct bat_stored stored;
     if (!tool_stores_find_whole(&options->stores, options->path, &stored))
         return TOOL_BAD;
-    enum bat_code code = bat_binary_open(bat_stored_or(&stored, options->path), &binary, &error);
+    enum bat_code code = open_file(options, bat_stored_or(&stored, options->path), &binary, &error);
     bat_stored_close(&stored);
     if (code != BAT_OK)
         return tool_report(options->path, &error);
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {
-        bool fine = has_original_queries(options)
-                        ? dump_original(output, options->path, &binary, &options->queries)
-                        : print_requested(output, options, &binary);
-        status = fine ? TOOL_FINE : TOOL_BAD;
+        status = print_answer(output, options, &binary) ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
     }
     bat_binary_close(&binary);

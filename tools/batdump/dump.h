@@ -86,6 +86,14 @@ bool dump_original(struct output *output, const char *path, struct bat_binary *b
                    const struct original_queries *queries);
 
 /*
+ * Print the pseudo probes of a binary, which may have no note, as llvm-profgen --show-pseudo-probe
+ * does, in groups of one address; with a note also where that was in the input's function, with
+ * original_path (or NULL) at which address of the input. False, with a message, if there are none.
+ */
+bool dump_probes(struct output *output, const char *path, struct bat_binary *binary,
+                 const char *original_path);
+
+/*
  * Call found for each table of a function with a name as in profiles: "f/file.c/1". False, with a
  * message, if it cannot be looked for.
  */
