@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dump.h"
-#include "tools/common/note_facts.h"
+#include "binary/note_facts.h"
 #include "tools/common/output.h"
 
 /* As list_functions(), with a message. */

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "tools/common/note_facts.h"
+#include "binary/note_facts.h"
 #include "tools/common/output.h"
 
 /* Width of the first column, and of the numbers behind it. */

@@ -4,7 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "comparison_report.h"
+#include "bat_page.h"
+#include "tools/common/check_print.h"
+#include "tools/common/demangle.h"
+#include "tools/common/stores.h"
+#include "tools/common/tool.h"
 
 static const char doc[] =
     "Write a page about a binary that BOLT wrote with --enable-bat: what BOLT did, a map of the "
@@ -59,37 +63,46 @@ static const struct argp_option argp_options[] = {
     {0},
 };
 
-static void check_end(const struct report_request *request, struct argp_state *state)
+/* What the command line asks for. */
+struct request {
+    struct bat_page_request page; /* without the profiles and what the tool does */
+    const char **profiles;
+    const char **old_profiles;
+    const char *output;
+    bool has_check; /* options of its check were given */
+};
+
+static void check_end(const struct request *request, struct argp_state *state)
 {
-    if (!request->binary)
+    if (!request->page.binary)
         argp_error(state, "expected a BINARY, or OLD and NEW");
-    if (!request->old_binary && request->old_profile_count != 0)
+    if (!request->page.old_binary && request->page.old_profile_count != 0)
         argp_error(state, "expected two files, OLD and NEW, with --old-profile");
-    if (request->old_binary && (request->original || request->stacks))
+    if (request->page.old_binary && (request->page.original || request->page.stacks))
         argp_error(state, "expected one BINARY with %s, found \"%s\" and \"%s\"",
-                   request->original ? "--original" : "--stacks", request->old_binary,
-                   request->binary);
-    if (request->old_binary && request->has_check)
+                   request->page.original ? "--original" : "--stacks", request->page.old_binary,
+                   request->page.binary);
+    if (request->page.old_binary && request->has_check)
         argp_error(state,
                    "expected one BINARY with --check-limit, --check-strict and "
                    "--check-suppress, found \"%s\" and \"%s\"",
-                   request->old_binary, request->binary);
+                   request->page.old_binary, request->page.binary);
 }
 
 static error_t parse_check_option(int key, char *argument, struct argp_state *state)
 {
-    struct report_request *request = state->input;
+    struct request *request = state->input;
     const char *expected;
     switch (key) {
     case OPTION_CHECK_LIMIT:
-        if (!bat_verdict_parse_limit(&request->check, argument, &expected))
+        if (!bat_verdict_parse_limit(&request->page.check, argument, &expected))
             argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
         break;
     case OPTION_CHECK_STRICT:
-        request->check.is_strict = true;
+        request->page.check.is_strict = true;
         break;
     case OPTION_CHECK_SUPPRESS:
-        request->check.suppressions_path = argument;
+        request->page.check.suppressions_path = argument;
         break;
     case OPTION_LIST_CHECKS:
         check_print_list();
@@ -103,25 +116,26 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
-    struct report_request *request = state->input;
+    struct request *request = state->input;
     const struct tool_field fields[] = {
         {'o', .text = &request->output},
-        {OPTION_ORIGINAL, .text = &request->original},
-        {OPTION_STACKS, .text = &request->stacks},
-        {OPTION_IGNORE_BUILD_ID, .flag = &request->ignore_build_id},
-        {'p', .texts = request->profiles, .count = &request->profile_count},
-        {OPTION_OLD_PROFILE, .texts = request->old_profiles, .count = &request->old_profile_count},
-        {OPTION_STORE, .stores = &request->stores},
+        {OPTION_ORIGINAL, .text = &request->page.original},
+        {OPTION_STACKS, .text = &request->page.stacks},
+        {OPTION_IGNORE_BUILD_ID, .flag = &request->page.ignore_build_id},
+        {'p', .texts = request->profiles, .count = &request->page.profile_count},
+        {OPTION_OLD_PROFILE, .texts = request->old_profiles,
+         .count = &request->page.old_profile_count},
+        {OPTION_STORE, .stores = &request->page.stores},
         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
     case ARGP_KEY_ARG:
-        if (request->old_binary)
+        if (request->page.old_binary)
             argp_error(state, "expected one BINARY, or OLD and NEW, found a third: \"%s\"",
                        argument);
-        request->old_binary = request->binary;
-        request->binary = argument;
+        request->page.old_binary = request->page.binary;
+        request->page.binary = argument;
         return 0;
     case ARGP_KEY_END:
         check_end(request, state);
@@ -131,15 +145,55 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
+/* Fails if the output is one of the files that are read. */
+static enum bat_code check_output(struct bat_output *output, const struct bat_page_request *page,
+                                  struct bat_error *error)
+{
+    const char *const single[] = {page->old_binary, page->binary, page->original, page->stacks};
+    enum bat_code code = bat_outputs_check(&output, 1, single, 4, error);
+    if (code == BAT_OK)
+        code = bat_outputs_check(&output, 1, page->old_profiles, page->old_profile_count, error);
+    if (code == BAT_OK)
+        code = bat_outputs_check(&output, 1, page->profiles, page->profile_count, error);
+    return code;
+}
+
+static void print_warning(const char *file, const char *sentence, void *context)
+{
+    (void)context;
+    tool_message(file, "warning: %s", sentence);
+}
+
+static enum tool_exit write_page(const struct request *request)
+{
+    struct bat_page_request page = request->page;
+    page.profiles = request->profiles;
+    page.old_profiles = request->old_profiles;
+    page.demangle = demangle_name;
+    page.warn = print_warning;
+    struct bat_output *output = NULL;
+    struct bat_error error;
+    const char *file = NULL;
+    enum bat_code code = bat_output_begin(request->output, &output, &error);
+    if (code == BAT_OK)
+        code = check_output(output, &page, &error);
+    if (code == BAT_OK)
+        code = bat_page_write(&page, output, &file, &error);
+    if (code == BAT_OK)
+        return tool_commit(NULL, &output, 1);
+    bat_output_abandon(output);
+    return tool_report(file, &error);
+}
+
 /* Write the page: without -o beside the binary, and say where. */
-static enum tool_exit write_page(struct report_request *request)
+static enum tool_exit run(struct request *request)
 {
     char *beside = NULL;
-    if (!request->output && asprintf(&beside, "%s.html", request->binary) < 0)
+    if (!request->output && asprintf(&beside, "%s.html", request->page.binary) < 0)
         return tool_no_memory(NULL);
     if (beside)
         request->output = beside;
-    enum tool_exit status = request->old_binary ? comparison_run(request) : report_run(request);
+    enum tool_exit status = write_page(request);
     if (beside && status == TOOL_FINE)
         tool_print("%s", beside);
     free(beside);
@@ -150,21 +204,22 @@ int main(int argc, char **argv)
 {
     tool_begin("batreport");
     /* No option is given more often than there are arguments. */
-    struct report_request request = {.profiles = calloc((size_t)argc, sizeof(const char *)),
-                                     .old_profiles = calloc((size_t)argc, sizeof(const char *)),
-                                     .check = bat_verdict_options_new()};
+    struct request request = {
+        .profiles = calloc((size_t)argc, sizeof(const char *)),
+        .old_profiles = calloc((size_t)argc, sizeof(const char *)),
+        .page = {.size = sizeof(request.page), .check = bat_verdict_options_new()}};
     enum tool_exit status = TOOL_BAD;
     if (request.profiles && request.old_profiles) {
         static const struct argp argp = {argp_options, parse_option, "BINARY\nOLD NEW", doc, NULL,
                                          NULL,         NULL};
         if (tool_parse(&argp, argc, argv, 0, &request) &&
-            tool_stores_add_environment(&request.stores))
-            status = write_page(&request);
+            tool_stores_add_environment(&request.page.stores))
+            status = run(&request);
     } else {
         tool_no_memory(NULL);
     }
     free(request.profiles);
     free(request.old_profiles);
-    bat_stores_free(&request.stores);
+    bat_stores_free(&request.page.stores);
     return (int)status;
 }

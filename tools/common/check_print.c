@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check_print.h"
+#include "profile/verdict/words.h"
 #include "tools/common/output.h"
 
 /* Functions of a finding that are printed for people; JSON has all. */
@@ -172,67 +173,28 @@ static void print_json(const struct bat_profile_verdict *check, struct output *o
 
 /* --- The line in a report -------------------------------------------------------------------- */
 
-static size_t count_made(const struct bat_profile_verdict *check)
-{
-    size_t made = 0;
-    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
-        made += check->results[i].status != BAT_VERDICT_UNKNOWN;
-    return made;
-}
-
-static void print_verdict(const struct bat_profile_verdict *check, FILE *file)
-{
-    fputs(check->is_fit ? "fit" : "unfit", file);
-    const char *before = check->is_fit ? ", with warnings: " : ": ";
-    for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
-        const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
-        if (check->results[i].status != BAT_VERDICT_FAILED)
-            continue;
-        fprintf(file, kind->is_share ? "%s%s %.1f%%" : "%s%s %.0f", before, kind->id,
-                check->results[i].value * (kind->is_share ? 100 : 1));
-        before = ", ";
-    }
-}
-
-bool check_verdict(const struct bat_profile_verdict *check, char **text)
-{
-    size_t size;
-    *text = NULL;
-    if (count_made(check) == 0)
-        return true;
-    FILE *file = open_memstream(text, &size);
-    if (file)
-        print_verdict(check, file);
-    bool is_made = file && fclose(file) == 0;
-    if (!is_made) {
-        free(*text);
-        *text = NULL;
-    }
-    return is_made;
-}
-
 void check_warn(const struct bat_profile_verdict *check, const char *binary)
 {
-    char *text;
-    if (count_made(check) == 0 || check->is_fit || !check_verdict(check, &text))
-        return;
-    tool_message(binary, "warning: the profile looks %s", text);
-    free(text);
+    char *words = check->is_fit ? NULL : bat_verdict_words(check);
+    if (words)
+        tool_message(binary, "warning: the profile looks %s", words);
+    free(words);
 }
 
 void check_print_line(const struct bat_profile_verdict *check, FILE *file)
 {
-    if (count_made(check) == 0)
-        return;
-    fputs("the profile looks ", file);
-    print_verdict(check, file);
-    fprintf(file, " (%zu of %u checks; --check makes all)\n", count_made(check),
-            (unsigned)BAT_VERDICT_CHECKS);
+    char *words = bat_verdict_words(check);
+    if (words)
+        fprintf(file, "the profile looks %s (%zu of %u checks; --check makes all)\n", words,
+                bat_verdict_made(check), (unsigned)BAT_VERDICT_CHECKS);
+    free(words);
 }
 
 void check_print_line_json(const struct bat_profile_verdict *check, FILE *file)
 {
-    const char *verdict = count_made(check) == 0 ? "unknown" : check->is_fit ? "fit" : "unfit";
+    const char *verdict = bat_verdict_made(check) == 0 ? "unknown"
+                          : check->is_fit              ? "fit"
+                                                       : "unfit";
     fprintf(file, "\"quick_check\":{\"verdict\":\"%s\",\"checks\":[", verdict);
     const char *before = "";
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {

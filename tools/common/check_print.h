@@ -25,12 +25,6 @@ enum tool_exit check_print_json(const struct bat_profile_verdict *check, FILE *f
 void check_print_line(const struct bat_profile_verdict *check, FILE *file);
 void check_print_line_json(const struct bat_profile_verdict *check, FILE *file);
 
-/*
- * Only "fit" or "unfit", and by which checks, as a text that the caller frees; NULL if no check was
- * made. False, with NULL, without memory.
- */
-bool check_verdict(const struct bat_profile_verdict *check, char **text);
-
 /* Warn that a profile is unfit, if it is, and name the checks. */
 void check_warn(const struct bat_profile_verdict *check, const char *binary);
 

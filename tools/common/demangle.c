@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
-#include "tool.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/kept_names.h"
+#include "tool.h"
 
 /* True for "operator>", whose bracket at `bracket` is not that of a template. */
 static bool is_operator(const char *name, const char *bracket)
@@ -48,32 +50,6 @@ char *demangle_name(const char *name)
     return plain;
 }
 
-/* --- What is kept --------------------------------------------------------------------------- */
-
-#define GROWN_TIMES 16
-#define GROWN_MAX ((size_t)4 << 20)
-
-bool demangled_may_be_kept(struct demangled_kept_size *kept, const char *name, size_t length)
-{
-    if (length / GROWN_TIMES <= strlen(name))
-        return true;
-    if (length > GROWN_MAX - kept->grown) {
-        kept->left++;
-        return false;
-    }
-    kept->grown += length;
-    return true;
-}
-
-void demangled_warn(const struct demangled_kept_size *kept, const char *path)
-{
-    if (kept->left != 0)
-        tool_message(path,
-                     "warning: %zu names are left as the linker has them: they and others are more "
-                     "than 16 times as long in the source, and would take too much memory",
-                     kept->left);
-}
-
 /* --- The cache ------------------------------------------------------------------------------ */
 
 struct demangled_name {
@@ -86,7 +62,7 @@ struct demangled_names {
     struct demangled_name *slots;
     size_t count;
     size_t mask; /* number of slots - 1 */
-    struct demangled_kept_size kept;
+    struct kept_names kept;
     char *last; /* the last name that was made again, because it is not kept */
 };
 
@@ -144,7 +120,7 @@ static void fill(struct demangled_names *names, struct demangled_name *slot, con
 {
     *slot = (struct demangled_name){.name = name, .plain = demangle_name(name)};
     names->count++;
-    if (slot->plain && !demangled_may_be_kept(&names->kept, name, strlen(slot->plain))) {
+    if (slot->plain && !kept_names_has_room(&names->kept, name, strlen(slot->plain))) {
         slot->is_left = true;
         free(slot->plain);
         slot->plain = NULL;
@@ -168,7 +144,9 @@ static const struct demangled_name *slot_of(struct demangled_names *names, const
 
 void demangled_names_warn(const struct demangled_names *names, const char *path)
 {
-    demangled_warn(&names->kept, path);
+    char text[KEPT_NAMES_WARNING_SIZE];
+    if (kept_names_warning(&names->kept, text))
+        tool_message(path, "warning: %s", text);
 }
 
 const char *demangled_kept(struct demangled_names *names, const char *name)

@@ -15,21 +15,6 @@ char *demangle_name(const char *name);
 /* The same as libiberty prints it: "a<b<int> >", not "a<b<int>>". */
 char *demangle_by_libiberty(const char *name);
 
-/*
- * Demangled names that somebody keeps. A grown one is more than 16 times as long as the mangled
- * one: of 97,000 names in LLVM's libraries three are, and names that were made to use up memory.
- */
-struct demangled_kept_size {
-    size_t grown; /* bytes of grown names */
-    size_t left;  /* grown names that were too many */
-};
-
-/* True if a name's text of that length may be kept, too: all grown ones together have 4 MiB. */
-bool demangled_may_be_kept(struct demangled_kept_size *kept, const char *name, size_t length);
-
-/* Print a warning if names were left as they are. path: the program's, or NULL. */
-void demangled_warn(const struct demangled_kept_size *kept, const char *path);
-
 /* Demangled names, each made once. The mangled names must stay in place: pointers are the keys. */
 struct demangled_names;
 
@@ -42,7 +27,7 @@ const char *demangled(struct demangled_names *names, const char *name);
 /* The same, valid as long as names; name itself for a grown one that is not kept. */
 const char *demangled_kept(struct demangled_names *names, const char *name);
 
-/* demangled_warn() of what demangled_kept() has left. */
+/* Warn if demangled_kept() has left names as they are. path: the program's, or NULL. */
 void demangled_names_warn(const struct demangled_names *names, const char *path);
 
 #endif

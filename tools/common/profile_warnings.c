@@ -3,25 +3,20 @@
 
 #include <inttypes.h>
 
-#include "bat_profile.h"
+#include "profile/verdict/warnings.h"
 
 void tool_warn_limited(const char *file, const char *work, uint64_t limited)
 {
-    if (limited != 0)
-        tool_message(file,
-                     "warning: %s was given up %" PRIu64 " times, because it takes too much work: "
-                     "counts are left out or less exact there",
-                     work, limited);
+    char text[PROFILE_WARNING_SIZE];
+    if (profile_warning_limited(work, limited, text))
+        tool_message(file, "warning: %s", text);
 }
 
 void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
 {
-    char names[128];
-    if (bat_profile_branch_filter(profile, names, sizeof(names)) != 0)
-        tool_message(file,
-                     "warning: perf recorded only some branches (-j %s): what ran between two of "
-                     "them is not known, and not in the profile",
-                     names);
+    char text[PROFILE_WARNING_SIZE];
+    if (profile_warning_filter(profile, text))
+        tool_message(file, "warning: %s", text);
 }
 
 void split_units_warn(const char *path, uint64_t missing, uint64_t read)
@@ -38,12 +33,7 @@ void split_units_warn(const char *path, uint64_t missing, uint64_t read)
 
 enum tool_exit tool_fail_without_records(const char *file, const struct bat_profile *profile)
 {
-    const uint64_t processes = bat_profile_counters(profile).perf_processes;
-    if (processes == 0)
-        return tool_message(file, "expected a profile with records, found none in it");
-    return tool_message(file,
-                        "expected samples, found none in the recording, which has the binary in "
-                        "%" PRIu64 " processes: it was idle, or this machine does not count the "
-                        "event (perf record -e cpu-clock:u works on virtual machines)",
-                        processes);
+    struct bat_error error;
+    profile_fail_without_records(profile, &error);
+    return tool_report(file, &error);
 }

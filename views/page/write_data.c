@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "page.h"
-#include "tools/common/demangle.h"
+#include "support/kept_names.h"
 
 /* A chunk of blocks ends with the piece that makes it this large. */
 #define CHUNK_BLOCKS 65536u
@@ -104,7 +104,7 @@ static enum bat_code write_names(const struct report *report, const char *prefix
 {
     struct pack names = {0};
     struct pack plain = {0};
-    struct demangled_kept_size kept = {0};
+    struct kept_names kept = {0};
     char part[PART_NAME_SIZE];
     for (uint32_t i = 0; i < report->function_count; i++) {
         const char *name = is_nameless && is_nameless[i] ? "" : report->functions[i].name;
@@ -112,14 +112,16 @@ static enum bat_code write_names(const struct report *report, const char *prefix
         /* "f/a.c/1" is the name of a local function in profiles. */
         size_t length = strcspn(name, "/");
         char *symbol = strndup(name, length);
-        char *demangled = symbol ? demangle_name(symbol) : NULL;
+        char *in_source = symbol ? report_plain_name(report->request, symbol) : NULL;
         plain.lacks_memory |= !symbol;
-        const bool is_kept = demangled && demangled_may_be_kept(&kept, symbol, strlen(demangled));
-        pack_text(&plain, is_kept ? demangled : "");
-        free(demangled);
+        const bool is_kept = in_source && kept_names_has_room(&kept, symbol, strlen(in_source));
+        pack_text(&plain, is_kept ? in_source : "");
+        free(in_source);
         free(symbol);
     }
-    demangled_warn(&kept, bat_elf_path(report->binary.elf));
+    char warning[KEPT_NAMES_WARNING_SIZE];
+    if (kept_names_warning(&kept, warning))
+        report_warn(report, bat_elf_path(report->binary.elf), "%s", warning);
     enum bat_code code = write_part(page, prefixed(prefix, "names", part), &names);
     if (code == BAT_OK)
         return write_part(page, prefixed(prefix, "plain", part), &plain);

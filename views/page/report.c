@@ -2,6 +2,8 @@
 /* Look-ups in what batreport collects, and messages. */
 #include "report.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "binary/functions/functions.h"
@@ -36,9 +38,44 @@ bool report_is_old_section(const struct report_section *section)
     return strncmp(section->name, prefix, strlen(prefix)) == 0;
 }
 
-enum tool_exit report_fail(const struct report *report, const char *file)
+enum bat_code report_fail(struct report *report, const char *file)
 {
-    return tool_report(file, &report->error);
+    report->failed = file;
+    return report->error.code;
+}
+
+enum bat_code report_no_memory(struct report *report)
+{
+    bat_fail_memory(&report->error, "to make the page");
+    return report_fail(report, NULL);
+}
+
+enum bat_code report_refuse(struct report *report, const char *file, const char *format, ...)
+{
+    char text[BAT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    bat_fail(&report->error, BAT_ERR_SYNTAX, "%s", text);
+    return report_fail(report, file);
+}
+
+void report_warn(const struct report *report, const char *file, const char *format, ...)
+{
+    if (!report->request->warn)
+        return;
+    char text[BAT_MESSAGE_SIZE + 64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    report->request->warn(file, text, report->request->context);
+}
+
+char *report_plain_name(const struct bat_page_request *request, const char *name)
+{
+    return request->demangle ? request->demangle(name) : NULL;
 }
 
 uint32_t report_function_of_records(const struct report *report, uint64_t address)

@@ -4,8 +4,8 @@
 #include <inttypes.h>
 
 #include "bat_decoder.h"
+#include "profile/verdict/warnings.h"
 #include "report.h"
-#include "tools/common/profile_warnings.h"
 
 static uint64_t count_records(const struct bat_profile *profile)
 {
@@ -18,7 +18,7 @@ static uint64_t count_records(const struct bat_profile *profile)
  * Read a profile. perf.data without branch stacks is read as basic samples: the page shows where
  * they are, and the check says what they lack.
  */
-static enum tool_exit read_profile(struct report *report, const char *path)
+static enum bat_code read_profile(struct report *report, const char *path)
 {
     uint64_t before = count_records(report->profile);
     enum bat_code code = bat_profile_read(report->profile, path, NULL, &report->error);
@@ -30,12 +30,12 @@ static enum tool_exit read_profile(struct report *report, const char *path)
     if (code != BAT_OK)
         return report_fail(report, path);
     report->profiles_with_records += count_records(report->profile) > before;
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
-static enum tool_exit read_profiles(struct report *report)
+static enum bat_code read_profiles(struct report *report)
 {
-    const struct report_request *request = report->request;
+    const struct bat_page_request *request = report->request;
     size_t size;
     const struct bat_elf *elf = report->binary.elf;
     struct bat_profile_target target = {.size = sizeof(target),
@@ -48,23 +48,34 @@ static enum tool_exit read_profiles(struct report *report)
     if (bat_profile_new(&target, &report->profile, &report->error) != BAT_OK)
         return report_fail(report, NULL);
     for (size_t i = 0; i < request->profile_count; i++)
-        if (read_profile(report, request->profiles[i]) != TOOL_FINE)
-            return TOOL_BAD;
-    tool_warn_branch_filter(request->profiles[0], report->profile);
+        if (read_profile(report, request->profiles[i]) != BAT_OK)
+            return report->error.code;
+    char text[PROFILE_WARNING_SIZE];
+    if (profile_warning_filter(report->profile, text))
+        report_warn(report, request->profiles[0], "%s", text);
     struct bat_profile_counters read = bat_profile_counters(report->profile);
     if (bat_profile_distinct(report->profile) == 0 && read.fdata_records == 0 &&
-        read.perf_samples == 0)
-        return tool_fail_without_records(request->profiles[0], report->profile);
+        read.perf_samples == 0) {
+        profile_fail_without_records(report->profile, &report->error);
+        return report_fail(report, request->profiles[0]);
+    }
     if (*bat_profile_elsewhere(report->profile))
-        tool_message(request->profiles[0],
-                     "warning: expected samples in the binary, found all %" PRIu64 " elsewhere: %s",
-                     read.perf_samples, bat_profile_elsewhere(report->profile));
+        report_warn(report, request->profiles[0],
+                    "expected samples in the binary, found all %" PRIu64 " elsewhere: %s",
+                    read.perf_samples, bat_profile_elsewhere(report->profile));
     if (read.fdata_records != 0)
-        tool_message(NULL,
-                     "warning: %" PRIu64 " fdata records have no addresses of the BOLTed binary: "
-                     "they are in the summary, not on the map",
-                     read.fdata_records);
-    return TOOL_FINE;
+        report_warn(report, NULL,
+                    "%" PRIu64 " fdata records have no addresses of the BOLTed binary: "
+                    "they are in the summary, not on the map",
+                    read.fdata_records);
+    return BAT_OK;
+}
+
+static void warn_limited(const struct report *report, const char *work, uint64_t limited)
+{
+    char text[PROFILE_WARNING_SIZE];
+    if (profile_warning_limited(work, limited, text))
+        report_warn(report, report->request->binary, "%s", text);
 }
 
 /* By the input's code, from the moved profile: the records of a run of the input binary. */
@@ -78,13 +89,12 @@ static enum bat_code translate_moved(struct report *report,
         code = bat_profile_translate_moved(report->input_profile, report->profile, report->original,
                                            options, &report->records, &report->error);
     report->is_moved = code == BAT_OK;
-    tool_warn_limited(report->request->binary, "following the input binary's code",
-                      report->moved.limited);
+    warn_limited(report, "following the input binary's code", report->moved.limited);
     return code;
 }
 
 /* fdata of the BOLTed binary's profile does not add up with records of the input's code. */
-static enum tool_exit translate(struct report *report)
+static enum bat_code translate(struct report *report)
 {
     const struct bat_translate_options options = {
         .size = sizeof(options), .original = report->original, .will_be_judged = true};
@@ -96,13 +106,13 @@ static enum tool_exit translate(struct report *report)
                                      &report->error);
     if (code != BAT_OK)
         return report_fail(report, report->request->binary);
-    tool_warn_limited(report->request->binary, "looking for inlined calls",
-                      bat_records_counters(report->records).limited);
-    return TOOL_FINE;
+    warn_limited(report, "looking for inlined calls",
+                 bat_records_counters(report->records).limited);
+    return BAT_OK;
 }
 
 /* Judge the records in both forms. Functions of a note without hashes have no YAML. */
-static enum tool_exit judge(struct report *report)
+static enum bat_code judge(struct report *report)
 {
     enum bat_code code =
         bat_records_judge(report->records, false, &report->judgement, &report->error);
@@ -111,16 +121,16 @@ static enum tool_exit judge(struct report *report)
         code = bat_records_judge(report->records, true, &report->yaml_judgement, &report->error);
         report->has_yaml_judgement = code == BAT_OK;
     }
-    return code == BAT_ERR_MEMORY ? tool_no_memory(NULL) : TOOL_FINE;
+    return code == BAT_ERR_MEMORY ? report_no_memory(report) : BAT_OK;
 }
 
-enum tool_exit report_collect_profile(struct report *report)
+enum bat_code report_collect_profile(struct report *report)
 {
     if (report->request->profile_count == 0)
-        return TOOL_FINE;
+        return BAT_OK;
     report->has_profile = true;
-    enum tool_exit status = read_profiles(report);
-    if (status == TOOL_FINE)
-        status = translate(report);
-    return status == TOOL_FINE ? judge(report) : status;
+    enum bat_code code = read_profiles(report);
+    if (code == BAT_OK)
+        code = translate(report);
+    return code == BAT_OK ? judge(report) : code;
 }

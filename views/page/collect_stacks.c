@@ -20,20 +20,18 @@ struct stacks {
     uint64_t sum;
 };
 
-static enum tool_exit bad_line(const char *path, uint64_t number, const char *found)
+static enum bat_code bad_line(struct report *report, uint64_t number, const char *found)
 {
-    struct bat_error error;
-    bat_fail_text(&error, BAT_ERR_SYNTAX, number, 1,
+    bat_fail_text(&report->error, BAT_ERR_SYNTAX, number, 1,
                   "expected \"frame;frame COUNT\", found \"%.200s\"", found);
-    return tool_report(path, &error);
+    return report_fail(report, report->request->stacks);
 }
 
-static enum tool_exit deep_line(const char *path, uint64_t number)
+static enum bat_code deep_line(struct report *report, uint64_t number)
 {
-    struct bat_error error;
-    bat_fail_text(&error, BAT_ERR_RANGE, number, 1,
+    bat_fail_text(&report->error, BAT_ERR_RANGE, number, 1,
                   "expected stacks of at most %u frames, found a deeper one", DEPTH_MAX);
-    return tool_report(path, &error);
+    return report_fail(report, report->request->stacks);
 }
 
 /* Add the frames of a line, which end at semicolons. False if there are too many, or no memory. */
@@ -60,48 +58,48 @@ static bool add_frames(struct stacks *stacks, const char *line, size_t length, u
 }
 
 /* Add a line, which is changed; blank ones are ignored. */
-static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t number, char *line,
-                               size_t length)
+static enum bat_code add_line(struct stacks *stacks, uint64_t number, char *line, size_t length)
 {
     while (length != 0 && (line[length - 1] == '\n' || line[length - 1] == '\r'))
         line[--length] = '\0';
     if (length == 0)
-        return TOOL_FINE;
+        return BAT_OK;
     char *blank = strrchr(line, ' ');
     if (strlen(line) != length || !blank || blank == line || blank[1] < '0' || blank[1] > '9')
-        return bad_line(path, number, line);
+        return bad_line(stacks->report, number, line);
     char *end;
     errno = 0;
     uint64_t count = strtoull(blank + 1, &end, 10);
     if (*end != '\0' || errno != 0 || count > (uint64_t)INT64_MAX - stacks->sum)
-        return bad_line(path, number, line);
+        return bad_line(stacks->report, number, line);
     bool is_deep = false;
     if (!add_frames(stacks, line, (size_t)(blank - line), count, &is_deep))
-        return is_deep ? deep_line(path, number) : tool_no_memory(NULL);
+        return is_deep ? deep_line(stacks->report, number) : report_no_memory(stacks->report);
     stacks->sum += count;
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
-static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
+static enum bat_code read_stacks(struct stacks *stacks)
 {
+    struct report *report = stacks->report;
+    const char *path = report->request->stacks;
     FILE *file = bat_text_file_open(path);
     if (!file)
-        return tool_message(path, "cannot open it: %s", strerror(errno));
+        return report_refuse(report, path, "cannot open it: %s", strerror(errno));
     char *line = NULL;
     size_t capacity = 0;
     ssize_t length;
-    enum tool_exit status = TOOL_FINE;
+    enum bat_code code = BAT_OK;
     for (uint64_t number = 1;
-         status == TOOL_FINE && (length = bat_text_file_line(file, &line, &capacity)) >= 0;
-         number++)
-        status = add_line(stacks, path, number, line, (size_t)length);
-    if (status == TOOL_FINE && !feof(file))
-        status = tool_message(path, "cannot read it: %s", strerror(errno));
-    if (status == TOOL_FINE && stacks->tree.count == 1)
-        status = tool_message(path, "expected stacks, found none in it");
+         code == BAT_OK && (length = bat_text_file_line(file, &line, &capacity)) >= 0; number++)
+        code = add_line(stacks, number, line, (size_t)length);
+    if (code == BAT_OK && !feof(file))
+        code = report_refuse(report, path, "cannot read it: %s", strerror(errno));
+    if (code == BAT_OK && stacks->tree.count == 1)
+        code = report_refuse(report, path, "expected stacks, found none in it");
     free(line);
     fclose(file);
-    return status;
+    return code;
 }
 
 /* --- Call chains in perf.data ------------------------------------------------------------------
@@ -159,10 +157,10 @@ static bool add_chain(const struct bat_call_chain *chain, void *context)
 }
 
 /* Profiles of other forms, and what can be read only once, have no chains for the page. */
-static enum tool_exit read_chains(struct chains *chains)
+static enum bat_code read_chains(struct chains *chains)
 {
     struct report *report = chains->report;
-    const struct report_request *request = report->request;
+    const struct bat_page_request *request = report->request;
     for (size_t i = 0; i < request->profile_count; i++) {
         const char *path = request->profiles[i];
         if (strcmp(path, "-") == 0)
@@ -172,40 +170,39 @@ static enum tool_exit read_chains(struct chains *chains)
         if (code != BAT_OK && code != BAT_ERR_UNSUPPORTED)
             return report_fail(report, path);
     }
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
-static enum tool_exit collect_chains(struct report *report)
+static enum bat_code collect_chains(struct report *report)
 {
     struct chains chains = {.report = report};
     const uint32_t count = report->function_count + OTHER_FRAMES;
     chains.names = malloc(count * sizeof(*chains.names));
     for (uint32_t i = 0; chains.names && i < count; i++)
         chains.names[i] = BAT_NONE;
-    enum tool_exit status =
-        call_tree_begin(&chains.tree) && chains.names ? read_chains(&chains) : tool_no_memory(NULL);
-    if (status == TOOL_FINE && !call_tree_list(&chains.tree, report))
-        status = tool_no_memory(NULL);
+    enum bat_code code = call_tree_begin(&chains.tree) && chains.names ? read_chains(&chains)
+                                                                       : report_no_memory(report);
+    if (code == BAT_OK && !call_tree_list(&chains.tree, report))
+        code = report_no_memory(report);
     call_tree_free(&chains.tree);
     free(chains.names);
-    return status;
+    return code;
 }
 
-static enum tool_exit collect_file(struct report *report)
+static enum bat_code collect_file(struct report *report)
 {
     struct stacks stacks = {.report = report};
-    enum tool_exit status = call_tree_begin(&stacks.tree)
-                                ? read_stacks(report->request->stacks, &stacks)
-                                : tool_no_memory(NULL);
-    if (status == TOOL_FINE && !call_tree_list(&stacks.tree, report))
-        status = tool_no_memory(NULL);
+    enum bat_code code =
+        call_tree_begin(&stacks.tree) ? read_stacks(&stacks) : report_no_memory(report);
+    if (code == BAT_OK && !call_tree_list(&stacks.tree, report))
+        code = report_no_memory(report);
     call_tree_free(&stacks.tree);
-    return status;
+    return code;
 }
 
-enum tool_exit report_collect_stacks(struct report *report)
+enum bat_code report_collect_stacks(struct report *report)
 {
     if (report->request->stacks)
         return collect_file(report);
-    return report->has_profile ? collect_chains(report) : TOOL_FINE;
+    return report->has_profile ? collect_chains(report) : BAT_OK;
 }

@@ -3,9 +3,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "binary/note_facts.h"
 #include "page.h"
-#include "tools/common/demangle.h"
-#include "tools/common/note_facts.h"
 
 #define HOTTEST 100u
 
@@ -38,7 +37,7 @@ void report_write_name(const struct report *report, uint32_t function, const cha
 {
     /* "f/a.c/1" is the name of a local function in profiles. */
     char *symbol = strndup(name, strcspn(name, "/"));
-    char *plain = symbol ? demangle_name(symbol) : NULL;
+    char *plain = symbol ? report_plain_name(report->request, symbol) : NULL;
     if (function != BAT_NONE)
         bat_text_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
                         report->pieces[report->functions[function].main_piece].address);

@@ -140,7 +140,5 @@ bool comparison_pair(struct report_comparison *comparison)
     }
     free(old_functions);
     free(new_functions);
-    if (!fits)
-        tool_no_memory(NULL);
     return fits;
 }

@@ -3,10 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "binary/note_facts.h"
 #include "comparison_report.h"
 #include "page.h"
-#include "tools/common/demangle.h"
-#include "tools/common/note_facts.h"
 
 /* Functions in each list. */
 #define LISTED 25u
@@ -23,11 +22,18 @@ static void write_cells(const struct compared_function *function, struct bat_tex
                     with_commas(function->cold_size, text), function->address);
 }
 
+struct lists {
+    const struct bat_page_request *request;
+    const struct compared_side *sides;
+    struct bat_text_writer *page;
+};
+
 /* A function of the new binary; or of the old one, if the new one does not have it. */
-static void write_row(const struct compared_function *function, bool is_old,
-                      struct bat_text_writer *page)
+static void write_row(const struct lists *lists, const struct compared_function *function,
+                      bool is_old)
 {
-    char *plain = demangle_name(function->name);
+    struct bat_text_writer *page = lists->page;
+    char *plain = report_plain_name(lists->request, function->name);
     bat_text_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%" PRIx64 "\"><bdi>",
                     is_old ? "old-" : "", function->address);
     html_text(page, plain ? plain : function->name);
@@ -39,11 +45,12 @@ static void write_row(const struct compared_function *function, bool is_old,
 }
 
 /* The heading is what the summary's link leads to when nothing runs the page's scripts. */
-static bool write_list(const struct compared_side *side, unsigned change, const char *key,
-                       const char *title, bool is_old, struct bat_text_writer *page)
+static bool write_list(const struct lists *lists, unsigned change, const char *key,
+                       const char *title, bool is_old)
 {
+    struct bat_text_writer *page = lists->page;
     struct function_list list;
-    if (!list_functions(side, change, &list))
+    if (!list_functions(&lists->sides[is_old ? OLD : NEW], change, &list))
         return false;
     char text[NUMBER_SIZE];
     bat_text_format(page, "<h3 class=\"group\" id=\"functions?filter=%s\">%s: %s</h3>\n", key,
@@ -58,7 +65,7 @@ static bool write_list(const struct compared_side *side, unsigned change, const 
                         "<tbody>\n",
                         title);
     for (uint32_t i = 0; i < list.count && i < LISTED; i++)
-        write_row(list.items[i].function, is_old, page);
+        write_row(lists, list.items[i].function, is_old);
     if (list.count != 0)
         bat_text_string(page, "</tbody></table></div>\n");
     if (list.count > LISTED)
@@ -71,13 +78,12 @@ static bool write_list(const struct compared_side *side, unsigned change, const 
 bool comparison_write_lists(const struct report_comparison *comparison,
                             struct bat_text_writer *page)
 {
-    const struct compared_side *sides = comparison->facts.sides;
+    const struct lists lists = {&comparison->requests[NEW], comparison->facts.sides, page};
     bat_text_string(page, "<div class=\"static\">\n");
-    bool fits = write_list(&sides[NEW], 0, "appeared", "appeared", false, page) &&
-                write_list(&sides[OLD], 0, "went", "went", true, page);
+    bool fits = write_list(&lists, 0, "appeared", "appeared", false) &&
+                write_list(&lists, 0, "went", "went", true);
     for (unsigned bit = 0; bit < CHANGES && fits; bit++)
-        fits =
-            write_list(&sides[NEW], 1u << bit, change_keys[bit], change_labels[bit], false, page);
+        fits = write_list(&lists, 1u << bit, change_keys[bit], change_labels[bit], false);
     bat_text_string(page, "</div>\n");
     return fits;
 }

@@ -32,30 +32,29 @@ static bool find_lines_of(struct report *report, struct bat_debuginfo *debuginfo
 }
 
 /* Debug information of the input, or, without --original, of the output if BOLT kept it there. */
-static enum tool_exit open_debuginfo(struct report *report, struct bat_debuginfo **debuginfo)
+static enum bat_code open_debuginfo(struct report *report, struct bat_debuginfo **debuginfo)
 {
-    const struct report_request *request = report->request;
+    const struct bat_page_request *request = report->request;
     const char *path =
         report->original ? request->original : bat_stored_or(&report->stored, request->binary);
     *debuginfo = NULL;
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, &report->error);
     if (code == BAT_ERR_MEMORY)
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     if (code != BAT_OK && code != BAT_ERR_NO_DEBUG) {
         char text[BAT_MESSAGE_SIZE + 64];
         bat_error_text(&report->error, text, sizeof(text));
-        tool_message(report->original ? path : request->binary, "warning: no source lines: %s",
-                     text);
+        report_warn(report, report->original ? path : request->binary, "no source lines: %s", text);
     }
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
-enum tool_exit report_collect_lines(struct report *report)
+enum bat_code report_collect_lines(struct report *report)
 {
     struct bat_debuginfo *debuginfo;
-    enum tool_exit status = report->samples ? open_debuginfo(report, &debuginfo) : TOOL_FINE;
-    if (status != TOOL_FINE || report->samples == 0 || !debuginfo)
-        return status;
+    enum bat_code code = report->samples ? open_debuginfo(report, &debuginfo) : BAT_OK;
+    if (code != BAT_OK || report->samples == 0 || !debuginfo)
+        return code;
     report->lines = malloc(((size_t)report->block_count + 1) * sizeof(*report->lines));
     bool fits = report->lines != NULL;
     for (uint32_t i = 0; fits && i < report->block_count; i++)
@@ -66,5 +65,5 @@ enum tool_exit report_collect_lines(struct report *report)
             fits = find_lines_of(report, debuginfo, &report->pieces[i]);
     }
     bat_debuginfo_close(debuginfo);
-    return fits ? TOOL_FINE : tool_no_memory(NULL);
+    return fits ? BAT_OK : report_no_memory(report);
 }

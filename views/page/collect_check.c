@@ -4,12 +4,21 @@
 
 #include "binary/functions/functions.h"
 #include "binary/original/original.h"
+#include "profile/verdict/words.h"
 #include "report.h"
+
+static void warn_unfit(const struct report *report)
+{
+    char *words = report->check.is_fit ? NULL : bat_verdict_words(&report->check);
+    if (words)
+        report_warn(report, report->request->binary, "the profile looks %s", words);
+    free(words);
+}
 
 /* perf2bolt's: the functions with 99% of the samples. */
 #define DENSITY_CUTOFF 990000u
 
-static enum tool_exit list_refusals(struct report *report)
+static enum bat_code list_refusals(struct report *report)
 {
     struct bat_stale_function stale;
     size_t count = 0;
@@ -18,7 +27,7 @@ static enum tool_exit list_refusals(struct report *report)
             count++;
     report->refusals = malloc((count + 1) * sizeof(*report->refusals));
     if (!report->refusals)
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     for (unsigned form = 0; form < (report->has_yaml_judgement ? 2 : 1); form++)
         for (uint64_t i = 0; bat_records_stale(report->records, form, i, &stale); i++) {
             struct report_refusal *refusal = &report->refusals[report->refusal_count++];
@@ -29,30 +38,30 @@ static enum tool_exit list_refusals(struct report *report)
                 .is_yaml = form != 0};
             bat_verdict_stale_reason(report->records, &stale, refusal->reason);
         }
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
 /* perf2bolt's records, of which it makes the density; those of a moved profile are what they are.
  */
-static enum tool_exit translate_all(struct report *report, struct bat_records **records)
+static enum bat_code translate_all(struct report *report, struct bat_records **records)
 {
     const struct bat_translate_options options = {.size = sizeof(options),
                                                   .keep_all_records = true};
     *records = NULL;
     if (report->is_moved || bat_profile_translate(report->profile, &report->binary, &options,
                                                   records, &report->error) == BAT_OK)
-        return TOOL_FINE;
+        return BAT_OK;
     return report_fail(report, report->request->binary);
 }
 
-enum tool_exit report_collect_check(struct report *report)
+enum bat_code report_collect_check(struct report *report)
 {
     if (!report->has_profile)
-        return TOOL_FINE;
+        return BAT_OK;
     struct bat_records *all_records;
-    enum tool_exit status = translate_all(report, &all_records);
-    if (status != TOOL_FINE)
-        return status;
+    enum bat_code code = translate_all(report, &all_records);
+    if (code != BAT_OK)
+        return code;
     const struct bat_verdict_subject subject = {
         .profile = report->profile,
         .moved = report->is_moved ? report->input_profile : report->profile,
@@ -65,14 +74,14 @@ enum tool_exit report_collect_check(struct report *report)
         .density_cutoff = DENSITY_CUTOFF,
         .density_threshold = bat_verdict_kind(BAT_VERDICT_DENSITY)->limit};
     if (bat_verdict_judge(&report->check, &subject, &report->error) != BAT_OK)
-        status = report_fail(report, report->request->binary);
+        code = report_fail(report, report->request->binary);
     bat_records_free(all_records);
-    if (status == TOOL_FINE)
-        check_warn(&report->check, report->request->binary);
-    return status == TOOL_FINE ? list_refusals(report) : status;
+    if (code == BAT_OK)
+        warn_unfit(report);
+    return code == BAT_OK ? list_refusals(report) : code;
 }
 
-enum tool_exit report_collect_verdict(struct report *report)
+enum bat_code report_collect_verdict(struct report *report)
 {
     const struct bat_verdict_subject subject = {
         .profile = report->profile,
@@ -83,6 +92,6 @@ enum tool_exit report_collect_verdict(struct report *report)
         .density_threshold = bat_verdict_kind(BAT_VERDICT_DENSITY)->limit};
     if (report->has_profile)
         bat_verdict_judge_counters(&report->check, &report->request->check, &subject);
-    check_warn(&report->check, report->request->binary);
-    return TOOL_FINE;
+    warn_unfit(report);
+    return BAT_OK;
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Makes a C source with the page's code and style:
 #
-#   cmake -DFOLDER=tools/batreport/page -DOUTPUT=page.c -P embed.cmake
+#   cmake -DFOLDER=views/page/web -DOUTPUT=page.c -P embed.cmake
 #
-# Each file in page/ is a JavaScript module. A page that is one file cannot import modules, so they are
+# Each file in web/ is a JavaScript module. A page that is one file cannot import modules, so they are
 # put behind each other, in this order, without their lines of import and the word export: names at the
 # top of a module are unique in all of them.
 set(report_modules packed.js format.js code.js data.js refused.js heat.js dom.js grid.js table.js lane.js map.js layout.js
@@ -40,7 +40,7 @@ function(embed name text)
     "const struct report_file ${name} = {\n${name}_bytes, sizeof(${name}_bytes), {${sha256}}};\n")
 endfunction()
 
-file(WRITE ${OUTPUT}.new "/* Made by tools/batreport/embed.cmake. */\n#include \"tools/batreport/page.h\"\n")
+file(WRITE ${OUTPUT}.new "/* Made by views/page/embed.cmake. */\n#include \"views/page/page.h\"\n")
 embed(report_script "${report_script}")
 embed(comparison_script "${comparison_script}")
 embed(report_style "${style}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The page about two binaries: what batreport collects for it, and how it is written. */
-#ifndef BAT_TOOLS_BATREPORT_COMPARISON_REPORT_H
-#define BAT_TOOLS_BATREPORT_COMPARISON_REPORT_H
+#ifndef BAT_VIEWS_PAGE_COMPARISON_REPORT_H
+#define BAT_VIEWS_PAGE_COMPARISON_REPORT_H
 
 #include "binary/compare/comparison.h"
 #include "report.h"
@@ -19,7 +19,7 @@ enum pair_flag {
 };
 
 struct report_comparison {
-    struct report_request requests[2]; /* of each side alone */
+    struct bat_page_request requests[2]; /* of each side alone */
     struct report sides[2];
     struct comparison facts;
     uint32_t *pairs[2]; /* of each function the other side's, or BAT_NONE */
@@ -27,10 +27,11 @@ struct report_comparison {
     uint8_t *went;      /* of the old side's functions: 1 if only its note has it */
 };
 
-/* Compare request->old_binary with request->binary, and write the page. */
-enum tool_exit comparison_run(const struct report_request *request);
+/* bat_page_write() of a request with old_binary. */
+enum bat_code comparison_run(const struct bat_page_request *request, struct bat_output *output,
+                             const char **file, struct bat_error *error);
 
-/* Pair the functions of both sides. False, with a message, without memory. */
+/* Pair the functions of both sides. False without memory. */
 bool comparison_pair(struct report_comparison *comparison);
 
 /* The page, as report_write(). */

@@ -1,31 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What batreport collects, and then writes as a page. spec/report.md describes the page's data. */
-#ifndef BAT_TOOLS_BATREPORT_REPORT_H
-#define BAT_TOOLS_BATREPORT_REPORT_H
+#ifndef BAT_VIEWS_PAGE_REPORT_H
+#define BAT_VIEWS_PAGE_REPORT_H
 
+#include "bat_page.h"
 #include "bat_profile.h"
 #include "support/counts.h"
 #include "support/string_table.h"
-#include "tools/common/check_print.h"
-#include "tools/common/stores.h"
-#include "tools/common/tool.h"
-
-/* What the command line asks for. */
-struct report_request {
-    const char *binary;
-    const char *old_binary; /* that binary is compared with, or NULL */
-    const char **old_profiles;
-    size_t old_profile_count;
-    const char **profiles;
-    size_t profile_count;
-    const char *original; /* or NULL */
-    const char *stacks;   /* folded stacks, or NULL */
-    const char *output;
-    struct bat_stores stores; /* for what binary lacks */
-    bool ignore_build_id;
-    struct bat_verdict_options check; /* of the profile */
-    bool has_check;                   /* options of check were given */
-};
 
 /* --- Code ------------------------------------------------------------------------------------ */
 
@@ -139,12 +120,13 @@ struct report_node {
 struct bat_functions;
 
 struct report {
-    const struct report_request *request;
+    const struct bat_page_request *request;
     struct bat_stored stored; /* the whole binary, if a store has it */
     struct bat_binary binary;
     struct bat_original *original; /* or NULL */
     struct bat_functions *functions_of_file;
     struct bat_error error;
+    const char *failed; /* the file that error is about, or NULL */
 
     struct report_sections output;
     struct report_sections input;      /* none without original */
@@ -192,30 +174,27 @@ struct report {
 };
 
 /*
- * The steps. Each fills its part of report; on failure it prints a message and returns TOOL_BAD.
- * report_free() frees what they allocated.
+ * The steps. Each fills its part of report; on failure error and failed say why. report_free()
+ * frees what they allocated.
  */
-enum tool_exit report_open_binaries(struct report *report);
-enum tool_exit report_collect_code(struct report *report);
-enum tool_exit report_collect_profile(struct report *report);
-enum tool_exit report_collect_check(struct report *report);
+enum bat_code report_open_binaries(struct report *report);
+enum bat_code report_collect_code(struct report *report);
+enum bat_code report_collect_profile(struct report *report);
+enum bat_code report_collect_check(struct report *report);
 
 /* Only the verdict of the checks that cost nothing, of the profile if there is one. */
-enum tool_exit report_collect_verdict(struct report *report);
-enum tool_exit report_collect_heat(struct report *report);
-enum tool_exit report_collect_pages(struct report *report);
-enum tool_exit report_collect_lines(struct report *report);
-enum tool_exit report_collect_stacks(struct report *report);
+enum bat_code report_collect_verdict(struct report *report);
+enum bat_code report_collect_heat(struct report *report);
+enum bat_code report_collect_pages(struct report *report);
+enum bat_code report_collect_lines(struct report *report);
+enum bat_code report_collect_stacks(struct report *report);
 
 /* Do these steps, up to NULL or the first that fails. */
-typedef enum tool_exit report_step_fn(struct report *report);
-enum tool_exit report_collect(struct report *report, report_step_fn *const steps[]);
+typedef enum bat_code report_step_fn(struct report *report);
+enum bat_code report_collect(struct report *report, report_step_fn *const steps[]);
 
-/* Fails if the output is one of the files that the request reads. */
-enum tool_exit report_check_output(struct report *report, struct bat_output *output);
-
-/* Make the whole page. */
-enum tool_exit report_run(const struct report_request *request);
+/* Make the whole page, and write it. */
+enum bat_code report_run(struct report *report, struct bat_output *output);
 void report_free(struct report *report);
 
 /* --- Look-ups and messages ------------------------------------------------------------------- */
@@ -248,8 +227,21 @@ uint32_t report_section_at(const struct report_sections *sections, uint64_t addr
 /* True for a section of the input that BOLT kept under another name: its code is not used. */
 bool report_is_old_section(const struct report_section *section);
 
-/* Print report->error, with the file that it is about. */
-enum tool_exit report_fail(const struct report *report, const char *file);
+/*
+ * Say which file report->error is about; or that memory ran out, or what is wrong with a file.
+ * Return the error's code.
+ */
+enum bat_code report_fail(struct report *report, const char *file);
+enum bat_code report_no_memory(struct report *report);
+enum bat_code report_refuse(struct report *report, const char *file, const char *format, ...)
+    BAT_PRINTF(3, 4);
+
+/* Tell the caller of the library a sentence about a file; file may be NULL. */
+void report_warn(const struct report *report, const char *file, const char *format, ...)
+    BAT_PRINTF(3, 4);
+
+/* A symbol's name as in the source, to be freed; NULL if it is not mangled. */
+char *report_plain_name(const struct bat_page_request *request, const char *name);
 
 /* A frame below its callers' frames. */
 struct call_node {

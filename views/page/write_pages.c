@@ -2,8 +2,8 @@
 /* Curves of the share of samples in the hottest pages, before and after. */
 #include <math.h>
 
+#include "binary/note_facts.h"
 #include "page.h"
-#include "tools/common/note_facts.h"
 
 /* The plot, in units of its own. */
 #define WIDTH 480.0

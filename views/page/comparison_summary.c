@@ -2,9 +2,10 @@
 /* The summary of the page about two binaries: what differs. */
 #include <stdlib.h>
 
+#include "binary/note_facts.h"
 #include "comparison_report.h"
 #include "page.h"
-#include "tools/common/note_facts.h"
+#include "profile/verdict/words.h"
 
 /* --- Where the binaries come from ------------------------------------------------------------- */
 
@@ -25,13 +26,12 @@ static void write_bolt(const struct report *report, const char *const labels[2],
 static void write_verdict(const struct report *report, const char *label,
                           struct bat_text_writer *page)
 {
-    char *text;
-    bool is_made = check_verdict(&report->check, &text);
-    if (text)
-        html_term(page, label, text);
-    else if (!is_made && page->code == BAT_OK)
+    char *words = bat_verdict_words(&report->check);
+    if (words)
+        html_term(page, label, words);
+    else if (bat_verdict_made(&report->check) != 0 && page->code == BAT_OK)
         page->code = bat_fail_memory(page->error, "for the page");
-    free(text);
+    free(words);
 }
 
 static void write_profiles(const struct report *report, const char *label, const char *verdict,

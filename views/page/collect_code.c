@@ -117,7 +117,7 @@ static void merge_next(struct report *report, struct merge *merge)
         add_piece(report, piece);
 }
 
-static enum tool_exit make_pieces(struct report *report)
+static enum bat_code make_pieces(struct report *report)
 {
     if (bat_functions_create(report->binary.elf, NULL, &report->functions_of_file,
                              &report->error) != BAT_OK)
@@ -127,10 +127,10 @@ static enum tool_exit make_pieces(struct report *report)
     uint32_t tables = bat_map_tables(report->binary.map);
     report->pieces = calloc((size_t)merge.symbol_count + tables + 1, sizeof(*report->pieces));
     if (!report->pieces)
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     while (merge.symbol < merge.symbol_count || merge.table < tables)
         merge_next(report, &merge);
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
 /* --- Functions ------------------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ static void begin_function(struct report *report, uint32_t piece, const char *na
 }
 
 /* Make a function of each piece that is no fragment, then give it its fragments. */
-static enum tool_exit make_functions(struct report *report)
+static enum bat_code make_functions(struct report *report)
 {
     const struct bat_map *map = report->binary.map;
     uint32_t symbol_count;
@@ -154,7 +154,7 @@ static enum tool_exit make_functions(struct report *report)
     report->pieces_of = malloc(((size_t)report->piece_count + 1) * sizeof(uint32_t));
     if (!function_of_table || !report->functions || !report->pieces_of) {
         free(function_of_table);
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     }
     for (uint32_t i = 0; i < map->hot_count; i++)
         function_of_table[i] = BAT_NONE;
@@ -180,7 +180,7 @@ static enum tool_exit make_functions(struct report *report)
             begin_function(report, i, symbol != BAT_NONE ? symbols[symbol].name : NULL);
     }
     free(function_of_table);
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
 /* List the pieces of each function. */
@@ -239,14 +239,14 @@ static void list_blocks_of(struct report *report, struct report_piece *piece)
     piece->block_count = report->block_count - piece->first_block;
 }
 
-static enum tool_exit list_blocks(struct report *report)
+static enum bat_code list_blocks(struct report *report)
 {
     const struct bat_map *map = report->binary.map;
     report->blocks = malloc(((size_t)map->block_count + 1) * sizeof(*report->blocks));
     report->block_counts = calloc((size_t)map->block_count + 1, sizeof(*report->block_counts));
     report->block_hints = calloc((size_t)map->block_count + 1, sizeof(*report->block_hints));
     if (!report->blocks || !report->block_counts || !report->block_hints)
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     for (uint32_t i = 0; i < report->piece_count; i++)
         if (report->pieces[i].table != BAT_NONE)
             list_blocks_of(report, &report->pieces[i]);
@@ -266,21 +266,21 @@ static enum tool_exit list_blocks(struct report *report)
             }
         }
     }
-    return TOOL_FINE;
+    return BAT_OK;
 }
 
-enum tool_exit report_collect_code(struct report *report)
+enum bat_code report_collect_code(struct report *report)
 {
     bool fits = list_sections(report->binary.elf, &report->output);
     if (fits && report->original)
         fits = list_sections(bat_original_elf(report->original), &report->input);
     if (!fits)
-        return tool_no_memory(NULL);
-    enum tool_exit status = make_pieces(report);
-    if (status == TOOL_FINE)
-        status = make_functions(report);
-    if (status != TOOL_FINE)
-        return status;
+        return report_no_memory(report);
+    enum bat_code code = make_pieces(report);
+    if (code == BAT_OK)
+        code = make_functions(report);
+    if (code != BAT_OK)
+        return code;
     list_pieces(report);
     find_inputs(report);
     return list_blocks(report);

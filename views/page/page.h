@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes the page: its parts, in the order in which they stand in the file. */
-#ifndef BAT_TOOLS_BATREPORT_PAGE_H
-#define BAT_TOOLS_BATREPORT_PAGE_H
+#ifndef BAT_VIEWS_PAGE_PAGE_H
+#define BAT_VIEWS_PAGE_PAGE_H
 
 #include "bat_output.h"
 #include "report.h"

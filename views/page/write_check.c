@@ -3,8 +3,9 @@
  * scripts. */
 #include <stdlib.h>
 
+#include "binary/note_facts.h"
 #include "page.h"
-#include "tools/common/note_facts.h"
+#include "profile/verdict/words.h"
 
 /* Functions of a finding, and refused functions, that the page lists without scripts. */
 #define FUNCTIONS_SHOWN 5u
@@ -193,15 +194,15 @@ static bool write_refusals(const struct report *report, struct bat_text_writer *
 
 void report_write_banner(const struct report *report, struct bat_text_writer *page)
 {
-    char *text;
-    if (!check_verdict(&report->check, &text) && page->code == BAT_OK)
+    char *words = bat_verdict_words(&report->check);
+    if (!words && bat_verdict_made(&report->check) != 0 && page->code == BAT_OK)
         page->code = bat_fail_memory(page->error, "for the page");
-    if (text && !report->check.is_fit)
+    if (words && !report->check.is_fit)
         bat_text_format(page,
                         "<p class=\"banner\" role=\"note\">The profile is %s. The checks below say "
                         "why.</p>\n",
-                        text);
-    free(text);
+                        words);
+    free(words);
 }
 
 void report_write_check(const struct report *report, struct bat_text_writer *page)

@@ -39,12 +39,12 @@ static bool count_pages(const struct bat_profile *profile, struct report_pages p
     return fits;
 }
 
-enum tool_exit report_collect_pages(struct report *report)
+enum bat_code report_collect_pages(struct report *report)
 {
     if (!report->has_profile)
-        return TOOL_FINE;
+        return BAT_OK;
     bool fits = count_pages(report->profile, report->pages[1]);
     if (fits && report->input_profile)
         fits = count_pages(report->input_profile, report->pages[0]);
-    return fits ? TOOL_FINE : tool_no_memory(NULL);
+    return fits ? BAT_OK : report_no_memory(report);
 }

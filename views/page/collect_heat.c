@@ -163,10 +163,10 @@ static void add_edge(struct report *report, uint32_t to, const struct bat_trace 
     }
 }
 
-enum tool_exit report_collect_heat(struct report *report)
+enum bat_code report_collect_heat(struct report *report)
 {
     if (!report->has_profile)
-        return TOOL_FINE;
+        return BAT_OK;
     struct bat_trace trace;
     size_t traces = 0;
     while (bat_profile_trace(report->profile, traces, &trace)) {
@@ -175,7 +175,7 @@ enum tool_exit report_collect_heat(struct report *report)
     }
     report->edges = malloc((traces + 1) * sizeof(*report->edges));
     if (!report->edges)
-        return tool_no_memory(NULL);
+        return report_no_memory(report);
     for (struct walk walk = {0}; next(report->profile, &walk, &trace);) {
         uint32_t piece = trace.from ? report_piece_at(report, trace.from) : BAT_NONE;
         count_piece(report, piece, &trace);
@@ -185,5 +185,5 @@ enum tool_exit report_collect_heat(struct report *report)
     }
     sum_blocks(report);
     join_edges(report);
-    return TOOL_FINE;
+    return BAT_OK;
 }

@@ -2,8 +2,8 @@
 /* The summary: what BOLT did, and what the profile says. */
 
 #include "bat_decoder.h"
+#include "binary/note_facts.h"
 #include "page.h"
-#include "tools/common/note_facts.h"
 
 static double percent(uint64_t part, uint64_t whole)
 {
