@@ -72,7 +72,8 @@ class Examples(unittest.TestCase):
         called = {name for path in folder.glob("*.c*") if path.suffix in (".c", ".cc")
                   for name in re.findall(r"\bbat_\w+", path.read_text(encoding="utf-8"))} & exported
         index = re.findall(r"`(bat_\w+)\(\)`", (folder / "README.md").read_text(encoding="utf-8"))
-        self.assertEqual(sorted(exported - called), sorted(index))
+        self.assertEqual((sorted(exported - called - set(index)), sorted(set(index) - exported)), ([], []))
+        self.assertEqual(len(index), len(set(index) - called))
 
     def test_make_note(self):
         result = self.folder / "made"
