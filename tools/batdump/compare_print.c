@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dump.h"
 #include "binary/note_facts.h"
+#include "dump.h"
 #include "tools/common/output.h"
 
 /* As list_functions(), with a message. */
