@@ -93,6 +93,7 @@ refuses() {
 }
 input=$tests/data/demo/small
 refuses --original batdump --original="$input" --to-input=0x401000 "$binary"
+refuses --probes batdump --probes "$binary"
 refuses "the look-up of a local function's name in profiles" batdump --function=f/f.c/1 "$binary"
 refuses "$binary: the check against the input binary" batvalidate --original="$input" "$binary"
 echo '{}' >note.json
