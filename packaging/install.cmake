@@ -17,7 +17,10 @@ if(BATKIT_TOOLS)
   endforeach()
   install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
     spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
+    spec/fitness.md spec/next.md spec/remap.md spec/compare.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+  file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
+  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tools)
 endif()
 if(BATKIT_TOOLS AND NOT BATKIT_MINIMAL)
   # The scripts of a fleet, but not what they are tested and measured with, which needs the source tree.

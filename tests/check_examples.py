@@ -106,8 +106,8 @@ class Examples(unittest.TestCase):
         self.assertEqual(lines, list(expected.values()))
 
     def test_readme(self):
-        """The lines of C in README.md, as a program."""
-        code, = re.findall(r"^```c\n(.*?)^```$", (TESTS.parent / "README.md").read_text(encoding="utf-8"), re.S | re.M)
+        """The lines of C in docs/library.md, as a program."""
+        code, = re.findall(r"^```c\n(.*?)^```$", (TESTS.parent / "docs" / "library.md").read_text(encoding="utf-8"), re.S | re.M)
         source = self.folder / "readme.c"
         source.write_text("#include <batkit/bat_binary.h>\n#include <inttypes.h>\n#include <stdio.h>\n"
                           "#include <stdlib.h>\nint main(int argc, char **argv)\n{\n"

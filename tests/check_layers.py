@@ -5,7 +5,7 @@ which: the same. And which file a comment names: one that is there.
 
     check_layers.py [ROOT]
 
-The rooms and their order are those of README's table, from its top to its bottom; a room's folders
+The rooms and their order are those of the table in docs/folders.md, from its top to its bottom; a room's folders
 are rooms of their own, in the order in which its row names them, before what is in the room itself if
 the row says so. A circle of includes is looked for among files without their endings: x.c and x.h are one. A file calls
 another if it names, other than in a comment or a string, a function or an object that the other one
@@ -29,10 +29,10 @@ INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
 def rooms_of(readme):
-    """The rooms of README's table, in its order."""
+    """The rooms of the table in docs/folders.md, in its order."""
     rooms = [room for room in ROW.findall(readme) if room != "tests"]
     if len(rooms) < 2:
-        raise ValueError("README.md has no table of rooms")
+        raise ValueError("docs/folders.md has no table of rooms")
     return rooms
 
 
@@ -154,7 +154,7 @@ def ways(root, called):
 def check(root):
     """What is wrong in a tree: sentences."""
     root = pathlib.Path(root)
-    rooms = rooms_of((root / "README.md").read_text(encoding="utf-8"))
+    rooms = rooms_of((root / "docs" / "folders.md").read_text(encoding="utf-8"))
     files = sorted(p.relative_to(root) for room in {r.split("/")[0] for r in rooms}
                    for p in (root / room).rglob("*.[ch]"))
     if not files:

@@ -21,7 +21,7 @@ class Layers(unittest.TestCase):
     def wrong(self, files, readme=README):
         """What check_layers says of a tree: {path: text}."""
         with tempfile.TemporaryDirectory() as folder:
-            for path, text in {"README.md": readme, **files}.items():
+            for path, text in {"docs/folders.md": readme, **files}.items():
                 file = pathlib.Path(folder, path)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(text, encoding="ascii")
