@@ -9,8 +9,9 @@
  * - the target of a direct branch or a call inside the function, or of a recognized jump table;
  * - a landing pad of exceptions;
  * - a secondary entry point: a symbol inside the function, a target of branches and calls of other
- *   functions, an address that a relocation of the loader puts into data, or one that the function
- *   itself takes relative to an instruction;
+ *   functions, an address that a relocation of the loader puts into data or one of the linker into
+ *   an instruction, or one that the function itself takes relative to an instruction;
+ * - an address that a relocation of the linker puts into data;
  * - the instruction behind a branch, jump, return or trap. Exception: an unconditional jump that
  *   directly follows another branch stays in its block, unless it starts one for another reason.
  *

@@ -2,7 +2,7 @@
 /*
  * Finds the secondary entry points that other code gives the wanted functions: addresses inside
  * them that other functions branch to or call, and those that the loader or the linker writes into
- * data.
+ * data or instructions.
  *
  * Compilers make no branches into other functions, except between the parts of a split function;
  * assembly code does. Decoding all code to find them would take long. Instead, all code is searched
@@ -252,6 +252,18 @@ static void search_linker_relocations(struct search *search, const struct bat_se
     }
 }
 
+/*
+ * True for relocations of code in which BOLT looks for references: absolute addresses, as only
+ * programs that are loaded where they were linked have them. Distances are the decoder's.
+ */
+static bool is_of_code(const struct bat_code_reader *reader, const struct bat_section *section,
+                       const struct bat_section *target)
+{
+    return section->type == SHT_RELA && !(section->flags & SHF_ALLOC) &&
+           (target->flags & SHF_EXECINSTR) && reader->machine == EM_X86_64 &&
+           bat_elf_type(reader->elf) == ET_EXEC;
+}
+
 /* True for relocations of loaded data in which BOLT looks for references. */
 static bool is_of_data(const struct bat_section *section, const struct bat_section *target)
 {
@@ -312,19 +324,29 @@ static void search_all_relocations(struct search *search)
             search->code = search_relocations(search, reader->sections.all[i]);
 }
 
+/* What instructions refer to becomes an entry point at once, what data refers to is kept apart. */
 static enum bat_code find_references(struct bat_code_reader *reader, struct bat_error *error)
 {
-    struct search search = {.reader = reader, .source = BAT_NONE};
+    struct search of_data = {.reader = reader, .source = BAT_NONE};
+    struct search of_code = {.reader = reader, .source = BAT_NONE, .found = reader->entries};
     size_t count;
     const struct bat_section *sections = bat_elf_sections(reader->elf, &count);
-    for (size_t i = 0; i < count && search.code == BAT_OK; i++)
-        if (sections[i].info < count && is_of_data(&sections[i], &sections[sections[i].info]))
-            search_linker_relocations(&search, &sections[i]);
-    reader->references = search.found;
+    for (size_t i = 0; i < count && of_data.code == BAT_OK && of_code.code == BAT_OK; i++) {
+        if (sections[i].info >= count)
+            continue;
+        if (is_of_data(&sections[i], &sections[sections[i].info]))
+            search_linker_relocations(&of_data, &sections[i]);
+        else if (is_of_code(reader, &sections[i], &sections[sections[i].info]))
+            search_linker_relocations(&of_code, &sections[i]);
+    }
+    reader->references = of_data.found;
+    reader->entries = of_code.found;
     code_addresses_sort(&reader->references);
-    if (search.code != BAT_OK && error)
-        *error = search.error;
-    return search.code;
+    code_addresses_sort(&reader->entries);
+    const struct search *failed = of_data.code != BAT_OK ? &of_data : &of_code;
+    if (failed->code != BAT_OK && error)
+        *error = failed->error;
+    return failed->code;
 }
 
 /* Functions that a thread searches at a time, some megabytes of code. */
@@ -349,6 +371,5 @@ enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error
             code = code_addresses_add(&reader->entries, searches[i].found.all[j], error);
         free(searches[i].found.all);
     }
-    code_addresses_sort(&reader->entries);
     return code == BAT_OK ? find_references(reader, error) : code;
 }

@@ -183,7 +183,7 @@ static void mark_entries(struct code_sweep *sweep)
         code_mark(sweep, others->all[found] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
 }
 
-/* Mark what data refers to; if not is_first, make what jump tables left of it entry points. */
+/* Mark what data refers to; if not is_first, make what jump tables left of it labels. */
 static void mark_references(struct code_sweep *sweep, bool is_first)
 {
     const struct code_addresses *all = &sweep->reader->references;
@@ -194,7 +194,7 @@ static void mark_references(struct code_sweep *sweep, bool is_first)
         if (is_first && (sweep->marks[offset] & CODE_MARK_INSTRUCTION))
             sweep->marks[offset] |= CODE_MARK_REFERENCE;
         else if (!is_first && (sweep->marks[offset] & CODE_MARK_REFERENCE))
-            code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+            code_mark(sweep, offset, CODE_MARK_LABEL);
     }
 }
 

@@ -61,18 +61,11 @@ static bool is_beside_test(const struct input_followed *function, const struct i
            is_test(function, walk->instruction.target);
 }
 
-/* True if the function's own code goes on in another function. */
-static bool leaves_function(const struct input_followed *function, struct input_state state)
-{
-    return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
-}
-
 /*
  * True if a known pass may have made the output's instruction although the input has another one
  * here: one test of several on one comparison (-three-way-branch), a jump by a register (-plt, far
  * targets, or the reverse: retpolines), the jump that a conditional branch out of the function goes
- * by, the jump to another function's code where the branch before it has led in the input, the
- * return behind what was a tail call (-inline-memcpy).
+ * by, the return behind what was a tail call (-inline-memcpy).
  */
 static bool is_listed(const struct input_followed *function, const struct input_node *node,
                       const struct input_walk *walk)
@@ -87,9 +80,7 @@ static bool is_listed(const struct input_followed *function, const struct input_
     case BAT_INSTRUCTION_JUMP:
         return kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
                (kind == BAT_INSTRUCTION_CONDITIONAL &&
-                input_flow_calls_same(function->flow, node->target, walk->instruction.target)) ||
-               (leaves_function(function, node->state) &&
-                input_flow_calls_same(function->flow, node->target, node->state.at));
+                input_flow_calls_same(function->flow, node->target, walk->instruction.target));
     case BAT_INSTRUCTION_RETURN:
         return kind == BAT_INSTRUCTION_JUMP &&
                input_flow_is_outside(function->flow, walk->instruction.target, &ignored);
@@ -192,6 +183,12 @@ static bool is_conditional_tail_call(const struct input_followed *function,
            instruction.kind == BAT_INSTRUCTION_JUMP;
 }
 
+/* True if the function's own code goes on in another function. */
+static bool leaves_function(const struct input_followed *function, struct input_state state)
+{
+    return state.frame == INPUT_ROOT_FRAME && !input_is_inside(function, state.at);
+}
+
 /* True if the input's jump that a walk has found leaves its function, or goes to a start. */
 static bool is_leaving(const struct input_followed *function, const struct input_walk *walk)
 {
@@ -255,6 +252,20 @@ static enum bat_code match_by_walk(const struct input_followed *function, struct
     return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
 }
 
+/*
+ * True for a jump that BOLT made to another function's code, where the input's branch before it has
+ * led already: BOLT has turned that branch round. If the note has an entry, it is that branch.
+ */
+static bool is_made_jump(const struct input_followed *function, const struct input_node *node)
+{
+    struct bat_instruction entry;
+    const bool is_jump = input_flow_decode(function->flow, node->entry, &entry) &&
+                         entry.kind == BAT_INSTRUCTION_JUMP;
+    return node->kind == BAT_INSTRUCTION_JUMP && node->target_node == BAT_NONE && !is_jump &&
+           leaves_function(function, node->state) &&
+           input_flow_calls_same(function->flow, node->target, node->state.at);
+}
+
 enum bat_code input_match(const struct input_followed *function, struct input_node *node)
 {
     node->taken = node->state;
@@ -262,7 +273,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     node->before = &input_path_empty;
     input_paths_drop_drafts(&function->flow->paths);
     bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
-    if (!input_kind_changes_flow(node->kind) || is_inner_jump)
+    if (!input_kind_changes_flow(node->kind) || is_inner_jump || is_made_jump(function, node))
         return BAT_OK;
     uint64_t entry = node->entry;
     if (is_conditional_tail_call(function, node, entry)) {
