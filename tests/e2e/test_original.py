@@ -274,7 +274,7 @@ class Addresses(Folder):
             with self.subTest(question):
                 self.refused(fixture, question, sentence)
         self.refused(fixture, "--to-input=12x", "expected --to-input=0xADDR", 2)
-        self.refused(fixture, "--json", "expected --to-input or --to-output", 2)
+        self.refused(fixture, "--json", "expected --to-input, --to-output or --probes", 2)
 
 
 # --- batvalidate --------------------------------------------------------------------------------

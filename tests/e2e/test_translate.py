@@ -204,7 +204,7 @@ class Spelling(TranslateTest):
 
     def test_options_of_llvm_bolt(self):
         """The error for an unknown option names the whole option; it is not taken as -p with a file."""
-        for option in ("-print-only=main", "-print-only", "-use-old-text", "-pprofile"):
+        for option in ("-print-only=main", "-print-only", "-print-cfg", "-pprofile"):
             done = battranslate(self.fixture.bolted, option, "-p", self.reference.profile("T"),
                                 "-o", self.folder / "none")
             self.assertEqual((done.returncode, done.stdout, done.stderr), (
