@@ -20,7 +20,6 @@
  */
 #include <batkit/bat_profile.h>
 
-#include <elf.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -575,12 +574,10 @@ static enum bat_code read_mapping(struct profile *profile, const struct field *m
 /* The address of text for an offset in the binary's file, or BAT_ADDRESS_EXTERNAL. */
 static uint64_t text_address(const struct bat_elf *elf, uint64_t offset)
 {
-    /* Text counts from the first segment if the file can be loaded anywhere. */
-    uint64_t base = bat_elf_type(elf) == ET_DYN ? bat_elf_base_address(elf) : 0;
     struct bat_segment segment;
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++)
         if (offset >= segment.offset && offset - segment.offset < segment.file_size)
-            return offset - segment.offset + segment.address - base;
+            return offset - segment.offset + segment.address;
     return BAT_ADDRESS_EXTERNAL;
 }
 

@@ -40,8 +40,12 @@ struct bat_profile_target {
 
     const uint8_t *build_id; /* NULL if the binary has none */
     size_t build_id_size;    /* bytes */
-    uint64_t base_address;   /* added to addresses in text: 0 for a binary at fixed addresses */
-    bool ignore_build_id;    /* take each build-id in a profile for the binary's */
+    /*
+     * Added to addresses in text: 0 for those that perf2bolt takes, which are the file's own also
+     * if the binary can be anywhere and its first segment is not at 0.
+     */
+    uint64_t base_address;
+    bool ignore_build_id; /* take each build-id in a profile for the binary's */
 
     /*
      * The binary's file, for profiles with addresses of processes: perf.data and mappings. Its

@@ -6,7 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elfnote/bat_elf.h"
+#include "spec/little_endian.h"
 #include "spec/options.h"
+
+/* True if .dynamic says that the file is a position-independent executable. */
+static bool is_marked_executable(const struct bat_elf *elf)
+{
+    const struct bat_section *dynamic = bat_elf_section(elf, ".dynamic");
+    uint64_t size = 0;
+    const uint8_t *at = dynamic ? bat_elf_at_address(elf, dynamic->address, &size) : NULL;
+    if (!at)
+        return false;
+    for (size = size < dynamic->size ? size : dynamic->size; size >= 16; at += 16, size -= 16)
+        if (bat_load64(at) == DT_FLAGS_1)
+            return (bat_load64(at + 8) & DF_1_PIE) != 0;
+    return false;
+}
+
+/* A shared object that no interpreter starts and that is no static executable. */
+static bool is_library(const struct bat_elf *elf)
+{
+    return bat_elf_type(elf) == ET_DYN && !bat_elf_section(elf, ".interp") &&
+           !is_marked_executable(elf);
+}
 
 /* target has its size. NULL if there is no memory. */
 static struct bat_profile *new_profile(const struct bat_profile_target *target)
@@ -18,6 +41,7 @@ static struct bat_profile *new_profile(const struct bat_profile_target *target)
     profile->ignore_build_id = target->ignore_build_id;
     profile->elf = target->elf;
     profile->is_bolted = target->is_bolted;
+    profile->is_library = target->elf && is_library(target->elf);
     profile->traces = bat_counts_new(3);
     profile->samples = bat_counts_new(1);
     profile->returns = bat_counts_new(1);
@@ -55,12 +79,8 @@ enum bat_code bat_profile_new_of(const struct bat_binary *binary, struct bat_pro
     *profile = NULL;
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
-    bool is_relocatable = bat_elf_type(binary->elf) == ET_DYN;
-    struct bat_profile_target target = {.size = sizeof(target),
-                                        .base_address =
-                                            is_relocatable ? bat_elf_base_address(binary->elf) : 0,
-                                        .elf = binary->elf,
-                                        .is_bolted = binary->note != NULL};
+    struct bat_profile_target target = {
+        .size = sizeof(target), .elf = binary->elf, .is_bolted = binary->note != NULL};
     target.build_id = bat_elf_build_id(binary->elf, &target.build_id_size);
     return bat_profile_new(&target, profile, error);
 }

@@ -34,6 +34,7 @@ struct bat_profile {
     bool ignore_build_id;
     const struct bat_elf *elf; /* the profiled binary, or NULL */
     bool is_bolted;
+    bool is_library; /* shared: addresses without a build-id before their colon are not its own */
 
     struct bat_counts traces;            /* branch, from, to: count, mispredictions */
     struct bat_counts samples;           /* address: count */

@@ -51,7 +51,7 @@ static enum bat_code count_foreign(struct bat_profile *profile, const struct bat
     return bat_line_fail_add(line, code);
 }
 
-/* A location with a colon in it: X:address or build-id:offset. */
+/* A location with a colon in it: X:address, build-id:offset, or :address of the executable. */
 static enum bat_code read_object_location(struct bat_profile *profile, struct bat_line *line,
                                           const uint8_t *colon, struct location *location)
 {
@@ -61,10 +61,14 @@ static enum bat_code read_object_location(struct bat_profile *profile, struct ba
         return bat_line_fail(line, colon + 1, "a hexadecimal address behind the colon");
     if (!bat_ends_field(*at))
         return bat_line_fail(line, colon + 1, "a hexadecimal address behind the colon");
+    if (profile->joint && size == 0)
+        return bat_line_fail(line, line->at,
+                             "a build-id before the colon (one of several binaries')");
     if (profile->joint)
         location->is_complete =
             bat_joint_place(profile->joint, line->at, size, location->address, &location->address);
-    location->is_foreign = !location->is_complete && !is_own_build_id(profile, line->at, size);
+    const bool is_own = size == 0 ? !profile->is_library : is_own_build_id(profile, line->at, size);
+    location->is_foreign = !location->is_complete && !is_own;
     enum bat_code code = location->is_foreign ? count_foreign(profile, line, size) : BAT_OK;
     line->at = at;
     return code;
@@ -79,7 +83,7 @@ static enum bat_code read_odd_location(struct bat_profile *profile, struct bat_l
     for (; !bat_ends_field(*end); end++)
         if (*end == ':' && !colon)
             colon = end;
-    if (colon && colon != line->at)
+    if (colon)
         return read_object_location(profile, line, colon, location);
     const uint8_t *at = line->at;
     location->is_foreign = false;

@@ -5,7 +5,6 @@
  */
 #include "to_input.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,7 +159,6 @@ static struct bat_profile *new_result(const struct bat_elf *input)
 {
     struct bat_profile_target target = {.size = sizeof(target)};
     target.build_id = bat_elf_build_id(input, &target.build_id_size);
-    target.base_address = bat_elf_type(input) == ET_DYN ? bat_elf_base_address(input) : 0;
     struct bat_profile *result;
     bat_profile_new(&target, &result, NULL);
     return result;

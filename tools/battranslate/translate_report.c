@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "translate_report.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -22,11 +21,6 @@ void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
     buffer[0] = '\0';
     for (size_t i = 0; i < bytes && 2 * i + 3 <= size; i++)
         snprintf(buffer + 2 * i, 3, "%02x", id[i]);
-}
-
-bool report_is_relocatable(const struct bat_elf *elf)
-{
-    return bat_elf_type(elf) == ET_DYN;
 }
 
 /* The binary's build-id, and the one that the profile names most often. */

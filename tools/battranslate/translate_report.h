@@ -15,9 +15,6 @@
 /* A build-id in hexadecimal, or "none". */
 void report_build_id(const struct bat_elf *elf, char *buffer, size_t size);
 
-/* True if the file is loaded at an address chosen at run time. */
-bool report_is_relocatable(const struct bat_elf *elf);
-
 /*
  * Warn if the profile does not seem to be the binary's, or has no sample of it. TOOL_BAD, with a
  * message, if the profile has no records of the wanted kind at all; with has_check, one without any

@@ -150,8 +150,6 @@ static struct bat_profile_target target_of(const struct work *work)
     const uint8_t *note;
     target.is_bolted = work->binary.note != NULL ||
                        bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK;
-    target.base_address =
-        report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
     return target;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads the profiles and translates them, for what the summary says of them. */
-#include <elf.h>
 #include <inttypes.h>
 
 #include "bat_decoder.h"
@@ -44,7 +43,6 @@ static enum bat_code read_profiles(struct report *report)
                                         .ignore_build_id = request->ignore_build_id};
     target.build_id = bat_elf_build_id(elf, &size);
     target.build_id_size = size;
-    target.base_address = bat_elf_type(elf) == ET_DYN ? bat_elf_base_address(elf) : 0;
     if (bat_profile_new(&target, &report->profile, &report->error) != BAT_OK)
         return report_fail(report, NULL);
     for (size_t i = 0; i < request->profile_count; i++)
