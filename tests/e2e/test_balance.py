@@ -70,14 +70,12 @@ def mispredicted(lines, rng):
 def hostile(path, rng, count=1500):
     """Records of all kinds from anywhere to anywhere, many of them in the code."""
     functions = [f for f in elffile.Elf(path).functions() if f.size]
-    is_shared = pathlib.Path(path).read_bytes()[16] == 3  # ET_DYN
-    base = elffile.Elf(path).base_address() if is_shared else 0
 
     def place():
         if rng.random() < 0.1:
             return rng.choice(["0", "-1", "-2", "-3", "X:5", f"{rng.getrandbits(64):x}", "10"])
         function = rng.choice(functions)
-        return f"{function.address + rng.randrange(function.size + 2) - base:x}"
+        return f"{function.address + rng.randrange(function.size + 2):x}"
 
     lines = []
     for _ in range(count):

@@ -45,12 +45,11 @@ class Run:
     def __init__(self, program, command):
         recorded, bias, _ = branch_stacks.execute(program, command)
         elf = elffile.Elf(program)
-        base = bias + elf.base_address() if elf.type == 3 else 0
+        base = bias if elf.type == 3 else 0
         ranges = [(start + bias, end + bias) for start, end in elf.executable_ranges()]
         place = branch_stacks.Answers(lambda address: f"{address - base:x}"
                                       if any(start <= address < end for start, end in ranges) else "X:0")
-        self.starts = sorted((symbol.address - elf.base_address() if elf.type == 3 else symbol.address, symbol.size)
-                             for symbol in elf.functions())
+        self.starts = sorted((symbol.address, symbol.size) for symbol in elf.functions())
         self.function = functools.lru_cache(None)(self._function)
         self.branches = []
         for source, target in zip(recorded[0::3], recorded[1::3]):
