@@ -257,6 +257,7 @@ class Comparisons(unittest.TestCase):
         note = self.folder / "note"
         note.write_bytes(elffile.Elf(demo).note())
         for pair, sentence in (((demo, DEMO / "small"), f"{DEMO}/small: no BOLT note"),
+                               ((demo, DEMO / "small"), "; the input binary is named by --original=INPUT"),
                                ((DEMO / "small", demo), f"{DEMO}/small: no BOLT note"),
                                ((demo, DEMO / "small.preagg"), "small.preagg: "), ((demo, self.folder / "none"), "none: "),
                                ((bare, demo), "bare: "), ((demo, note), "expected an ELF file, found a BAT note alone"),

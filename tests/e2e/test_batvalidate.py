@@ -431,6 +431,13 @@ class Original(Scratch):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertRegex(done.stderr, r"^batvalidate: /nonexistent: ")
 
+    def test_bolted(self):
+        """A BOLTed file is no original: one sentence, as other tools have it, in place of a finding for each function."""
+        bolted = fixtures.get(SMALL).bolted
+        done = batvalidate(f"--original={bolted}", bolted)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", f"batvalidate: {bolted}: expected the input binary, found a file that BOLT wrote\n"))
+
 
 # --- Bytes at fault --------------------------------------------------------------------------
 

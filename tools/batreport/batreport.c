@@ -164,6 +164,14 @@ static void print_warning(const char *file, const char *sentence, void *context)
     tool_message(file, "warning: %s", sentence);
 }
 
+/* Of two files: whoever gives the input binary as one of them learns what its option is. */
+static enum tool_exit report_pair(const char *file, const struct bat_error *error)
+{
+    if (error->code != BAT_ERR_NO_NOTE)
+        return tool_report(file, error);
+    return tool_message(file, "%s; the input binary is named by --original=INPUT", error->message);
+}
+
 static enum tool_exit write_page(const struct request *request)
 {
     struct bat_page_request page = request->page;
@@ -182,7 +190,7 @@ static enum tool_exit write_page(const struct request *request)
     if (code == BAT_OK)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);
-    return tool_report(file, &error);
+    return page.old_binary ? report_pair(file, &error) : tool_report(file, &error);
 }
 
 /* Write the page: without -o beside the binary, and say where. */

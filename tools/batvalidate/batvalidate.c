@@ -294,12 +294,29 @@ static void list_checks(struct output *output)
                       bat_severity_name(checks[i].severity), checks[i].summary);
 }
 
+/* The input binary; NULL, with a message, if it cannot be one. */
+static struct bat_elf *open_original(const char *path)
+{
+    struct bat_elf *elf = NULL;
+    struct bat_error error;
+    if (bat_elf_open(path, &elf, &error) != BAT_OK) {
+        tool_report(path, &error);
+        return NULL;
+    }
+    /* Most of its functions would have findings, and none of these would name the cause. */
+    if (bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf)) {
+        tool_message(path, "expected the input binary, found a file that BOLT wrote");
+        bat_elf_close(elf);
+        return NULL;
+    }
+    return elf;
+}
+
 static enum tool_exit run(const struct options *options)
 {
     struct bat_elf *original = NULL;
-    struct bat_error error;
-    if (options->original && bat_elf_open(options->original, &original, &error) != BAT_OK)
-        return tool_report(options->original, &error);
+    if (options->original && !(original = open_original(options->original)))
+        return TOOL_BAD;
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {
