@@ -19,7 +19,7 @@ if(BATKIT_TOOLS)
     spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
     spec/fitness.md spec/next.md spec/remap.md spec/compare.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
-  file(GLOB pages CONFIGURE_DEPENDS docs/*.md)
+  file(GLOB pages CONFIGURE_DEPENDS docs/*.md docs/*.png)
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tools)
 endif()
 if(BATKIT_TOOLS AND NOT BATKIT_MINIMAL)

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "examples").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+CODE = re.compile(r"^```(?:sh|console)?\n(.*?)^```$|`([^`]+)`", re.M | re.S)
+TOOLS = ["batdump", "batinject", "batvalidate", "battranslate", "batsymbolize", "batreport"]
 README_LIMIT = 12 * 1024
+
+
+def commands_of(page):
+    """The commands of batkit's tools on a page, in blocks and in lines: tool, the rest of it."""
+    for block, inline in CODE.findall(page.read_text(encoding="utf-8")):
+        for command in re.split(r"[|;()\n]|&&", re.sub(r"\\\n", " ", block) or " ".join(inline.split())):
+            words = re.sub(r"\s#.*", "", command).removeprefix("$ ").split()
+            if words and words[0] in TOOLS:
+                yield words[0], words[1:]
 
 
 def printed(command, folder):
@@ -64,6 +76,41 @@ class Docs(unittest.TestCase):
     def test_size(self):
         """A README that is read."""
         self.assertLessEqual((ROOT / "README.md").stat().st_size, README_LIMIT)
+
+    def test_options(self):
+        """Options that the pages give to a tool are options of it."""
+        offered = {tool: set(re.findall(r"--([a-z][a-z0-9-]*)", toolbox.fine(tool, "--help"))) for tool in TOOLS}
+        seen = {tool: set() for tool in TOOLS}
+        for page in [*TEXTS, *sorted((ROOT / "spec").glob("*.md")), ROOT / "CHANGELOG.md"]:
+            for tool, words in commands_of(page):
+                options = {word[2:].split("=")[0] for word in words if re.match(r"--[a-z]", word)}
+                self.assertLessEqual(options, offered[tool], f"{page}: {tool} {' '.join(words)}")
+                seen[tool] |= options
+        for tool in TOOLS:
+            self.assertTrue(seen[tool], tool)
+
+    def test_what_is_gained(self):
+        """README.md's table is that of docs/loop.md, and its first sentence says what the table does."""
+        tables = []
+        for page in (ROOT / "README.md", ROOT / "docs" / "loop.md"):
+            text = page.read_text(encoding="utf-8")
+            tables.append(re.search(r"^\|[^|]*\|[^|]*\|[^|]*\| `--for` \|\n\|[-|]*\|\n((?:\|.*\n)+)", text, re.M)[1])
+        self.assertEqual(*tables)
+        rows = [[float(cell) for cell in line.split("|")[2:5]] for line in tables[0].splitlines()]
+        self.assertEqual(len(rows), 8)
+        first = (ROOT / "README.md").read_text(encoding="utf-8").split("```")[0].replace("\n", " ")
+        for column, words in ((1, r"loses (\S+)% .*?at most (\S+)%\)"), (2, r"and loses (\S+)% \(at most (\S+)%\)")):
+            lost = [row[column] for row in rows]
+            median, most = map(float, re.search(words, first).groups())
+            self.assertAlmostEqual(median, statistics.median(lost), delta=0.051)
+            self.assertEqual(most, max(lost))
+
+    def test_speed(self):
+        """The figures of README.md's short table are in docs/benchmarks.md."""
+        words = [re.findall(r"\d[\d.,]* (?:MB/s|MB|s)\b", page.read_text(encoding="utf-8"))
+                 for page in (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")]
+        self.assertGreater(len(words[0]), 15)
+        self.assertLessEqual(set(words[0]), set(words[1]))
 
     def test_links(self):
         """Links between the pages, and paths of this tree that they name."""
