@@ -141,6 +141,7 @@ if ! sh tests/install.sh test; then
 fi
 
 summaries=
+echo "Each step prints a line when it ends; the build comes first, and takes minutes. Logs: $logs"
 step build-release build_preset release
 step format check_format
 step fixtures python3 tests/e2e/fixtures.py --all

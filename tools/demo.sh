@@ -15,6 +15,7 @@ profile=${2:-}
 [ $# -gt 0 ] || profile=$root/tests/data/demo/small.preagg
 
 sh "$root/tests/install.sh" build
+[ -d "$root/build/demo" ] || echo "Building batkit in build/demo: this takes a minute or two."
 cmake -S "$root" -B "$root/build/demo" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBATKIT_TESTS=OFF \
     >"${TMPDIR:-/tmp}/batkit-cmake.$$" 2>&1 || { cat "${TMPDIR:-/tmp}/batkit-cmake.$$"; exit 1; }
 rm -f "${TMPDIR:-/tmp}/batkit-cmake.$$"

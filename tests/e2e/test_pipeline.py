@@ -95,6 +95,9 @@ class Pipeline(unittest.TestCase):
         """The README's commands, and what is refused."""
         text = shell(readme_commands("make"), self.folder)
         self.check_gain(text)
+        # gcc and llvm-bolt are Debian 12's, as README.md says.
+        table = text[text.index("release BOLTed with"):]
+        self.assertIn(f"```\n{table}```\n", (PIPELINE / "README.md").read_text(encoding="utf-8"))
         make = self.folder / "make"
         self.check_releases([make / "releases" / "1", make / "releases" / "2"], make / "sample.json")
         # Release 3 is release 2's code with another profile, so both have one build-id; recordings of release 2 are still read.
