@@ -595,13 +595,13 @@ class Usage(Scratch):
         for arguments, message in [
                 ([], "expected a FILE"),
                 (["--remove"], "expected a FILE"),
-                ([file], "expected one of --note, --json, --from, --remove, --extract, "
+                ([file], "expected one of --note, --from-json, --from, --remove, --extract, "
                          "--repair, --upgrade and --store"),
                 (["--remove", "--repair", file],
-                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair, "
+                 "expected exactly one of --note, --from-json, --from, --remove, --extract, --repair, "
                  "--upgrade and --store, found two"),
                 (["--note=x", "--note=y", file],
-                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair, "
+                 "expected exactly one of --note, --from-json, --from, --remove, --extract, --repair, "
                  "--upgrade and --store, found two"),
                 (["--repair", "--original=x", file], "--original only goes with --upgrade"),
                 (["--remove", file, file], f'expected one FILE, found "{file}" and "{file}"'),
@@ -617,7 +617,7 @@ class Usage(Scratch):
 
     def test_help(self):
         help_text = toolbox.fine("batinject", "--help")
-        for option in ("--note", "--json", "--from", "--remove", "--extract", "--repair", "--force",
+        for option in ("--note", "--from-json", "--from", "--remove", "--extract", "--repair", "--force",
                        "--no-check", "--output", "--quiet"):
             self.assertIn(option, help_text)
         self.assertRegex(toolbox.fine("batinject", "--version"), r"^batinject \(batkit\) \d+\.")

@@ -7,6 +7,7 @@ import pathlib
 import pty
 import re
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,14 +18,16 @@ import toolbox
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "completions"
+DEMO = ROOT / "tests" / "data" / "demo"
 TOOLS = sorted(path.parent.name for path in (ROOT / "tools").glob("bat*/bat*.c"))
 
 
-def bash(tool, *words, folder=ROOT):
+def bash(tool, *words, folder=ROOT, path=toolbox.BIN):
     """bash's completions of the last word; `words` follow the tool's name and are split as bash splits them."""
     script = f"""source "$0"; compopt() {{ :; }}; COMP_WORDS=({tool} "$@"); COMP_CWORD=$#; _{tool}
         [[ ${{#COMPREPLY[@]}} -eq 0 ]] || printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(["bash", "--norc", "-c", script, FOLDER / "bash" / tool, *words], cwd=folder,
+                          env={**os.environ, "PATH": f"{path}:{os.environ['PATH']}"},
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
     return done.stdout.splitlines()
 
@@ -36,7 +39,7 @@ class Zsh:
         self.process, self.terminal = pty.fork()
         if self.process == 0:
             os.chdir(folder)
-            os.environ.update(TERM="dumb", HOME=str(folder), COLUMNS="200", LINES="100")
+            os.environ.update(TERM="dumb", PATH=f"{toolbox.BIN}:{os.environ['PATH']}", HOME=str(folder), COLUMNS="200", LINES="100")
             os.execvp("zsh", ["zsh", "-f", "-i"])
         self.ask(f"PS1='> '; fpath=({FOLDER}/zsh $fpath); autoload -Uz compinit; compinit -u -d dump; print REA''DY\r",
                  r"READY\r")
@@ -106,17 +109,61 @@ class Completions(unittest.TestCase):
                 self.assertEqual(sorted(bash("battranslate", *words, folder=name)), ["one file", "other"], words)
             self.assertEqual(bash("battranslate", "--pid", "=", "o", folder=name), [])
             self.assertEqual(bash("battranslate", "--pid", "o", folder=name), [])
-            self.assertEqual(bash("batsymbolize", "o", folder=name), [])
+            self.assertEqual(bash("battranslate", "--threads", "o", folder=name), [])
+
+    def test_bash_offers_files_of_a_kind(self):
+        """By the name, or by what is in the file; folders, too; all if there is no other."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            for file in ("x.json", "x.fdata", "x.yaml", "x.html", "x.folded", "perf.data", "x y.preagg", "other"):
+                (folder / file).touch()
+            shutil.copy(DEMO / "small.bolt", folder / "app")
+            (folder / "dir").mkdir()
+            os.mkfifo(folder / "pipe")
+            for tool, words, expected in (
+                    ("batinject", ["--from-json", "="], ["dir", "x.json"]),
+                    ("battranslate", ["--check-baseline", "="], ["dir", "x.fdata"]),
+                    ("battranslate", ["-w"], ["dir", "x.yaml"]),
+                    ("batreport", ["-o"], ["dir", "x.html"]),
+                    ("batreport", ["--stacks", "="], ["dir", "x.folded"]),
+                    ("batreport", ["-p"], ["dir", "perf.data", "x y.preagg", "x.fdata", "x.yaml"]),
+                    ("batdump", ["--store", "="], ["dir"]), ("battranslate", ["--originals"], ["dir"]),
+                    ("batdump", [], ["app", "dir"]), ("batsymbolize", ["-e"], ["app", "dir"]),
+                    ("battranslate", ["--for", "="], ["app", "dir"])):
+                self.assertEqual(sorted(bash(tool, *words, "", folder=name)), expected, (tool, words))
+            self.assertEqual(bash("batinject", "--from-json", "=", "oth", folder=name), ["other"])
+
+    def test_functions(self):
+        """The program's functions; a name is never run."""
+        names = toolbox.fine("batdump", "--list-functions", DEMO / "small.bolt").splitlines()
+        self.assertIn("main", names)
+        with tempfile.TemporaryDirectory() as name:
+            shutil.copy(DEMO / "small.bolt", pathlib.Path(name, "app"))
+            for tool, option in (("batdump", "--function"), ("battranslate", "--explain")):
+                self.assertEqual(sorted(bash(tool, "app", option, "=", "", folder=name)), sorted(names))
+                self.assertEqual(bash(tool, "app", option, "=", "mai", folder=name), ["main"])
+            fake = pathlib.Path(name, "batdump")
+            fake.write_text("#!/bin/sh\necho '$(touch ran)x'\n", encoding="ascii")
+            fake.chmod(0o755)
+            self.assertEqual(bash("batdump", "app", "--function", "=", "", folder=name, path=name), [r"\$\(touch\ ran\)x"])
+            self.assertFalse(pathlib.Path(name, "ran").exists())
 
     def test_zsh_completes(self):
         with tempfile.TemporaryDirectory() as name:
             pathlib.Path(name, "some.file").touch()
+            pathlib.Path(name, "note.json").touch()
+            pathlib.Path(name, "folder").mkdir()
+            shutil.copy(DEMO / "small.bolt", pathlib.Path(name, "app"))
             shell = Zsh(name)
             self.addCleanup(shell.close)
             shell.complete("batdump --to-", r"--to-input +-- Print where .*--to-output +-- Print where ")
             shell.complete("battranslate --format=auto", "fdo")
             shell.complete("battranslate --report ", "json +text")
             shell.complete("battranslate -p som", "e.file")
+            shell.complete("batinject --from-json=", "note.json")
+            shell.complete("batdump --store=", "folder")
+            shell.complete("batdump app --function=mai", "n")
+            shell.complete("batreport a", "pp")
             shell.complete("batvalidate some.file --ro", "und-trip")
             shell.complete("batsymbolize --functions=l", "inkage")
             shell.complete("batinject some.file --ext", "ract=")

@@ -56,7 +56,7 @@ class Commands(unittest.TestCase):
     def commands(self):
         """Commands that print something on standard output and end with 0."""
         for tool in TOOLS:
-            for option in ("--help", "--usage", "--version", "-?", "-V"):
+            for option in ("--help", "--help-all", "--usage", "--version", "-?", "-V"):
                 yield [toolbox.BIN / tool, option]
         for name in LINKS:
             yield [self.folder / name, "--help"]

@@ -3,7 +3,6 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bat_binary.h"
 #include "dump.h"
@@ -34,45 +33,87 @@ enum option_key {
     OPTION_COMPARE,
     OPTION_LIMIT,
     OPTION_PROBES,
+    OPTION_LIST_FUNCTIONS,
 };
 
 /* Functions in each list of --compare. */
 #define USUAL_LIMIT 10u
 
 static const struct argp_option argp_options[] = {
-    {"dump-all", OPTION_DUMP_ALL, "0|1", OPTION_ARG_OPTIONAL,
-     "Print every table in the text of llvm-bat-dump", 0},
-    {"function", OPTION_FUNCTION, "NAME|0xADDR", 0,
-     "Print only the tables of this function and its fragments, with their names; repeatable", 0},
+    {NULL, 0, NULL, 0, "What is printed (default: a summary):", 1},
+    {"function", OPTION_FUNCTION, "FUNCTION", 0,
+     "Print only the tables of this function, by its name or 0xADDR, and of its fragments, with "
+     "their names; repeatable",
+     1},
     {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
      "Translate an output address to a function and an input offset; :1 if it is the source of a "
      "branch; repeatable",
-     0},
-    {"store", OPTION_STORE, "DIR", 0,
-     "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
-     "it there; may be given many times, also in BATKIT_STORE",
-     0},
-    {"original", OPTION_ORIGINAL, "FILE", 0,
-     "The input binary, which BOLT read, for --to-input, --to-output and --probes", 0},
+     1},
+    {"dump-all", OPTION_DUMP_ALL, "0|1", OPTION_ARG_OPTIONAL,
+     "Print every table in the text of llvm-bat-dump", 1},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 1},
+    {"list-functions", OPTION_LIST_FUNCTIONS, NULL, 0,
+     "Print the names of the functions in the note, as --function takes them", 1},
+    {NULL, 0, NULL, 0, "With the binary that BOLT read:", 2},
+    {"original", OPTION_ORIGINAL, "INPUT", 0,
+     "The input binary, which BOLT read, for --to-input, --to-output and --probes", 2},
     {"to-input", OPTION_TO_INPUT, "0xADDR[:1]", 0,
      "Print where an address of FILE was in the input binary; :1 if it is the source of a branch; "
      "repeatable",
-     0},
+     2},
     {"to-output", OPTION_TO_OUTPUT, "NAME+0xOFF|0xADDR", 0,
      "Print where an instruction of the input binary is in FILE: in several places if BOLT copied "
      "it; repeatable",
-     0},
+     2},
     {"probes", OPTION_PROBES, NULL, 0,
      "Print the pseudo probes of FILE, which needs no note, as llvm-profgen --show-pseudo-probe "
      "does; with a note, or --original, also where they were in the input",
-     0},
-    {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
+     2},
+    {NULL, 0, NULL, 0, "Two binaries:", 3},
     {"compare", OPTION_COMPARE, NULL, 0,
-     "Print what differs between OLD and NEW, two binaries that BOLT wrote", 0},
+     "Print what differs between OLD and NEW, two binaries that BOLT wrote", 3},
     {"limit", OPTION_LIMIT, "N", 0,
-     "With --compare: functions in each list (default: 10; 0: all, which is --json's default)", 0},
+     "With --compare: functions in each list (default: 10; 0: all, which is --json's default)", 3},
+    {NULL, 0, NULL, 0, "Files:", 4},
+    {"obj", 'e', "ELF", 0, "The same as FILE without -e", 4},
+    {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 4},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
+     "it there; may be given many times, also in BATKIT_STORE",
+     4},
     {0},
 };
+
+static const char brief[] =
+    "Usage: batdump [OPTION...] FILE\n"
+    "       batdump --compare [OPTION...] OLD NEW\n"
+    "Show the BAT note of a binary that BOLT wrote with --enable-bat.\n"
+    "\n"
+    "What is printed (default: a summary):\n"
+    "      --function=FUNCTION    The tables of a function, by name or 0xADDR\n"
+    "      --translate=0xADDR[:1] The function and input offset of an address; :1 if\n"
+    "                             it is the source of a branch\n"
+    "      --dump-all             Every table, as llvm-bat-dump prints it\n"
+    "      --json                 The tables as JSON\n"
+    "      --list-functions       The names of the functions in the note\n"
+    "      --compare              What differs between two BOLTed binaries\n"
+    "\n"
+    "With the binary that BOLT read:\n"
+    "      --original=INPUT       That binary\n"
+    "      --to-input=0xADDR[:1]  Where an address of FILE was in INPUT\n"
+    "      --to-output=NAME+0xOFF|0xADDR\n"
+    "                             Where an instruction of INPUT is in FILE\n"
+    "\n"
+    "Files:\n"
+    "  -o, --output=OUT           Write to OUT, not to standard output\n"
+    "      --store=DIR            Where batinject --store put what FILE lacks\n"
+    "\n"
+    "      --help-all             Print all options\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Example: batdump app.bolt --function=main\n"
+    "\n"
+    "Exit status: 0 fine, 1 bad file, 2 wrong usage; --compare: as diff's.\n";
 
 struct options {
     const char *path;
@@ -84,6 +125,8 @@ struct options {
     bool dump_all;
     bool json;
     bool probes;
+    bool list_functions;
+    const char *output;
     const char **functions;
     size_t function_count;
     struct dump_address *addresses;
@@ -110,6 +153,13 @@ static bool parse_translate(const char *text, struct dump_address *address)
 static bool has_original_queries(const struct options *options)
 {
     return options->queries.to_input_count != 0 || options->queries.to_output_count != 0;
+}
+
+/* True if something is asked for, other than --list-functions. */
+static bool has_other_queries(const struct options *options)
+{
+    return has_original_queries(options) || options->json || options->dump_all ||
+           options->function_count != 0 || options->address_count != 0 || options->compare;
 }
 
 static void check_original(const struct options *options, struct argp_state *state)
@@ -160,6 +210,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {OPTION_DUMP_ALL, .flag = &options->dump_all, .name = "dump-all"},
         {OPTION_JSON, .flag = &options->json},
         {OPTION_PROBES, .flag = &options->probes},
+        {OPTION_LIST_FUNCTIONS, .flag = &options->list_functions},
+        {'o', .text = &options->output},
         {OPTION_FUNCTION, .texts = options->functions, .count = &options->function_count},
         {OPTION_TO_OUTPUT, .texts = options->queries.to_output,
          .count = &options->queries.to_output_count},
@@ -181,6 +233,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                              &options->queries.to_input[options->queries.to_input_count++]))
             argp_error(state, "expected --to-input=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
+    case 'e':
     case ARGP_KEY_ARG:
         if (options->new_path)
             argp_error(state, "expected at most two files, found \"%s\" too", argument);
@@ -191,6 +244,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "expected a FILE");
         if (options->json && (options->dump_all || options->address_count != 0))
             argp_error(state, "--json cannot be combined with --dump-all or --translate");
+        if (options->list_functions && has_other_queries(options))
+            argp_error(state, "--list-functions cannot be combined with other queries");
         check_original(options, state);
         check_compare(options, state);
         return 0;
@@ -208,6 +263,21 @@ static bool print_json(struct output *output, const struct options *options,
     if (bat_binary_table_names(binary, &names, &error) != BAT_OK)
         return tool_complain(options->path, &error);
     dump_json(output, binary, selection, names);
+    free(names);
+    return true;
+}
+
+/* Print the name of each function that has one, a line each. */
+static bool print_names(struct output *output, const struct options *options,
+                        struct bat_binary *binary)
+{
+    struct bat_error error;
+    const char **names = NULL;
+    if (bat_binary_table_names(binary, &names, &error) != BAT_OK)
+        return tool_complain(options->path, &error);
+    for (uint32_t i = 0; i < binary->map->hot_count; i++)
+        if (names[i])
+            output_name(output, "", names[i], "\n");
     free(names);
     return true;
 }
@@ -240,7 +310,9 @@ static bool print_requested(struct output *output, const struct options *options
     bool fine =
         options->function_count == 0 || selection_find(&selection, options->path, binary, &names,
                                                        options->functions, options->function_count);
-    if (fine && options->json)
+    if (fine && options->list_functions)
+        fine = print_names(output, options, binary);
+    else if (fine && options->json)
         fine = print_json(output, options, binary, &selection);
     else if (fine)
         fine = print_text(output, options, binary, &selection, &names);
@@ -287,7 +359,8 @@ static enum tool_exit run(const struct options *options)
     if (code != BAT_OK)
         return tool_report(options->path, &error);
     enum tool_exit status = TOOL_BAD;
-    struct output *output = output_begin(STDOUT_FILENO);
+    struct output *output = output_begin_path(
+        options->output, (const char *[]){options->path, options->queries.path}, 2);
     if (output) {
         status = print_answer(output, options, &binary) ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
@@ -324,7 +397,8 @@ static enum tool_exit run_compare(const struct options *options)
         open_compared(options, options->new_path, &sides[1])) {
         if (compare_binaries(&sides[0], options->path, &sides[1], options->new_path, &comparison,
                              &error) == BAT_OK)
-            output = output_begin(STDOUT_FILENO);
+            output = output_begin_path(options->output,
+                                       (const char *[]){options->path, options->new_path}, 2);
         else
             tool_report(comparison.failed, &error);
     }
@@ -355,7 +429,7 @@ int main(int argc, char **argv)
         options.queries.to_output) {
         static const struct argp argp = {
             argp_options, parse_option, "FILE\n--compare OLD NEW", doc, NULL, NULL, NULL};
-        if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options) &&
+        if (tool_parse(&argp, brief, argc, argv, ARGP_LONG_ONLY, &options) &&
             tool_stores_add_environment(&options.stores))
             status = options.compare ? run_compare(&options) : run(&options);
     } else {

@@ -26,53 +26,84 @@ enum option_key {
 };
 
 static const struct argp_option argp_options[] = {
-    {NULL, 0, NULL, 0, "Actions:", 1},
-    {"note", OPTION_ACTION + INJECT_NOTE, "NOTE", 0,
-     "Add or replace the note by the raw note in the file NOTE, the content of a .note.bolt_bat "
-     "section",
-     0},
-    {"json", OPTION_ACTION + INJECT_JSON, "JSON", 0,
-     "Add or replace the note by the one that the file JSON describes, in the form that batdump "
-     "--json prints",
-     0},
-    {"from", OPTION_ACTION + INJECT_FROM, "ELF", 0,
-     "Add or replace the note by that of another binary", 0},
-    {"remove", OPTION_ACTION + INJECT_REMOVE, NULL, 0, "Remove the note", 0},
-    {"extract", OPTION_ACTION + INJECT_EXTRACT, "OUT", 0,
-     "Write the note, as it is, to the file OUT; FILE is not changed", 0},
-    {"repair", OPTION_ACTION + INJECT_REPAIR, NULL, 0,
-     "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
-     "indices of some notes of BOLT 19, which crash perf2bolt",
-     0},
-    {"upgrade", OPTION_ACTION + INJECT_UPGRADE, NULL, 0,
-     "Make a note of BOLT 18 or earlier one of version 3, which later perf2bolts read: for fdata, "
-     "as there are no hashes for YAML",
-     0},
+    {NULL, 0, NULL, 0, "Actions, of which one must be given:", 1},
     {"store", OPTION_ACTION + INJECT_STORE, "DIR", 0,
      "Put FILE whole into the store DIR, by its build-id, and leave in FILE only what is loaded: "
      "the other tools find the rest with --store=DIR",
-     0},
+     1},
+    {"extract", OPTION_ACTION + INJECT_EXTRACT, "OUT", 0,
+     "Write the note, as it is, to the file OUT; FILE is not changed", 1},
+    {"note", OPTION_ACTION + INJECT_NOTE, "NOTE", 0,
+     "Add or replace the note by the raw note in the file NOTE, the content of a .note.bolt_bat "
+     "section",
+     1},
+    {"from", OPTION_ACTION + INJECT_FROM, "ELF", 0,
+     "Add or replace the note by that of another binary", 1},
+    {"from-json", OPTION_ACTION + INJECT_JSON, "JSON", 0,
+     "Add or replace the note by the one that the file JSON describes, in the form that batdump "
+     "--json prints",
+     1},
+    {"json", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
+    {"remove", OPTION_ACTION + INJECT_REMOVE, NULL, 0, "Remove the note", 1},
+    {"repair", OPTION_ACTION + INJECT_REPAIR, NULL, 0,
+     "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
+     "indices of some notes of BOLT 19, which crash perf2bolt",
+     1},
+    {"upgrade", OPTION_ACTION + INJECT_UPGRADE, NULL, 0,
+     "Make a note of BOLT 18 or earlier one of today, which later perf2bolts read: for fdata, "
+     "as there are no hashes for YAML",
+     1},
     {NULL, 0, NULL, 0, "Options:", 2},
+    {"obj", 'e', "ELF", 0, "The same as FILE without -e", 2},
+    {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 2},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
-     "With --upgrade: number blocks as in the code of INPUT, the binary that BOLT read", 0},
-    {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 0},
+     "With --upgrade: number blocks as in the code of INPUT, the binary that BOLT read", 2},
     {"force", OPTION_FORCE, NULL, 0,
      "With --from: copy the note even if the build-ids differ. With --store: replace another file "
      "of "
      "the build-id",
-     0},
-    {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 0},
-    {"quiet", 'q', NULL, 0, "Do not print what was done", 0},
+     2},
+    {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 2},
     {0},
 };
+
+static const char brief[] =
+    "Usage: batinject [OPTION...] FILE\n"
+    "Change the BAT note of FILE, an ELF file, or take out all that is not loaded.\n"
+    "\n"
+    "One of these:\n"
+    "      --store=DIR            Put FILE whole into the store DIR, and leave\n"
+    "                             in FILE only what is loaded, as for shipping\n"
+    "      --extract=OUT          Write the note to the file OUT\n"
+    "      --note=NOTE            Add or replace the note by that of --extract\n"
+    "      --from=ELF             ... by that of another binary\n"
+    "      --from-json=JSON       ... by the one that batdump --json printed\n"
+    "      --remove               Remove the note\n"
+    "      --repair               Correct a note of BOLT 19 that crashes perf2bolt\n"
+    "      --upgrade              Make a note of BOLT 18 or earlier version 3\n"
+    "\n"
+    "Options:\n"
+    "  -o, --output=OUT           Write to OUT and leave FILE as it is\n"
+    "      --original=INPUT       With --upgrade: the binary that BOLT read\n"
+    "      --force                Replace what belongs to another build\n"
+    "      --no-check             Write the new note without checking it\n"
+    "  -q, --quiet                Do not print what was done\n"
+    "\n"
+    "      --help-all             Print all options\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Example: batinject app.bolt --store=/srv/bolted -o app\n"
+    "\n"
+    "Exit status: 0 fine, 1 bad file or refused note, 2 wrong usage.\n";
 
 /* Set the action; only one may be given. */
 static void set_action(struct inject_request *request, enum inject_action action,
                        const char *argument, struct argp_state *state)
 {
     if (request->action != INJECT_NOTHING)
-        argp_error(state, "expected exactly one of --note, --json, --from, --remove, --extract, "
-                          "--repair, --upgrade and --store, found two");
+        argp_error(state,
+                   "expected exactly one of --note, --from-json, --from, --remove, --extract, "
+                   "--repair, --upgrade and --store, found two");
     request->action = action;
     request->argument = argument;
 }
@@ -83,7 +114,7 @@ static void check_request(const struct inject_request *request, struct argp_stat
     if (!request->file)
         argp_error(state, "expected a FILE");
     if (request->action == INJECT_NOTHING)
-        argp_error(state, "expected one of --note, --json, --from, --remove, --extract, "
+        argp_error(state, "expected one of --note, --from-json, --from, --remove, --extract, "
                           "--repair, --upgrade and --store");
     if (request->force && request->action != INJECT_FROM && request->action != INJECT_STORE)
         argp_error(state, "--force only goes with --from and --store");
@@ -100,7 +131,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                                         {OPTION_FORCE, .flag = &request->force},
                                         {OPTION_NO_CHECK, .flag = &request->no_check},
                                         {'o', .text = &request->output},
-                                        {'q', .flag = &request->quiet},
                                         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
@@ -109,6 +139,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     }
     switch (key) {
+    case 'e':
     case ARGP_KEY_ARG:
         if (request->file)
             argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", request->file,
@@ -129,8 +160,9 @@ int main(int argc, char **argv)
         .options = argp_options, .parser = parse_option, .args_doc = "FILE", .doc = doc};
     struct inject_request request = {.action = INJECT_NOTHING};
     tool_begin("batinject");
-    if (!tool_parse(&argp, argc, argv, 0, &request))
+    if (!tool_parse(&argp, brief, argc, argv, 0, &request))
         return TOOL_BAD;
+    request.quiet = tool_is_quiet();
     if (request.action == INJECT_STORE)
         return inject_store(&request) ? TOOL_FINE : TOOL_BAD;
     return (int)inject_run(&request);

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batreport: a page about a BOLTed binary. */
 #include <argp.h>
+#include <errno.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "bat_page.h"
 #include "tools/common/check_print.h"
@@ -29,37 +34,44 @@ enum option_key {
     OPTION_CHECK_STRICT,
     OPTION_CHECK_SUPPRESS,
     OPTION_LIST_CHECKS,
+    OPTION_OPEN,
 };
 
 static const struct argp_option argp_options[] = {
-    {"output", 'o', "FILE", 0, "Write the page to FILE (-: standard output; default: BINARY.html)",
-     0},
-    {"profile", 'p', "FILE", 0,
+    {NULL, 0, NULL, 0, "What the page is made of:", 1},
+    {"profile", 'p', "PROFILE", 0,
      "A profile of BINARY, or of NEW: perf.data, the output of perf script, or pre-aggregated "
-     "text; -: "
-     "standard input; repeatable",
-     0},
-    {"old-profile", OPTION_OLD_PROFILE, "FILE", 0, "A profile of OLD; repeatable", 0},
+     "text; -: standard input; repeatable",
+     1},
+    {"perfdata", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
+    {"old-profile", OPTION_OLD_PROFILE, "PROFILE", 0, "A profile of OLD; repeatable", 1},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
      "lines if INPUT has debug information",
-     0},
+     1},
     {"store", OPTION_STORE, "DIR", 0,
      "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
-     "put it there; may be given many times, also in BATKIT_STORE",
-     0},
-    {"stacks", OPTION_STACKS, "FILE", 0,
+     "put "
+     "it there; may be given many times, also in BATKIT_STORE",
+     1},
+    {"stacks", OPTION_STACKS, "FOLDED", 0,
      "Call chains as batsymbolize --folded prints them, for an icicle graph, instead of those in "
      "perf.data",
-     0},
+     1},
     {"ignore-build-id", OPTION_IGNORE_BUILD_ID, NULL, 0,
-     "Accept profiles and an input binary with other build-ids", 0},
+     "Accept profiles and an input binary with other build-ids", 1},
+    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
+    {NULL, 0, NULL, 0, "The page:", 2},
+    {"output", 'o', "HTML", 0, "Write the page to HTML (-: standard output; default: BINARY.html)",
+     2},
+    {"open", OPTION_OPEN, NULL, 0, "Show it in the browser that xdg-open starts", 2},
+    {NULL, 0, NULL, 0, "Whether the profile is fit:", 3},
     {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,
-     "Judge the profile with another limit for the check ID. May be given many times", 0},
-    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 0},
+     "Judge the profile with another limit for the check ID. May be given many times", 3},
+    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 3},
     {"check-suppress", OPTION_CHECK_SUPPRESS, "FILE", 0,
-     "Judge the profile without the findings that FILE names, with reasons", 0},
-    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 0},
+     "Judge the profile without the findings that FILE names, with reasons", 3},
+    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 3},
     {0},
 };
 
@@ -69,13 +81,46 @@ struct request {
     const char **profiles;
     const char **old_profiles;
     const char *output;
+    bool opens;     /* the page is shown */
     bool has_check; /* options of its check were given */
 };
+
+static const char brief[] =
+    "Usage: batreport [OPTION...] BINARY\n"
+    "       batreport [OPTION...] OLD NEW\n"
+    "Write a page about a binary that BOLT wrote with --enable-bat, or about what\n"
+    "changed from one such binary to another.\n"
+    "\n"
+    "What the page is made of:\n"
+    "  -p, --profile=PROFILE      perf.data, text of perf script, or pre-aggregated;\n"
+    "                             repeatable\n"
+    "      --original=INPUT       The binary that BOLT read: adds its code and lines\n"
+    "      --old-profile=PROFILE  A profile of OLD; repeatable\n"
+    "      --store=DIR            Where batinject --store put what BINARY lacks\n"
+    "      --stacks=FOLDED        Call chains as batsymbolize --folded prints them\n"
+    "\n"
+    "The page:\n"
+    "  -o, --output=HTML          Write to HTML (default: BINARY.html)\n"
+    "      --open                 Show it in the browser\n"
+    "  -q, --quiet                Do not print where it is\n"
+    "\n"
+    "Whether the profile is fit:\n"
+    "      --check-limit=ID=VALUE Judge it with another limit\n"
+    "      --check-strict         With warnings it is unfit, too\n"
+    "\n"
+    "      --help-all             Print all options\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Example: batreport app.bolt -p perf.data --original=app --open\n"
+    "\n"
+    "Exit status: 0 fine, 1 bad input, 2 wrong usage.\n";
 
 static void check_end(const struct request *request, struct argp_state *state)
 {
     if (!request->page.binary)
         argp_error(state, "expected a BINARY, or OLD and NEW");
+    if (request->opens && request->output && strcmp(request->output, "-") == 0)
+        argp_error(state, "expected a file with --open, found -o -");
     if (!request->page.old_binary && request->page.old_profile_count != 0)
         argp_error(state, "expected two files, OLD and NEW, with --old-profile");
     if (request->page.old_binary && (request->page.original || request->page.stacks))
@@ -121,6 +166,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {'o', .text = &request->output},
         {OPTION_ORIGINAL, .text = &request->page.original},
         {OPTION_STACKS, .text = &request->page.stacks},
+        {OPTION_OPEN, .flag = &request->opens},
         {OPTION_IGNORE_BUILD_ID, .flag = &request->page.ignore_build_id},
         {'p', .texts = request->profiles, .count = &request->page.profile_count},
         {OPTION_OLD_PROFILE, .texts = request->old_profiles,
@@ -130,6 +176,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     if (tool_set_field(fields, key, argument, state))
         return 0;
     switch (key) {
+    case 'e':
     case ARGP_KEY_ARG:
         if (request->page.old_binary)
             argp_error(state, "expected one BINARY, or OLD and NEW, found a third: \"%s\"",
@@ -193,6 +240,26 @@ static enum tool_exit write_page(const struct request *request)
     return page.old_binary ? report_pair(file, &error) : tool_report(file, &error);
 }
 
+/* Show a page. False, with a message, if no program can. */
+static bool open_page(const char *path)
+{
+    /* A path that begins with a dash would be an option. */
+    char *place = realpath(path, NULL);
+    char program[] = "xdg-open";
+    char *const arguments[] = {program, place, NULL};
+    pid_t child;
+    int status = -1;
+    const int reason =
+        place ? posix_spawnp(&child, program, NULL, NULL, arguments, environ) : errno;
+    if (reason == 0)
+        waitpid(child, &status, 0);
+    free(place);
+    if (reason == 0 && status == 0)
+        return true;
+    return tool_refuse(path, "%s cannot show the page%s%s", program, reason ? ": " : "",
+                       reason ? strerror(reason) : "");
+}
+
 /* Write the page: without -o beside the binary, and say where. */
 static enum tool_exit run(struct request *request)
 {
@@ -202,8 +269,10 @@ static enum tool_exit run(struct request *request)
     if (beside)
         request->output = beside;
     enum tool_exit status = write_page(request);
-    if (beside && status == TOOL_FINE)
+    if (beside && status == TOOL_FINE && !tool_is_quiet())
         tool_print("%s", beside);
+    if (status == TOOL_FINE && request->opens && !open_page(request->output))
+        status = TOOL_BAD;
     free(beside);
     return status;
 }
@@ -220,7 +289,7 @@ int main(int argc, char **argv)
     if (request.profiles && request.old_profiles) {
         static const struct argp argp = {argp_options, parse_option, "BINARY\nOLD NEW", doc, NULL,
                                          NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &request) &&
+        if (tool_parse(&argp, brief, argc, argv, 0, &request) &&
             tool_stores_add_environment(&request.page.stores))
             status = run(&request);
     } else {

@@ -50,13 +50,15 @@ enum option_key {
     KEY_IGNORED,
     KEY_STORE,
     KEY_THREADS,
+    KEY_JSON,
 };
 
 static const struct argp_option argp_options[] = {
-    {"obj", 'e', "FILE", 0,
+    {NULL, 0, NULL, 0, "Files:", 1},
+    {"obj", 'e', "BINARY", 0,
      "The binary that the addresses belong to (default: the first ADDRESS, if it is a file)", 1},
     {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
-    {"original", KEY_ORIGINAL, "FILE", 0, "The binary that BOLT read", 1},
+    {"original", KEY_ORIGINAL, "INPUT", 0, "The binary that BOLT read", 1},
     {"store", KEY_STORE, "DIR", 0,
      "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
      "it there; may be given many times, also in BATKIT_STORE",
@@ -65,6 +67,8 @@ static const struct argp_option argp_options[] = {
      "A separate file with debug information, if it is not found by build-id or debuglink", 1},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Accept the original whatever its build-id",
      1},
+    {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 1},
+    {NULL, 0, NULL, 0, "What is printed of an address:", 2},
     {"functions", KEY_FUNCTIONS, "none|short|linkage", OPTION_ARG_OPTIONAL,
      "Print functions' names: none, as debug information has them, or the linker's (default)", 2},
     {NULL, 'f', NULL, 0, "Print functions' names: --functions=linkage", 2},
@@ -79,10 +83,12 @@ static const struct argp_option argp_options[] = {
     {"addresses", 'a', NULL, 0, "Print the address first", 2},
     {"print-address", 'a', NULL, OPTION_HIDDEN, NULL, 2},
     {"output-style", KEY_STYLE, "LLVM|GNU|JSON", 0, "Print in this style", 2},
+    {"json", KEY_JSON, NULL, 0, "The same: --output-style=JSON", 2},
     {"basenames", 's', NULL, 0, "Print files without their folders", 2},
     {"relativenames", KEY_RELATIVE, NULL, 0,
      "Print files as they were given to the compiler, without the folder that it ran in", 2},
     {"verbose", KEY_VERBOSE, NULL, 0, "Print all that is known, a line each", 2},
+    {NULL, 0, NULL, 0, "Addresses and stacks:", 3},
     {"adjust-vma", KEY_ADJUST, "OFFSET", 0, "Subtract OFFSET from each address in memory", 3},
     {"return-addresses", KEY_RETURN, NULL, 0,
      "Addresses outside of stacks are return addresses: print the calls before them", 3},
@@ -104,13 +110,44 @@ static const struct argp_option argp_options[] = {
      3},
     {"default-arch", KEY_IGNORED, "ARCH", OPTION_HIDDEN, NULL, 3},
     {"cache-size", KEY_IGNORED, "SIZE", OPTION_HIDDEN, NULL, 3},
-    {"color", KEY_IGNORED, "WHEN", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 3},
     {"no-debuginfod", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
     {"untag-addresses", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
     {"no-untag-addresses", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
     {"relative-address", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
     {0},
 };
+
+static const char brief[] =
+    "Usage: batsymbolize [OPTION...] BINARY ADDRESS...\n"
+    "       batsymbolize [OPTION...] [-e BINARY] <STACKS\n"
+    "Print functions, inlined calls and source lines for addresses of a binary that\n"
+    "BOLT wrote with --enable-bat, or of any other. Stacks of perf script, gdb, the\n"
+    "sanitizers and others on standard input are rewritten.\n"
+    "\n"
+    "Files:\n"
+    "  -e, --obj=BINARY           The binary that the addresses belong to\n"
+    "      --original=INPUT       The binary that BOLT read: it has the source lines\n"
+    "      --store=DIR            Where batinject --store put what BINARY lacks\n"
+    "  -o, --output=OUT           Write to OUT, not to standard output\n"
+    "\n"
+    "What is printed of an address:\n"
+    "  -f, -i, -C                 Functions, inlined calls, demangled (all default)\n"
+    "  -a, --addresses            The address first\n"
+    "  -p, --pretty-print         Function and place in one line\n"
+    "  -s, --basenames            Files without their folders\n"
+    "      --json                 JSON\n"
+    "\n"
+    "Stacks:\n"
+    "      --folded               Each stack in one line with its count\n"
+    "      --format=VIEWER        For viewers: folded, pprof, speedscope, firefox\n"
+    "\n"
+    "      --help-all             Print all options\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Examples: batsymbolize app.bolt 0x401136 --original=app\n"
+    "          perf script | batsymbolize --format=pprof -o app.pb.gz\n"
+    "\n"
+    "Exit status: 0 fine, 1 bad file or address, 2 wrong usage.\n";
 
 struct arguments {
     struct symbolize_files_options files;
@@ -123,7 +160,8 @@ struct arguments {
     enum bat_viewer_format format; /* NONE: stacks are rewritten */
     bool with_command;
     bool lenient;
-    unsigned threads; /* 0: one for each processor */
+    const char *output; /* or NULL: standard output */
+    unsigned threads;   /* 0: one for each processor */
 };
 
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
@@ -163,6 +201,9 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     case KEY_STYLE:
         print->style = (enum symbolize_style)tool_parse_word("output-style", styles,
                                                              "LLVM, GNU or JSON", value, state);
+        return 0;
+    case KEY_JSON:
+        print->style = STYLE_JSON;
         return 0;
     case 's':
         print->paths = PATHS_BASENAMES;
@@ -245,6 +286,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         {KEY_ORIGINAL, .text = &arguments->files.binary.original},
         {KEY_DEBUG_FILE, .text = &arguments->files.binary.debug_file},
         {KEY_IGNORE_BUILD_ID, .flag = &arguments->files.binary.ignore_build_id},
+        {'o', .text = &arguments->output},
         {KEY_RETURN, .flag = &arguments->return_addresses},
         {KEY_COMMAND, .flag = &arguments->with_command},
         {KEY_LENIENT, .flag = &arguments->lenient},
@@ -317,7 +359,7 @@ static bool print_folded(struct symbolize_text *text)
     return true;
 }
 
-/* Write the counted stacks for a viewer. */
+/* Write the counted stacks for a viewer. The output has no other text. */
 static bool write_sampled(const struct symbolize_text *text, const struct arguments *arguments)
 {
     const char *path = arguments->files.path;
@@ -326,17 +368,17 @@ static bool write_sampled(const struct symbolize_text *text, const struct argume
                                                    : path ? path
                                                           : "stacks",
                                           .unit = "samples"};
+    struct output *output = text->printer->output;
     struct bat_elf *elf = NULL;
-    struct bat_output *output = NULL;
     struct bat_error error;
     bool fine = !path || bat_elf_open(path, &elf, &error) == BAT_OK;
     subject.program = elf;
-    fine = fine && bat_output_begin("-", &output, &error) == BAT_OK &&
-           bat_sampled_stacks_write(text->sampled, arguments->format, &subject, output, &error) ==
-               BAT_OK;
-    if (!fine)
+    fine = fine && bat_sampled_stacks_write(text->sampled, arguments->format, &subject,
+                                            output->text.output, &error) == BAT_OK;
+    if (!fine && output->error != 0)
+        output->text.code = BAT_ERR_IO; /* output_end() says why */
+    else if (!fine)
         tool_report(NULL, &error);
-    bat_output_abandon(output);
     bat_elf_close(elf);
     return fine;
 }
@@ -462,8 +504,12 @@ static enum tool_exit run(const struct arguments *arguments)
     if (!printer.names || !text.batches || (is_folded && !text.folded) ||
         (is_sampled && !text.sampled))
         tool_no_memory(NULL);
-    else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
+    else if (text.files &&
+             (printer.output = output_begin_path(
+                  arguments->output, (const char *[]){arguments->files.path, "-"}, 2))) {
+        printer.output->is_report = true;
         status = output_end(printer.output, symbolize(arguments, &text));
+    }
     batches_free(text.batches);
     symbolize_files_close(text.files);
     bat_folded_free(text.folded);
@@ -503,9 +549,9 @@ int main(int argc, char **argv)
         .addresses = calloc((size_t)normal.count, sizeof(*arguments.addresses)),
     };
     if (arguments.addresses) {
-        static const struct argp argp = {argp_options, parse_option, "[ADDRESS...]", doc, NULL,
+        static const struct argp argp = {argp_options, parse_option, "[BINARY] [ADDRESS...]", doc, NULL,
                                          NULL,         NULL};
-        bool is_parsed = tool_parse(&argp, normal.count, normal.values, 0, &arguments);
+        bool is_parsed = tool_parse(&argp, brief, normal.count, normal.values, 0, &arguments);
         if (as_addr2line && !arguments.files.path)
             arguments.files.path = "a.out";
         if (is_parsed && tool_stores_add_environment(&arguments.files.stores))

@@ -32,7 +32,7 @@ static bool is_long_name(const char *name)
         "verbose",    "adjust-vma",    "folded",       "pretty-print",  "default-arch",
         "cache-size", "color",         "lenient",      "no-debuginfod", "return-addresses",
         "format",     "command",       "threads",      "help",          "version",
-        "usage",
+        "usage",      "json",          "output",       "quiet",         "help-all",
     };
     size_t length = strcspn(name, "=");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -46,6 +46,7 @@ enum option_key {
     KEY_MIN_OVERLAP,
     KEY_COMMON,
     KEY_STORE,
+    KEY_JSON,
 };
 
 /*
@@ -346,7 +347,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {KEY_ALL, .flag = &arguments->all},
         {KEY_KEEP_GOING, .flag = &arguments->keep_going},
         {KEY_ONCE, .flag = &arguments->once},
-        {'q', .flag = &arguments->quiet},
         {KEY_SAMPLES, .flag = &arguments->basic_samples, .name = "basic-events"},
         {KEY_IGNORE_BUILD_ID, .flag = &arguments->ignore_build_id, .name = "ignore-build-id"},
         {KEY_SPE, .flag = &arguments->arm_spe, .name = "spe"},
@@ -379,12 +379,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--report: expected text or json, found \"%s\"", argument);
         arguments->json_report = argument[0] == 'j';
         return 0;
+    case KEY_JSON:
+        arguments->json_report = true;
+        return 0;
     case KEY_THREADS:
         arguments->threads = tool_parse_threads(argument, state);
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = arguments;
         return 0;
+    case 'e':
     case ARGP_KEY_ARG:
         add_binary(arguments, state, argument);
         return 0;
@@ -400,14 +404,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 static const struct argp_option options[] = {
-    {"perfdata", 'p', "FILE", 0,
+    {NULL, 0, NULL, 0, "Profiles and outputs:", 1},
+    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
+    {"profile", 'p', "PROFILE", 0,
      "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
      "run; - is standard input. May be given many times, also as FILE,FILE: all are added up",
      1},
-    {"output", 'o', "FILE", 0,
-     "Write the translated profile to FILE, as YAML if it is called .yaml; - is standard output",
-     1},
-    {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
+    {"perfdata", 0, NULL, OPTION_ALIAS, NULL, 1},
+    {"output", 'o', "OUT", 0,
+     "Write the translated profile to OUT, as YAML if it is called .yaml; - is standard output", 1},
+    {"yaml", KEY_YAML, "YAML", 0, "Write it as YAML to YAML, too", 1},
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
      "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
@@ -434,6 +440,7 @@ static const struct argp_option options[] = {
      "digest of each part with --format=preagg",
      1},
     {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
+    {NULL, 0, NULL, 0, "What is taken of a profile:", 2},
     {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
      "Accepted for compatibility with perf2bolt: forms are recognised", 2},
     {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
@@ -455,16 +462,17 @@ static const struct argp_option options[] = {
      "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
     {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
      "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
+    {NULL, 0, NULL, 0, "Other files, and the next release:", 3},
     {"symbols", KEY_SYMBOLS, "FILE", 0,
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
      "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
-    {"original", KEY_ORIGINAL, "FILE", 0,
+    {"original", KEY_ORIGINAL, "INPUT", 0,
      "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
      "and local functions have the names that they have there",
      3},
-    {"for", KEY_FOR, "FILE", 0,
-     "Carry the profile to FILE, another build of the program: the next release, or one by another "
+    {"for", KEY_FOR, "NEXT", 0,
+     "Carry the profile to NEXT, another build of the program: the next release, or one by another "
      "compiler. BINARY is one that BOLT has not written, or --original names its input. Several "
      "old "
      "builds, each with its -p and --original behind it, are added up",
@@ -483,6 +491,7 @@ static const struct argp_option options[] = {
      3},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, "0|1", OPTION_ARG_OPTIONAL,
      "Accept every build-id in a profile, and those of --symbols and --original", 3},
+    {NULL, 0, NULL, 0, "Records and reports:", 4},
     {"parity", KEY_PARITY, NULL, 0,
      "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
      "a function",
@@ -490,6 +499,7 @@ static const struct argp_option options[] = {
     {"threads", KEY_THREADS, "N", 0,
      "Use at most N threads for each step; 1: no others at all (default: one for each processor)",
      4},
+    {NULL, 0, NULL, 0, "Whether the profile is fit:", 6},
     {"check", KEY_CHECK, NULL, 0,
      "Judge whether the profile is fit to be used; an unfit one is not written, and the exit "
      "status "
@@ -504,6 +514,7 @@ static const struct argp_option options[] = {
     {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
      "--check without the findings that FILE names, with reasons", 6},
     {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
+    {NULL, 0, NULL, 0, "Several profiles:", 7},
     {"compare", KEY_COMPARE, NULL, 0,
      "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
      "pre-aggregated "
@@ -516,23 +527,57 @@ static const struct argp_option options[] = {
     {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
      "--compare with the exit status 1 for a lower overlap", 7},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
-    {NULL, 'q', NULL, 0, "Print no report", 4},
+    {"json", KEY_JSON, NULL, 0, "The same: --report=json", 4},
     {0},
 };
+
+static const char brief[] =
+    "Usage: battranslate BINARY -p PROFILE... -o OUT\n"
+    "       battranslate BINARY -p PROFILE... --original=INPUT --for=NEXT -o OUT\n"
+    "       battranslate BINARY[=OUT]... -p PROFILE... --output-dir=DIR\n"
+    "       battranslate --compare PROFILE PROFILE...\n"
+    "Translate a profile sampled on BINARY, which llvm-bolt wrote with --enable-bat,\n"
+    "into a profile of the binary that llvm-bolt read, for its -data option.\n"
+    "\n"
+    "Files:\n"
+    "  -p, --profile=PROFILE      perf.data, text of perf script, pre-aggregated or\n"
+    "                             fdata; repeatable: all are added up\n"
+    "  -o, --output=OUT           The profile for llvm-bolt; YAML if called .yaml\n"
+    "      --original=INPUT       The binary that BOLT read: counts at its addresses\n"
+    "      --for=NEXT             Carry the profile to another build of the program\n"
+    "      --store=DIR            Where batinject --store put what BINARY lacks\n"
+    "      --format=FORMAT        fdata, yaml, preagg, autofdo, profgen, perfscript,\n"
+    "                             folded, pprof, speedscope, firefox\n"
+    "      --heatmap=FILE         Write a heat map of BINARY's code\n"
+    "\n"
+    "What is printed:\n"
+    "      --check                Whether the profile is fit; unfit: status 1, no OUT\n"
+    "      --json                 The report as JSON\n"
+    "  -q, --quiet                No report\n"
+    "      --compare              How much profiles agree\n"
+    "\n"
+    "      --help-all             Print all options, also those of perf2bolt\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Example: battranslate app.bolt -p perf.data --original=app -o app.fdata --check\n"
+    "\n"
+    "Exit status: 0 fine, 1 bad input, 2 wrong usage, 3 a profile was left out.\n";
 
 /* True if name, up to its "=", is an option or the beginning of one. */
 static bool is_option(const char *name)
 {
-    static const char *const of_argp[] = {"help", "usage", "version"};
+    static const char *const of_argp[] = {"h",       "help",  "help-all", "usage",
+                                          "version", "quiet", "color"};
     size_t length = strcspn(name, "=");
-    if (length == 1 && strchr("powqV?", name[0]))
+    if (length == 1 && strchr("powqeV?", name[0]))
         return true;
     for (size_t i = 0; i < sizeof(of_argp) / sizeof(of_argp[0]); i++)
         if (strncmp(name, of_argp[i], length) == 0)
             return true;
     const struct argp_option *const all[] = {options, perf2bolt_argp.options};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        for (const struct argp_option *option = all[i]; option->name || option->key; option++)
+        for (const struct argp_option *option = all[i]; option->name || option->key || option->doc;
+             option++)
             if (option->name && strncmp(name, option->name, length) == 0)
                 return true;
     return false;
@@ -615,8 +660,9 @@ int main(int argc, char **argv)
     }
     enum tool_exit status = TOOL_BAD;
     const bool is_parsed =
-        tool_parse(&argp, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
+        tool_parse(&argp, brief, argc, split, ARGP_LONG_ONLY | ARGP_IN_ORDER, &arguments) &&
         tool_stores_add_environment(&arguments.stores);
+    arguments.quiet = tool_is_quiet();
     arguments.row = &translate_formats[arguments.format];
     if (is_parsed)
         status = arguments.is_common      ? common_run(&arguments)

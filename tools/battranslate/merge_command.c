@@ -302,7 +302,7 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
     enum tool_exit status = TOOL_BAD;
     if (!request.paths)
         tool_no_memory(NULL);
-    else if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &request))
+    else if (tool_parse(&argp, NULL, argc, argv, ARGP_LONG_ONLY, &request))
         status = list_files(&request);
     if (status == TOOL_FINE)
         status = run(&request);

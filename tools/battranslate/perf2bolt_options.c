@@ -246,6 +246,7 @@ static const struct argp_option options[] = {
      4},
     {"profile-density-threshold", KEY_DENSITY_THRESHOLD, "N", 0,
      "For --show-density: ask for more samples below this density (default: 60)", 4},
+    {NULL, 0, NULL, 0, "Heat maps:", 5},
     {"heatmap", KEY_HEATMAP, "FILE", 0,
      "Write a heat map of BINARY's code to FILE, as llvm-bolt-heatmap does, with its lists and "
      "coarser maps beside it; - is standard output",
@@ -279,7 +280,6 @@ static const struct argp_option options[] = {
     WITHOUT_EFFECT(10, "no-threads"),
     WITHOUT_EFFECT(11, "report-stale"),
     WITHOUT_EFFECT(12, "use-old-text"),
-    LIKE_HELP("h"),
     LIKE_HELP("help-hidden"),
     LIKE_HELP("help-list"),
     LIKE_HELP("help-list-hidden"),

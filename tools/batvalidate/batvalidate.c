@@ -33,22 +33,53 @@ enum option_key {
 };
 
 static const struct argp_option argp_options[] = {
-    {"round-trip", OPTION_ROUND_TRIP, NULL, 0,
-     "Also encode each note again and compare byte for byte", 0},
+    {NULL, 0, NULL, 0, "What is checked:", 1},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "Also check against INPUT, the binary that BOLT read: names of functions, offsets inside them",
-     0},
+     1},
+    {"round-trip", OPTION_ROUND_TRIP, NULL, 0,
+     "Also encode each note again and compare byte for byte", 1},
+    {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 1},
+    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks and exit", 1},
+    {NULL, 0, NULL, 0, "What is printed:", 2},
+    {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 2},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON, always with all findings", 2},
+    {NULL, 0, NULL, 0, "Files:", 3},
+    {"obj", 'e', "ELF", 0, "The same as FILE without -e", 3},
+    {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 3},
     {"store", OPTION_STORE, "DIR", 0,
      "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
      "it there; may be given many times, also in BATKIT_STORE",
-     0},
-    {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 0},
-    {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 0},
-    {"json", OPTION_JSON, NULL, 0, "Print JSON, always with all findings", 0},
-    {"quiet", 'q', NULL, 0, "Print neither findings nor verdicts, only set the exit status", 0},
-    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks and exit", 0},
+     3},
     {0},
 };
+
+static const char brief[] =
+    "Usage: batvalidate [OPTION...] FILE...\n"
+    "Check BAT notes: a line for each finding, then a verdict for each file.\n"
+    "\n"
+    "What is checked:\n"
+    "      --original=INPUT       Also against INPUT, the binary that BOLT read\n"
+    "      --round-trip           Also encode each note again and compare\n"
+    "      --strict               A file with warnings is not sound either\n"
+    "      --list-checks          Print all checks and exit\n"
+    "\n"
+    "What is printed:\n"
+    "      --all                  All findings, not only 20 of each check\n"
+    "      --json                 JSON, with all findings\n"
+    "  -q, --quiet                Nothing: the exit status says it\n"
+    "      --color=WHEN           Colours: auto, always or never\n"
+    "\n"
+    "Files:\n"
+    "  -o, --output=OUT           Write to OUT, not to standard output\n"
+    "      --store=DIR            Where batinject --store put what FILE lacks\n"
+    "\n"
+    "      --help-all             Print all options\n"
+    "  -V, --version              Print the version\n"
+    "\n"
+    "Example: batvalidate --round-trip app.bolt\n"
+    "\n"
+    "Exit status: 0 all files are sound, 1 one is not, 2 wrong usage.\n";
 
 struct options {
     const char **paths;
@@ -59,7 +90,7 @@ struct options {
     bool strict;
     bool all;
     bool json;
-    bool quiet;
+    const char *output;
     bool list_checks;
 };
 
@@ -67,7 +98,7 @@ static void parse_end(const struct options *options, struct argp_state *state)
 {
     if (options->path_count == 0 && !options->list_checks)
         argp_error(state, "expected a FILE");
-    if (options->json && options->quiet)
+    if (options->json && tool_is_quiet())
         argp_error(state, "--json cannot be combined with --quiet");
 }
 
@@ -79,13 +110,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                                         {OPTION_STRICT, .flag = &options->strict},
                                         {OPTION_ALL, .flag = &options->all},
                                         {OPTION_JSON, .flag = &options->json},
-                                        {'q', .flag = &options->quiet},
+                                        {'o', .text = &options->output},
                                         {OPTION_LIST_CHECKS, .flag = &options->list_checks},
                                         {OPTION_STORE, .stores = &options->stores},
                                         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
-    if (key == ARGP_KEY_ARG)
+    if (key == ARGP_KEY_ARG || key == 'e')
         options->paths[options->path_count++] = argument;
     else if (key == ARGP_KEY_END)
         parse_end(options, state);
@@ -116,13 +147,31 @@ static size_t check_number(const char *id)
     return i;
 }
 
+/* Print a word in its colour, if the text has colours. */
+static void print_word(const struct file *file, const char *word, const char *color)
+{
+    if (file->options->output || !tool_has_color(STDOUT_FILENO))
+        output_text(file->output, word);
+    else
+        output_format(file->output, "\033[%sm%s\033[0m", color, word);
+}
+
+static void print_severity(const struct file *file, enum bat_severity severity)
+{
+    static const char *const colors[] = {
+        [BAT_ERROR] = "1;31", [BAT_WARNING] = "1;35", [BAT_NOTE] = "1;36"};
+    print_word(file, bat_severity_name(severity), colors[severity]);
+}
+
 static void print_line(const struct file *file, const struct bat_finding *finding)
 {
     struct output *output = file->output;
     output_name(output, "", file->path, ": " BAT_SECTION_NAME);
     if (finding->offset != BAT_NO_OFFSET)
         output_format(output, "+0x%" PRIx64, finding->offset);
-    output_format(output, ": %s: %s: ", bat_severity_name(finding->severity), finding->check);
+    output_text(output, ": ");
+    print_severity(file, finding->severity);
+    output_format(output, ": %s: ", finding->check);
     output_name(output, "", finding->message, "\n");
 }
 
@@ -150,7 +199,7 @@ static void receive(const struct bat_finding *finding, void *context)
     uint64_t number = file->of_check[check_number(finding->check)]++;
     if (file->options->json)
         print_json(file, finding);
-    else if (!file->options->quiet && (file->options->all || number < LINES_PER_CHECK))
+    else if (!tool_is_quiet() && (file->options->all || number < LINES_PER_CHECK))
         print_line(file, finding);
     file->findings++;
 }
@@ -183,8 +232,10 @@ static void print_verdict(const struct file *file, const struct bat_verdict *ver
     if (!file->options->all)
         print_left_out(file);
     output_escaped(output, file->path);
-    output_format(output, ": %s (%" PRIu64 " error%s, %" PRIu64 " warning%s",
-                  is_sound(file->options, verdict) ? "sound" : "unsound", verdict->errors,
+    const bool is_fine = is_sound(file->options, verdict);
+    output_text(output, ": ");
+    print_word(file, is_fine ? "sound" : "unsound", is_fine ? "1;32" : "1;31");
+    output_format(output, " (%" PRIu64 " error%s, %" PRIu64 " warning%s", verdict->errors,
                   verdict->errors == 1 ? "" : "s", verdict->warnings,
                   verdict->warnings == 1 ? "" : "s");
     if (verdict->notes != 0)
@@ -240,7 +291,7 @@ static bool validate_note(struct file *file, struct bat_elf *original)
         report(file, &error);
     else if (file->options->json)
         print_json_verdict(file, &verdict);
-    else if (!file->options->quiet)
+    else if (!tool_is_quiet())
         print_verdict(file, &verdict);
     bat_binary_close(&binary);
     return ended && is_sound(file->options, &verdict);
@@ -318,8 +369,9 @@ static enum tool_exit run(const struct options *options)
     if (options->original && !(original = open_original(options->original)))
         return TOOL_BAD;
     enum tool_exit status = TOOL_BAD;
-    struct output *output = output_begin(STDOUT_FILENO);
+    struct output *output = output_begin_path(options->output, options->paths, options->path_count);
     if (output) {
+        output->is_report = true;
         bool fine = true;
         if (options->list_checks)
             list_checks(output);
@@ -340,7 +392,7 @@ int main(int argc, char **argv)
     if (options.paths) {
         static const struct argp argp = {argp_options, parse_option, "FILE...", doc,
                                          NULL,         NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &options) &&
+        if (tool_parse(&argp, brief, argc, argv, 0, &options) &&
             tool_stores_add_environment(&options.stores))
             status = run(&options);
     } else {

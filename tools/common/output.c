@@ -30,6 +30,12 @@ static bool take_to_memory(struct output *output, const void *bytes, size_t size
 static bool take(const void *bytes, size_t size, void *context)
 {
     struct output *output = context;
+    if (output->placed) {
+        const bool is_fine =
+            bat_output_write(output->placed, bytes, size, &output->failure) == BAT_OK;
+        output->error = is_fine ? 0 : EIO;
+        return is_fine;
+    }
     if (output->file < 0)
         return take_to_memory(output, bytes, size);
     while (size != 0) {
@@ -70,6 +76,28 @@ struct output *output_begin(int file)
     return output;
 }
 
+struct output *output_begin_path(const char *path, const char *const *inputs, size_t input_count)
+{
+    if (!path)
+        return output_begin(STDOUT_FILENO);
+    struct bat_output *placed;
+    struct bat_error error;
+    if (bat_output_begin(path, &placed, &error) != BAT_OK) {
+        tool_report(NULL, &error);
+        return NULL;
+    }
+    struct output *output = NULL;
+    if (bat_outputs_check(&placed, 1, inputs, input_count, &error) != BAT_OK)
+        tool_report(NULL, &error);
+    else
+        output = output_begin(-1);
+    if (output)
+        output->placed = placed;
+    else
+        bat_output_abandon(placed);
+    return output;
+}
+
 struct output *output_begin_memory(void)
 {
     return begin(-1);
@@ -81,6 +109,7 @@ void output_free(struct output *output)
         return;
     bat_text_finish(&output->text, BAT_ERR_IO); /* what is left is not written */
     bat_output_abandon(output->text.output);
+    bat_output_abandon(output->placed);
     free(output->memory);
     free(output);
 }
@@ -113,9 +142,31 @@ void output_format(struct output *output, const char *format, ...)
     va_end(arguments);
 }
 
+/* Put the file in place, if all is well so far. */
+static enum tool_exit end_placed(struct output *output, enum tool_exit status)
+{
+    struct bat_output *placed = output->placed;
+    struct bat_error failure = output->failure;
+    const bool is_fine = output->text.code == BAT_OK;
+    const bool is_wanted = status == TOOL_FINE || output->is_report;
+    const bool has_failed = output->error != 0;
+    output->placed = NULL;
+    output_free(output);
+    if (is_fine && is_wanted) {
+        enum tool_exit placing = tool_commit(NULL, &placed, 1);
+        return placing == TOOL_FINE ? status : placing;
+    }
+    bat_output_abandon(placed);
+    if (is_fine)
+        return status;
+    return has_failed ? tool_report(NULL, &failure) : tool_no_memory(NULL);
+}
+
 enum tool_exit output_end(struct output *output, enum tool_exit status)
 {
     output_flush(output);
+    if (output->placed)
+        return end_placed(output, status);
     const bool is_fine = output->text.code == BAT_OK;
     const int error = output->error ? output->error : ENOMEM;
     output_free(output);

@@ -22,8 +22,11 @@
 
 struct output {
     struct bat_text_writer text;
-    int file;  /* -1: memory */
-    int error; /* errno of the first failed write, or 0 */
+    int file;                  /* -1: memory */
+    struct bat_output *placed; /* not NULL: a file that appears at the end, instead */
+    bool is_report;            /* it appears also if the status is not TOOL_FINE */
+    struct bat_error failure;  /* of placed */
+    int error;                 /* errno of the first failed write, or 0 */
     char *memory;
     size_t memory_size;
     size_t memory_capacity;
@@ -32,6 +35,12 @@ struct output {
 
 /* Begin to write to the file descriptor. NULL, with a message, if there is no memory. */
 struct output *output_begin(int file);
+
+/*
+ * The same for the file path, which appears complete at the end; NULL is standard output. It must
+ * be none of the inputs.
+ */
+struct output *output_begin_path(const char *path, const char *const *inputs, size_t input_count);
 
 /*
  * Write the rest and free output. Returns status, or TOOL_BAD with a message if not all could be

@@ -30,10 +30,39 @@
 /* The longest message. A longer one, such as one with two paths of the largest size, is cut off. */
 #define LINE_SIZE 8192u
 
+/* The beginning of the messages that are no errors. */
+#define WARNING "warning:"
+
 enum tool_exit tool_unwritten = TOOL_BAD;
 
 static const char *tool_name = "batkit";
 static char version_text[64];
+static bool is_quiet;
+static enum tool_color color;
+
+void tool_be_quiet(void)
+{
+    is_quiet = true;
+}
+
+bool tool_is_quiet(void)
+{
+    return is_quiet;
+}
+
+void tool_set_color(enum tool_color chosen)
+{
+    color = chosen;
+}
+
+bool tool_has_color(int file)
+{
+    if (color != TOOL_COLOR_AUTO)
+        return color == TOOL_COLOR_ALWAYS;
+    const char *refused = getenv("NO_COLOR"); /* https://no-color.org */
+    const char *terminal = getenv("TERM");
+    return isatty(file) && !(refused && refused[0]) && terminal && strcmp(terminal, "dumb") != 0;
+}
 
 /*
  * If the caller has closed a standard descriptor, the next file that is opened would get it, and
@@ -104,17 +133,6 @@ void tool_allow_files(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
-{
-    /* getopt's messages begin with it, argp's with its last part. */
-    if (argc > 0)
-        argv[0] = program_invocation_short_name;
-    error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
-    if (error != 0)
-        tool_message(NULL, "cannot read the options: %s", strerror(error));
-    return error == 0;
-}
-
 /* Format text behind the first used bytes of line, which has LINE_SIZE bytes. */
 static BAT_PRINTF(3, 0) void add_text(char *line, size_t used, const char *format,
                                       va_list arguments)
@@ -136,7 +154,16 @@ static BAT_PRINTF(2, 0) void print_message(const char *file, const char *format,
     int used = file ? snprintf(line, sizeof(line), "%s: %s: ", tool_name, file)
                     : snprintf(line, sizeof(line), "%s: ", tool_name);
     add_text(line, (size_t)used, format, arguments);
-    put_escaped(stderr, line);
+    const char *text = line + (used < (int)sizeof(line) ? used : 0);
+    if (strncmp(text, WARNING, strlen(WARNING)) == 0 && tool_has_color(STDERR_FILENO)) {
+        const size_t rest = (size_t)(text - line);
+        line[rest - 1] = '\0'; /* the space */
+        put_escaped(stderr, line);
+        fputs(" \033[1;35m" WARNING "\033[0m", stderr);
+        put_escaped(stderr, text + strlen(WARNING));
+    } else {
+        put_escaped(stderr, line);
+    }
     fputc('\n', stderr);
 }
 

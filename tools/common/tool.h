@@ -35,8 +35,22 @@ void tool_allow_files(void);
 struct argp;
 struct argp_state;
 
-/* Calls argp_parse(), which exits on wrong usage. False, with a message, if it has no memory. */
-bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+/*
+ * Calls argp_parse(), which exits on wrong usage, with the options that all tools have: --help
+ * prints brief, --help-all what argp prints; -q and --color. If brief is NULL, --help is
+ * --help-all, and there are no -q and --color. False, with a message, if there is no memory.
+ */
+bool tool_parse(const struct argp *argp, const char *brief, int argc, char **argv, unsigned flags,
+                void *input);
+
+/* True behind -q: no report, no progress. */
+void tool_be_quiet(void);
+bool tool_is_quiet(void);
+
+/* True if text for this descriptor has colours; of itself on a terminal, if NO_COLOR is not set. */
+enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };
+void tool_set_color(enum tool_color chosen);
+bool tool_has_color(int file);
 
 /*
  * Print "<tool>: <file>: " and a text to standard error: that of an error with its place, a given
