@@ -9,11 +9,15 @@ import base64
 import bisect
 import collections
 import hashlib
+import html
+import itertools
 import json
 import os
 import pathlib
 import random
 import re
+import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -282,6 +286,77 @@ class Numbers(unittest.TestCase):
             for number, share in rows:
                 part = sum(hottest[:int(number.replace(",", ""))])
                 self.assertAlmostEqual(float(share), 100 * part / sum(hottest), delta=0.0051)
+
+    def test_gains(self):
+        """Taken branches, and the fewest cache lines and pages that have 99% of the samples: after BOLT by the profile's
+        text, before by a recording of the input in the same run."""
+        found = re.search(r'class="card gains">(.*?)</table>', self.page.text, re.S)[1]
+        rows = [[int(cell.replace(",", "")) for cell in cells] for cells in
+                re.findall(r"</th><td>([\d,]+)</td><td>([\d,]+)</td><td", found)]
+        self.assertEqual(len(rows), 4)
+        for side, profile in ((1, self.profile), (0, bolt_judge.truth(self.fixture).profile("T"))):
+            taken, lines, pages = 0, collections.Counter(), collections.Counter()
+            for branch, start, end, count in traces(profile):
+                taken += count if branch is not None else 0
+                if None in (start, end) or end < start or end - start > 65536:
+                    continue
+                for counter, size in ((lines, 64), (pages, 4096)):
+                    for number in range(start // size, end // size + 1):
+                        counter[number] += count
+            huge = collections.Counter()
+            for number, count in pages.items():
+                huge[number // 512] += count
+            expected = [taken]
+            for counter in (lines, pages, huge):
+                sums = itertools.accumulate(sorted(counter.values(), reverse=True))
+                expected.append(next(n for n, sum_ in enumerate(sums, 1) if sum_ >= 0.99 * counter.total()))
+            self.assertEqual([row[side] for row in rows], expected)
+        for before, after, change in re.findall(r"</th><td>([\d,]+)</td><td>([\d,]+)</td><td[^>]*>(.*?)%</td>", found):
+            before, after = (int(text.replace(",", "")) for text in (before, after))
+            self.assertAlmostEqual(float(change.replace("\u2212", "-")), 100 * (after - before) / before, delta=0.051)
+
+    def test_hottest(self):
+        """The ten with the most samples, each with its share and that of all up to it; the links lead to them."""
+        found = re.search(r'class="card hottest">(.*?)</table>', self.page.text, re.S)[1]
+        rows = re.findall(r'<a href="#f=(0x[0-9a-f]+)"><bdi>(.*?)</bdi></a></th><td>([\d.]+)%</td><td>([\d.]+)%</td>', found)
+        samples = collections.Counter()
+        for _, start, _, count in traces(self.profile):
+            piece = self.piece_at(start)
+            samples[None if piece is None else self.page.pieces[piece].function] += count
+        total = samples.total()
+        del samples[None]
+        expected = samples.most_common(10)
+        self.assertEqual([float(row[2]) for row in rows], [round(100 * count / total, 1) for _, count in expected])
+        for (_, _, _, share), sum_ in zip(rows, itertools.accumulate(count for _, count in expected)):
+            self.assertAlmostEqual(float(share), 100 * sum_ / total, delta=0.051)
+        self.assertEqual({int(row[0], 16) for row in rows},
+                         {self.page.pieces[self.page.functions[number].main].address for number, _ in expected})
+
+    def test_next_commands(self):
+        """What the page says to do next can be done as it is, from names with blanks and quotes."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "it's a <b>folder</b>")
+            folder.mkdir(parents=True)
+            for file in ("small", "small.bolt", "small.preagg", "small.next"):
+                shutil.copy(DEMO / file, folder / file)
+            toolbox.fine("batreport", folder / "small.bolt", "-p", folder / "small.preagg", f"--original={folder / 'small'}", "-o",
+                         folder / "page.html")
+            page = report_page.Page(folder / "page.html")
+            commands = [html.unescape(text) for text in re.findall(r'<code class="command">(.*?)</code>', page.text)]
+            self.assertEqual(len(commands), 2)
+            for command, out in zip(commands, ("app.fdata", "next.fdata")):
+                command = command.replace("NEXT", shlex.quote(str(folder / "small.next"))).replace(" --check", "")
+                subprocess.run(["bash", "-c", command], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}"})
+                self.assertTrue((folder / out).read_text("ascii").strip())
+
+    def test_links(self):
+        """What the answers link to is on the page."""
+        answers = self.page.text.split('class="cards answers"')[1].split('<dl class="origin"')[0]
+        links = set(re.findall(r'href="#([\w-]+)[?"]', answers))
+        self.assertLessEqual({"check", "pages", "functions"}, links)
+        for link in links:
+            self.assertIn(f'id="{link}"', self.page.text)
 
     def test_summary(self):
         figures = self.page.figures()

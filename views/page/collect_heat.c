@@ -100,12 +100,6 @@ static void count_piece(struct report *report, uint32_t piece, const struct bat_
 
 /* --- Branches -------------------------------------------------------------------------------- */
 
-static bool is_address(uint64_t branch)
-{
-    return branch != BAT_TRACE_FALLTHROUGH_ONLY && branch != BAT_TRACE_EXTERNAL_ORIGIN &&
-           branch != BAT_TRACE_EXTERNAL_RETURN;
-}
-
 static int by_ends(const void *left, const void *right)
 {
     const struct report_edge *a = left;
@@ -141,7 +135,7 @@ static void join_edges(struct report *report)
 
 static void add_edge(struct report *report, uint32_t to, const struct bat_trace *trace)
 {
-    if (!is_address(trace->branch))
+    if (!report_is_branch(trace))
         return;
     uint32_t from = report_piece_at(report, trace->branch);
     if (from == BAT_NONE && to == BAT_NONE)

@@ -96,6 +96,12 @@ void report_write_pages(const struct report *report, struct bat_text_writer *pag
 /* The curves of pages and huge pages; before may be NULL. names: of both, no markup. */
 void report_write_curves(const struct report_pages before[2], const struct report_pages after[2],
                          const char *const names[2], struct bat_text_writer *page);
+/* The first screen's answers. */
+void report_write_answer(const struct report *report, struct bat_text_writer *page);
+
+/* The numbers of the functions with the most samples, at most `most`, 1 or more; returns how many.
+ */
+uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most);
 void report_write_hottest(const struct report *report, struct bat_text_writer *page);
 
 /* The name of a function in profiles, demangled; with a link to its page unless it is BAT_NONE. */

@@ -38,6 +38,12 @@ bool report_is_old_section(const struct report_section *section)
     return strncmp(section->name, prefix, strlen(prefix)) == 0;
 }
 
+bool report_is_branch(const struct bat_trace *trace)
+{
+    return trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
+           trace->branch != BAT_TRACE_EXTERNAL_ORIGIN && trace->branch != BAT_TRACE_EXTERNAL_RETURN;
+}
+
 enum bat_code report_fail(struct report *report, const char *file)
 {
     report->failed = file;

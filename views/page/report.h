@@ -98,6 +98,7 @@ struct report_refusal {
 
 /* --- Pages, stacks --------------------------------------------------------------------------- */
 
+#define REPORT_CACHE_LINE ((uint64_t)64)
 #define REPORT_PAGE ((uint64_t)4096)
 #define REPORT_HUGE_PAGE ((uint64_t)2 << 20)
 
@@ -106,6 +107,14 @@ struct report_pages {
     uint64_t *counts;
     size_t count;
     uint64_t sum;
+};
+
+/* What one layout of the code costs: from its profile. */
+struct report_path {
+    uint64_t taken; /* branches, with calls and returns */
+    uint64_t lines; /* of 64 bytes: the fewest that have 99% of the samples; and so on */
+    uint64_t pages; /* of 4 KiB */
+    uint64_t huge;  /* pages of 2 MiB */
 };
 
 /* A node of the tree of call chains, in preorder. */
@@ -168,6 +177,7 @@ struct report {
     struct report_edge *edges; /* by source piece and block, then target */
     size_t edge_count;
     struct report_pages pages[2][2]; /* [before, after][pages, huge pages] */
+    struct report_path paths[2];     /* before, after */
 
     struct bat_strings stack_names;
     struct report_node *nodes; /* node_count */
@@ -220,6 +230,9 @@ static inline uint64_t report_block_end(const struct report *report,
  * the profile was moved. BAT_NONE if the output has no such function.
  */
 uint32_t report_function_of_records(const struct report *report, uint64_t address);
+
+/* True for a trace that begins with a branch which was taken, of which the source is known. */
+bool report_is_branch(const struct bat_trace *trace);
 
 /* The section that holds an address, or BAT_NONE. */
 uint32_t report_section_at(const struct report_sections *sections, uint64_t address);

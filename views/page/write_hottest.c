@@ -16,15 +16,14 @@ static bool is_hotter(const struct report *report, uint32_t a, uint32_t b)
     return left != right ? left > right : a < b;
 }
 
-/* The numbers of the hottest functions, at most HOTTEST; returns how many. */
-static uint32_t find_hottest(const struct report *report, uint32_t hottest[HOTTEST])
+uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < report->function_count; i++) {
         if (report->functions[i].samples == 0 ||
-            (count == HOTTEST && !is_hotter(report, i, hottest[count - 1])))
+            (count == most && !is_hotter(report, i, hottest[count - 1])))
             continue;
-        uint32_t at = count < HOTTEST ? count++ : count - 1;
+        uint32_t at = count < most ? count++ : count - 1;
         for (; at != 0 && is_hotter(report, i, hottest[at - 1]); at--)
             hottest[at] = hottest[at - 1];
         hottest[at] = i;
@@ -73,7 +72,7 @@ static void write_row(const struct report *report, uint32_t number, struct bat_t
 void report_write_hottest(const struct report *report, struct bat_text_writer *page)
 {
     uint32_t hottest[HOTTEST];
-    uint32_t count = find_hottest(report, hottest);
+    uint32_t count = report_find_hottest(report, hottest, HOTTEST);
     if (count == 0)
         return;
     bat_text_format(

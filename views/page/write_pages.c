@@ -129,9 +129,10 @@ void report_write_curves(const struct report_pages before[2], const struct repor
     static const char *const titles[2] = {"Pages of 4 KiB", "Huge pages of 2 MiB"};
     if (after[0].sum == 0)
         return;
-    bat_text_string(page, "<h3 class=\"group\">Share of samples in the hottest pages</h3>\n"
-                          "<p class=\"remark\">A run of code counts for each page that it "
-                          "touches.</p>\n<div class=\"cards wide\">\n");
+    bat_text_string(page,
+                    "<h3 class=\"group\" id=\"pages\">Share of samples in the hottest pages</h3>\n"
+                    "<p class=\"remark\">A run of code counts for each page that it "
+                    "touches.</p>\n<div class=\"cards wide\">\n");
     for (unsigned size = 0; size < 2; size++)
         write_plot(before && before[size].sum != 0 ? &before[size] : NULL, &after[size], names,
                    titles[size], page);

@@ -241,10 +241,11 @@ static void write_by_note(const struct report *report, struct bat_text_writer *p
     if (count == 0)
         return;
     char text[NUMBER_SIZE];
-    bat_text_format(page,
-                    "<p class=\"remark\">BOLT's known passes do not explain what became of %s "
-                    "function%s, whose profile is by the note alone:",
-                    with_commas(count, text), count == 1 ? "" : "s");
+    bat_text_format(
+        page,
+        "<p class=\"remark\" id=\"by-note\">BOLT's known passes do not explain what became of %s "
+        "function%s, whose profile is by the note alone:",
+        with_commas(count, text), count == 1 ? "" : "s");
     for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
         const struct bat_unexplained *function = &moved->heaviest[i];
         bat_text_string(page, i == 0 ? " " : ", ");
@@ -261,6 +262,7 @@ void report_write_summary(struct report *report, struct bat_text_writer *page)
     struct code_figures figures = count_code(report);
     if (report->has_profile)
         report_write_banner(report, page);
+    report_write_answer(report, page);
     write_origin(report, page);
     bat_text_string(page, "<div class=\"cards\">\n");
     write_functions(report, &figures, page);
