@@ -159,7 +159,8 @@ static bool has_original_queries(const struct options *options)
 static bool has_other_queries(const struct options *options)
 {
     return has_original_queries(options) || options->json || options->dump_all ||
-           options->function_count != 0 || options->address_count != 0 || options->compare;
+           options->function_count != 0 || options->address_count != 0 || options->compare ||
+           options->probes;
 }
 
 static void check_original(const struct options *options, struct argp_state *state)
