@@ -90,11 +90,13 @@ class Completions(unittest.TestCase):
 
     def test_bash_offers_the_values_that_the_tool_names(self):
         told = 0
+        scratch = tempfile.TemporaryDirectory()  # --output=no-such-value writes it
+        self.addCleanup(scratch.cleanup)
         for tool in TOOLS:
             for option in bash(tool, "--"):
                 option = option.rstrip("=")
                 offered = bash(tool, option, "=", "")
-                done = toolbox.run(tool, option + "=no-such-value", stdin=subprocess.DEVNULL)
+                done = toolbox.run(tool, option + "=no-such-value", stdin=subprocess.DEVNULL, cwd=scratch.name)
                 match = re.search(r"expected ([^:]*), found \"no-such-value\"", done.stderr)
                 if match and re.fullmatch(r"[\w-]+(, [\w-]+)* or [\w-]+", match.group(1)):
                     told += 1
