@@ -549,8 +549,8 @@ int main(int argc, char **argv)
         .addresses = calloc((size_t)normal.count, sizeof(*arguments.addresses)),
     };
     if (arguments.addresses) {
-        static const struct argp argp = {argp_options, parse_option, "[BINARY] [ADDRESS...]", doc, NULL,
-                                         NULL,         NULL};
+        static const struct argp argp = {
+            argp_options, parse_option, "[BINARY] [ADDRESS...]", doc, NULL, NULL, NULL};
         bool is_parsed = tool_parse(&argp, brief, normal.count, normal.values, 0, &arguments);
         if (as_addr2line && !arguments.files.path)
             arguments.files.path = "a.out";
