@@ -151,6 +151,9 @@ enum perf_branch_bit {
 /* An entry of a branch stack: from, to, flags. */
 #define PERF_BRANCH_SIZE 24u
 #define PERF_BRANCH_MISPREDICTED 1u
+#define PERF_BRANCH_TYPE ((uint64_t)15 << 20) /* 0 unless recorded with -j save_type */
+#define PERF_BRANCH_RETURN ((uint64_t)6 << 20)
+#define PERF_BRANCH_COND_RETURN ((uint64_t)10 << 20)
 #define PERF_BRANCH_SPECULATION ((uint64_t)3 << 24)
 #define PERF_BRANCH_WRONG_PATH ((uint64_t)1 << 24)
 #define PERF_BRANCH_NOT_TAKEN ((uint64_t)1 << 33) /* perf's own: of the trace of SPE */

@@ -87,7 +87,20 @@ struct process_trace {
     bool has_end;
     bool is_mispredicted;
     bool is_not_taken;
+    bool is_return; /* so the recording says */
 };
+
+static inline bool is_return(uint64_t flags)
+{
+    const uint64_t type = flags & PERF_BRANCH_TYPE;
+    return type == PERF_BRANCH_RETURN || type == PERF_BRANCH_COND_RETURN;
+}
+
+/* The branch of a trace as a binary has it that it is not in. */
+static inline uint64_t outside_branch(const struct process_trace *trace, uint64_t address)
+{
+    return trace->is_return ? BAT_TRACE_EXTERNAL_RETURN : address;
+}
 
 static inline enum bat_code add_trace(const struct stretch *stretch, struct perf_member *member,
                                       const struct process_trace *trace, const uint64_t key[3])
@@ -109,9 +122,10 @@ static enum bat_code add_special(const struct stretch *stretch, struct perf_view
         struct perf_member *member = &view->members[i];
         if (member->group != group)
             continue;
-        const uint64_t key[3] = {trace->is_not_taken
-                                     ? BAT_TRACE_FALLTHROUGH_ONLY
-                                     : member_address(stretch, member, trace->branch.address),
+        const uint64_t branch = member_address(stretch, member, trace->branch.address);
+        const uint64_t key[3] = {trace->is_not_taken ? BAT_TRACE_FALLTHROUGH_ONLY
+                                 : is_inside(branch) ? branch
+                                                     : outside_branch(trace, branch),
                                  member_address(stretch, member, trace->from.address),
                                  trace->has_end ? member_address(stretch, member, trace->to.address)
                                                 : BAT_TRACE_BRANCH_ONLY};
@@ -131,7 +145,8 @@ static inline enum bat_code add_to(const struct stretch *stretch, struct perf_vi
     if (member->group != group)
         return BAT_OK;
     uint64_t end = trace->to.member == number ? trace->to.own : BAT_ADDRESS_EXTERNAL;
-    uint64_t branch = trace->branch.member == number ? trace->branch.own : BAT_ADDRESS_EXTERNAL;
+    uint64_t branch = trace->branch.member == number ? trace->branch.own
+                                                     : outside_branch(trace, BAT_ADDRESS_EXTERNAL);
     const uint64_t key[3] = {trace->is_not_taken ? BAT_TRACE_FALLTHROUGH_ONLY : branch,
                              trace->from.member == number ? trace->from.own : BAT_ADDRESS_EXTERNAL,
                              trace->has_end ? end : BAT_TRACE_BRANCH_ONLY};
@@ -208,6 +223,7 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
         trace.branch = perf_view_find(view, from);
         trace.from = perf_view_find(view, to);
         trace.is_mispredicted = flags & PERF_BRANCH_MISPREDICTED;
+        trace.is_return = is_return(flags);
         trace.is_not_taken = (flags & PERF_BRANCH_NOT_TAKEN) != 0;
         if (trace.is_not_taken)
             make_not_taken(&trace, trace.from);

@@ -59,6 +59,17 @@ static inline bool ends_with_wrong_path(const uint8_t *start, const uint8_t *end
     return (size_t)(end - start) >= size && memcmp(end - size, name, size) == 0;
 }
 
+/* True if one of an entry's fields is perf's name for the type of a return (-j save_type). */
+static inline bool has_return(const uint8_t *start, const uint8_t *end)
+{
+    static const char name[] = "RET";
+    const size_t size = sizeof(name) - 1;
+    const uint8_t *at = memmem(start, (size_t)(end - start), name, size);
+    /* RET or COND_RET; ERET is the kernel's, SYSRET another's. */
+    return at && at > start && (at[-1] == '/' || at[-1] == '_') &&
+           (at[size] == '/' || at + size == end);
+}
+
 /* Read the next field as a hexadecimal number, and the blanks behind it. */
 static bool read_field(struct bat_line *line, uint64_t *value)
 {
@@ -190,7 +201,7 @@ uint32_t perf_script_count_entries(const uint8_t *start, const uint8_t *newline,
 
 /* --- Branch stacks --------------------------------------------------------------------------- */
 
-/* Read an entry: FROM/TO/PREDICTION/ and further fields, of which only a wrong path counts. */
+/* Read an entry: FROM/TO/PREDICTION/ and further fields: a return's type and a wrong path count. */
 static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
 {
     uint64_t from;
@@ -209,6 +220,8 @@ static inline enum bat_code read_branch(struct bat_line *line, uint8_t *branch)
         return perf_script_fail(line, "the rest of a branch stack's entry (like -/-/0)");
     if (ends_with_wrong_path(line->at, rest))
         flags |= PERF_BRANCH_WRONG_PATH;
+    if (has_return(line->at, rest))
+        flags |= PERF_BRANCH_RETURN;
     line->at = rest;
     const uint64_t words[] = {htole64(from), htole64(to), htole64(flags)};
     memcpy(branch, words, sizeof(words));

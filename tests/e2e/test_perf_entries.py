@@ -30,7 +30,11 @@ NO_FLAGS, NO_CYCLES, TYPE_SAVE, PRIV_SAVE = (1 << i for i in (14, 15, 16, 18))
 # Flags of an entry: two bits from 24 on for speculation, and perf's own bit 33 (tools/perf/util/branch.h)
 WRONG_PATH, RIGHT_PATH_NOT_SPECULATIVE, RIGHT_PATH = (i << 24 for i in (1, 2, 3))
 NOT_TAKEN = 1 << 33
-TYPE_CALL, PRIVILEGE_USER = 3 << 20, 1 << 30
+PRIVILEGE_USER = 1 << 30
+# perf_branch_entry.type, as perf script prints it (tools/perf/util/branch.c)
+TYPES = ("-", "COND", "UNCOND", "IND", "CALL", "IND_CALL", "RET", "SYSCALL", "SYSRET", "COND_CALL", "COND_RET", "ERET")
+TYPE_CALL, TYPE_RETURN, TYPE_COND_RETURN, TYPE_EXCEPTION_RETURN = (TYPES.index(name) << 20 for name in (
+    "CALL", "RET", "COND_RET", "ERET"))
 
 SPECULATION = ("-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PATH")
 
@@ -38,7 +42,7 @@ SPECULATION = ("-", "SPEC_WRONG_PATH", "NON_SPEC_CORRECT_PATH", "SPEC_CORRECT_PA
 def printed(branch, target, flags):
     """An entry as perf script prints it from version 6.15 on."""
     prediction = "M" if flags & MISPREDICTED else "P"
-    return (f"{branch:#x}/{target:#x}/{prediction}{'N' * bool(flags & NOT_TAKEN)}/-/-/0/COND/"
+    return (f"{branch:#x}/{target:#x}/{prediction}{'N' * bool(flags & NOT_TAKEN)}/-/-/0/{TYPES[flags >> 20 & 15]}/"
             f"{SPECULATION[flags >> 24 & 3]}")
 
 
@@ -248,6 +252,37 @@ class Entries(unittest.TestCase):
         scene.run(process, count=9, counts=False, edit=lambda entries: [(b, t, WRONG_PATH) for b, t, _ in entries])
         report, _ = self.check(scene, self.data(scene))
         self.assertEqual(report["perf_plain_samples"], 9)
+
+    # --- Types ------------------------------------------------------------------------------------
+
+    def test_returns(self):
+        """-j save_type: a branch from outside is a return if its type says so, and counts as the run behind it."""
+        scene = Scene(fixtures.get("exceptions-pie-eh-22"),
+                      cycles(branch_type=BRANCH_USER | BRANCH_ANY | TYPE_SAVE))
+        process = scene.start(100)
+        inside = scene.recording.inside
+        kinds = TYPE_RETURN, TYPE_COND_RETURN, TYPE_EXCEPTION_RETURN, TYPE_CALL, 0
+        stacks = []
+        truth = []
+        for sample in scene.recording.samples(6, 31, 0, 20000):
+            kind = kinds[len(stacks) % len(kinds)]
+            entries = [(b, t, f | (kind if not inside(b) else TYPE_CALL)) for b, t, f in scene.entries(sample)]
+            if not any(inside(t) and not inside(b) for b, t, _ in entries):
+                continue
+            stacks.append(entries)
+            scene.sample(process, sample, counts=False, edit=lambda _: stacks[-1])
+            end = "ffffffffffffffff"
+            for branch, target, flags in entries:
+                returns = not inside(branch) and kind in (TYPE_RETURN, TYPE_COND_RETURN)
+                truth.append(f"{'R X:' if returns else 'T '}{branch:x} {target:x} {end} 1\n")
+                truth += [f"B {branch:x} {target:x} 0 1\n"] * bool(flags & MISPREDICTED and not returns)
+                end = f"{branch:x}"
+        self.assertGreater(len(stacks), 60)
+        self.check(scene, self.data(scene), "".join(truth))
+        self.check(scene, self.perf_script(scene, stacks), "".join(truth))
+        expected, _, _ = self.translate(scene, self.data(scene))
+        found, _, _ = self.translate(scene, self.data(scene), "--perf-script")
+        self.assertEqual(expected, found)
 
     # --- Not taken --------------------------------------------------------------------------------
 
