@@ -338,7 +338,7 @@ class Execution:
         self.every = log.every
         self._inside = [(a + bias, b + bias) for a, b in elf.executable_ranges()]
         self._known = {}        # address -> whether it is inside
-        self._base = bias if elf.type == 3 else 0
+        self._base = bias + elf.base_address() if elf.type == 3 else 0
         self._samples = collections.Counter()
         if self.every == 1:
             for number, count in log.paths.entered.items():
