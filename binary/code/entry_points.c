@@ -143,15 +143,13 @@ static bool may_enter_near(const struct search *search)
     return false;
 }
 
-/* Decode the function if it may enter wanted functions, and keep where it does. */
-static enum bat_code search_x86(struct search *search)
+/* Decode the function, and keep where its branches and calls enter wanted functions. */
+static enum bat_code search_branches(struct search *search)
 {
-    if (!may_enter_far(search) && !(is_near_wanted(search) && may_enter_near(search)))
-        return BAT_OK;
     struct bat_instruction instruction;
     for (uint64_t at = 0; at < search->size; at += instruction.length) {
-        if (!instruction_decode_x86(search->bytes + at, search->size - at, search->address + at,
-                                    &instruction))
+        if (!bat_instruction_decode(search->reader->machine, search->bytes + at, search->size - at,
+                                    search->address + at, &instruction))
             break;
         if (!bat_kind_has_target(instruction.kind) || !enters_wanted(search, instruction.target))
             continue;
@@ -160,6 +158,14 @@ static enum bat_code search_x86(struct search *search)
             return code;
     }
     return BAT_OK;
+}
+
+/* Decode the function if it may enter wanted functions. */
+static enum bat_code search_x86(struct search *search)
+{
+    if (!may_enter_far(search) && !(is_near_wanted(search) && may_enter_near(search)))
+        return BAT_OK;
+    return search_branches(search);
 }
 
 /* --- AArch64 ------------------------------------------------------------------------------ */
@@ -195,14 +201,25 @@ static enum bat_code search_aarch64(struct search *search)
 
 /* --- Relocations -------------------------------------------------------------------------- */
 
+static uint32_t relative_type(uint16_t machine)
+{
+    switch (machine) {
+    case EM_X86_64:
+        return R_X86_64_RELATIVE;
+    case EM_AARCH64:
+        return R_AARCH64_RELATIVE;
+    default:
+        return R_RISCV_RELATIVE;
+    }
+}
+
 /*
  * A relocation of the loader may put an address of code into data, for example a label's. Packed
  * relocations (SHT_RELR) are not searched, because perf2bolt does not read them.
  */
 static enum bat_code search_relocations(struct search *search, const struct bat_section *section)
 {
-    uint32_t relative =
-        search->reader->machine == EM_X86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+    const uint32_t relative = relative_type(search->reader->machine);
     uint64_t size;
     const uint8_t *bytes = bat_elf_section_bytes(search->reader->elf, section, &size);
     for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
@@ -223,6 +240,8 @@ static unsigned absolute_size(uint16_t machine, uint64_t type)
 {
     if (machine == EM_X86_64)
         return type == R_X86_64_64 ? 8 : type == R_X86_64_32 || type == R_X86_64_32S ? 4 : 0;
+    if (machine == EM_RISCV)
+        return type == R_RISCV_64 ? 8 : type == R_RISCV_32 ? 4 : 0;
     return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
 }
 
@@ -289,7 +308,14 @@ static enum bat_code search_function(struct search *search, uint32_t index)
         search->size = search->size < left ? search->size : left;
     }
     search->bytes = code_bytes(search->reader, function->address, &search->size);
-    return search->reader->machine == EM_X86_64 ? search_x86(search) : search_aarch64(search);
+    switch (search->reader->machine) {
+    case EM_X86_64:
+        return search_x86(search);
+    case EM_AARCH64:
+        return search_aarch64(search);
+    default:
+        return search_branches(search);
+    }
 }
 
 /* Code is read once, so its pages are released behind the search. */

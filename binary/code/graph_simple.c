@@ -57,6 +57,8 @@ static bool is_epilogue(const struct code_sweep *sweep, uint32_t first, uint32_t
 {
     if (sweep->reader->machine == EM_X86_64)
         return is_x86_epilogue(sweep, first, last);
+    if (sweep->reader->machine != EM_AARCH64)
+        return false;
     return is_aarch64_epilogue(sweep->bytes + sweep->all[first].offset,
                                sweep->all[last].offset - sweep->all[first].offset);
 }

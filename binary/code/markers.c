@@ -136,7 +136,7 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
     enum bat_code code = code_find_split(reader, &table, error);
     if (reader->is_static)
         skip_init(reader, &table);
-    if (!code && reader->machine == EM_AARCH64)
+    if (!code && reader->machine != EM_X86_64)
         code = find_markers(reader, &table, error);
     return code;
 }

@@ -152,9 +152,9 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
 {
     uint16_t machine = bat_elf_machine(elf);
     *reader = NULL;
-    if (count != 0 && machine != EM_X86_64 && machine != EM_AARCH64)
+    if (count != 0 && machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_RISCV)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected code of x86-64 or AArch64, found machine %u", machine);
+                        "expected code of x86-64, AArch64 or RISC-V, found machine %u", machine);
     struct bat_code_reader *result = calloc(1, sizeof(*result));
     if (!result)
         return bat_fail_memory(error, "for a code reader");

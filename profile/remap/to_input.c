@@ -5,6 +5,7 @@
  */
 #include "to_input.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,6 +206,11 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     if (binary != original->binary)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected the binary that the input binary was paired with, found another");
+    const uint16_t machine = bat_elf_machine(original->elf);
+    if (machine != EM_X86_64 && machine != EM_AARCH64)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a program for x86-64 or AArch64, found one for machine %u",
+                        machine);
     struct bat_original_walks walks = {0};
     struct input_move move = {
         .profile = profile, .original = original, .walks = &walks, .sights = input_no_sights()};

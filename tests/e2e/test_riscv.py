@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""battranslate on a RISC-V program that is made here, with a table for every function."""
+"""battranslate on RISC-V programs: one that is made here, and one that llvm-bolt wrote, against perf2bolt."""
 
 import os
 import pathlib
 import subprocess
 import tempfile
 import unittest
+import unittest.mock
 
 import bolt_profiles
 import made_code
+import qemu_trace
+import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 EM_RISCV = 243
@@ -42,6 +45,129 @@ class Branches(unittest.TestCase):
         self.assertEqual(headers, {"boltedcollection"})
         self.assertEqual(records, {("1", "f", "4", "1", "g", "0"): (0, 5),
                                    ("1", "f", "0", "1", "f", "8"): (0, 3)})
+
+    def test_function_without_a_table(self):
+        """Its blocks come from its code: a conditional branch to its last block, taken or not."""
+        start, callee = made_code.TEXT, made_code.TEXT + 16
+        code = NOP + CALL + BRANCH + RETURN + 4 * NOP + NOP + BRANCH + 2 * NOP + RETURN
+        elf = made_code.Elf(code, machine=EM_RISCV)
+        elf.symbol("f", start, 8)
+        elf.symbol("g", callee, 10)
+        elf.note([(start, [(0, 0), (2, 4, True), (4, 8)])])
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            elf.save(folder / "binary")
+            (folder / "profile").write_text(
+                f"T {start + 2:x} {callee:x} {callee + 8:x} 5\n"
+                f"T {callee + 2:x} {callee + 8:x} {callee + 8:x} 2\n"
+                f"T {callee + 8:x} {start + 4:x} {start + 4:x} 3\n", encoding="ascii")
+            toolbox.fine("battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out",
+                         "-w", folder / "out.yaml")
+            headers, records = bolt_profiles.read_fdata(folder / "out")
+        self.assertEqual(headers, {"boltedcollection"})
+        self.assertEqual(records, {("1", "f", "4", "1", "g", "0"): (0, 5), ("1", "g", "2", "1", "g", "4"): (0, 5),
+                                   ("1", "g", "6", "1", "g", "8"): (0, 5), ("1", "g", "2", "1", "g", "8"): (0, 2),
+                                   ("1", "f", "0", "1", "f", "8"): (0, 3)})
+
+
+# --- A program that llvm-bolt wrote ------------------------------------------------------------------
+
+
+class Log(qemu_trace.Log):
+    """What qemu reports of a RISC-V program."""
+
+    JUMPS = {"j", "jal", "jr", "jalr"}
+
+    def _add(self, number, block, text):
+        name = text.split()[1]      # behind the bytes
+        kind = qemu_trace.NO_BRANCH
+        if name == "ret":
+            kind = qemu_trace.RETURN
+        elif name in self.JUMPS:
+            kind = qemu_trace.TAKEN
+        elif name[0] == "b":
+            kind = qemu_trace.CONDITIONAL
+        super()._add(number, block._replace(kind=kind), text)
+
+
+def record(program, output):
+    """Write the profile of a run of the program."""
+    log = Log(EM_RISCV, 1)
+    qemu_trace.follow(log, [program])
+    lines = [f"{'R' if b in log.paths.returns else 'T'} {b:x} {start:x} {end:x} {count}\n"
+             for (b, start, end), count in log.paths.traces.items() if b is not None]
+    output.write_text("".join(lines), encoding="ascii")
+    return output
+
+
+class Bolted(unittest.TestCase):
+    """The profiles of BOLTed programs, some of whose functions BOLT has left alone."""
+
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.folder = pathlib.Path(holder.name)
+        cls.enterClassContext(unittest.mock.patch.dict(qemu_trace.EMULATORS, {EM_RISCV: ["qemu-riscv64"]}))
+        cls.input = cls.link("input")
+        cls.profile = record(cls.input, cls.folder / "input.preagg")
+
+    @classmethod
+    def link(cls, name, *options):
+        """The program, with the linker's relocations."""
+        path = cls.folder / name
+        subprocess.run(["clang-22", "--target=riscv64-linux-gnu", "-O2", "-ffreestanding", "-nostdlib", "-static",
+                        "-fuse-ld=lld", "-Wl,-q", "-Wl,--build-id=sha1", *options,
+                        pathlib.Path(__file__).parent / "programs" / "riscv.c", "-o", path], check=True)
+        return path
+
+    @classmethod
+    def perf2bolt(cls, program, profile):
+        """The records that perf2bolt finds, and the path of its fdata."""
+        out = cls.folder / "theirs"
+        subprocess.run(["perf2bolt-22", program, "-p", profile, "--pa", "-o", out], check=True, capture_output=True)
+        return bolt_profiles.read_fdata(out)
+
+    def ours(self, program, profile, *options):
+        """The records that battranslate finds."""
+        toolbox.fine("battranslate", program, "-p", profile, "-o", self.folder / "ours", "-q", *options)
+        return bolt_profiles.read_fdata(self.folder / "ours")
+
+    def bolt(self, *options):
+        """A BOLTed program, and the profile of its run."""
+        fdata = self.folder / "input.fdata"
+        subprocess.run(["perf2bolt-22", self.input, "-p", self.profile, "--pa", "-o", fdata], check=True,
+                       capture_output=True)
+        bolted = self.folder / "bolted"
+        subprocess.run(["llvm-bolt-22", self.input, "-o", bolted, "-enable-bat", "-reorder-blocks=reverse",
+                        "-split-functions", "-split-strategy=all", "-data", fdata, *options], check=True,
+                       capture_output=True)
+        return bolted, record(bolted, self.folder / "bolted.preagg")
+
+    def test_as_perf2bolt(self):
+        """With a table for all functions, for some, and for none that is hot."""
+        for options in ([], ["-skip-funcs=work.*"], ["-skip-funcs=other.*"], ["-skip-funcs=work.*,other.*"]):
+            with self.subTest(options=options):
+                bolted, profile = self.bolt(*options)
+                expected = self.perf2bolt(bolted, profile)
+                self.assertGreater(len(expected[1]), 20)
+                self.assertEqual(self.ours(bolted, profile, "--parity"), expected)
+                toolbox.fine("batreport", bolted, "-p", profile, "-o", self.folder / "page.html")
+
+    def test_input(self):
+        """A program that BOLT has not written: the same but for jump tables, which are not known for RISC-V."""
+        program = self.link("plain", "-fno-jump-tables")
+        profile = record(program, self.folder / "plain.preagg")
+        self.assertEqual(self.ours(program, profile, "--parity"), self.perf2bolt(program, profile))
+
+    def test_original(self):
+        """--original needs code that this project knows better: one sentence, no profile."""
+        bolted, profile = self.bolt()
+        done = toolbox.run("battranslate", bolted, f"--original={self.input}", "-p", profile, "-o", self.folder / "no")
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn("expected a program for x86-64 or AArch64, found one for machine 243", done.stderr)
+        self.assertFalse((self.folder / "no").exists())
 
 
 if __name__ == "__main__":
