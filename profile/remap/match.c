@@ -197,20 +197,46 @@ static bool is_leaving(const struct input_followed *function, const struct input
            input_flow_has_code(function->flow, target);
 }
 
+/*
+ * Where the input goes on if a conditional branch is taken: *state, in a frame of its own if that
+ * is another function's code, which BOLT inlined (-inline-all). at is 0 if the output goes there,
+ * too.
+ */
+static enum bat_code begin_tail_call(const struct input_followed *function,
+                                     const struct input_node *node, struct input_state *state)
+{
+    *state = node->taken;
+    if (!leaves_function(function, *state))
+        return BAT_OK;
+    uint32_t frame = BAT_NONE;
+    enum bat_code code = BAT_OK;
+    if (input_flow_has_code(function->flow, state->at) &&
+        !input_flow_calls_same(function->flow, node->target, state->at))
+        code = input_flow_enter(function->flow, state->frame, 0, &frame);
+    *state = frame == BAT_NONE ? (struct input_state){0} : (struct input_state){state->at, frame};
+    return code;
+}
+
 /* Find that jump where the note's entry is the conditional branch itself. */
 static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
 {
     const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
     if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
-        node->target_node != BAT_NONE || leaves_function(function, node->taken))
+        node->target_node != BAT_NONE)
         return BAT_OK;
+    struct input_state state;
+    enum bat_code code = begin_tail_call(function, node, &state);
+    if (code != BAT_OK || state.at == 0)
+        return code;
     struct input_walk walk;
-    input_walk_begin(&walk, function, &jump, node->taken);
+    input_walk_begin(&walk, function, &jump, state);
     input_walk_on(&walk);
     if (walk.path.found && walk.instruction.kind == BAT_INSTRUCTION_JUMP &&
         is_leaving(function, &walk) &&
-        input_flow_calls_same(function->flow, node->target, walk.instruction.target))
+        input_flow_calls_same(function->flow, node->target, walk.instruction.target)) {
         node->tail_call = walk.state.at;
+        node->taken = state;
+    }
     return walk.code;
 }
 
