@@ -20,6 +20,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -230,6 +231,15 @@ class Unknowable:
         return {key: count for key, count in plain.items() if count}
 
 
+def tests_for_nothing(program):
+    """The conditional branches to the next instruction. BOLT 22 makes them by -three-way-branch where it loses the other
+    way: the program goes on wrong, and no recording tells which way such a branch went."""
+    lines = run(["objdump", "-d", "-w", "--no-show-raw-insn", program], program.parent).splitlines()
+    places = [re.match(r" *([0-9a-f]+):\t(?:j(?!mp)\w+ +([0-9a-f]+))?", line) for line in lines]
+    places = [place.groups() for place in places if place]
+    return [here for (here, target), (following, _) in zip(places, places[1:]) if target == following]
+
+
 def share(own, rows):
     """The part of the counts that is wrong."""
     total = sum(counts[-1] for counts in own.values())
@@ -282,6 +292,8 @@ def judge(case, folder, is_cut=False, names=None):
     unknowable = Unknowable(folder, own)
     verdict = Verdict(rows, share(own, rows), len(own), bool(rows) and unknowable.plain(own) == unknowable.plain(ours),
                       count_unexplained(folder))
+    if verdict.is_wrong and tests_for_nothing(folder / "bolted"):
+        raise Failed("BOLT has made a conditional branch to the next instruction")
     if is_cut and not verdict.is_wrong:
         verdict = verdict._replace(windows=judge_windows(case, folder, rounds, own, unknowable))
     return verdict
