@@ -92,6 +92,23 @@ void bat_text_format_list(struct bat_text_writer *writer, const char *format, va
  */
 void bat_text_json(struct bat_text_writer *writer, const char *string);
 
+/* Text, a name with its control characters escaped, and text behind it. */
+static inline void bat_text_name(struct bat_text_writer *writer, const char *before,
+                                 const char *name, const char *after)
+{
+    bat_text_string(writer, before);
+    bat_text_escaped(writer, name);
+    bat_text_string(writer, after);
+}
+
+/* Text, and a JSON string behind it. */
+static inline void bat_text_member(struct bat_text_writer *writer, const char *before,
+                                   const char *value)
+{
+    bat_text_string(writer, before);
+    bat_text_json(writer, value);
+}
+
 /*
  * Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. They
  * may write BAT_PUT_SLACK bytes behind it: what bat_text_room() returns has these besides.

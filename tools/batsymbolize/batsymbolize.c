@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bat_symbolize.h"
 #include "symbolize_input.h"
-#include "symbolize_text.h"
+#include "tools/common/demangle.h"
+#include "tools/common/output.h"
 #include "tools/common/profile_warnings.h"
+#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
@@ -150,18 +153,14 @@ static const char brief[] =
     "Exit status: 0 fine, 1 bad file or address, 2 wrong usage.\n";
 
 struct arguments {
-    struct symbolize_files_options files;
-    struct symbolize_options print;
+    struct bat_symbolize_options text;
+    struct bat_symbolizer_options binary;
+    struct bat_stores stores;
     const char **addresses;
     size_t address_count;
     const char *no_file; /* the first one, if it is no address; or NULL */
-    uint64_t adjust;
-    bool return_addresses;
-    enum bat_viewer_format format; /* NONE: stacks are rewritten */
-    bool with_command;
     bool lenient;
     const char *output; /* or NULL: standard output */
-    unsigned threads;   /* 0: one for each processor */
 };
 
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
@@ -176,13 +175,13 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
     static const char *const functions[] = {"none", "short", "linkage", NULL};
     static const char *const styles[] = {"LLVM", "GNU", "JSON", NULL};
     struct arguments *arguments = state->input;
-    struct symbolize_options *print = &arguments->print;
+    struct bat_symbolize_options *print = &arguments->text;
     switch (key) {
     case 'f':
-        print->functions = FUNCTIONS_LINKAGE;
+        print->functions = BAT_FUNCTIONS_LINKAGE;
         return 0;
     case KEY_FUNCTIONS:
-        print->functions = (enum symbolize_functions)tool_parse_word(
+        print->functions = (enum bat_symbolize_functions)tool_parse_word(
             "functions", functions, "none, short or linkage", value ? value : "linkage", state);
         return 0;
     case KEY_INLINING:
@@ -199,17 +198,17 @@ static error_t parse_print_option(int key, char *value, struct argp_state *state
         print->demangle = false;
         return 0;
     case KEY_STYLE:
-        print->style = (enum symbolize_style)tool_parse_word("output-style", styles,
-                                                             "LLVM, GNU or JSON", value, state);
+        print->style = (enum bat_symbolize_style)tool_parse_word("output-style", styles,
+                                                                 "LLVM, GNU or JSON", value, state);
         return 0;
     case KEY_JSON:
-        print->style = STYLE_JSON;
+        print->style = BAT_STYLE_JSON;
         return 0;
     case 's':
-        print->paths = PATHS_BASENAMES;
+        print->paths = BAT_PATHS_BASENAMES;
         return 0;
     case KEY_RELATIVE:
-        print->paths = PATHS_RELATIVE;
+        print->paths = BAT_PATHS_RELATIVE;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -224,14 +223,14 @@ static void take_file(struct arguments *arguments)
 {
     struct stat status;
     uint64_t address;
-    if (arguments->files.path || arguments->address_count == 0 ||
+    if (arguments->text.path || arguments->address_count == 0 ||
         tool_parse_address(arguments->addresses[0], &address))
         return;
     if (stat(arguments->addresses[0], &status) != 0 || !S_ISREG(status.st_mode)) {
         arguments->no_file = arguments->addresses[0];
         return;
     }
-    arguments->files.path = arguments->addresses[0];
+    arguments->text.path = arguments->addresses[0];
     arguments->address_count--;
     memmove(arguments->addresses, arguments->addresses + 1,
             arguments->address_count * sizeof(*arguments->addresses));
@@ -243,23 +242,23 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
     char *end;
     switch (key) {
     case KEY_ADJUST:
-        arguments->adjust = strtoull(value, &end, 0);
+        arguments->text.adjust = strtoull(value, &end, 0);
         if (value[0] < '0' || value[0] > '9' || *end)
             argp_error(state, "--adjust-vma: expected a number, found \"%s\"", value);
         return 0;
     case KEY_FOLDED:
-        arguments->format = BAT_VIEWER_FOLDED;
+        arguments->text.format = BAT_VIEWER_FOLDED;
         return 0;
     case KEY_FORMAT:
-        arguments->format = bat_viewer_format_named(value);
-        if (arguments->format == BAT_VIEWER_NONE)
+        arguments->text.format = bat_viewer_format_named(value);
+        if (arguments->text.format == BAT_VIEWER_NONE)
             argp_error(state,
                        "--format: expected folded, pprof, speedscope or firefox, found \"%s\"",
                        value);
         return 0;
     case KEY_THREADS:
-        arguments->threads = tool_parse_threads(value, state);
-        arguments->files.binary.threads = arguments->threads;
+        arguments->text.threads = tool_parse_threads(value, state);
+        arguments->binary.threads = arguments->text.threads;
         return 0;
     case KEY_IGNORED:
         return 0;
@@ -268,9 +267,9 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
         return 0;
     case ARGP_KEY_END:
         take_file(arguments);
-        if (arguments->files.binary.debug_file && !arguments->files.path)
+        if (arguments->binary.debug_file && !arguments->text.path)
             argp_error(state, "--debug-file: expected -e FILE too, found none");
-        if (arguments->with_command && arguments->format == BAT_VIEWER_NONE)
+        if (arguments->text.with_command && arguments->text.format == BAT_VIEWER_NONE)
             argp_error(state, "--command: expected --folded or --format too, found none");
         return 0;
     default:
@@ -282,19 +281,19 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     const struct tool_field fields[] = {
-        {'e', .text = &arguments->files.path},
-        {KEY_ORIGINAL, .text = &arguments->files.binary.original},
-        {KEY_DEBUG_FILE, .text = &arguments->files.binary.debug_file},
-        {KEY_IGNORE_BUILD_ID, .flag = &arguments->files.binary.ignore_build_id},
+        {'e', .text = &arguments->text.path},
+        {KEY_ORIGINAL, .text = &arguments->binary.original},
+        {KEY_DEBUG_FILE, .text = &arguments->binary.debug_file},
+        {KEY_IGNORE_BUILD_ID, .flag = &arguments->binary.ignore_build_id},
         {'o', .text = &arguments->output},
-        {KEY_RETURN, .flag = &arguments->return_addresses},
-        {KEY_COMMAND, .flag = &arguments->with_command},
+        {KEY_RETURN, .flag = &arguments->text.return_addresses},
+        {KEY_COMMAND, .flag = &arguments->text.with_command},
         {KEY_LENIENT, .flag = &arguments->lenient},
-        {'i', .flag = &arguments->print.inlines},
-        {'p', .flag = &arguments->print.pretty},
-        {'a', .flag = &arguments->print.addresses},
-        {KEY_VERBOSE, .flag = &arguments->print.verbose},
-        {KEY_STORE, .stores = &arguments->files.stores},
+        {'i', .flag = &arguments->text.inlines},
+        {'p', .flag = &arguments->text.pretty},
+        {'a', .flag = &arguments->text.addresses},
+        {KEY_VERBOSE, .flag = &arguments->text.verbose},
+        {KEY_STORE, .stores = &arguments->stores},
         {0}};
     return tool_set_field(fields, key, value, state) ? 0 : parse_input_option(key, value, state);
 }
@@ -304,92 +303,35 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 /* The program that asks may wait for all answers before it asks again. */
 static void before_waiting(void *context)
 {
-    struct symbolize_text *text = context;
-    symbolize_text_answer(text);
-    output_flush(text->printer->output);
+    bat_symbolize_answer(context);
 }
 
-static bool read_text(struct symbolize_text *text)
+static bool read_text(struct bat_symbolize *text, const struct output *output)
 {
     struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
     if (!lines)
         return tool_refuse(NULL, "not enough memory");
     struct text_line line;
     int error = 0;
-    while (text->printer->output->error == 0 && text_lines_next(lines, &line, &error)) {
+    while (output->error == 0 && text_lines_next(lines, &line, &error)) {
         if (line.is_part)
-            symbolize_text_part(text, line.text, line.length, line.is_end);
+            bat_symbolize_part(text, line.text, line.length, line.is_end);
         else
-            symbolize_text_line(text, line.text, line.length);
+            bat_symbolize_line(text, line.text, line.length);
     }
     text_lines_end(lines);
-    symbolize_text_end(text);
-    if (text->printer->output->error != 0 || error == 0)
+    if (output->error != 0 || error == 0)
         return true;
     return tool_refuse("standard input", "%s", strerror(error));
 }
 
-/* Answer the addresses on the command line, in JSON as one list. */
-static void read_addresses(struct symbolize_text *text, const struct arguments *arguments)
-{
-    bool as_list = arguments->print.style == STYLE_JSON;
-    if (as_list)
-        print_list_begin(text->printer);
-    for (size_t i = 0; i < arguments->address_count; i++)
-        symbolize_text_line(text, arguments->addresses[i], strlen(arguments->addresses[i]));
-    symbolize_text_end(text);
-    if (as_list)
-        print_list_end(text->printer);
-}
-
-static bool print_folded(struct symbolize_text *text)
-{
-    size_t count;
-    struct bat_error error;
-    if (bat_folded_sort(text->folded, &count, &error) != BAT_OK)
-        return tool_complain(NULL, &error);
-    for (size_t i = 0; i < count; i++) {
-        uint64_t times;
-        const char *stack = bat_folded_stack(text->folded, i, &times);
-        if (!stack)
-            return tool_refuse(NULL, "not enough memory for a stack's text");
-        output_text(text->printer->output, stack);
-        output_format(text->printer->output, " %" PRIu64 "\n", times);
-    }
-    return true;
-}
-
-/* Write the counted stacks for a viewer. The output has no other text. */
-static bool write_sampled(const struct symbolize_text *text, const struct arguments *arguments)
-{
-    const char *path = arguments->files.path;
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    struct bat_sampled_subject subject = {.title = slash  ? slash + 1
-                                                   : path ? path
-                                                          : "stacks",
-                                          .unit = "samples"};
-    struct output *output = text->printer->output;
-    struct bat_elf *elf = NULL;
-    struct bat_error error;
-    bool fine = !path || bat_elf_open(path, &elf, &error) == BAT_OK;
-    subject.program = elf;
-    fine = fine && bat_sampled_stacks_write(text->sampled, arguments->format, &subject,
-                                            output->text.output, &error) == BAT_OK;
-    if (!fine && output->error != 0)
-        output->text.code = BAT_ERR_IO; /* output_end() says why */
-    else if (!fine)
-        tool_report(NULL, &error);
-    bat_elf_close(elf);
-    return fine;
-}
-
 /* Report which files have no source lines, and why. */
-static bool check_debug(const struct symbolize_files *files, const char *original)
+static bool check_debug(const struct bat_symbolize *text, const char *original)
 {
     bool fine = true;
     const struct bat_symbolizer *symbolizer;
     const char *path;
-    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
+    for (size_t i = 0; (path = bat_symbolize_file(text, i, &symbolizer, NULL)); i++) {
         const struct bat_error *reason = symbolizer ? bat_symbolizer_no_debug(symbolizer) : NULL;
         uint64_t read = 0;
         uint64_t missing = symbolizer ? bat_symbolizer_units_missing(symbolizer, &read) : 0;
@@ -406,115 +348,94 @@ static bool check_debug(const struct symbolize_files *files, const char *origina
     return fine;
 }
 
-/* Report the files whose debug information did not fit into memory. */
-static bool check_memory(const struct symbolize_files *files)
+/* Report files that the text names and that cannot be read, then those whose debug information did
+ * not fit into memory. */
+static bool check_files(const struct bat_symbolize *text)
 {
     bool fine = true;
     const struct bat_symbolizer *symbolizer;
     const char *path;
-    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
-        if (!symbolizer || !bat_symbolizer_lacks_memory(symbolizer))
-            continue;
-        tool_message(path, "not enough memory to read debug information");
-        fine = false;
-    }
+    struct bat_error error;
+    if (bat_symbolize_findings(text).has_unreadable)
+        for (size_t i = 0; (path = bat_symbolize_file(text, i, &symbolizer, &error)); i++)
+            if (!symbolizer)
+                tool_report(path, &error);
+    for (size_t i = 0; (path = bat_symbolize_file(text, i, &symbolizer, NULL)); i++)
+        if (symbolizer && bat_symbolizer_lacks_memory(symbolizer))
+            fine = tool_refuse(path, "not enough memory to read debug information");
     return fine;
 }
 
 /* Report addresses without a file, and those outside of code. */
-static bool check_addresses(const struct symbolize_text *text, const struct arguments *arguments)
+static bool check_addresses(const struct bat_symbolize *text, const struct arguments *arguments)
 {
-    const char *path = arguments->files.path;
+    const char *path = arguments->text.path;
     struct stat status;
-    if (text->no_file && arguments->no_file)
+    const struct bat_symbolize_findings found = bat_symbolize_findings(text);
+    if (found.lacks_file && arguments->no_file)
         tool_message(arguments->no_file,
                      "expected the file that the addresses belong to, or -e FILE, found %s",
                      stat(arguments->no_file, &status) != 0 ? strerror(errno) : "no regular file");
-    else if (text->no_file)
+    else if (found.lacks_file)
         tool_message(NULL, "expected the file that addresses without a file name belong to "
                            "(-e FILE), found none");
-    if (text->outside.count == 1)
+    if (found.outside == 1)
         tool_message(path, "address 0x%" PRIx64 " is outside of the file's code",
-                     text->outside.first);
-    else if (text->outside.count != 0)
+                     found.first_outside);
+    else if (found.outside != 0)
         tool_message(
             path, "%" PRIu64 " addresses are outside of the file's code, the first is 0x%" PRIx64,
-            text->outside.count, text->outside.first);
-    return !text->no_file && !text->unreadable && text->outside.count == 0;
+            found.outside, found.first_outside);
+    return !found.lacks_file && !found.has_unreadable && found.outside == 0;
 }
 
-/* Report files that the text names and that cannot be read. */
-static void report_unreadable(const struct symbolize_files *files)
-{
-    const struct bat_symbolizer *symbolizer;
-    const char *path;
-    struct bat_error error;
-    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++)
-        if (!symbolizer && !symbolize_files_find((struct symbolize_files *)files,
-                                                 (struct bat_slice){path, strlen(path)}, &error))
-            tool_report(path, &error);
-}
-
-static enum tool_exit symbolize(const struct arguments *arguments, struct symbolize_text *text)
+/* Answer the addresses on the command line, or a text. */
+static enum tool_exit symbolize(const struct arguments *arguments, struct bat_symbolize *text,
+                                const struct output *output)
 {
     bool fine = true;
-    if (arguments->address_count != 0)
-        read_addresses(text, arguments);
-    else
-        fine = read_text(text);
-    if (text->folded)
-        fine = print_folded(text) && fine;
-    else if (text->sampled)
-        fine = write_sampled(text, arguments) && fine;
-    if (text->folded || text->sampled)
-        demangled_names_warn(text->printer->names, arguments->files.path);
-    if (text->no_memory) {
-        tool_no_memory(NULL);
-        fine = false;
-    }
-    output_flush(text->printer->output);
-    if (text->unreadable)
-        report_unreadable(text->files);
-    fine = check_memory(text->files) && fine;
+    struct bat_error error;
+    if (arguments->address_count == 0)
+        fine = read_text(text, output);
+    for (size_t i = 0; i < arguments->address_count; i++)
+        bat_symbolize_line(text, arguments->addresses[i], strlen(arguments->addresses[i]));
+    /* Of what cannot be written, output_end() tells. */
+    if (bat_symbolize_end(text, &error) != BAT_OK && output->error == 0)
+        fine = tool_complain(NULL, &error);
+    fine = check_files(text) && fine;
     if (!arguments->lenient) {
         fine = check_addresses(text, arguments) && fine;
-        fine = check_debug(text->files, arguments->files.binary.original) && fine;
+        fine = check_debug(text, arguments->binary.original) && fine;
     }
     return fine ? TOOL_FINE : TOOL_BAD;
 }
 
-static enum tool_exit run(const struct arguments *arguments)
+static void tell(const char *file, const char *sentence, void *context)
 {
-    struct symbolize_printer printer = {.options = arguments->print};
-    struct symbolize_text text = {
-        .printer = &printer,
-        .return_addresses = arguments->return_addresses,
-        .with_command = arguments->with_command,
-        .adjust = arguments->adjust,
-    };
-    enum tool_exit status = TOOL_BAD;
-    printer.names = demangled_names_new();
-    bool is_folded = arguments->format == BAT_VIEWER_FOLDED;
-    bool is_sampled = arguments->format != BAT_VIEWER_NONE && !is_folded;
-    text.folded = is_folded ? bat_folded_new() : NULL;
-    text.sampled = is_sampled ? bat_sampled_stacks_new() : NULL;
-    text.batches = batches_new(arguments->threads);
+    (void)context;
+    tool_message(file, "%s", sentence);
+}
+
+static enum tool_exit run(struct arguments *arguments)
+{
+    struct bat_symbolize *text;
+    struct bat_error error;
+    struct output *output =
+        output_begin_path(arguments->output, (const char *[]){arguments->text.path, "-"}, 2);
+    if (!output)
+        return TOOL_BAD;
     tool_allow_files();
-    text.files = symbolize_files_open(&arguments->files);
-    if (!printer.names || !text.batches || (is_folded && !text.folded) ||
-        (is_sampled && !text.sampled))
-        tool_no_memory(NULL);
-    else if (text.files &&
-             (printer.output = output_begin_path(
-                  arguments->output, (const char *[]){arguments->files.path, "-"}, 2))) {
-        printer.output->is_report = true;
-        status = output_end(printer.output, symbolize(arguments, &text));
-    }
-    batches_free(text.batches);
-    symbolize_files_close(text.files);
-    bat_folded_free(text.folded);
-    bat_sampled_stacks_free(text.sampled);
-    demangled_names_free(printer.names);
+    arguments->text.binary = &arguments->binary;
+    arguments->text.stores = &arguments->stores;
+    arguments->text.tell = tell;
+    arguments->text.is_list =
+        arguments->text.style == BAT_STYLE_JSON && arguments->address_count != 0;
+    output->is_report =
+        bat_symbolize_begin(&arguments->text, output->text.output, &text, &error) == BAT_OK;
+    enum tool_exit status = output->is_report ? symbolize(arguments, text, output)
+                                              : tool_report(arguments->text.path, &error);
+    status = output_end(output, status);
+    bat_symbolize_free(text);
     return status;
 }
 
@@ -540,11 +461,12 @@ int main(int argc, char **argv)
     if (!symbolize_argv_make(&normal, argc, argv))
         return (int)tool_no_memory(NULL);
     struct arguments arguments = {
-        .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle_name}},
-        .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,
-                  .functions = as_addr2line ? FUNCTIONS_NONE : FUNCTIONS_LINKAGE,
-                  .inlines = !as_addr2line,
-                  .demangle = !as_addr2line},
+        .text = {.size = sizeof(arguments.text),
+                 .style = as_addr2line ? BAT_STYLE_GNU : BAT_STYLE_LLVM,
+                 .functions = as_addr2line ? BAT_FUNCTIONS_NONE : BAT_FUNCTIONS_LINKAGE,
+                 .inlines = !as_addr2line,
+                 .demangle = !as_addr2line},
+        .binary = {.size = sizeof(arguments.binary), .demangle = demangle_name},
         .lenient = is_stand_in,
         .addresses = calloc((size_t)normal.count, sizeof(*arguments.addresses)),
     };
@@ -552,15 +474,15 @@ int main(int argc, char **argv)
         static const struct argp argp = {
             argp_options, parse_option, "[BINARY] [ADDRESS...]", doc, NULL, NULL, NULL};
         bool is_parsed = tool_parse(&argp, brief, normal.count, normal.values, 0, &arguments);
-        if (as_addr2line && !arguments.files.path)
-            arguments.files.path = "a.out";
-        if (is_parsed && tool_stores_add_environment(&arguments.files.stores))
+        if (as_addr2line && !arguments.text.path)
+            arguments.text.path = "a.out";
+        if (is_parsed && tool_stores_add_environment(&arguments.stores))
             status = run(&arguments);
     } else {
         tool_no_memory(NULL);
     }
     free(arguments.addresses);
-    bat_stores_free(&arguments.files.stores);
+    bat_stores_free(&arguments.stores);
     symbolize_argv_free(&normal);
     return (int)status;
 }

@@ -7,6 +7,7 @@
 
 #include "bat_symbolizer.h"
 #include "support/counts.h"
+#include "support/demangled_names.h"
 #include "tools/common/demangle.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
@@ -74,7 +75,7 @@ static enum tool_exit open_names(struct viewing *viewing)
 {
     const struct foreign_profile *wanted = viewing->wanted;
     viewing->stacks = bat_sampled_stacks_new();
-    viewing->demangled = demangled_names_new();
+    viewing->demangled = demangled_names_new(demangle_name);
     if (!viewing->stacks || !viewing->demangled)
         return tool_no_memory(NULL);
     if (wanted->bolted)
@@ -177,7 +178,9 @@ static enum tool_exit write_stacks(struct viewing *viewing)
     if (bat_sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
                                  &viewing->error) != BAT_OK)
         return fail(viewing);
-    demangled_names_warn(viewing->demangled, path);
+    char warning[KEPT_NAMES_WARNING_SIZE];
+    if (demangled_names_warning(viewing->demangled, warning))
+        tool_message(path, "warning: %s", warning);
     if (wanted->report)
         print_report(viewing, unit);
     if (wanted->report && wanted->moved)

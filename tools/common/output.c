@@ -147,7 +147,7 @@ static enum tool_exit end_placed(struct output *output, enum tool_exit status)
 {
     struct bat_output *placed = output->placed;
     struct bat_error failure = output->failure;
-    const bool is_fine = output->text.code == BAT_OK;
+    const bool is_fine = output->text.code == BAT_OK && output->error == 0;
     const bool is_wanted = status == TOOL_FINE || output->is_report;
     const bool has_failed = output->error != 0;
     output->placed = NULL;
@@ -167,7 +167,7 @@ enum tool_exit output_end(struct output *output, enum tool_exit status)
     output_flush(output);
     if (output->placed)
         return end_placed(output, status);
-    const bool is_fine = output->text.code == BAT_OK;
+    const bool is_fine = output->text.code == BAT_OK && output->error == 0;
     const int error = output->error ? output->error : ENOMEM;
     output_free(output);
     if (is_fine)

@@ -113,16 +113,13 @@ static inline void output_json_string(struct output *output, const char *text)
 static inline void output_name(struct output *output, const char *before, const char *name,
                                const char *after)
 {
-    output_text(output, before);
-    output_escaped(output, name);
-    output_text(output, after);
+    bat_text_name(&output->text, before, name, after);
 }
 
 /* Text, and a JSON string behind it. */
 static inline void output_json_member(struct output *output, const char *before, const char *value)
 {
-    output_text(output, before);
-    output_json_string(output, value);
+    bat_text_member(&output->text, before, value);
 }
 
 void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "symbolize_input.h"
+#include "symbolize_files.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "spec/grow.h"
 #include "stacks/symbolizer.h"
 #include "support/string_table.h"
-#include "tools/common/tool.h"
 
 struct opened_file {
     char *path;
@@ -16,7 +15,8 @@ struct opened_file {
 };
 
 struct symbolize_files {
-    const struct symbolize_files_options *options;
+    const struct bat_symbolize_options *options;
+    const struct bat_symbolizer_options *binary;
     struct bat_symbolizer *given;
     struct bat_stored stored; /* the whole of given; open, because other threads open it again */
     struct bat_strings names; /* of others, with their numbers */
@@ -24,6 +24,17 @@ struct symbolize_files {
     size_t count;
     size_t capacity;
 };
+
+/* Tell why a store's file cannot be used, which is not the file that is named. */
+static enum bat_code fail_store(const struct bat_symbolize_options *options,
+                                struct bat_error *error)
+{
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(error, text, sizeof(text));
+    if (options->tell)
+        options->tell(NULL, text, options->context);
+    return bat_fail(error, BAT_ERR_IO, "the store's file cannot be used");
+}
 
 /* Open a file, or for a shipped one its whole by the shipped one's name. stored is the whole, which
  * the caller closes. */
@@ -33,8 +44,10 @@ static enum bat_code open_whole(const struct symbolize_files *files, const char 
                                 struct bat_error *error)
 {
     *symbolizer = NULL;
-    if (!tool_stores_find_whole(&files->options->stores, path, stored))
-        return bat_fail(error, BAT_ERR_IO, "the store's file cannot be used");
+    *stored = bat_stored_nothing();
+    const struct bat_stores *stores = files->options->stores;
+    if (stores && bat_stores_find_whole(stores, path, stored, error) != BAT_OK)
+        return fail_store(files->options, error);
     enum bat_code code =
         bat_symbolizer_open(bat_stored_or(stored, path), options, symbolizer, error);
     if (code == BAT_OK && stored->file >= 0)
@@ -46,23 +59,20 @@ static enum bat_code open_whole(const struct symbolize_files *files, const char 
     return code;
 }
 
-struct symbolize_files *symbolize_files_open(const struct symbolize_files_options *options)
+enum bat_code symbolize_files_open(const struct bat_symbolize_options *options,
+                                   const struct bat_symbolizer_options *binary,
+                                   struct symbolize_files **files, struct bat_error *error)
 {
-    struct symbolize_files *files = calloc(1, sizeof(*files));
-    if (!files) {
-        tool_no_memory(NULL);
-        return NULL;
-    }
-    files->options = options;
-    files->stored = bat_stored_nothing();
-    struct bat_error error;
-    if (!options->path || open_whole(files, options->path, &options->binary, &files->stored,
-                                     &files->given, &error) == BAT_OK)
-        return files;
-    tool_report(options->path, &error);
-    bat_stored_close(&files->stored);
-    free(files);
-    return NULL;
+    struct symbolize_files *opened = calloc(1, sizeof(*opened));
+    *files = opened;
+    if (!opened)
+        return bat_fail_memory(error, "for files");
+    opened->options = options;
+    opened->binary = binary;
+    opened->stored = bat_stored_nothing();
+    if (!options->path)
+        return BAT_OK;
+    return open_whole(opened, options->path, binary, &opened->stored, &opened->given, error);
 }
 
 void symbolize_files_close(struct symbolize_files *files)
@@ -90,8 +100,8 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
 {
     /* The original and the debug file of the given binary are not those of others. */
     struct bat_symbolizer_options plain = {.size = sizeof(plain),
-                                           .demangle = files->options->binary.demangle};
-    const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
+                                           .demangle = files->binary->demangle};
+    const struct bat_symbolizer_options *options = files->given ? &plain : files->binary;
     struct bat_stored stored;
     enum bat_code code =
         open_whole(files, other->path, options, &stored, &other->symbolizer, &other->error);
@@ -138,7 +148,7 @@ struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struc
 }
 
 const char *symbolize_files_at(const struct symbolize_files *files, size_t i,
-                               const struct bat_symbolizer **symbolizer)
+                               const struct bat_symbolizer **symbolizer, struct bat_error *error)
 {
     if (i == 0 && files->given) {
         *symbolizer = files->given;
@@ -148,5 +158,7 @@ const char *symbolize_files_at(const struct symbolize_files *files, size_t i,
     if (i >= files->count)
         return NULL;
     *symbolizer = files->others[i].symbolizer;
+    if (error)
+        *error = files->others[i].error;
     return files->others[i].path;
 }

@@ -3,12 +3,11 @@
 #include <inttypes.h>
 
 #include "symbolize_text.h"
-#include "tools/common/output.h"
 
 /* --- Looking up ----------------------------------------------------------------------------- */
 
 /* The binary of a frame, and the frame's address in it; NULL if they cannot be determined. */
-static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct text_frame *frame,
+static struct bat_symbolizer *find_binary(struct bat_symbolize *text, struct text_frame *frame,
                                           uint64_t *address)
 {
     struct bat_stack_line read = frame->read;
@@ -16,9 +15,9 @@ static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct te
     const struct bat_symbolizer *same;
     uint64_t pid = read.pid ? read.pid : text->pid;
     if (read.form != BAT_FORM_PERF)
-        read.address -= text->adjust;
+        read.address -= text->options.adjust;
     if (given && bat_symbolizer_address(given, &read, pid, address)) {
-        frame->module = symbolize_files_at(text->files, 0, &same);
+        frame->module = symbolize_files_at(text->files, 0, &same, NULL);
         return given;
     }
     /* Look in other files only if the text has no name for the frame. */
@@ -29,7 +28,7 @@ static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct te
     return other && bat_symbolizer_address(other, &read, pid, address) ? other : NULL;
 }
 
-void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame)
+void symbolize_frame_find(struct bat_symbolize *text, size_t i, struct text_frame *frame)
 {
     const struct text_stack_line *line = &text->stack.lines[i];
     *frame = (struct text_frame){
@@ -43,11 +42,11 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
     if (!symbolizer)
         return;
     frame->address = symbolizer == symbolize_files_given(text->files) ? address : 0;
-    const struct symbolize_options *options = &text->printer->options;
+    const struct bat_symbolize_options *options = &text->options;
     struct bat_frames_options wanted = {
         .size = sizeof(wanted),
-        .plain_names = options->functions == FUNCTIONS_SHORT,
-        .folders = options->paths == PATHS_RELATIVE,
+        .plain_names = options->functions == BAT_FUNCTIONS_SHORT,
+        .folders = options->paths == BAT_PATHS_RELATIVE,
         .no_inlines = !options->inlines,
     };
     enum bat_symbolizer_found found = bat_symbolizer_frames(symbolizer, address, line->pc, &wanted,
@@ -61,7 +60,7 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
 #define INLINED_MAX 128u
 
 /* The next frame that is not inlined, from line i on; false if there is none. */
-static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
+static bool next_real_frame(struct bat_symbolize *text, size_t i, struct text_frame *frame)
 {
     /* perf may print a source line behind each frame. */
     for (size_t tried = 0; i < text->stack.count && tried < 2 * INLINED_MAX; i++, tried++) {
@@ -70,13 +69,13 @@ static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_f
         bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
         if (read.kind != BAT_LINE_FRAME || read.is_inlined)
             continue;
-        text_frame_find(text, i, frame);
+        symbolize_frame_find(text, i, frame);
         return true;
     }
     return false;
 }
 
-bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
+bool symbolize_frame_is_replaced(struct bat_symbolize *text, size_t i)
 {
     struct bat_stack_line read;
     const struct text_stack_line *line = &text->stack.lines[i];
@@ -84,8 +83,9 @@ bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
     struct text_frame frame;
     if (read.kind == BAT_LINE_TEXT && i != 0) {
         /* A source line belongs to the frame before it. */
-        text_frame_find(text, i - 1, &frame);
-        return frame.count != 0 || (frame.read.is_inlined && text_frame_is_replaced(text, i - 1));
+        symbolize_frame_find(text, i - 1, &frame);
+        return frame.count != 0 ||
+               (frame.read.is_inlined && symbolize_frame_is_replaced(text, i - 1));
     }
     if (!read.is_inlined || !next_real_frame(text, i + 1, &frame))
         return false;
@@ -94,41 +94,41 @@ bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
 
 /* --- Writing -------------------------------------------------------------------------------- */
 
-static const char *function_name(struct symbolize_text *text, const struct bat_source_frame *frame)
+static const char *function_name(struct bat_symbolize *text, const struct bat_source_frame *frame)
 {
-    const char *name = printed_function(text->printer, frame);
+    const char *name = symbolize_printed_function(&text->printer, frame);
     return name ? name : "??";
 }
 
 /* "a.c:3:5" behind the text `before`; unknown parts are left out. */
-static void write_location(struct symbolize_text *text, const char *before,
+static void write_location(struct bat_symbolize *text, const char *before,
                            const struct bat_source_frame *frame, bool with_column)
 {
-    struct output *output = text->printer->output;
+    struct bat_text_writer *output = text->printer.output;
     if (!frame->file)
         return;
-    output_name(output, before, printed_file(text->printer, frame, frame->file), "");
-    output_format(output, ":%" PRIu32, frame->line);
+    bat_text_name(output, before, symbolize_printed_file(&text->printer, frame, frame->file), "");
+    bat_text_format(output, ":%" PRIu32, frame->line);
     if (with_column && frame->column != 0)
-        output_format(output, ":%" PRIu32, frame->column);
+        bat_text_format(output, ":%" PRIu32, frame->column);
 }
 
 /* Write the line's start, up to end, with the frame's new number. */
-static void write_start(struct symbolize_text *text, const struct text_frame *frame, size_t inlined,
+static void write_start(struct bat_symbolize *text, const struct text_frame *frame, size_t inlined,
                         size_t end)
 {
-    struct output *output = text->printer->output;
+    struct bat_text_writer *output = text->printer.output;
     const struct bat_stack_line *read = &frame->read;
     if (!read->has_number) {
-        output_bytes(output, frame->line, end);
+        bat_text_bytes(output, frame->line, end);
         return;
     }
     char digits[24];
     uint64_t number = read->number + text->shift + inlined;
     size_t length = (size_t)(bat_put_decimal(digits, number) - digits);
     size_t before = read->number_end - read->number_start;
-    output_bytes(output, frame->line, read->number_start);
-    output_bytes(output, digits, length);
+    bat_text_bytes(output, frame->line, read->number_start);
+    bat_text_bytes(output, digits, length);
     /* A longer number takes blanks that follow it, so that the rest stays in its column. */
     size_t rest = read->number_end;
     while (before < length && rest + 1 < end && frame->line[rest] == ' ' &&
@@ -136,77 +136,77 @@ static void write_start(struct symbolize_text *text, const struct text_frame *fr
         rest++;
         before++;
     }
-    output_bytes(output, frame->line + rest, end - rest);
+    bat_text_bytes(output, frame->line + rest, end - rest);
 }
 
-static void write_gdb(struct symbolize_text *text, const struct text_frame *frame)
+static void write_gdb(struct bat_symbolize *text, const struct text_frame *frame)
 {
-    struct output *output = text->printer->output;
+    struct bat_text_writer *output = text->printer.output;
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         /* gdb prints an address only if it is not the first of a line: in the innermost frame. */
         write_start(text, frame, i, i == 0 ? frame->read.address_end : frame->read.number_end);
-        output_name(output, i == 0 ? " in " : "  ", function_name(text, source), " ()");
+        bat_text_name(output, i == 0 ? " in " : "  ", function_name(text, source), " ()");
         write_location(text, " at ", source, false);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
     }
 }
 
 /* The forms of the sanitizers, systemd and glog: only the address has a fixed place, in front. */
-static void write_simple(struct symbolize_text *text, const struct text_frame *frame)
+static void write_simple(struct bat_symbolize *text, const struct text_frame *frame)
 {
-    struct output *output = text->printer->output;
+    struct bat_text_writer *output = text->printer.output;
     const char *before = frame->read.form == BAT_FORM_SANITIZER ? " in " : "  ";
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
-        output_name(output, before, function_name(text, source), "");
+        bat_text_name(output, before, function_name(text, source), "");
         write_location(text, " ", source, true);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
     }
 }
 
 /* Write inlined calls and source lines in perf's own form. */
-static void write_perf(struct symbolize_text *text, const struct text_frame *frame)
+static void write_perf(struct bat_symbolize *text, const struct text_frame *frame)
 {
-    struct output *output = text->printer->output;
+    struct bat_text_writer *output = text->printer.output;
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
-        output_name(output, " ", function_name(text, source), "");
+        bat_text_name(output, " ", function_name(text, source), "");
         if (i + 1 < frame->count) {
-            output_text(output, " (inlined)");
+            bat_text_string(output, " (inlined)");
         } else if (frame->read.module.length != 0) {
-            output_text(output, " (");
-            output_bytes(output, frame->read.module.text, frame->read.module.length);
-            output_text(output, ")");
+            bat_text_string(output, " (");
+            bat_text_bytes(output, frame->read.module.text, frame->read.module.length);
+            bat_text_string(output, ")");
         }
         write_location(text, "\n  ", source, false);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
     }
 }
 
 /* Write the line up to end, and the frames behind it. */
-static void write_behind(struct symbolize_text *text, const struct text_frame *frame, size_t end)
+static void write_behind(struct bat_symbolize *text, const struct text_frame *frame, size_t end)
 {
-    struct output *output = text->printer->output;
-    output_bytes(output, frame->line, end);
+    struct bat_text_writer *output = text->printer.output;
+    bat_text_bytes(output, frame->line, end);
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
-        output_name(output, i == 0 ? " " : " (inlined by) ", function_name(text, source), "");
+        bat_text_name(output, i == 0 ? " " : " (inlined by) ", function_name(text, source), "");
         write_location(text, " at ", source, true);
     }
-    output_text(output, "\n");
+    bat_text_string(output, "\n");
 }
 
-static void write_json(struct symbolize_text *text, const struct text_frame *frame)
+static void write_json(struct bat_symbolize *text, const struct text_frame *frame)
 {
     if (frame->read.kind != BAT_LINE_FRAME && frame->read.kind != BAT_LINE_PC)
         return;
     struct symbolize_request request = {frame->module, frame->read.address,
                                         frame->read.has_address};
     if (frame->count != 0) {
-        print_frames(text->printer, &request, frame->frames, frame->count);
+        symbolize_print_frames(&text->printer, &request, frame->frames, frame->count);
         return;
     }
     char name[1024];
@@ -216,22 +216,22 @@ static void write_json(struct symbolize_text *text, const struct text_frame *fra
         memcpy(name, frame->read.name.text, length);
     name[length] = '\0';
     struct bat_source_frame as_read = {.function = length != 0 ? name : NULL};
-    bool demangle = text->printer->options.demangle;
-    text->printer->options.demangle = false; /* the name's memory is not kept */
-    print_frames(text->printer, &request, &as_read, 1);
-    text->printer->options.demangle = demangle;
+    struct demangled_names *names = text->printer.names;
+    text->printer.names = NULL; /* the name's memory is not kept */
+    symbolize_print_frames(&text->printer, &request, &as_read, 1);
+    text->printer.names = names;
 }
 
-static void write_as_it_is(struct symbolize_text *text, const struct text_frame *frame)
+static void write_as_it_is(struct bat_symbolize *text, const struct text_frame *frame)
 {
     write_start(text, frame, 0, frame->length);
-    output_text(text->printer->output, "\n");
+    bat_text_string(text->printer.output, "\n");
 }
 
-void text_frame_write(struct symbolize_text *text, const struct text_frame *frame)
+void symbolize_frame_write(struct bat_symbolize *text, const struct text_frame *frame)
 {
     const struct bat_stack_line *read = &frame->read;
-    if (text->printer->options.style == STYLE_JSON) {
+    if (text->options.style == BAT_STYLE_JSON) {
         write_json(text, frame);
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Counts stacks: folded, or with lines and addresses for viewers. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "symbolize_text.h"
-#include "tools/common/demangle.h"
 
 /*
  * The name of a frame that was not found: its name in the text, or its file in brackets. Empty if
@@ -28,31 +28,30 @@ static struct bat_slice name_as_read(const struct bat_stack_line *read, char *ro
 }
 
 /* Look up the frame in line number i. False for a line that is no frame of its own. */
-static bool find_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
+static bool find_frame(struct bat_symbolize *text, size_t i, struct text_frame *frame)
 {
-    text_frame_find(text, i, frame);
+    symbolize_frame_find(text, i, frame);
     bool is_frame = frame->read.kind == BAT_LINE_FRAME || frame->read.kind == BAT_LINE_QUERY;
-    if (!is_frame || text_frame_is_replaced(text, i))
+    if (!is_frame || symbolize_frame_is_replaced(text, i))
         return false;
     /* Looking at other lines has changed what frames points to. */
-    text_frame_find(text, i, frame);
+    symbolize_frame_find(text, i, frame);
     return true;
 }
 
 /* The frame's function, which stays in place. */
-static const char *kept_function(struct symbolize_text *text, const struct bat_source_frame *frame)
+static const char *kept_function(struct bat_symbolize *text, const struct bat_source_frame *frame)
 {
-    const struct symbolize_printer *printer = text->printer;
-    const bool is_demangled = frame->function && printer->options.demangle;
-    return is_demangled ? demangled_kept(printer->names, frame->function) : frame->function;
+    struct demangled_names *names = text->printer.names;
+    return frame->function && names ? demangled_kept(names, frame->function) : frame->function;
 }
 
 /* --- Folded --------------------------------------------------------------------------------- */
 
-static void fold(struct symbolize_text *text)
+static void fold(struct bat_symbolize *text)
 {
     bat_folded_begin(text->folded);
-    if (text->with_command && text->command)
+    if (text->options.with_command && text->command)
         bat_folded_frame(text->folded, text->command, strlen(text->command));
     for (size_t i = text->stack.count; i != 0; i--) {
         struct text_frame frame;
@@ -75,36 +74,36 @@ static void fold(struct symbolize_text *text)
 /* No compiler inlines so deeply. */
 #define INLINED_MAX 256u
 
-static void sample_frame(struct symbolize_text *text, const struct text_frame *frame)
+static void sample_frame(struct bat_symbolize *text, const struct text_frame *frame)
 {
     struct bat_sampled_frame frames[INLINED_MAX];
     size_t count = frame->count < INLINED_MAX ? frame->count : INLINED_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
-        frames[i] =
-            (struct bat_sampled_frame){.function = kept_function(text, source),
-                                       .linkage = source->function,
-                                       .file = printed_file(text->printer, source, source->file),
-                                       .line = source->line,
-                                       .column = source->column,
-                                       .start_line = source->start_line,
-                                       .is_lasting = true};
+        frames[i] = (struct bat_sampled_frame){
+            .function = kept_function(text, source),
+            .linkage = source->function,
+            .file = symbolize_printed_file(&text->printer, source, source->file),
+            .line = source->line,
+            .column = source->column,
+            .start_line = source->start_line,
+            .is_lasting = true};
     }
     bat_sampled_stacks_place(text->sampled, frame->address, frames, count);
 }
 
-static void sample_as_read(struct symbolize_text *text, const struct bat_stack_line *read)
+static void sample_as_read(struct bat_symbolize *text, const struct bat_stack_line *read)
 {
     char room[256];
     struct bat_slice slice = name_as_read(read, room);
     char *name = strndup(slice.text, slice.length);
     const struct bat_sampled_frame frame = {.function = name};
-    text->no_memory = text->no_memory || !name;
+    text->lacks_memory = text->lacks_memory || !name;
     bat_sampled_stacks_place(text->sampled, 0, &frame, 1);
     free(name);
 }
 
-static void sample(struct symbolize_text *text)
+static void sample(struct bat_symbolize *text)
 {
     bat_sampled_stacks_begin(text->sampled);
     bool has_frames = false;
@@ -119,15 +118,58 @@ static void sample(struct symbolize_text *text)
             sample_as_read(text, &frame.read);
     }
     const struct bat_sampled_frame command = {.function = text->command};
-    if (has_frames && text->with_command && text->command)
+    if (has_frames && text->options.with_command && text->command)
         bat_sampled_stacks_place(text->sampled, 0, &command, 1);
     bat_sampled_stacks_end(text->sampled, 1);
 }
 
-void text_stack_count(struct symbolize_text *text)
+void symbolize_stack_count(struct bat_symbolize *text)
 {
     if (text->folded)
         fold(text);
     else
         sample(text);
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static enum bat_code write_folded(struct bat_symbolize *text, struct bat_error *error)
+{
+    size_t count;
+    enum bat_code code = bat_folded_sort(text->folded, &count, error);
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        uint64_t times;
+        const char *stack = bat_folded_stack(text->folded, i, &times);
+        if (!stack)
+            return bat_fail_memory(error, "for a stack's text");
+        bat_text_string(&text->writer, stack);
+        bat_text_format(&text->writer, " %" PRIu64 "\n", times);
+    }
+    return code;
+}
+
+/* Write the counted stacks for a viewer. */
+static enum bat_code write_sampled(const struct bat_symbolize *text, struct bat_error *error)
+{
+    const char *path = text->options.path;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    struct bat_sampled_subject subject = {.title = slash  ? slash + 1
+                                                   : path ? path
+                                                          : "stacks",
+                                          .unit = "samples"};
+    struct bat_elf *elf = NULL;
+    enum bat_code code = path ? bat_elf_open(path, &elf, error) : BAT_OK;
+    subject.program = elf;
+    if (code == BAT_OK)
+        code = bat_sampled_stacks_write(text->sampled, text->options.format, &subject,
+                                        text->writer.output, error);
+    bat_elf_close(elf);
+    return code;
+}
+
+enum bat_code symbolize_write_counted(struct bat_symbolize *text, struct bat_error *error)
+{
+    return text->folded    ? write_folded(text, error)
+           : text->sampled ? write_sampled(text, error)
+                           : BAT_OK;
 }

@@ -32,18 +32,18 @@ static void stack_free(struct text_stack *stack)
 
 /* --- Addresses outside of stacks ------------------------------------------------------------ */
 
-static struct bat_symbolizer *find_file(struct symbolize_text *text,
+static struct bat_symbolizer *find_file(struct bat_symbolize *text,
                                         const struct bat_stack_line *read, struct bat_error *error)
 {
     struct bat_symbolizer *given = symbolize_files_given(text->files);
     if (read->module.length != 0) {
         struct bat_symbolizer *found = symbolize_files_find(text->files, read->module, error);
-        text->unreadable = text->unreadable || !found;
+        text->findings.has_unreadable = text->findings.has_unreadable || !found;
         return found;
     }
     if (!given) {
         bat_fail(error, BAT_ERR_ARGUMENT, "expected the address's file (-e FILE), found none");
-        text->no_file = true;
+        text->findings.lacks_file = true;
     }
     return given;
 }
@@ -51,78 +51,74 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
 /* --- Of the given file ---------------------------------------------------------------------- */
 
 /* Put a query off, to answer it with others. */
-static bool put_off(struct symbolize_text *text, const struct bat_stack_line *read)
+static bool put_off(struct bat_symbolize *text, const struct bat_stack_line *read)
 {
-    if (read->module.length != 0 || read->is_data || read->is_locals || text->printer->in_list ||
+    if (read->module.length != 0 || read->is_data || read->is_locals || text->options.is_list ||
         !symbolize_files_given(text->files))
         return false;
-    batches_add(text, read->address);
+    symbolize_batches_add(text, read->address);
     return true;
-}
-
-void symbolize_text_answer(struct symbolize_text *text)
-{
-    batches_answer(text);
 }
 
 /* --- Any query ------------------------------------------------------------------------------ */
 
-static void answer(struct symbolize_text *text, const char *path, const struct bat_stack_line *read)
+static void answer(struct bat_symbolize *text, const char *path, const struct bat_stack_line *read)
 {
     struct symbolize_request request = {path, read->address, true};
     struct bat_error error;
     struct bat_symbolizer *symbolizer = find_file(text, read, &error);
     if (!symbolizer)
-        print_error(text->printer, &request, error.message);
+        symbolize_print_error(&text->printer, &request, error.message);
     else if (read->is_data)
-        print_data(text->printer, &request,
-                   bat_symbolizer_symbol(symbolizer, read->address - text->adjust));
+        symbolize_print_data(
+            &text->printer, &request,
+            bat_symbolizer_symbol(symbolizer, read->address - text->options.adjust));
     else if (read->is_locals)
-        print_no_locals(text->printer, &request);
+        symbolize_print_no_locals(&text->printer, &request);
     else
-        text_note_found(text, request.address,
-                        text_print_request(text, symbolizer, text->printer, &request));
+        symbolize_note_found(text, request.address,
+                             symbolize_print_request(text, symbolizer, &text->printer, &request));
 }
 
-static void answer_query(struct symbolize_text *text, const struct bat_stack_line *read)
+static void answer_query(struct bat_symbolize *text, const struct bat_stack_line *read)
 {
     const struct bat_symbolizer *symbolizer;
     const char *given = "";
     if (read->module.length == 0) {
         if (symbolize_files_given(text->files))
-            given = symbolize_files_at(text->files, 0, &symbolizer);
+            given = symbolize_files_at(text->files, 0, &symbolizer, NULL);
         answer(text, given, read);
         return;
     }
     char *path = strndup(read->module.text, read->module.length);
     if (path)
         answer(text, path, read);
-    text->no_memory = text->no_memory || !path;
+    text->lacks_memory = text->lacks_memory || !path;
     free(path);
 }
 
 /* --- Stacks --------------------------------------------------------------------------------- */
 
-static void learn(struct symbolize_text *text, const struct bat_stack_line *read)
+static void learn(struct bat_symbolize *text, const struct bat_stack_line *read)
 {
     struct bat_symbolizer *given = symbolize_files_given(text->files);
     if (given)
         bat_symbolizer_learn(given, read, read->pid ? read->pid : text->pid);
 }
 
-static void write_stack(struct symbolize_text *text)
+static void write_stack(struct bat_symbolize *text)
 {
     for (size_t i = 0; i < text->stack.count; i++) {
-        if (text_frame_is_replaced(text, i))
+        if (symbolize_frame_is_replaced(text, i))
             continue;
         struct text_frame frame;
-        text_frame_find(text, i, &frame);
-        text_frame_write(text, &frame);
+        symbolize_frame_find(text, i, &frame);
+        symbolize_frame_write(text, &frame);
     }
 }
 
 /* Write or count the stack, which is complete. */
-static void finish_stack(struct symbolize_text *text)
+static void finish_stack(struct bat_symbolize *text)
 {
     struct text_stack *stack = &text->stack;
     if (stack->count == 0)
@@ -132,8 +128,8 @@ static void finish_stack(struct symbolize_text *text)
         bat_stack_line_read(stack->bytes + stack->lines[i].start, stack->lines[i].length, &read);
         learn(text, &read);
     }
-    if (text_is_counted(text))
-        text_stack_count(text);
+    if (symbolize_is_counted(text))
+        symbolize_stack_count(text);
     else
         write_stack(text);
     stack->count = 0;
@@ -141,7 +137,7 @@ static void finish_stack(struct symbolize_text *text)
 }
 
 /* True for a line that belongs to the stack that is being read, or begins one. */
-static bool is_of_stack(const struct symbolize_text *text, const struct bat_stack_line *read,
+static bool is_of_stack(const struct bat_symbolize *text, const struct bat_stack_line *read,
                         const char *line, size_t length)
 {
     switch (read->kind) {
@@ -149,7 +145,7 @@ static bool is_of_stack(const struct symbolize_text *text, const struct bat_stac
     case BAT_LINE_SIGNAL:
         return true;
     case BAT_LINE_QUERY:
-        return text_is_counted(text);
+        return symbolize_is_counted(text);
     case BAT_LINE_TEXT:
         /* perf's source lines. */
         return text->stack.count != 0 && text->place.of == BAT_FORM_PERF && length >= 2 &&
@@ -159,7 +155,7 @@ static bool is_of_stack(const struct symbolize_text *text, const struct bat_stac
     }
 }
 
-static void add_to_stack(struct symbolize_text *text, const struct bat_stack_line *read,
+static void add_to_stack(struct bat_symbolize *text, const struct bat_stack_line *read,
                          enum bat_frame_pc pc, const char *line, size_t length)
 {
     bool alone = read->form == BAT_FORM_PERF_SAMPLE;
@@ -168,13 +164,13 @@ static void add_to_stack(struct symbolize_text *text, const struct bat_stack_lin
     if (read->kind == BAT_LINE_QUERY && text->stack.count != 0)
         pc = BAT_PC_RETURN;
     if (!stack_add(&text->stack, line, length, pc))
-        text->no_memory = true;
+        text->lacks_memory = true;
     if (alone)
         finish_stack(text);
 }
 
 /* Read the process from the first line of a sample; other lines change nothing. */
-static void read_head(struct symbolize_text *text, const char *line, size_t length)
+static void read_head(struct bat_symbolize *text, const char *line, size_t length)
 {
     struct bat_slice command;
     uint64_t pid;
@@ -186,38 +182,38 @@ static void read_head(struct symbolize_text *text, const char *line, size_t leng
 }
 
 /* Process a line that is neither of a stack nor a query. */
-static void process_other_line(struct symbolize_text *text, const struct bat_stack_line *read,
+static void process_other_line(struct bat_symbolize *text, const struct bat_stack_line *read,
                                const char *line, size_t length)
 {
     if (read->kind == BAT_LINE_MAPPING || read->kind == BAT_LINE_PC)
         learn(text, read);
-    if (text_is_counted(text))
+    if (symbolize_is_counted(text))
         return;
     if (read->kind == BAT_LINE_PC) {
         if (stack_add(&text->stack, line, length, BAT_PC_EXACT))
             finish_stack(text);
-    } else if (text->printer->options.style != STYLE_JSON || read->kind == BAT_LINE_TEXT) {
-        print_unread(text->printer, line, length);
+    } else if (text->options.style != BAT_STYLE_JSON || read->kind == BAT_LINE_TEXT) {
+        symbolize_print_unread(&text->printer, line, length);
     }
 }
 
 /* --- Lines ---------------------------------------------------------------------------------- */
 
-void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length)
+void bat_symbolize_line(struct bat_symbolize *text, const char *line, size_t length)
 {
     struct bat_stack_line read;
     bat_stack_line_read(line, length, &read);
     bool of_stack = is_of_stack(text, &read, line, length);
     enum bat_frame_pc pc = bat_stack_place_next(&text->place, &read);
     if (of_stack) {
-        symbolize_text_answer(text);
+        symbolize_batches_answer(text);
         add_to_stack(text, &read, pc, line, length);
         return;
     }
     finish_stack(text);
     if (read.kind == BAT_LINE_QUERY && put_off(text, &read))
         return;
-    symbolize_text_answer(text);
+    symbolize_batches_answer(text);
     if (read.kind == BAT_LINE_QUERY) {
         answer_query(text, &read);
         return;
@@ -227,28 +223,29 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
     process_other_line(text, &read, line, length);
 }
 
-void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end)
+void bat_symbolize_part(struct bat_symbolize *text, const char *part, size_t length, bool is_end)
 {
-    symbolize_text_answer(text);
+    symbolize_batches_answer(text);
     finish_stack(text);
-    if (text_is_counted(text))
+    if (symbolize_is_counted(text))
         return;
-    if (text->printer->options.style != STYLE_JSON) {
-        output_bytes(text->printer->output, part, length);
+    if (text->options.style != BAT_STYLE_JSON) {
+        bat_text_bytes(text->printer.output, part, length);
         if (is_end)
-            output_bytes(text->printer->output, "\n", 1);
+            bat_text_bytes(text->printer.output, "\n", 1);
     } else if (is_end) {
-        print_unread(text->printer, part, length);
+        symbolize_print_unread(&text->printer, part, length);
     }
 }
 
-void symbolize_text_end(struct symbolize_text *text)
+void symbolize_text_end(struct bat_symbolize *text)
 {
-    symbolize_text_answer(text);
+    symbolize_batches_answer(text);
     finish_stack(text);
-    batches_free(text->batches);
-    text->batches = NULL;
+}
+
+void symbolize_text_free(struct bat_symbolize *text)
+{
     stack_free(&text->stack);
     free(text->command);
-    text->command = NULL;
 }

@@ -9,6 +9,7 @@
 #include "stacks/symbolizer.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
+#include "support/text_memory.h"
 #include "symbolize_text.h"
 
 /* So many questions are answered together. */
@@ -34,17 +35,18 @@ struct answer {
 
 /* What a thread answers with; worker 0 is this thread. */
 struct worker {
-    const struct symbolize_text *text;
+    const struct bat_symbolize *text;
     unsigned number;
     struct bat_symbolizer *symbolizer; /* NULL: it does not work */
-    struct symbolize_printer printer;  /* its output is in memory */
+    struct symbolize_printer printer;  /* its output is in memory: */
+    struct bat_text_memory memory;
     const struct bat_sort_key *sorted; /* its part of the questions */
     size_t count;
     size_t limit;      /* of its texts */
     const char *texts; /* NULL without memory */
 };
 
-struct text_batches {
+struct symbolize_batches {
     unsigned threads;
     size_t count;
     struct worker workers[BAT_PARALLEL_MAX];
@@ -52,9 +54,9 @@ struct text_batches {
     struct bat_sort_key keys[2 * BATCH_MAX]; /* of the answers, and as much space to sort them */
 };
 
-struct text_batches *batches_new(unsigned threads)
+struct symbolize_batches *symbolize_batches_new(unsigned threads)
 {
-    struct text_batches *batches = malloc(sizeof(*batches));
+    struct symbolize_batches *batches = malloc(sizeof(*batches));
     if (!batches)
         return NULL;
     batches->threads = threads;
@@ -64,11 +66,11 @@ struct text_batches *batches_new(unsigned threads)
     return batches;
 }
 
-void batches_free(struct text_batches *batches)
+void symbolize_batches_free(struct symbolize_batches *batches)
 {
     for (unsigned i = 0; batches && i < BAT_PARALLEL_MAX; i++) {
         struct worker *worker = &batches->workers[i];
-        output_free(worker->printer.output);
+        bat_text_memory_free(&worker->memory);
         if (i == 0)
             continue;
         demangled_names_free(worker->printer.names);
@@ -77,11 +79,11 @@ void batches_free(struct text_batches *batches)
     free(batches);
 }
 
-void batches_add(struct symbolize_text *text, uint64_t address)
+void symbolize_batches_add(struct bat_symbolize *text, uint64_t address)
 {
-    struct text_batches *batches = text->batches;
+    struct symbolize_batches *batches = text->batches;
     if (batches->count == BATCH_MAX)
-        batches_answer(text);
+        symbolize_batches_answer(text);
     batches->answers[batches->count++] = (struct answer){.address = address};
 }
 
@@ -91,23 +93,24 @@ static void begin(struct worker *worker)
 {
     struct bat_symbolizer *given = symbolize_files_given(worker->text->files);
     struct symbolize_printer *printer = &worker->printer;
-    *printer = *worker->text->printer;
-    printer->output = output_begin_memory();
-    if (worker->number != 0)
-        printer->names = demangled_names_new();
-    if (printer->output && printer->names)
-        worker->symbolizer = worker->number == 0 ? given : bat_symbolizer_second(given);
+    struct demangled_names *names = worker->text->printer.names;
+    *printer = worker->text->printer;
+    if (names && worker->number != 0)
+        printer->names = demangled_names_new(worker->text->binary.demangle);
+    if (bat_text_memory_begin(&worker->memory, NULL) != BAT_OK || (names && !printer->names))
+        return;
+    printer->output = &worker->memory.text;
+    worker->symbolizer = worker->number == 0 ? given : bat_symbolizer_second(given);
 }
 
 static struct answer answer(struct worker *worker, uint64_t address)
 {
-    struct output *texts = worker->printer.output;
-    const size_t start = output_position(texts);
+    const size_t start = bat_text_memory_size(&worker->memory);
     const enum bat_symbolizer_found found =
-        text_print_code(worker->text, worker->symbolizer, &worker->printer, address);
+        symbolize_print_code(worker->text, worker->symbolizer, &worker->printer, address);
     return (struct answer){.address = address,
                            .start = (uint32_t)start,
-                           .size = (uint32_t)(output_position(texts) - start),
+                           .size = (uint32_t)(bat_text_memory_size(&worker->memory) - start),
                            .found = (uint8_t)found,
                            .worker = (uint8_t)worker->number};
 }
@@ -115,39 +118,39 @@ static struct answer answer(struct worker *worker, uint64_t address)
 static void *work(void *part)
 {
     struct worker *worker = part;
-    if (!worker->printer.output)
+    if (!worker->memory.text.output)
         begin(worker);
     if (!worker->symbolizer)
         return NULL;
-    struct output *texts = worker->printer.output;
-    texts->memory_max = 2 * worker->limit;
+    worker->memory.max = 2 * worker->limit;
     struct answer now = {.size = 0};
-    for (size_t i = 0; i < worker->count && output_position(texts) < worker->limit; i++) {
+    for (size_t i = 0; i < worker->count && bat_text_memory_size(&worker->memory) < worker->limit;
+         i++) {
         const struct bat_sort_key *key = &worker->sorted[i];
         if (i == 0 || key->key != now.address)
             now = answer(worker, key->key);
         worker->text->batches->answers[key->value] = now;
     }
-    worker->texts = output_memory(texts);
+    worker->texts = bat_text_memory_take(&worker->memory);
     return NULL;
 }
 
 /* Print an answer's text, or look it up if it has none. */
-static void print(struct symbolize_text *text, const struct answer *answer)
+static void print(struct bat_symbolize *text, const struct answer *answer)
 {
     const char *texts = answer->size ? text->batches->workers[answer->worker].texts : NULL;
     enum bat_symbolizer_found found = (enum bat_symbolizer_found)answer->found;
     if (texts)
-        output_bytes(text->printer->output, texts + answer->start, answer->size);
+        bat_text_bytes(text->printer.output, texts + answer->start, answer->size);
     else
-        found = text_print_code(text, symbolize_files_given(text->files), text->printer,
-                                answer->address);
-    text_note_found(text, answer->address, found);
+        found = symbolize_print_code(text, symbolize_files_given(text->files), &text->printer,
+                                     answer->address);
+    symbolize_note_found(text, answer->address, found);
 }
 
-void batches_answer(struct symbolize_text *text)
+void symbolize_batches_answer(struct bat_symbolize *text)
 {
-    struct text_batches *batches = text->batches;
+    struct symbolize_batches *batches = text->batches;
     const size_t count = batches->count;
     if (count == 0)
         return;

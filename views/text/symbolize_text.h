@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What is known while a text is answered (bat_symbolize.h), and the steps of that. */
+#ifndef BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
+#define BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
+
+#include "symbolize_files.h"
+#include "symbolize_print.h"
+
+/* The lines of one stack. */
+struct text_stack {
+    char *bytes; /* all lines, one behind the other */
+    size_t size;
+    size_t byte_capacity;
+    struct text_stack_line {
+        size_t start;
+        size_t length;
+        enum bat_frame_pc pc;
+    } * lines;
+    size_t count;
+    size_t line_capacity;
+};
+
+/* Questions that are answered together (symbolize_batch.c). */
+struct symbolize_batches;
+
+struct bat_symbolize {
+    struct bat_symbolize_options options;
+    struct bat_symbolizer_options binary; /* those of the options */
+    struct symbolize_files *files;
+    struct bat_text_writer writer;
+    struct symbolize_printer printer;
+    struct symbolize_batches *batches;  /* for addresses outside of stacks, answered later */
+    struct bat_folded *folded;          /* NULL: the text is rewritten, not counted ... */
+    struct bat_sampled_stacks *sampled; /* ... or counted here */
+    struct bat_stack_place place;
+    struct text_stack stack;
+    uint64_t pid;
+    char *command;  /* of the sample that is being read, or NULL */
+    uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
+    bool lacks_memory;
+    struct bat_symbolize_findings findings;
+};
+
+/* Finish at the end of the text, and free what its lines have left. */
+void symbolize_text_end(struct bat_symbolize *text);
+void symbolize_text_free(struct bat_symbolize *text);
+
+/* --- Batches -------------------------------------------------------------------------------- */
+
+/* At most so many threads answer; 0: one for each processor. NULL if there is no memory. */
+struct symbolize_batches *symbolize_batches_new(unsigned threads);
+void symbolize_batches_free(struct symbolize_batches *batches); /* NULL is allowed */
+
+/* Add a question about an address of the given binary. */
+void symbolize_batches_add(struct bat_symbolize *text, uint64_t address);
+
+/* Print the answers of all questions that have not been answered. */
+void symbolize_batches_answer(struct bat_symbolize *text);
+
+/* --- Addresses ------------------------------------------------------------------------------ */
+
+/* Note where an address was found. */
+void symbolize_note_found(struct bat_symbolize *text, uint64_t address,
+                          enum bat_symbolizer_found found);
+
+/* Look up and print an address with the symbolizer of its binary. */
+enum bat_symbolizer_found symbolize_print_request(const struct bat_symbolize *text,
+                                                  struct bat_symbolizer *symbolizer,
+                                                  struct symbolize_printer *printer,
+                                                  const struct symbolize_request *request);
+
+/* Look up an address of the given binary with its symbolizer, or a second one, and print it. */
+enum bat_symbolizer_found symbolize_print_code(const struct bat_symbolize *text,
+                                               struct bat_symbolizer *symbolizer,
+                                               struct symbolize_printer *printer, uint64_t address);
+
+/* --- Stacks --------------------------------------------------------------------------------- */
+
+/* A frame of a stack, and the source frames that were found for it. */
+struct text_frame {
+    const char *line;
+    size_t length;
+    struct bat_stack_line read;
+    const char *module; /* path of the binary */
+    uint64_t address;   /* in the given file; 0 in others */
+    const struct bat_source_frame *frames;
+    size_t count; /* 0: nothing was found, the line stays as it is */
+};
+
+/* Look up the frame in line number i of the stack. */
+void symbolize_frame_find(struct bat_symbolize *text, size_t i, struct text_frame *frame);
+
+/*
+ * True if a line of the stack is not needed any more: perf's own inlined call or source line of a
+ * frame that was found.
+ */
+bool symbolize_frame_is_replaced(struct bat_symbolize *text, size_t i);
+
+/* Write a frame in the form of its line. */
+void symbolize_frame_write(struct bat_symbolize *text, const struct text_frame *frame);
+
+/* True if stacks are counted, not rewritten. */
+static inline bool symbolize_is_counted(const struct bat_symbolize *text)
+{
+    return text->folded || text->sampled;
+}
+
+/* Add the stack to those that are counted. */
+void symbolize_stack_count(struct bat_symbolize *text);
+
+/* Write the stacks that were counted, if they were. */
+enum bat_code symbolize_write_counted(struct bat_symbolize *text, struct bat_error *error);
+
+#endif
