@@ -20,11 +20,13 @@ HEAD = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n# Made by com
 # What an argument is, by its name in --help-all: "a|b" needs no line here; other arguments are not completed.
 FILES = {"FILE": "any", "OUT": "any", "NOTE": "any", "DIR": "folders", "FUNCTION": "functions",
          "ELF": "programs", "INPUT": "programs", "BINARY": "programs", "NEXT": "programs",
-         "PROFILE": "*@(perf.data*|*.perf|*.fdata|*.preagg|*.yaml|*.txt)", "FDATA": "*.fdata", "YAML": "*.y?(a)ml",
+         "PROFILE": "*@(perf.data*|*.perf|*.fdata|*.preagg|*.yaml|*.txt)", "FDATA": "*.fdata",
+         "RECORDING": "*@(perf.data*|*.perf|*.txt)", "YAML": "*.y?(a)ml",
          "JSON": "*.json", "HTML": "*.html", "FOLDED": "*.folded"}
 ZSH = {"any": "_files", "folders": "_files -/", "functions": "_batkit_functions",
        "programs": '_files -g "*(-*) *.so*(-.) *.o(-.)"', FILES["PROFILE"]:
-       '_files -g "*perf.data*(-.) *.(perf|fdata|preagg|yaml|txt)(-.)"', FILES["YAML"]: '_files -g "*.(yaml|yml)(-.)"'}
+       '_files -g "*perf.data*(-.) *.(perf|fdata|preagg|yaml|txt)(-.)"',
+       FILES["RECORDING"]: '_files -g "*perf.data*(-.) *.(perf|txt)(-.)"', FILES["YAML"]: '_files -g "*.(yaml|yml)(-.)"'}
 VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen", "perfscript", "folded", "pprof",
                      "speedscope", "firefox"], "VIEWER": ["folded", "pprof", "speedscope", "firefox"],
           "WHEN": ["auto", "always", "never"]}

@@ -59,15 +59,20 @@ uint64_t perf_branch_filter_of_line(const uint8_t *start, const uint8_t *newline
     return perf_branch_filter(type);
 }
 
-size_t bat_profile_branch_filter(const struct bat_profile *profile, char *names, size_t size)
+size_t perf_branch_filter_names(uint64_t filter, char *names, size_t size)
 {
     size_t length = 0;
     *names = '\0';
     for (size_t i = 0; i < FILTERS; i++) {
         const size_t at = length < size ? length : size;
-        if (profile->branch_filter & filters[i].bit)
+        if (filter & filters[i].bit)
             length += (size_t)snprintf(names + at, size - at, "%s%s", length == 0 ? "" : ",",
                                        filters[i].option);
     }
     return length;
+}
+
+size_t bat_profile_branch_filter(const struct bat_profile *profile, char *names, size_t size)
+{
+    return perf_branch_filter_names(profile->branch_filter, names, size);
 }

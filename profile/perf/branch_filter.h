@@ -7,6 +7,7 @@
 #ifndef BAT_PROFILE_PERF_BRANCH_FILTER_H
 #define BAT_PROFILE_PERF_BRANCH_FILTER_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -17,5 +18,8 @@ uint64_t perf_branch_filter(uint64_t branch_type);
 
 /* The same for a line of the header that perf script prints: 0 for other lines. */
 uint64_t perf_branch_filter_of_line(const uint8_t *start, const uint8_t *newline);
+
+/* Write a filter as perf record -j names it; see bat_profile_branch_filter(). */
+size_t perf_branch_filter_names(uint64_t filter, char *names, size_t size);
 
 #endif

@@ -116,7 +116,9 @@ static enum bat_code count_sample(struct history *history, const struct perf_sam
     if (!perf_sample_counts(sample) || !sample->has_process || address == 0)
         return BAT_OK;
     const bool is_kernel = address >= PERF_KERNEL_ADDRESS;
+    const bool has_stack = sample->uses_stack && sample->branch_count != 0;
     processes->census.all++;
+    processes->census.stacks += has_stack;
     processes->census.kernel += is_kernel;
     const struct perf_event *event =
         find_mapping(history, is_kernel ? PERF_KERNEL_PROCESS : sample->process, moment, address);
@@ -128,8 +130,10 @@ static enum bat_code count_sample(struct history *history, const struct perf_sam
         code = perf_processes_name(processes, PERF_KERNEL_NAME, &number);
     else
         return BAT_OK;
-    if (code == BAT_OK)
+    if (code == BAT_OK) {
         processes->objects[number].samples++;
+        processes->objects[number].stacks += has_stack;
+    }
     return code;
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "branch_filter.h"
+#include "recording.h"
 #include "samples.h"
 #include "support/arriving.h"
 
@@ -260,6 +262,38 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
     enum bat_code code = begin(&session, NULL, 0, source, NULL, error);
     if (code == BAT_OK)
         code = perf_processes_list_files(&session->processes, found, context, error);
+    free_session(session);
+    return code;
+}
+
+/* What perf record -j was given, also for call stacks. */
+static void name_filter(const struct perf_session *session, struct perf_recording *recording)
+{
+    const uint64_t filter = session_filter(session);
+    recording->has_call_stacks = (filter & BRANCH_CALL_STACK) != 0;
+    perf_branch_filter_names(filter & ~(uint64_t)BRANCH_CALL_STACK, recording->filter,
+                             sizeof(recording->filter));
+}
+
+enum bat_code perf_recording_read_source(const struct perf_source *source, perf_recording_fn *take,
+                                         void *context, struct bat_error *error)
+{
+    struct perf_session *session;
+    struct perf_recording recording = {0};
+    struct perf_recorded_file *files = NULL;
+    enum bat_code code = begin(&session, NULL, 0, source, NULL, error);
+    const bool has_processes = code == BAT_OK && !(session->text && session->text->lacks_processes);
+    if (has_processes)
+        code = choose_processes(session, error);
+    if (code == BAT_OK && has_processes)
+        perf_census(session);
+    if (code == BAT_OK) {
+        name_filter(session, &recording);
+        code = perf_recording_fill(session, &recording, &files, error);
+    }
+    if (code == BAT_OK)
+        code = take(&recording, context, error);
+    free(files);
     free_session(session);
     return code;
 }

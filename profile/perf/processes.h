@@ -29,12 +29,14 @@ struct perf_object {
     bool is_other_build;   /* of a binary: its name, with another build-id */
     uint32_t listed;       /* its last listed build-id: number in listings + 1, or 0 */
     uint64_t samples;      /* that perf_census() has found in it */
+    uint64_t stacks;       /* ... with a branch stack */
 };
 
 /* Samples that perf_census() has looked at. */
 struct perf_census_sums {
     uint64_t all;
     uint64_t kernel;
+    uint64_t stacks; /* samples with a branch stack */
 };
 
 /* The longest name of a machine, with its zero. */
@@ -157,7 +159,7 @@ enum bat_code perf_processes_list_files(const struct perf_processes *processes,
  * Sort the events and make the spans. has_time is false if moments have positions only, which are
  * not quite in order: then a process has the binary from its start on. Processes that options do
  * not want are left out; NULL wants all. Fails with BAT_ERR_MISMATCH if no process has one of the
- * binaries, or only others have; the message lists what was found.
+ * binaries, or only others have; the message lists what was found. Without binaries it only sorts.
  */
 enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
                                     const struct bat_read_options *options,

@@ -284,6 +284,8 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
 {
     if (perf_processes_order(processes, has_time) != BAT_OK)
         return bat_fail_memory(error, "for the profile's processes");
+    if (processes->binary_count == 0)
+        return BAT_OK;
     processes->lacks_all = processes->table.count == 0;
     if (processes->lacks_all)
         return perf_processes_fail(processes, error);

@@ -7,6 +7,7 @@
 
 #include "elfnote/descriptors.h"
 #include "profile/perf/perf_data.h"
+#include "profile/perf/recording.h"
 #include "read_profile.h"
 #include "spec/options.h"
 
@@ -47,16 +48,15 @@ static enum bat_code is_script(const struct profile_file *from, bool *result,
     return code;
 }
 
-static enum bat_code list_mapped(const struct profile_file *from, bat_mapped_file_fn *found,
-                                 void *context, struct bat_error *error)
+/* Find out which form of a recording it is. */
+static enum bat_code find_source(const struct profile_file *from, struct perf_source *source,
+                                 struct bat_error *error)
 {
-    struct perf_source source = {.file = from->file};
+    *source = (struct perf_source){.file = from->file};
     enum bat_code code =
-        from->reader == READ_PERF_DATA ? BAT_OK : is_script(from, &source.is_text, error);
-    if (code != BAT_OK)
+        from->reader == READ_PERF_DATA ? BAT_OK : is_script(from, &source->is_text, error);
+    if (code != BAT_OK || from->reader == READ_PERF_DATA || source->is_text)
         return code;
-    if (from->reader == READ_PERF_DATA || source.is_text)
-        return perf_list_files(&source, found, context, error);
     return bat_fail(error, BAT_ERR_UNSUPPORTED,
                     "expected perf.data or the text of perf script, found something else");
 }
@@ -68,7 +68,25 @@ enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void
     enum bat_code code = open_profile(path, &from, error);
     if (code != BAT_OK)
         return code;
-    code = list_mapped(&from, found, context, error);
+    struct perf_source source;
+    code = find_source(&from, &source, error);
+    if (code == BAT_OK)
+        code = perf_list_files(&source, found, context, error);
+    close(from.file);
+    return code;
+}
+
+enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, void *context,
+                                  struct bat_error *error)
+{
+    struct profile_file from;
+    enum bat_code code = open_profile(path, &from, error);
+    if (code != BAT_OK)
+        return code;
+    struct perf_source source;
+    code = find_source(&from, &source, error);
+    if (code == BAT_OK)
+        code = perf_recording_read_source(&source, take, context, error);
     close(from.file);
     return code;
 }

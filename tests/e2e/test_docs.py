@@ -79,7 +79,7 @@ class Docs(unittest.TestCase):
 
     def test_options(self):
         """Options that the pages give to a tool are options of it."""
-        offered = {tool: set(re.findall(r"--([a-z][a-z0-9-]*)", toolbox.fine(tool, "--help"))) for tool in TOOLS}
+        offered = {tool: set(re.findall(r"--([a-z][a-z0-9-]*)", toolbox.fine(tool, "--help-all"))) for tool in TOOLS}
         seen = {tool: set() for tool in TOOLS}
         for page in [*TEXTS, *sorted((ROOT / "spec").glob("*.md")), ROOT / "CHANGELOG.md"]:
             for tool, words in commands_of(page):

@@ -30,6 +30,7 @@ enum option_key {
     KEY_ORIGINAL,
     KEY_FOR,
     KEY_EXPLAIN,
+    KEY_EXPLAIN_RECORDING,
     KEY_PARITY,
     KEY_OUTPUT_FOLDER,
     KEY_ORIGINALS,
@@ -231,8 +232,20 @@ static void choose_format(struct translate_request *arguments)
         arguments->format = FORMAT_YAML;
 }
 
+static error_t check_explained(const struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->profile_count != 0 || arguments->yaml || arguments->output_folder ||
+        arguments->wants_check || arguments->heatmap.path || arguments->compares ||
+        arguments->is_common || arguments->next)
+        argp_error(state, "expected --explain-recording without another task, found -p, -w, "
+                          "--output-dir, --check, --heatmap, --compare, --common or --for, too");
+    return 0;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (arguments->recording)
+        return check_explained(arguments, state);
     if (arguments->is_common)
         return check_common(arguments, state);
     if (arguments->compares)
@@ -336,6 +349,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {KEY_ORIGINAL, .text = &arguments->original},
         {KEY_FOR, .text = &arguments->next},
         {KEY_EXPLAIN, .text = &arguments->explain},
+        {KEY_EXPLAIN_RECORDING, .text = &arguments->recording},
         {KEY_ORIGINALS, .text = &arguments->originals},
         {KEY_OUTPUT_FOLDER, .text = &arguments->output_folder},
         {KEY_DEBUG_FILE, .text = &arguments->debug_file},
@@ -514,6 +528,10 @@ static const struct argp_option options[] = {
     {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
      "--check without the findings that FILE names, with reasons", 6},
     {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
+    {"explain-recording", KEY_EXPLAIN_RECORDING, "RECORDING", 0,
+     "Print what RECORDING holds, which is perf.data or text of perf script: for which binaries, "
+     "whether it is fit, and the command to run next. The exit status is 1 for one of no use",
+     6},
     {NULL, 0, NULL, 0, "Several profiles:", 7},
     {"compare", KEY_COMPARE, NULL, 0,
      "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
@@ -552,6 +570,8 @@ static const char brief[] =
     "\n"
     "What is printed:\n"
     "      --check                Whether the profile is fit; unfit: status 1, no OUT\n"
+    "      --explain-recording=RECORDING\n"
+    "                             What it holds, for which binaries, what to run next\n"
     "      --json                 The report as JSON\n"
     "  -q, --quiet                No report\n"
     "      --compare              How much profiles agree\n"
@@ -665,7 +685,8 @@ int main(int argc, char **argv)
     arguments.quiet = tool_is_quiet();
     arguments.row = &translate_formats[arguments.format];
     if (is_parsed)
-        status = arguments.is_common      ? common_run(&arguments)
+        status = arguments.recording      ? explain_recording_run(&arguments)
+                 : arguments.is_common    ? common_run(&arguments)
                  : arguments.compares     ? compare_run(&arguments)
                  : several_is(&arguments) ? several_run(&arguments)
                                           : translate_run(&arguments);

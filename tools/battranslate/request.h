@@ -68,8 +68,9 @@ struct translate_request {
     const char *note;
     const char *debug_file;
     const char *original;
-    const char *next;    /* --for */
-    const char *explain; /* --explain */
+    const char *next;      /* --for */
+    const char *explain;   /* --explain */
+    const char *recording; /* --explain-recording */
     const char *output_folder;
     const char *originals;                  /* a folder */
     const struct translate_format_row *row; /* of format */

@@ -22,6 +22,9 @@ enum tool_exit common_run(const struct translate_request *request);
  * spec/compare.md. */
 enum tool_exit compare_run(const struct translate_request *request);
 
+/* Print what the recording that --explain-recording names holds. TOOL_BAD if it is of no use. */
+enum tool_exit explain_recording_run(const struct translate_request *request);
+
 /* Read merge-fdata's options and do what they say. Prints errors to standard error. */
 enum tool_exit merge_fdata_main(int argc, char **argv);
 

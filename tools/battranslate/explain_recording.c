@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * battranslate --explain-recording: what a recording holds, for which binaries, whether it is fit,
+ * and the command to run next.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorded_binary.h"
+#include "tools/common/output.h"
+#include "translate.h"
+
+/* Files that the table shows, and commands. */
+#define FILES_SHOWN ((size_t)12)
+#define COMMANDS_SHOWN ((size_t)5)
+
+#define RECORD_COMMAND "perf record -e cycles:u -j any,u"
+
+/* Whether a translation gives a good profile, a poor one, or none. */
+enum fitness { FIT, FIT_IN_PART, UNFIT };
+
+static const char *const fitness_words[] = {"yes", "in part", "no"};
+
+#define REASONS_MAX 8u
+
+struct explanation {
+    const struct translate_request *request;
+    const struct perf_recording *recording;
+    struct recorded_binary *binaries; /* of the files shown */
+    size_t shown;
+    size_t bolted; /* of those shown */
+    enum fitness fitness;
+    const char *reasons[REASONS_MAX];
+    size_t reason_count;
+    char lost[96];
+    char filter[PERF_RECORDED_NAME + 160];
+    struct output *output;
+};
+
+/* --- Judging -------------------------------------------------------------------------------- */
+
+static void add_reason(struct explanation *explanation, enum fitness fitness, const char *reason)
+{
+    if (fitness > explanation->fitness)
+        explanation->fitness = fitness;
+    explanation->reasons[explanation->reason_count++] = reason;
+}
+
+static void judge_samples(struct explanation *explanation)
+{
+    const struct perf_recording *recording = explanation->recording;
+    if (recording->samples == 0 && recording->has_trace_data)
+        add_reason(explanation, UNFIT,
+                   "it has trace data of the processor, of which only perf can make samples: "
+                   "translate it with --itrace=OPTIONS (Intel PT) or --spe (Arm)");
+    else if (recording->lacks_processes)
+        add_reason(explanation, FIT_IN_PART,
+                   "the text does not say which processes and files were sampled: all samples "
+                   "count for the BINARY that is named");
+    else if (recording->samples == 0)
+        add_reason(explanation, UNFIT,
+                   "nothing was sampled: all was idle, or this machine does not count the event "
+                   "(perf record -e cpu-clock:u works on virtual machines)");
+    else if (recording->file_count == 0)
+        add_reason(explanation, UNFIT,
+                   "it does not say which files the samples are in: text needs the mappings, too "
+                   "(perf script --show-mmap-events)");
+    else if (recording->placed != 0 && recording->kernel == recording->placed)
+        add_reason(explanation, UNFIT,
+                   "all samples are the kernel's: record user space with " RECORD_COMMAND);
+    else if (recording->has_call_stacks)
+        add_reason(explanation, UNFIT,
+                   "its branch stacks are call stacks (perf record --call-graph lbr), which have "
+                   "no branches: record with " RECORD_COMMAND);
+    else if (recording->stacks == 0)
+        add_reason(explanation, FIT_IN_PART,
+                   "it has no branch stacks, only addresses, of which BOLT infers the rest: "
+                   "better is " RECORD_COMMAND ", if the processor can");
+}
+
+static void judge_rest(struct explanation *explanation)
+{
+    const struct perf_recording *recording = explanation->recording;
+    if (recording->filter[0]) {
+        snprintf(explanation->filter, sizeof(explanation->filter),
+                 "perf recorded only some branches (-j %s): what ran between two of them is not "
+                 "known; record with " RECORD_COMMAND,
+                 recording->filter);
+        add_reason(explanation, FIT_IN_PART, explanation->filter);
+    }
+    if (recording->lost > recording->samples / 100) {
+        snprintf(explanation->lost, sizeof(explanation->lost),
+                 "perf lost %" PRIu64 " records: record less often (-c, -F)", recording->lost);
+        add_reason(explanation, FIT_IN_PART, explanation->lost);
+    }
+    if (recording->file_count != 0 && recording->kernel != recording->placed &&
+        explanation->bolted == 0)
+        add_reason(explanation, FIT_IN_PART,
+                   "no file with samples is a binary of llvm-bolt --enable-bat on this machine: "
+                   "name it (battranslate --explain-recording=RECORDING BINARY), or give its store "
+                   "(--store)");
+}
+
+/* --- Text ----------------------------------------------------------------------------------- */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+static void print_build_id(struct output *output, const struct perf_recorded_file *file)
+{
+    for (size_t i = 0; i < file->build_id_size; i++)
+        output_format(output, "%02x", file->build_id[i]);
+}
+
+static void print_head(const struct explanation *explanation)
+{
+    const struct perf_recording *recording = explanation->recording;
+    struct output *output = explanation->output;
+    output_escaped(output, explanation->request->recording);
+    output_format(output, ": %" PRIu64 " sample%s", recording->samples,
+                  recording->samples == 1 ? "" : "s");
+    for (size_t i = 0; i < recording->event_count; i++)
+        output_name(output, i == 0 ? " of " : ", ", recording->events[i], "");
+    if (recording->machine[0])
+        output_name(output, ", on ", recording->machine, "");
+    output_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %" PRIu64,
+                  percent(recording->stacks, recording->placed),
+                  percent(recording->kernel, recording->placed), recording->lost);
+    output_text(output, "\n\n");
+}
+
+static void print_state(struct output *output, const struct recorded_binary *binary)
+{
+    switch (binary->state) {
+    case RECORDED_BOLTED:
+        output_text(output, "BOLTed, with a BAT note");
+        break;
+    case RECORDED_PLAIN:
+        output_text(output, "not BOLTed");
+        break;
+    case RECORDED_UNUSABLE:
+        output_escaped(output, binary->message);
+        break;
+    case RECORDED_OTHER_BUILD:
+        output_text(output, "another build is at this path now");
+        break;
+    case RECORDED_MISSING:
+        output_text(output, "not on this machine");
+        break;
+    case RECORDED_NO_FILE:
+        break;
+    }
+}
+
+static void print_file(const struct explanation *explanation, size_t i)
+{
+    const struct perf_recorded_file *file = &explanation->recording->files[i];
+    const struct recorded_binary *binary = &explanation->binaries[i];
+    struct output *output = explanation->output;
+    output_format(output, "%11" PRIu64 "  %5.1f%%  ", file->samples,
+                  percent(file->samples, explanation->recording->placed));
+    output_escaped(output, file->path);
+    if (strcmp(binary->path, file->path) != 0)
+        output_name(output, ", here ", binary->path, "");
+    output_text(output, binary->state == RECORDED_NO_FILE ? "" : ": ");
+    print_state(output, binary);
+    if (file->build_id_size != 0) {
+        output_text(output, " (build-id ");
+        print_build_id(output, file);
+        output_text(output, ")");
+    }
+    output_text(output, "\n");
+}
+
+static void print_files(const struct explanation *explanation)
+{
+    const struct perf_recording *recording = explanation->recording;
+    if (recording->file_count == 0)
+        return;
+    output_text(explanation->output, "    samples   share  file\n");
+    for (size_t i = 0; i < explanation->shown; i++)
+        print_file(explanation, i);
+    if (recording->file_count > explanation->shown)
+        output_format(explanation->output, "%21s and %zu more files\n", "",
+                      recording->file_count - explanation->shown);
+    output_text(explanation->output, "\n");
+}
+
+/* --- The next command ----------------------------------------------------------------------- */
+
+/* A word of a command for a shell. */
+static void print_word(struct output *output, const char *word)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-./:@%,=";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        output_text(output, word);
+        return;
+    }
+    output_text(output, "'");
+    for (; *word; word++) {
+        const char letter[] = {*word, '\0'};
+        output_text(output, *word == '\'' ? "'\\''" : letter);
+    }
+    output_text(output, "'");
+}
+
+static void print_command(const struct explanation *explanation, const char *binary)
+{
+    struct output *output = explanation->output;
+    output_text(output, "battranslate ");
+    print_word(output, binary);
+    output_text(output, " -p ");
+    print_word(output, explanation->request->recording);
+    output_text(output, explanation->recording->stacks == 0 ? " -ba -o " : " -o ");
+    char *name;
+    if (asprintf(&name, "%s.fdata", basename(binary)) < 0)
+        return;
+    print_word(output, name);
+    free(name);
+    output_text(output, " --check");
+}
+
+/* The file whose profile the next command makes, behind number *next; NULL behind the last. */
+static const char *next_binary(const struct explanation *explanation, size_t *next)
+{
+    const enum recorded_state wanted = explanation->bolted != 0 ? RECORDED_BOLTED : RECORDED_PLAIN;
+    while (*next < explanation->shown) {
+        const struct recorded_binary *binary = &explanation->binaries[(*next)++];
+        if (binary->state == wanted)
+            return binary->path;
+    }
+    return NULL;
+}
+
+/* Without a BOLTed file, the one with most samples alone. */
+static size_t count_commands(const struct explanation *explanation)
+{
+    if (explanation->fitness == UNFIT)
+        return 0;
+    if (explanation->bolted == 0)
+        return 1;
+    return explanation->bolted < COMMANDS_SHOWN ? explanation->bolted : COMMANDS_SHOWN;
+}
+
+static void print_next(const struct explanation *explanation)
+{
+    struct output *output = explanation->output;
+    size_t next = 0;
+    const char *binary = next_binary(explanation, &next);
+    const size_t count = binary ? count_commands(explanation) : 0;
+    if (count == 0)
+        return;
+    output_text(output, "\nRun next:\n");
+    for (size_t i = 0; i < count && binary; i++) {
+        output_text(output, "  ");
+        print_command(explanation, binary);
+        output_text(output, "\n");
+        binary = next_binary(explanation, &next);
+    }
+    output_text(output, explanation->bolted != 0
+                            ? "With --original=INPUT, the binary that BOLT read, counts are more "
+                              "exact.\n"
+                            : "BOLT has not written this file: the profile is of its own code.\n");
+}
+
+static void print_text(const struct explanation *explanation)
+{
+    struct output *output = explanation->output;
+    print_head(explanation);
+    print_files(explanation);
+    output_format(output, "Fit to be translated: %s\n", fitness_words[explanation->fitness]);
+    for (size_t i = 0; i < explanation->reason_count; i++)
+        output_name(output, "  - ", explanation->reasons[i], "\n");
+    print_next(explanation);
+}
+
+/* --- JSON ----------------------------------------------------------------------------------- */
+
+static void print_json_file(const struct explanation *explanation, size_t i)
+{
+    const struct perf_recorded_file *file = &explanation->recording->files[i];
+    struct output *output = explanation->output;
+    output_json_member(output, i == 0 ? "\n  {\"path\": " : ",\n  {\"path\": ", file->path);
+    if (file->build_id_size != 0) {
+        output_text(output, ", \"build_id\": \"");
+        print_build_id(output, file);
+        output_text(output, "\"");
+    }
+    output_format(output, ", \"samples\": %" PRIu64 ", \"with_stacks\": %" PRIu64, file->samples,
+                  file->stacks);
+    if (i < explanation->shown) {
+        const struct recorded_binary *binary = &explanation->binaries[i];
+        output_json_member(output, ", \"state\": ", recorded_state_word(binary->state));
+        if (strcmp(binary->path, file->path) != 0)
+            output_json_member(output, ", \"binary\": ", binary->path);
+        if (binary->message[0])
+            output_json_member(output, ", \"message\": ", binary->message);
+    }
+    output_text(output, "}");
+}
+
+static void print_json(const struct explanation *explanation)
+{
+    const struct perf_recording *recording = explanation->recording;
+    struct output *output = explanation->output;
+    output_json_member(output, "{\"recording\": ", explanation->request->recording);
+    output_text(output, ", \"events\": [");
+    for (size_t i = 0; i < recording->event_count; i++)
+        output_json_member(output, i == 0 ? "" : ", ", recording->events[i]);
+    output_json_member(output, "], \"machine\": ", recording->machine);
+    output_format(output,
+                  ",\n\"samples\": %" PRIu64 ", \"placed\": %" PRIu64 ", \"with_stacks\": %" PRIu64
+                  ", \"kernel\": %" PRIu64 ", \"lost\": %" PRIu64 ",\n\"files\": [",
+                  recording->samples, recording->placed, recording->stacks, recording->kernel,
+                  recording->lost);
+    for (size_t i = 0; i < recording->file_count; i++)
+        print_json_file(explanation, i);
+    output_json_member(output, "],\n\"fit\": ", fitness_words[explanation->fitness]);
+    output_text(output, ", \"reasons\": [");
+    for (size_t i = 0; i < explanation->reason_count; i++)
+        output_json_member(output, i == 0 ? "\n  " : ",\n  ", explanation->reasons[i]);
+    output_text(output, "]}\n");
+}
+
+/* --- All ------------------------------------------------------------------------------------ */
+
+static void explain(struct explanation *explanation)
+{
+    for (size_t i = 0; i < explanation->shown; i++) {
+        recorded_binary_find(&explanation->recording->files[i], explanation->request,
+                             &explanation->binaries[i]);
+        explanation->bolted += explanation->binaries[i].state == RECORDED_BOLTED;
+    }
+    judge_samples(explanation);
+    judge_rest(explanation);
+    if (explanation->request->json_report)
+        print_json(explanation);
+    else if (!explanation->request->quiet)
+        print_text(explanation);
+}
+
+static enum bat_code take_recording(const struct perf_recording *recording, void *context,
+                                    struct bat_error *error)
+{
+    struct explanation *explanation = context;
+    const size_t count = recording->file_count;
+    explanation->recording = recording;
+    explanation->shown = count < FILES_SHOWN ? count : FILES_SHOWN;
+    explanation->binaries = calloc(explanation->shown + 1, sizeof(*explanation->binaries));
+    if (!explanation->binaries)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    explain(explanation);
+    free(explanation->binaries);
+    return BAT_OK;
+}
+
+enum tool_exit explain_recording_run(const struct translate_request *request)
+{
+    struct explanation explanation = {.request = request};
+    struct bat_error error;
+    explanation.output = output_begin_path(request->output, &request->recording, 1);
+    if (!explanation.output)
+        return TOOL_BAD;
+    explanation.output->is_report = true;
+    if (perf_recording_read(request->recording, take_recording, &explanation, &error) != BAT_OK) {
+        output_free(explanation.output);
+        return tool_report(request->recording, &error);
+    }
+    return output_end(explanation.output, explanation.fitness == UNFIT ? TOOL_BAD : TOOL_FINE);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The file on this machine that a recording is of. */
+#ifndef BAT_TOOLS_BATTRANSLATE_RECORDED_BINARY_H
+#define BAT_TOOLS_BATTRANSLATE_RECORDED_BINARY_H
+
+#include "profile/perf/recording.h"
+#include "request.h"
+
+enum recorded_state {
+    RECORDED_BOLTED,      /* its profile can be translated */
+    RECORDED_PLAIN,       /* BOLT has not written it: its profile is of its own code */
+    RECORDED_UNUSABLE,    /* the message says why */
+    RECORDED_OTHER_BUILD, /* that path has another build now */
+    RECORDED_MISSING,     /* it is not on this machine */
+    RECORDED_NO_FILE,     /* the kernel, [vdso], code made at run time */
+};
+
+/* A word for the state, for JSON. */
+const char *recorded_state_word(enum recorded_state state);
+
+struct recorded_binary {
+    enum recorded_state state;
+    const char *path; /* of the request or of the recorded file */
+    char message[BAT_MESSAGE_SIZE];
+};
+
+/* Look among the request's binaries, at the recorded path, and in the stores. */
+void recorded_binary_find(const struct perf_recorded_file *file,
+                          const struct translate_request *request, struct recorded_binary *found);
+
+#endif
