@@ -70,8 +70,13 @@ bool bat_read_perf_line(struct scan line, struct bat_stack_line *read)
     read->kind = BAT_LINE_FRAME;
     read->has_address = true;
     read->address_end = (size_t)(line.at - start);
-    /* Call chains start with a tab; a sample without call chain and other fields does not. */
-    read->form = read->address_end == 16 && *start == ' ' ? BAT_FORM_PERF_SAMPLE : BAT_FORM_PERF;
+    /*
+     * Call chains start with a tab; a sample without call chain and other fields does not. Chains
+     * of simpleperf's report_sample.py do not either, but have a tab behind the address.
+     */
+    const bool is_alone = read->address_end == 16 && *start == ' ';
+    read->form = is_alone && (line.at == line.end || *line.at != '\t') ? BAT_FORM_PERF_SAMPLE
+                                                                       : BAT_FORM_PERF;
     /* Only perf prints a column of 16 behind a tab; otherwise the rest must look like a symbol. */
     bool column = *start == '\t' && digits - start >= 1 && line.at - start == 17;
     return read_symbol(line, read) || column;

@@ -2,6 +2,7 @@
 #include "binary.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "profile/profile.h"
@@ -23,6 +24,17 @@ const char *perf_base_name(const char *path, size_t *size)
     return name;
 }
 
+/* The kernel names mapped files by where links lead to. */
+static void set_linked_name(struct perf_binary *binary)
+{
+    char *real = realpath(bat_elf_path(binary->elf), NULL);
+    size_t size = 0;
+    const char *name = real ? perf_base_name(real, &size) : "";
+    if (size < sizeof(binary->linked_name) && strcmp(name, binary->name) != 0)
+        memcpy(binary->linked_name, name, size);
+    free(real);
+}
+
 enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_profile *profile,
                                struct bat_error *error)
 {
@@ -39,6 +51,7 @@ enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_prof
                                    .ignore_build_id = profile->ignore_build_id,
                                    .is_fixed = bat_elf_type(elf) == ET_EXEC,
                                    .low = UINT64_MAX};
+    set_linked_name(binary);
     binary->doubles_entry = profile->is_bolted && bat_elf_machine(elf) == EM_X86_64;
     /* BOLT knows kernels by this section, too. */
     binary->is_kernel = bat_elf_section(elf, "__ksymtab") != NULL;

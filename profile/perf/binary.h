@@ -20,6 +20,7 @@ struct perf_binary {
     /* Linux's kernel: every process has it, and its code alone counts as it. */
     bool is_kernel;
     const char *mapped_name; /* what mappings call it: name, or PERF_KERNEL_NAME */
+    char linked_name[256];   /* of the file that the path leads to by links; empty if it is name */
     uint64_t text_section;   /* of a kernel: address of .text, where _stext is */
     const uint8_t *build_id;
     size_t build_id_size; /* 0 if it has none */

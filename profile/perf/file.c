@@ -133,6 +133,12 @@ static enum bat_code check_result(const struct perf_session *session,
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected samples, found trace data of the processor: let perf decode it "
                         "with --itrace=OPTIONS or --spe");
+    if (own == 0 && session->text && session->text->for_people != 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples as perf script --show-mmap-events -F pid,brstack prints "
+                        "them (-F pid,event,ip for -ba), found %" PRIu64 " lines that it prints "
+                        "without -F, for people",
+                        session->text->for_people);
     /* An older perf prints nothing of SPE's trace. */
     if (session->text && session->options->arm_spe && session->counters.perf_samples == 0)
         name = session->binaries[0].name;

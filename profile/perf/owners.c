@@ -3,6 +3,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "processes.h"
 #include "spec/grow.h"
@@ -13,6 +14,7 @@ struct index {
     uint32_t count;
     struct bat_counts ids; /* build-id in three words: number + 1 */
     struct bat_strings names;
+    /* Each binary has two names, 2 * number and 2 * number + 1; the chains are of these, + 1. */
     uint32_t *first_of_name; /* of each string */
     uint32_t *next_of_id;
     uint32_t *next_of_name;
@@ -46,6 +48,17 @@ static uint32_t first_of_id(const struct index *index, const uint8_t *build_id, 
     return item ? (uint32_t)item[3] : 0;
 }
 
+static enum bat_code index_name(struct index *index, const char *text, uint32_t number)
+{
+    uint32_t name;
+    enum bat_code code = bat_strings_add(&index->names, text, strlen(text), &name);
+    if (code != BAT_OK)
+        return code;
+    index->next_of_name[number] = index->first_of_name[name];
+    index->first_of_name[name] = number + 1;
+    return BAT_OK;
+}
+
 static enum bat_code index_binary(struct index *index, uint32_t number)
 {
     const struct perf_binary *binary = &index->binaries[number];
@@ -62,15 +75,11 @@ static enum bat_code index_binary(struct index *index, uint32_t number)
             code = bat_counts_add(&index->ids, key, (uint64_t)number + 1, 0);
         }
     }
-    uint32_t name;
     if (code == BAT_OK)
-        code =
-            bat_strings_add(&index->names, binary->mapped_name, strlen(binary->mapped_name), &name);
-    if (code != BAT_OK)
-        return code;
-    index->next_of_name[number] = index->first_of_name[name];
-    index->first_of_name[name] = number + 1;
-    return BAT_OK;
+        code = index_name(index, binary->mapped_name, 2 * number);
+    if (code == BAT_OK && binary->linked_name[0] != '\0' && !binary->is_kernel)
+        code = index_name(index, binary->linked_name, 2 * number + 1);
+    return code;
 }
 
 static enum bat_code index_make(struct index *index, const struct perf_processes *processes)
@@ -79,9 +88,9 @@ static enum bat_code index_make(struct index *index, const struct perf_processes
     *index = (struct index){.binaries = processes->binaries,
                             .count = processes->binary_count,
                             .ids = bat_counts_new(3),
-                            .first_of_name = calloc(count, sizeof(uint32_t)),
+                            .first_of_name = calloc(2 * count, sizeof(uint32_t)),
                             .next_of_id = calloc(count, sizeof(uint32_t)),
-                            .next_of_name = calloc(count, sizeof(uint32_t)),
+                            .next_of_name = calloc(2 * count, sizeof(uint32_t)),
                             .last_file = calloc(count, sizeof(uint32_t))};
     if (!index->first_of_name || !index->next_of_id || !index->next_of_name || !index->last_file)
         return BAT_ERR_MEMORY;
@@ -147,23 +156,40 @@ static enum bat_code add_by_id(struct index *index, struct perf_owners *owners, 
 }
 
 /* Add the binaries of the file's name that do not have its build-id, unless they have another. */
-static enum bat_code add_by_name(const struct index *index, struct perf_owners *owners,
-                                 const struct file *file)
+static enum bat_code add_by_name(struct index *index, struct perf_owners *owners,
+                                 const struct file *file, const char *path)
 {
     size_t size;
-    const char *name = perf_base_name(file->path, &size);
+    const char *name = perf_base_name(path, &size);
     uint32_t string = bat_strings_find(&index->names, name, size);
     bool has_id = file->build_id_size != 0 || file->object->listed != 0;
     enum bat_code code = BAT_OK;
     for (uint32_t next = string == BAT_NONE ? 0 : index->first_of_name[string];
          next != 0 && code == BAT_OK; next = index->next_of_name[next - 1]) {
-        uint32_t number = next - 1;
+        uint32_t number = (next - 1) / 2;
         const struct perf_binary *binary = &index->binaries[number];
         if (index->last_file[number] == file->number + 1)
             continue;
+        index->last_file[number] = file->number + 1;
         bool is_other = has_id && binary->build_id_size != 0 && !binary->ignore_build_id;
         code = add_owner(owners, (struct perf_owner){.binary = number, .is_other_build = is_other});
     }
+    return code;
+}
+
+/*
+ * A recording that was not the kernel's alone may name a link. It is followed on this machine, if
+ * neither its name nor a build-id says whose it is.
+ */
+static enum bat_code add_by_link(struct index *index, struct perf_owners *owners,
+                                 const struct file *file)
+{
+    struct stat status;
+    if (file->path[0] != '/' || lstat(file->path, &status) != 0 || !S_ISLNK(status.st_mode))
+        return BAT_OK;
+    char *real = realpath(file->path, NULL);
+    enum bat_code code = real ? add_by_name(index, owners, file, real) : BAT_OK;
+    free(real);
     return code;
 }
 
@@ -181,7 +207,12 @@ static enum bat_code add_owners(struct index *index, struct perf_owners *owners,
         code =
             add_by_id(index, owners, number, listing->build_id, listing->size, listing->knows_size);
     }
-    return code == BAT_OK ? add_by_name(index, owners, &file) : code;
+    if (code == BAT_OK)
+        code = add_by_name(index, owners, &file, file.path);
+    const bool is_unknown = owners->count == owners->starts[number];
+    if (code == BAT_OK && is_unknown && file.build_id_size == 0 && file.object->listed == 0)
+        code = add_by_link(index, owners, &file);
+    return code;
 }
 
 enum bat_code perf_owners_find(struct perf_owners *owners, const struct perf_processes *processes)

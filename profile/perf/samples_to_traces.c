@@ -17,6 +17,7 @@ struct stretch {
     uint64_t samples;      /* that were read */
     uint64_t samples_left; /* that may be read */
     uint64_t unread;       /* others, of text */
+    uint64_t for_people;   /* lines that were skipped, of text */
     enum bat_code code;
     struct bat_error error;
 };
@@ -439,6 +440,7 @@ static enum bat_code read_samples(struct stretch *stretch)
         stretch->samples_left -= sample.uses_stack;
         code = add_sample(stretch, &samples, &sample, moment);
     }
+    stretch->for_people += samples.text.for_people;
     if (session->text && session->text->path) {
         session->text->lines += samples.text.lines.line - 1;
         session->file_size += samples.bytes;
@@ -542,8 +544,10 @@ static void add_up(const struct stretch *stretch)
     session->samples_read += stretch->samples;
     for (uint32_t i = 0; i < session->binary_count; i++)
         session->samples_inside += stretch->shares.inside[i];
-    if (session->text)
+    if (session->text) {
         session->counters.perf_samples += stretch->samples + stretch->unread;
+        session->text->for_people += stretch->for_people;
+    }
     for (uint32_t i = 0; session->shares && i < session->binary_count; i++)
         session->shares->inside[i] += stretch->shares.inside[i];
     if (session->shares)

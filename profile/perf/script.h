@@ -61,6 +61,12 @@ static inline bool perf_script_read_process(struct bat_line *line, uint32_t *pro
 bool perf_script_read_time(struct bat_line *line, uint64_t *time);
 
 /*
+ * True for a line that begins as samples do which perf script prints without options: with a
+ * command, in 16 columns, and a process.
+ */
+bool perf_script_is_for_people(const uint8_t *start);
+
+/*
  * True for a line with a sample of a process. *time is UINT64_MAX if it has none.
  */
 bool perf_script_is_sample(const uint8_t *start, uint64_t *time);
@@ -120,6 +126,8 @@ struct perf_text {
     bool is_behind_records; /* the first sample */
     bool has_time;          /* ... has one, and others too */
     enum perf_script_order order;
+
+    uint64_t for_people; /* lines of samples that perf script prints without options */
 };
 
 /* The first pass over a text, of the session's file or what perf prints. */
@@ -158,7 +166,8 @@ struct perf_script_reader {
     uint32_t event; /* the last one */
     const char *event_name;
     size_t event_size;
-    uint64_t bytes; /* read */
+    uint64_t for_people; /* lines that were skipped: see struct perf_text */
+    uint64_t bytes;      /* read */
 };
 
 /*

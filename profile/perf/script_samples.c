@@ -20,6 +20,14 @@ static inline bool begins_stack(const uint8_t *at)
     return at[0] == '0' && at[1] == 'x';
 }
 
+/* Skip "(FILE)", which perf prints behind an end of a branch with -F dso. */
+static const uint8_t *skip_file(const uint8_t *at)
+{
+    const uint8_t *newline = rawmemchr(at, '\n');
+    const uint8_t *end = memmem(at, (size_t)(newline - at), ")/", 2);
+    return end ? end + 1 : at;
+}
+
 /* Read "0x401000/". */
 static inline bool read_branch_end(struct bat_line *line, uint64_t *address)
 {
@@ -27,7 +35,11 @@ static inline bool read_branch_end(struct bat_line *line, uint64_t *address)
     if (!begins_stack(at))
         return false;
     at += 2;
-    if (!bat_read_hex(&at, address) || *at != '/')
+    if (!bat_read_hex(&at, address))
+        return false;
+    if (*at == '(')
+        at = skip_file(at);
+    if (*at != '/')
         return false;
     line->at = at + 1;
     return true;
@@ -80,11 +92,19 @@ static bool read_field(struct bat_line *line, uint64_t *value)
     return true;
 }
 
-/* Read a process id and the blanks around it. */
+/* Read a process id, perhaps with a thread's behind it (100/101), and the blanks around them. */
 static bool read_process(struct bat_line *line, uint32_t *process)
 {
     struct bat_line field = {.at = bat_skip_blanks(line->at)};
-    if (!perf_script_read_process(&field, process) || !bat_ends_field(*field.at))
+    if (!perf_script_read_process(&field, process))
+        return false;
+    uint32_t thread;
+    if (*field.at == '/') {
+        field.at++;
+        if (!perf_script_read_process(&field, &thread))
+            return false;
+    }
+    if (!bat_ends_field(*field.at))
         return false;
     line->at = bat_skip_blanks(field.at);
     return true;
@@ -118,6 +138,60 @@ static bool begins_with_branch(struct bat_line line)
     uint64_t address;
     const bool has_source = read_branch_end(&line, &address);
     return has_source && read_branch_end(&line, &address);
+}
+
+/* Go to the first entry in the line, behind whatever fields. False if it has none. */
+static bool find_stack(struct bat_line *line)
+{
+    const uint8_t *newline = rawmemchr(line->at, '\n');
+    struct bat_line rest = *line;
+    while ((rest.at = memmem(rest.at, (size_t)(newline - rest.at), "0x", 2)) != NULL) {
+        if (rest.at > line->start && bat_is_blank(rest.at[-1]) && begins_with_branch(rest)) {
+            line->at = rest.at;
+            return true;
+        }
+        rest.at += 2;
+    }
+    return false;
+}
+
+/* Where perf prints the process behind the command (-F comm,pid), which fills 16 columns. */
+#define COMMAND_COLUMNS 16u
+
+/* Read the process behind a command, and the blanks behind it. */
+static bool read_command(struct bat_line *line, uint32_t *process)
+{
+    struct bat_line rest = *line;
+    const uint8_t *newline = rawmemchr(line->at, '\n');
+    /* Commands have at most 15 bytes. */
+    if ((size_t)(newline - line->at) <= COMMAND_COLUMNS || *line->at != ' ' ||
+        line->at[COMMAND_COLUMNS] != ' ')
+        return false;
+    rest.at += COMMAND_COLUMNS;
+    if (!read_process(&rest, process))
+        return false;
+    line->at = rest.at;
+    return true;
+}
+
+bool perf_script_is_for_people(const uint8_t *start)
+{
+    struct bat_line line = {.start = start, .at = start};
+    uint32_t process;
+    return read_command(&line, &process);
+}
+
+/* The same in a line that has a branch stack. */
+static bool begin_behind_command(struct bat_line *line, uint32_t *process)
+{
+    struct bat_line rest = *line;
+    if (!read_command(&rest, process))
+        return false;
+    struct bat_line stack = rest;
+    if (!find_stack(&stack))
+        return false;
+    line->at = rest.at;
+    return true;
 }
 
 /* True for a branch stack, with or without an address before it. */
@@ -163,15 +237,17 @@ enum perf_script_form perf_script_form_of(const uint8_t *start)
 
 bool perf_script_is_sample(const uint8_t *start, uint64_t *time)
 {
-    struct bat_line line = {.at = start};
+    struct bat_line line = {.start = start, .at = start};
     uint32_t process;
     struct event_name event;
     uint64_t address;
     *time = UINT64_MAX;
-    if (!read_process(&line, &process))
+    if (!read_process(&line, &process) && !begin_behind_command(&line, &process))
         return false;
     perf_script_read_time(&line, time);
     if (*line.at == '\n')
+        return true;
+    if (find_stack(&line))
         return true;
     if (begins_stack(line.at) || (skip_symbol(&line) && *line.at != '\n'))
         return begins_with_branch(line);
@@ -294,19 +370,23 @@ static enum bat_code read_addresses(struct perf_script_reader *reader, struct ev
 
 /* --- Lines ----------------------------------------------------------------------------------- */
 
+static bool is_record(const struct bat_line *line)
+{
+    const uint8_t *newline = rawmemchr(line->at, '\n');
+    return memmem(line->start, (size_t)(newline - line->start), PERF_SCRIPT_RECORD,
+                  sizeof(PERF_SCRIPT_RECORD) - 1) != NULL;
+}
+
 /*
  * True for a line of perf script's default output, which ends with the object of a sample in
  * parentheses, or for a record of a process in it.
  */
 static bool is_default_output(const struct bat_line *line)
 {
-    const uint8_t *newline = rawmemchr(line->at, '\n');
-    const uint8_t *end = newline;
+    const uint8_t *end = rawmemchr(line->at, '\n');
     while (end > line->start && bat_is_blank(end[-1]))
         end--;
-    return (end > line->start && end[-1] == ')') ||
-           memmem(line->start, (size_t)(newline - line->start), PERF_SCRIPT_RECORD,
-                  sizeof(PERF_SCRIPT_RECORD) - 1) != NULL;
+    return (end > line->start && end[-1] == ')') || is_record(line);
 }
 
 /* Read the line of a process up to its stack, or all of it. */
@@ -318,10 +398,16 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
     sample->uses_stack = begins_stack(line->at) || *line->at == '\n';
     if (sample->uses_stack)
         return BAT_OK;
+    if (find_stack(line)) {
+        sample->uses_stack = true;
+        return BAT_OK;
+    }
     if (read_last_event(reader, &event) || read_event(line, &event))
         return read_addresses(reader, event, sample);
-    if (is_default_output(line))
+    if (is_default_output(line)) {
+        reader->for_people += !is_record(line);
         return BAT_OK;
+    }
     sample->uses_stack = skip_symbol(line);
     return sample->uses_stack
                ? BAT_OK
@@ -346,12 +432,14 @@ static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sa
         .time = UINT64_MAX, .has_process = true, .branch_filter = reader->text->branch_filter};
     if (reader->text->lacks_processes)
         read_without_process(reader, sample);
-    else if (read_process(line, &sample->process))
+    else if (read_process(line, &sample->process) || begin_behind_command(line, &sample->process))
         return read_fields(reader, sample);
     else if (has_stack_alone(line->start)) {
         line->at = bat_skip_blanks(line->start);
         return perf_script_fail(line, "a process id in front of a branch stack (perf script "
                                       "--show-mmap-events -F pid,brstack)");
+    } else if (perf_script_is_for_people(line->start) && !is_record(line)) {
+        reader->for_people++;
     }
     return BAT_OK;
 }

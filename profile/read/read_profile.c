@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
+#include "other_text.h"
 #include "profile/line_blocks.h"
 #include "profile/perf/script.h"
 #include "profile/text_fields.h"
@@ -74,6 +75,9 @@ static enum bat_code find_form(const uint8_t *text, size_t size, uint64_t line,
                                enum text_form *form, struct bat_error *error)
 {
     struct bat_lines lines = {.at = text, .end = text + size, .line = line, .error = error};
+    const char *other = bat_other_text(text, size);
+    if (other)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found %s", other);
     const uint8_t *start = text;
     const uint8_t *at = text;
     for (; at < lines.end && bat_ends_field(*at); at++) {

@@ -66,6 +66,43 @@ class PerfMore(unittest.TestCase):
         self.assertEqual(report["perf_guest_samples"], 11)
         self.assertEqual(report["perf_foreign_samples"], 11)
 
+    def test_symbolic_links(self):
+        """Without build-ids the name decides: that of a link, or of what it leads to; of the binary, or in the recording."""
+        fixture = fixtures.get(PIE)
+        program = self.folder / "app-1.2"
+        program.write_bytes(pathlib.Path(fixture.bolted).read_bytes())
+        (self.folder / "app").symlink_to("app-1.2")
+        (self.folder / "other").symlink_to(program)
+        (self.folder / "lost").symlink_to("nothing")
+        # The binary as it is named here, its path in the recording, and whether that is it
+        for given, mapped, is_it in (("app", self.folder / "app-1.2", True), ("app", "/opt/app", True),
+                                     ("app-1.2", "/opt/app-1.2", True), ("app-1.2", self.folder / "app", True),
+                                     ("app", self.folder / "other", True), ("app-1.2", "/opt/app", False),
+                                     ("app", self.folder / "lost", False), ("app-1.2", "other", False)):
+            with self.subTest(given=given, mapped=mapped):
+                scene = Scene(fixture, file_name=str(mapped))
+                scene.run(scene.start(100))
+                path = self.write(scene.session.file(build_ids=()))
+                if is_it:
+                    truth = self.write(scene.truth.preaggregated(), "truth.preagg")
+                    expected, _ = self.translate(fixture.bolted, truth)
+                    self.assertEqual(expected, self.translate(self.folder / given, path)[0])
+                    continue
+                done = toolbox.run("battranslate", self.folder / given, "-p", path, "-o", self.folder / "no")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"expected a process that has {given}", done.stderr)
+
+    def test_links_and_build_ids(self):
+        """A link to the binary that had another build-id is not it."""
+        fixture = fixtures.get(PIE)
+        (self.folder / "app").symlink_to(fixture.bolted)
+        scene = Scene(fixture, file_name=str(self.folder / "app"))
+        scene.run(scene.start(100))
+        path = self.write(scene.session.file(build_ids=[(str(self.folder / "app"), bytes(range(20)))]))
+        done = toolbox.run("battranslate", fixture.bolted, "-p", path, "-o", self.folder / "no")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a process that has", done.stderr)
+
     def test_code_in_anonymous_memory(self):
         """BOLT's --hugify: a process copies its code to anonymous memory that lies at the same place."""
         for name in (PIE, FIXED):

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Texts of perf and simpleperf: samples with other fields are read, texts for people are refused by name.
+
+The recordings hold samples of a real execution (perf_scenes.py), and perf prints them.
+"""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import fixtures
+import perf_scenes
+import toolbox
+from perf_data import CALLCHAIN
+from perf_scenes import SAMPLE_TYPE, Scene, cycles
+
+PIE = "small-pie-all-22"
+WHAT_TO_GIVE = "give perf.data itself, or what perf script --show-mmap-events -F pid,brstack prints"
+
+# What `perf script -F` prints with branch stacks besides pid,brstack
+FIELDS = ("pid,time,brstack", "tid,brstack", "pid,tid,brstack", "comm,pid,brstack", "comm,pid,tid,time,brstack",
+          "pid,event,brstack", "pid,time,event,ip,brstack", "pid,ip,brstack", "pid,ip,sym,brstack",
+          "comm,tid,time,event,ip,sym,dso,brstack", "pid,period,brstack", "pid,ip,sym,symoff,dso,brstack", "+brstack")
+
+# simpleperf's report_sample.py prints a sample so; a line ends with a tab that perf does not have.
+SIMPLEPERF = ("Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:\n"
+              "    7a9b3c4d5e6f\tunlock() (/system/lib64/libc.so)\n"
+              "    7a9b3c4d5e70\tshould_trace() (/system/lib64/libc.so)\n"
+              "    7a9b3c4d5e71\tmain (/system/lib64/libc.so)\n\n")
+
+
+class Texts(unittest.TestCase):
+    """A recording, and what perf prints of it."""
+
+    @classmethod
+    def setUpClass(cls):
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        cls.folder = pathlib.Path(holder.name)
+        cls.scene = Scene(fixtures.get(PIE))
+        process = cls.scene.start(100, comm="a 7 b")
+        cls.scene.run(process, count=40)
+        cls.scene.run(process, 32, first=41, count=40)
+        cls.data = cls.folder / "perf.data"
+        cls.data.write_bytes(cls.scene.session.file(build_ids=cls.scene.build_ids()))
+
+    def perf(self, *arguments, data=None):
+        """What perf prints, in a file."""
+        path = self.folder / "printed"
+        path.write_bytes(subprocess.run(["perf", *arguments, "-f", "-i", data or self.data], check=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
+        self.assertGreater(path.stat().st_size, 100)
+        return path
+
+    def translate(self, path, *options):
+        """The fdata of a profile."""
+        out = self.folder / "out"
+        toolbox.fine("battranslate", self.scene.fixture.bolted, "-p", path, "-o", out, "-q", *options)
+        return out.read_text(encoding="utf-8")
+
+    def refused(self, path, found):
+        """The profile is refused in one sentence, also from standard input."""
+        for given, content in ((path, None), ("-", path.read_bytes())):
+            done = subprocess.run([toolbox.BIN / "battranslate", self.scene.fixture.bolted, "-p", given, "-o",
+                                   self.folder / "no"], input=content, capture_output=True, check=False)
+            message = done.stderr.decode()
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(message.count("\n"), 1, message)
+            self.assertIn(found, message)
+            self.assertFalse((self.folder / "no").exists())
+
+    def test_fields(self):
+        """Branch stacks behind whatever fields; commands have blanks and numbers."""
+        expected = self.translate(self.data)
+        self.assertGreater(expected.count("\n"), 8)
+        for fields in FIELDS:
+            with self.subTest(fields=fields):
+                text = self.perf("script", "--show-mmap-events", "--show-task-events", "-F", fields)
+                self.assertEqual(self.translate(text), expected)
+
+    def test_messages_of_perf_at_the_end(self):
+        """What perf says of lost events belongs to no sample."""
+        text = self.perf("script", "--show-mmap-events", "-F", "pid,brstack")
+        expected = self.translate(text)
+        with open(text, "a", encoding="ascii") as file:
+            file.write("Warning:\nProcessed 80 events and lost 1 chunks!\n\nCheck IO/CPU overload!\n\n")
+        self.assertEqual(self.translate(text), expected)
+
+    def test_for_people(self):
+        """perf report, perf annotate, perf stat, dumps, and perf script without options."""
+        report = f"found what perf report prints for people: {WHAT_TO_GIVE}"
+        self.refused(self.perf("report", "--stdio"), report)
+        self.refused(self.perf("report", "--stdio", "--header"), report)
+        self.refused(self.perf("report", "--stdio", "-t", ","), report)
+        self.refused(self.perf("annotate", "--stdio"),
+                     f"found what perf annotate prints for people: {WHAT_TO_GIVE}")
+        self.refused(self.perf("script", "-D"), f"found a dump of records (perf script -D, perf report -D): {WHAT_TO_GIVE}")
+        script = "found what perf script prints for people: perf script --show-mmap-events -F pid,brstack, or"
+        self.refused(self.perf("script"), script)
+        self.refused(self.perf("script", "-F", "comm,pid,time,event"), script)
+        records = self.perf("script", "--show-mmap-events")
+        self.refused(records, "expected samples as perf script --show-mmap-events -F pid,brstack prints them "
+                              "(-F pid,event,ip for -ba), found 80 lines that it prints without -F, for people")
+        counts = self.folder / "counts"
+        counts.write_text("# started on Thu Nov 26 14:52:35 2026\n\n\n Performance counter stats for 'true':\n\n",
+                          encoding="ascii")
+        self.refused(counts, "found what perf stat prints, which has no samples: perf record -e cycles:u -j any,u")
+
+    def test_call_chains_for_people(self):
+        """perf script of call chains: a head with the command, and a line for each frame."""
+        scene = Scene(fixtures.get(PIE), cycles(SAMPLE_TYPE | CALLCHAIN))
+        scene.run(scene.start(100), count=20)
+        data = self.folder / "chains.data"
+        data.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        self.refused(self.perf("script", data=data), "found what perf script prints for people")
+
+    def test_simpleperf(self):
+        """The text of report_sample.py, and the protobuf of report-sample."""
+        text = self.folder / "simpleperf"
+        text.write_text(SIMPLEPERF, encoding="ascii")
+        self.refused(text, "found what perf script prints for people")
+        text.write_bytes(b"SIMPLEPERF\1\0\x22\0\0\0abc")
+        self.refused(text, "found what simpleperf report-sample --protobuf writes: give simpleperf's perf.data itself")
+
+    def test_simpleperf_stacks(self):
+        """Three frames are one stack."""
+        text = self.folder / "simpleperf"
+        text.write_text(SIMPLEPERF * 3, encoding="ascii")
+        with open(text, encoding="ascii") as file:
+            done = subprocess.run([toolbox.BIN / "batsymbolize", "--folded"], stdin=file, capture_output=True,
+                                  text=True, check=True)
+        self.assertEqual(done.stdout, "main;should_trace();unlock() 3\n")
+
+    def test_compressed(self):
+        """perf.data that was packed."""
+        for tool in ("gzip", "xz", "zstd", "bzip2"):
+            path = self.folder / f"packed.{tool}"
+            path.write_bytes(subprocess.run([tool, "-c", self.data], check=True, capture_output=True).stdout)
+            self.refused(path, "found a compressed file: unpack it first")
+
+    def test_profiles_that_look_alike(self):
+        """fdata and pre-aggregated text with blanks and numbers where perf prints commands and processes."""
+        start = next(s.address for s in self.scene.elf.functions() if s.name == "main")
+        text = self.folder / "alike"
+        for line in (f" F {start:x} {start:x} 12 \n", f"         F {start:x}   {start:x} 12\n"):
+            text.write_text(line, encoding="ascii")
+            self.translate(text)
+        text.write_text("1 abcdefghijklmn 3 1 main 0 0 5\n", encoding="ascii")
+        done = toolbox.run("battranslate", self.scene.fixture.bolted, "-p", text, "-o", self.folder / "no")
+        self.assertIn('expected fdata of a BOLTed binary ("boltedcollection" in its first line)', done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
