@@ -337,15 +337,22 @@ static bool read_last_event(struct perf_script_reader *reader, struct event_name
     return true;
 }
 
-/* "event: ip" is a basic sample; "event: addr ip" is used if the event samples loads. */
+/*
+ * "event: ip" is a basic sample; "event: addr ip" is used if the event samples loads; other fields
+ * may stand before a branch stack.
+ */
 static enum bat_code read_addresses(struct perf_script_reader *reader, struct event_name event,
                                     struct perf_sample *sample)
 {
     static const char loads[] = "mem-loads";
     struct bat_line *line = &reader->line;
-    if (!read_field(line, &sample->ip))
+    const bool has_address = read_field(line, &sample->ip);
+    sample->uses_ip = has_address && *line->at == '\n';
+    sample->uses_stack = !sample->uses_ip && find_stack(line);
+    if (sample->uses_stack)
+        return BAT_OK;
+    if (!has_address)
         return perf_script_fail(line, "a hexadecimal address");
-    sample->uses_ip = *line->at == '\n';
     if (!sample->uses_ip) {
         sample->address = sample->ip;
         if (!read_field(line, &sample->ip))
@@ -398,12 +405,11 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
     sample->uses_stack = begins_stack(line->at) || *line->at == '\n';
     if (sample->uses_stack)
         return BAT_OK;
-    if (find_stack(line)) {
-        sample->uses_stack = true;
-        return BAT_OK;
-    }
     if (read_last_event(reader, &event) || read_event(line, &event))
         return read_addresses(reader, event, sample);
+    sample->uses_stack = find_stack(line);
+    if (sample->uses_stack)
+        return BAT_OK;
     if (is_default_output(line)) {
         reader->for_people += !is_record(line);
         return BAT_OK;
