@@ -87,8 +87,8 @@ struct process_trace {
     struct perf_place to;
     bool has_end;
     bool is_mispredicted;
-    bool is_not_taken;
-    bool is_return; /* so the recording says */
+    bool lacks_branch; /* it was not taken, or is not known: only the run counts */
+    bool is_return;    /* so the recording says */
 };
 
 static inline bool is_return(uint64_t flags)
@@ -124,7 +124,7 @@ static enum bat_code add_special(const struct stretch *stretch, struct perf_view
         if (member->group != group)
             continue;
         const uint64_t branch = member_address(stretch, member, trace->branch.address);
-        const uint64_t key[3] = {trace->is_not_taken ? BAT_TRACE_FALLTHROUGH_ONLY
+        const uint64_t key[3] = {trace->lacks_branch ? BAT_TRACE_FALLTHROUGH_ONLY
                                  : is_inside(branch) ? branch
                                                      : outside_branch(trace, branch),
                                  member_address(stretch, member, trace->from.address),
@@ -148,7 +148,7 @@ static inline enum bat_code add_to(const struct stretch *stretch, struct perf_vi
     uint64_t end = trace->to.member == number ? trace->to.own : BAT_ADDRESS_EXTERNAL;
     uint64_t branch = trace->branch.member == number ? trace->branch.own
                                                      : outside_branch(trace, BAT_ADDRESS_EXTERNAL);
-    const uint64_t key[3] = {trace->is_not_taken ? BAT_TRACE_FALLTHROUGH_ONLY : branch,
+    const uint64_t key[3] = {trace->lacks_branch ? BAT_TRACE_FALLTHROUGH_ONLY : branch,
                              trace->from.member == number ? trace->from.own : BAT_ADDRESS_EXTERNAL,
                              trace->has_end ? end : BAT_TRACE_BRANCH_ONLY};
     mark(stretch, view, member);
@@ -225,12 +225,14 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
         trace.from = perf_view_find(view, to);
         trace.is_mispredicted = flags & PERF_BRANCH_MISPREDICTED;
         trace.is_return = is_return(flags);
-        trace.is_not_taken = (flags & PERF_BRANCH_NOT_TAKEN) != 0;
-        if (trace.is_not_taken)
+        const bool is_not_taken = (flags & PERF_BRANCH_NOT_TAKEN) != 0;
+        /* SPE knows the last target alone, BRBE that of a return from where it must not look. */
+        trace.lacks_branch = is_not_taken || from == 0;
+        if (is_not_taken)
             make_not_taken(&trace, trace.from);
         code = add_process_trace(stretch, view, group, &trace);
         trace.to = trace.branch;
-        trace.has_end = sample->branch_filter == 0;
+        trace.has_end = sample->branch_filter == 0 && from != 0;
     }
     uint64_t dropped = seen < skipped ? seen : skipped;
     struct bat_profile_counters *counters = &view->groups[group].counters;

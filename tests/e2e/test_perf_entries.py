@@ -323,6 +323,31 @@ class Entries(unittest.TestCase):
         for path in (self.data(scene), self.perf_script(scene, stacks)):
             self.check(scene, path, "".join(truth))
 
+    # --- Unknown sources --------------------------------------------------------------------------
+
+    def test_unknown_sources(self):
+        """An entry from address 0 (SPE's previous target, BRBE behind what it must not record) is a run, no branch."""
+        for name in ("small-fixed-profile2-22", PIE):
+            scene = Scene(fixtures.get(name))
+            process = scene.start(100)
+            inside = scene.recording.inside
+            stacks = []
+            truth = []
+            for sample in scene.recording.samples(3, 41, 0, 1000):
+                newer, older, last = scene.entries(sample)
+                if not all(inside(a) for entry in (newer, older) for a in entry[:2]):
+                    continue
+                stacks.append([newer, (0, older[1], 0), last])
+                truth += [f"T {newer[0]:x} {newer[1]:x} {perf_scenes.BR_ONLY:x} 1\n",
+                          f"F {older[1]:x} {newer[0]:x} 1\n", f"T {last[0]:x} {last[1]:x} {perf_scenes.BR_ONLY:x} 1\n"]
+                truth += [f"B {b:x} {t:x} 0 1\n" for b, t, f in (newer, last) if f & MISPREDICTED]
+            self.assertGreater(len(stacks), 60)
+            for stack in stacks:
+                base = process.base
+                scene.session.sample(pid=100, ip=stack[0][0] + base,
+                                     branches=[(b + base if b else 0, t + base, f) for b, t, f in stack])
+            self.check(scene, self.data(scene), "".join(truth))
+
 
 if __name__ == "__main__":
     unittest.main()

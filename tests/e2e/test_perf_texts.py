@@ -29,6 +29,18 @@ SIMPLEPERF = ("Gecko\t25122 [007] 115539.936601:\t\t1000000 task-clock:u:\n"
               "    7a9b3c4d5e70\tshould_trace() (/system/lib64/libc.so)\n"
               "    7a9b3c4d5e71\tmain (/system/lib64/libc.so)\n\n")
 
+# Records as perf script prints them before samples; some take several lines.
+OTHER_RECORDS = (
+    "  100 PERF_RECORD_SWITCH OUT preempt\n", "  100 PERF_RECORD_SWITCH_CPU_WIDE IN  prev pid/tid:     0/0    \n",
+    "  100 PERF_RECORD_NAMESPACES 100/100 - nr_namespaces: 7\n"
+    "\t\t[0/net: 3/0xf0000081, 1/uts: 3/0xeffffffe, 2/ipc: 3/0xefffffff, 3/pid: 3/0xeffffffc, \n"
+    "\t\t 4/user: 3/0xeffffffd, 5/mnt: 3/0xf0000080, 6/cgroup: 3/0xeffffffb]\n",
+    "  100 PERF_RECORD_CGROUP cgroup: 1 /\n", "  100 PERF_RECORD_LOST_SAMPLES lost 5\n",
+    "    0 PERF_RECORD_KSYMBOL addr ffffffffc0000000 len 229 type 1 flags 0x0 name bpf_prog_6deef7357e7b4530\n",
+    "    0 PERF_RECORD_BPF_EVENT type 1, flags 0, id 5\n",
+    "  100 PERF_RECORD_TEXT_POKE addr 0xffffffff81000000 old len 5 new len 5\n"
+    "     old bytes: 0f 1f 44 00 00\n     new bytes: e8 00 00 00 00\n")
+
 
 class Texts(unittest.TestCase):
     """A recording, and what perf prints of it."""
@@ -85,6 +97,17 @@ class Texts(unittest.TestCase):
         expected = self.translate(text)
         with open(text, "a", encoding="ascii") as file:
             file.write("Warning:\nProcessed 80 events and lost 1 chunks!\n\nCheck IO/CPU overload!\n\n")
+        self.assertEqual(self.translate(text), expected)
+
+    def test_other_records(self):
+        """What --show-switch-events, --show-namespace-events, --show-bpf-events and the like add."""
+        text = self.perf("script", "--show-mmap-events", "-F", "pid,brstack")
+        expected = self.translate(text)
+        lines = text.read_text(encoding="ascii").splitlines(keepends=True)
+        self.assertGreater(expected.count("\n"), 8)
+        self.assertGreater(len(lines), 40)
+        text.write_text("".join(line + OTHER_RECORDS[i % len(OTHER_RECORDS)] for i, line in enumerate(lines)),
+                        encoding="ascii")
         self.assertEqual(self.translate(text), expected)
 
     def test_for_people(self):
