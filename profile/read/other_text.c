@@ -92,19 +92,24 @@ static bool has_time(const uint8_t *start, const uint8_t *newline)
     return false;
 }
 
-/* True for a sample of perf script, or of simpleperf, with the command's name in front. */
-static bool is_printed(const uint8_t *start, const uint8_t *at, const uint8_t *newline)
+/*
+ * True for a sample of perf script, or of simpleperf, with the command's name in front. Where
+ * records are among them, up to the end, others may follow that can be read.
+ */
+static bool is_printed(const uint8_t *start, const uint8_t *at, const uint8_t *newline,
+                       const uint8_t *end)
 {
     const bool is_record = strchr("TRBFfrSED", *at) && bat_ends_field(at[1]);
-    if ((*at >= '0' && *at <= '9') || is_record ||
-        memmem(start, (size_t)(newline - start), PERF_SCRIPT_RECORD,
-               sizeof(PERF_SCRIPT_RECORD) - 1))
+    if ((*at >= '0' && *at <= '9') || is_record)
         return false;
-    return has_time(at, newline) || perf_script_is_for_people(start);
+    return (has_time(at, newline) || perf_script_is_for_people(start)) &&
+           !memmem(start, (size_t)(end - start), PERF_SCRIPT_RECORD,
+                   sizeof(PERF_SCRIPT_RECORD) - 1);
 }
 
 /* What a line is that is neither blank nor a comment; at: its first character. */
-static const char *what_line(const uint8_t *start, const uint8_t *at, const uint8_t *newline)
+static const char *what_line(const uint8_t *start, const uint8_t *at, const uint8_t *newline,
+                             const uint8_t *end)
 {
     if (is_annotated(at))
         return annotated;
@@ -112,7 +117,7 @@ static const char *what_line(const uint8_t *start, const uint8_t *at, const uint
         return counted;
     if (begins_with(at, "0x") && memmem(at, (size_t)(newline - at), "]: event: ", 10))
         return dumped;
-    return is_printed(start, at, newline) ? printed : NULL;
+    return is_printed(start, at, newline, end) ? printed : NULL;
 }
 
 const char *bat_other_text(const uint8_t *text, size_t size)
@@ -127,7 +132,7 @@ const char *bat_other_text(const uint8_t *text, size_t size)
         const uint8_t *at = bat_skip_blanks(start);
         const char *what = *at == '#' ? what_comment(at) : NULL;
         if (what || (*at != '#' && *at != '\n'))
-            return what ? what : what_line(start, at, newline);
+            return what ? what : what_line(start, at, newline, end);
         start = newline + 1;
     }
     return NULL;
