@@ -164,6 +164,8 @@ void perf_census(struct perf_session *session)
         if (code == BAT_OK && is_sample)
             code = count_sample(&history, &sample, moment);
     }
+    if (is_open && session->text)
+        session->text->for_people += samples.text.for_people;
     if (is_open)
         perf_samples_close(&samples);
     free_history(&history);

@@ -56,5 +56,6 @@ enum bat_code perf_recording_fill(const struct perf_session *session,
     recording->lost = session->counters.perf_lost;
     recording->has_trace_data = session->has_trace_data;
     recording->lacks_processes = session->text && session->text->lacks_processes;
+    recording->is_for_people = session->text && session->text->for_people != 0;
     return list_files(&session->processes, recording, files, error);
 }

@@ -36,6 +36,7 @@ struct perf_recording {
     bool has_call_stacks; /* branch stacks are call stacks (--call-graph lbr) */
     bool has_trace_data;  /* of the processor, which only perf can decode into samples */
     bool lacks_processes; /* text without processes: it does not say which files there were */
+    bool is_for_people;   /* text has samples as perf script prints them without -F */
 };
 
 /* Receives a recording, valid during the call, with context. */

@@ -33,7 +33,10 @@ static enum bat_code open_profile(const char *path, struct profile_file *from,
     return code;
 }
 
-/* *result is true for the text of perf script. Text of no known form is no error here. */
+/*
+ * *result is true for the text of perf script. Text of no known form is no error here, but one that
+ * is known not to be a profile is: BAT_ERR_UNSUPPORTED.
+ */
 static enum bat_code is_script(const struct profile_file *from, bool *result,
                                struct bat_error *error)
 {
@@ -41,7 +44,9 @@ static enum bat_code is_script(const struct profile_file *from, bool *result,
     struct bat_error own = {.code = BAT_OK};
     enum bat_code code = bat_form_probe(from->file, &form, &own);
     *result = code == BAT_OK && form == TEXT_SCRIPT;
-    if (code != BAT_ERR_MEMORY && code != BAT_ERR_IO)
+    if (code == BAT_ERR_SYNTAX && own.place == BAT_PLACE_NONE)
+        code = own.code = BAT_ERR_UNSUPPORTED;
+    if (code != BAT_ERR_MEMORY && code != BAT_ERR_IO && code != BAT_ERR_UNSUPPORTED)
         return BAT_OK;
     if (error)
         *error = own;

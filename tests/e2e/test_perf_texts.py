@@ -130,6 +130,17 @@ class Texts(unittest.TestCase):
                           encoding="ascii")
         self.refused(counts, "found what perf stat prints, which has no samples: perf record -e cycles:u -j any,u")
 
+    def test_explained(self):
+        """--explain-recording says the same."""
+        def explain(path):
+            done = toolbox.run("battranslate", f"--explain-recording={path}")
+            self.assertEqual(done.returncode, 1)
+            return done.stdout + done.stderr
+        self.assertIn("found what perf report prints for people: give perf.data itself",
+                      explain(self.perf("report", "--stdio")))
+        self.assertIn("its samples are as perf script prints them for people, without -F",
+                      explain(self.perf("script", "--show-mmap-events")))
+
     def test_call_chains_for_people(self):
         """perf script of call chains: a head with the command, and a line for each frame."""
         scene = Scene(fixtures.get(PIE), cycles(SAMPLE_TYPE | CALLCHAIN))

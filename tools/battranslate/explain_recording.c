@@ -58,6 +58,11 @@ static void judge_samples(struct explanation *explanation)
         add_reason(explanation, FIT_IN_PART,
                    "the text does not say which processes and files were sampled: all samples "
                    "count for the BINARY that is named");
+    else if (recording->samples == 0 && recording->is_for_people)
+        add_reason(explanation, UNFIT,
+                   "its samples are as perf script prints them for people, without -F: wanted are "
+                   "those of perf script --show-mmap-events -F pid,brstack (-F pid,event,ip for "
+                   "-ba)");
     else if (recording->samples == 0)
         add_reason(explanation, UNFIT,
                    "nothing was sampled: all was idle, or this machine does not count the event "
