@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elfnote/symbol_table.h"
 #include "reader.h"
 #include "spec/compare_numbers.h"
 #include "spec/little_endian.h"
@@ -246,6 +247,36 @@ static unsigned absolute_size(uint16_t machine, uint64_t type)
 }
 
 /*
+ * RISC-V's linkers leave the entries of jump tables to pairs of relocations: a label is added, the
+ * table's start is subtracted. BOLT knows the labels by the former.
+ */
+static void search_riscv_labels(struct search *search, const struct bat_section *section)
+{
+    const struct bat_elf *elf = search->reader->elf;
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    struct symbol_table symbols;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
+    if (section->link >= count || sections[section->link].type != SHT_SYMTAB ||
+        symbol_table_read(&symbols, elf, &sections[section->link], NULL) != BAT_OK)
+        return;
+    for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela) && search->code == BAT_OK;
+         at += sizeof(Elf64_Rela)) {
+        Elf64_Rela relocation;
+        memcpy(&relocation, bytes + at, sizeof(relocation));
+        const uint64_t type = ELF64_R_TYPE(relocation.r_info);
+        const uint64_t symbol = ELF64_R_SYM(relocation.r_info);
+        if ((type != R_RISCV_ADD32 && type != R_RISCV_ADD64) || symbol >= symbols.count)
+            continue;
+        const uint64_t address =
+            symbol_table_at(&symbols, (uint32_t)symbol).st_value + (uint64_t)relocation.r_addend;
+        if (enters_wanted(search, address))
+            search->code = code_addresses_add(&search->found, address, &search->error);
+    }
+}
+
+/*
  * The linker's own relocations, which --emit-relocs keeps, tell which data are addresses of code:
  * labels of a program that is loaded where it was linked have no others. Distances are those of
  * jump tables.
@@ -360,9 +391,12 @@ static enum bat_code find_references(struct bat_code_reader *reader, struct bat_
     for (size_t i = 0; i < count && of_data.code == BAT_OK && of_code.code == BAT_OK; i++) {
         if (sections[i].info >= count)
             continue;
-        if (is_of_data(&sections[i], &sections[sections[i].info]))
+        const bool is_data = is_of_data(&sections[i], &sections[sections[i].info]);
+        if (is_data && reader->machine == EM_RISCV)
+            search_riscv_labels(&of_data, &sections[i]);
+        if (is_data && of_data.code == BAT_OK)
             search_linker_relocations(&of_data, &sections[i]);
-        else if (is_of_code(reader, &sections[i], &sections[sections[i].info]))
+        if (is_of_code(reader, &sections[i], &sections[sections[i].info]))
             search_linker_relocations(&of_code, &sections[i]);
     }
     reader->references = of_data.found;

@@ -155,10 +155,12 @@ class Bolted(unittest.TestCase):
                 toolbox.fine("batreport", bolted, "-p", profile, "-o", self.folder / "page.html")
 
     def test_input(self):
-        """A program that BOLT has not written: the same but for jump tables, which are not known for RISC-V."""
-        program = self.link("plain", "-fno-jump-tables")
-        profile = record(program, self.folder / "plain.preagg")
-        self.assertEqual(self.ours(program, profile, "--parity"), self.perf2bolt(program, profile))
+        """A program that BOLT has not written, with a jump table, whose labels begin blocks, and without."""
+        for options in ([], ["-fno-jump-tables"]):
+            with self.subTest(options=options):
+                program = self.link("plain", *options)
+                profile = record(program, self.folder / "plain.preagg")
+                self.assertEqual(self.ours(program, profile, "--parity"), self.perf2bolt(program, profile))
 
     def test_original(self):
         """--original needs code that this project knows better: one sentence, no profile."""
