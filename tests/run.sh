@@ -52,7 +52,7 @@ step() {
 
 # Build a preset: name, options of `cmake --build`.
 build_preset() {
-    cmake --preset "$1" -DBATKIT_WERROR=ON || return
+    cmake --preset "$1" -DBATKIT_WERROR=ON -DBATKIT_TESTS=ON || return
     preset=$1
     shift
     cmake --build --preset "$preset" --parallel "$jobs" "$@"

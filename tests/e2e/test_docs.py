@@ -73,6 +73,25 @@ class Docs(unittest.TestCase):
             with self.subTest(page.name), tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(run_page(page, pathlib.Path(folder, "work")), page.read_text(encoding="utf-8"))
 
+    def test_build(self):
+        """After `tests/install.sh build` the commands that build configure: no page needs a package for tests before its reader
+        runs tests."""
+        seen = 0
+        with tempfile.TemporaryDirectory() as folder:
+            hiding = pathlib.Path(folder, "pkg-config")
+            hiding.write_text(f"#!/bin/sh\ncase $* in *cmocka*) exit 1 ;; esac\nexec {shutil.which('pkg-config')} \"$@\"\n",
+                              encoding="ascii")
+            hiding.chmod(0o755)
+            for page in PAGES:
+                for block in re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S):
+                    for command in re.findall(r"cmake --preset (?:[^&#\n]*[^&#\s])", block) if "install.sh build" in block else []:
+                        seen += 1
+                        done = subprocess.run(["bash", "-c", f"{command} -B {folder}/{seen}"], cwd=ROOT, text=True, check=False,
+                                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
+                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                        self.assertEqual(done.returncode, 0, f"{page.name}: {command}\n{done.stdout}")
+        self.assertGreaterEqual(seen, 3)
+
     def test_size(self):
         """A README that is read."""
         self.assertLessEqual((ROOT / "README.md").stat().st_size, README_LIMIT)
