@@ -87,8 +87,8 @@ enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *b
     } else if (has_traces_of_bolt(elf)) {
         code = bat_fail(error, BAT_ERR_NO_NOTE,
                         "no .note.bolt_bat section, but BOLT has written this file: it was made "
-                        "without --enable-bat, or the note was stripped from it (--note=FILE takes "
-                        "it from a file)");
+                        "without --enable-bat, or the note was taken out (--store=DIR has it, if "
+                        "it was put there; --note=FILE takes it from a file)");
     } else {
         code = bat_binary_without_note(elf, binary, error);
     }

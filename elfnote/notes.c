@@ -195,7 +195,9 @@ enum bat_code elf_no_note(const struct bat_elf *elf, struct bat_error *error)
     if (bat_elf_section(elf, BOLT_INFO_SECTION))
         return bat_fail(error, BAT_ERR_NO_NOTE,
                         "no " BAT_SECTION_NAME
-                        " section: BOLT has processed this file without --enable-bat");
+                        " section, but BOLT has written this file: it was made without "
+                        "--enable-bat, or the note was taken out (--store=DIR has it, if it was "
+                        "put there)");
     return bat_fail(error, BAT_ERR_NO_NOTE,
                     "no BOLT note, neither " BAT_SECTION_NAME " nor " BOLT_INFO_SECTION
                     ": not a BOLTed binary (llvm-bolt --enable-bat writes the note)");

@@ -546,8 +546,8 @@ class Checks(Scratch):
                           "--note=/nonexistent", file)
         toolbox.fine("batinject", "-q", "--remove", file)
         for action in ("--remove", "--repair", f"--extract={self.path('note')}"):
-            self.assert_fails(f"{file}: no .note.bolt_bat section: BOLT has processed this file "
-                              "without --enable-bat", action, file)
+            self.assert_fails(f"{file}: no .note.bolt_bat section, but BOLT has written this file: it was made without "
+                              "--enable-bat, or the note was taken out (--store=DIR has it, if it was put there)", action, file)
         self.assertFalse(self.path("note").exists())
 
     def test_build_ids(self):

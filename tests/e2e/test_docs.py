@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted((ROOT / "examples").rglob("*.md"))]
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.M | re.S)
+SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 CODE = re.compile(r"^```(?:sh|console)?\n(.*?)^```$|`([^`]+)`", re.M | re.S)
 TOOLS = ["batdump", "batinject", "batvalidate", "battranslate", "batsymbolize", "batreport"]
 README_LIMIT = 12 * 1024
@@ -42,6 +43,29 @@ def printed(command, folder):
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env={**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}", "PROFILER": "instrument"})
     return done.stdout.replace(f"{folder}/", "")
+
+
+def make_app(folder):
+    """The files that the pages' commands name, of the pipeline's program; a perf that prints one sample."""
+    shutil.copytree(ROOT / "examples" / "pipeline", folder, ignore=shutil.ignore_patterns("make", "cmake", "cargo"))
+    done = printed("""set -e
+cc -O2 -g1 json.c -o app -Wl,-q -Wl,--build-id=sha1
+cc -O2 -g1 -DRELEASE=2 json.c -o app.next -Wl,-q -Wl,--build-id=sha1
+./app --sample 300 >sample.json
+sh profile.sh first app app.fdata -- sample.json 5
+llvm-bolt-22 app -o app.bolt -data app.fdata --enable-bat -reorder-blocks=ext-tsp -split-functions >log 2>&1
+PROFILER=qemu sh profile.sh record app.bolt perf.data -- sample.json 5
+for copy in host1.data host2.preagg; do cp perf.data $copy; done
+for copy in monday.fdata tuesday.fdata; do cp app.fdata $copy; done
+cp app.bolt app.bolt.old
+mkdir bin
+ln -s "$(command -v llvm-bolt-22)" bin/llvm-bolt
+at=$(nm app.bolt | sed -n 's/ T main$//p')
+printf '#!/bin/sh\\nprintf "app 1 1.0: 1 cycles:u:\\\\n\\\\t%s main (app.bolt)\\\\n\\\\n"\\n' "$at" >bin/perf
+chmod +x bin/perf
+echo fine""", folder)
+    if done != "fine\n":
+        raise AssertionError(done)
 
 
 def run_page(page, folder):
@@ -83,7 +107,7 @@ class Docs(unittest.TestCase):
                               encoding="ascii")
             hiding.chmod(0o755)
             for page in PAGES:
-                for block in re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S):
+                for block in SHELL.findall(page.read_text(encoding="utf-8")):
                     for command in re.findall(r"cmake --preset (?:[^&#\n]*[^&#\s])", block) if "install.sh build" in block else []:
                         seen += 1
                         done = subprocess.run(["bash", "-c", f"{command} -B {folder}/{seen}"], cwd=ROOT, text=True, check=False,
@@ -91,6 +115,22 @@ class Docs(unittest.TestCase):
                                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
                         self.assertEqual(done.returncode, 0, f"{page.name}: {command}\n{done.stdout}")
         self.assertGreaterEqual(seen, 3)
+
+    def test_plain_commands(self):
+        """Commands of which the pages show no output: they succeed one after the other, on the pipeline's program."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "work")
+            make_app(folder)
+            # Old notes, probes, options to fill in, and hardware: other tests have these.
+            left_out = re.compile(r"app\.bolt1[69]|--probes|^clang|^perf record")
+            commands = [re.sub(r"\s+(#.*|\.\.\.)", "", line).replace("/srv/", "") for page in ("tools", "loop", "what-bolt-does")
+                        for block in SHELL.findall((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
+                        for line in block.splitlines() if line and not left_out.search(line)]
+            self.assertGreater(len(commands), 25)
+            main = re.search(r"(\w+) T main$", printed("nm app.bolt", folder), re.M)[1]
+            for command in commands:
+                done = printed(f"set -e -o pipefail; PATH=$PWD/bin:$PATH; {command.replace('0x401234', f'0x{main}')}; echo fine", folder)
+                self.assertTrue(done.endswith("fine\n"), f"{command}\n{done}")
 
     def test_size(self):
         """A README that is read."""
