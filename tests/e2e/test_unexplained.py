@@ -189,6 +189,7 @@ class Unexplained(unittest.TestCase):
         text = toolbox.fine("battranslate", program.folder / "bolted", "-p", program.folder / "bolted.T",
                             f"--original={program.folder / 'input'}", "-o", program.folder / "x")
         self.assertRegex(text, rf"(?m)^functions moved by the note alone, .*: 1\n  {function}\S*: [0-9.]+% of \d+ explained")
+        return text
 
     def check_page(self, program, function):
         """batreport's page says the same."""
@@ -217,7 +218,10 @@ class Unexplained(unittest.TestCase):
             program = Program(folder, UNLISTED)
             # The pass has replaced calls of memcpy(): these are in other places.
             self.compare(program, "copy", ["memcpy@PLT", "[unknown]"])
-            self.check_report(program, "copy")
+            text = self.check_report(program, "copy")
+            page = (pathlib.Path(__file__).resolve().parents[2] / "docs/what-bolt-does.md").read_text(encoding="utf-8")
+            shown = re.search(r"report names it:\n\n```\n(.*?)^```$", page, re.M | re.S)[1].splitlines()
+            self.assertEqual([line for line in shown if line not in text.splitlines()], [])
             self.check_page(program, "copy")
             self.check_threads(program)
 
