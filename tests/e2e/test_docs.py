@@ -132,6 +132,13 @@ class Docs(unittest.TestCase):
                 done = printed(f"set -e -o pipefail; PATH=$PWD/bin:$PATH; {command.replace('0x401234', f'0x{main}')}; echo fine", folder)
                 self.assertTrue(done.endswith("fine\n"), f"{command}\n{done}")
 
+    def test_checks(self):
+        """docs/troubleshooting.md says what to do about each check."""
+        listed = [line.split()[0] for line in toolbox.fine("battranslate", "--list-checks").splitlines()]
+        table = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8").split("\n| check |")[1].split("\n\n")[0]
+        named = [name for line in table.splitlines() for name in re.findall(r"`([a-z-]+)`", line.split("|")[1])]
+        self.assertEqual(sorted(named), sorted(listed))
+
     def test_size(self):
         """A README that is read."""
         self.assertLessEqual((ROOT / "README.md").stat().st_size, README_LIMIT)
