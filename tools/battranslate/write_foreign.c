@@ -18,10 +18,9 @@ enum tool_exit compilers_open(struct work *work)
     size_t size;
     if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
         return TOOL_FINE;
-    return tool_message(
-        arguments->binary,
-        "expected a binary that BOLT has not written, or --original=FILE with the one "
-        "that it read, found one with a BAT note");
+    return tool_message(arguments->binary,
+                        "expected --original=FILE with the input binary, which compilers know, "
+                        "found a BOLTed binary alone");
 }
 
 /* Open a binary for viewers without its input: if BOLT wrote it, its note is read. */
