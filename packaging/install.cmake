@@ -15,12 +15,12 @@ if(BATKIT_TOOLS)
     install(FILES completions/bash/${tool} DESTINATION ${BATKIT_BASH_FOLDER} COMPONENT tools)
     install(FILES completions/zsh/_${tool} DESTINATION ${BATKIT_ZSH_FOLDER} COMPONENT tools)
   endforeach()
-  install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
-    spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
-    spec/fitness.md spec/next.md spec/remap.md spec/compare.md
-    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
-  file(GLOB pages CONFIGURE_DEPENDS docs/*.md docs/*.png)
-  install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT tools)
+  # As in the source tree, so that links lead to files.
+  install(FILES README.md SECURITY.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+  foreach(folder docs spec)
+    file(GLOB pages CONFIGURE_DEPENDS ${folder}/*.md ${folder}/*.png)
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder} COMPONENT tools)
+  endforeach()
 endif()
 if(BATKIT_TOOLS AND NOT BATKIT_MINIMAL)
   # The scripts of a fleet, but not what they are tested and measured with, which needs the source tree.

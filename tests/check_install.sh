@@ -57,6 +57,12 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name batkit.pc)")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 
+# What README.md leads to is there, as far as it is for users.
+doc=$prefix/share/doc/batkit
+for link in $(grep -o '](\(docs\|spec\|examples\|SECURITY\)[^)#]*' "$doc/README.md" | cut -c3-) spec/fitness.md spec/pseudo-probes.md; do
+    [ -e "$doc/$link" ] || fail "README.md leads to $link, which was not installed"
+done
+
 for tool in batdump batinject batvalidate battranslate batsymbolize batreport; do
     prints "$tool (batkit) $(pkg-config --modversion batkit)" "$prefix/bin/$tool" --version
     for file in "man/man1/$tool.1" "bash-completion/completions/$tool" "zsh/site-functions/_$tool"; do
