@@ -18,7 +18,7 @@ import urllib.request
 class Socket:
     """A WebSocket connection to a server on this machine, for text (RFC 6455)."""
 
-    def __init__(self, url, seconds=60):
+    def __init__(self, url, seconds=300):
         host, port, path = re.fullmatch(r"ws://([^:/]+):(\d+)(/.*)", url).groups()
         self.socket = socket.create_connection((host, int(port)), timeout=seconds)
         key = base64.b64encode(os.urandom(16)).decode("ascii")

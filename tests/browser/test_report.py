@@ -8,10 +8,13 @@ Not a part of tests/run.sh, because Chromium (Debian package chromium) is large.
 of all views. BATKIT_LARGE=FOLDER adds a large program: cc.bolt, cc, cc.bolt.preagg (tests/bench/large makes them).
 """
 
+import collections
+import json
 import os
 import pathlib
 import re
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -31,6 +34,7 @@ import toolbox
 
 DEMO = HERE.parent / "data" / "demo"
 WIDTHS = (1400, 800, 390)
+AXE_PACKAGE = "axe-core@4.14.1"
 PICTURES = os.environ.get("BATKIT_PICTURES")
 LARGE = os.environ.get("BATKIT_LARGE")
 
@@ -94,6 +98,18 @@ BLOCK_CONTRASTS = """(() => {
     }));
   }).sort((a, b) => a - b)[0];
 })()"""
+
+
+def axe_core():
+    """axe-core's script, from its npm package, which is kept in the store."""
+    package = fixtures.store() / "downloads" / (AXE_PACKAGE.replace("@", "-") + ".tgz")
+    package.parent.mkdir(parents=True, exist_ok=True)
+    if not package.exists():
+        with tempfile.TemporaryDirectory(dir=package.parent) as folder:
+            fixtures.run(["npm", "pack", "--silent", AXE_PACKAGE], folder)
+            os.rename(pathlib.Path(folder, package.name), package)
+    with tarfile.open(package) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode("utf-8")
 
 
 def make_large(folder):
@@ -239,6 +255,67 @@ class Report(unittest.TestCase):
         self.assertEqual(self.browser.run("document.getElementById('search').value"), "vdbe")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('.body .cell.bytes')].map((c) => c.innerText)"), sizes)
 
+    def search(self, text):
+        """The names that the table of functions has for a search, and what is said of their number."""
+        self.browser.run(f"(() => {{ const s = document.getElementById('search'); s.value = {json.dumps(text)};"
+                         "s.dispatchEvent(new Event('input')); })()")
+        self.browser.wait(f"new URLSearchParams(location.hash.split('?')[1]).get('q') === {json.dumps(text or None)}")
+        return self.rows(), self.text("#functions .remark")
+
+    def test_kinds_of_searches(self):
+        """Words in any order, patterns, and addresses of both layouts, inside of functions, too."""
+        page = report_page.Page(self.pages["sqlite"])
+        names = [(function.plain or function.name).decode() for function in page.functions]
+        self.open("sqlite", "#functions?filter=all&sort=name&q=sqlite")
+        for text, fits in (("mem vdbe", lambda name: "vdbe" in name and "mem" in name), (" VDBE  mem ", lambda name: "vdbe" in name and "mem" in name),
+                           ("/^sqlite3vdbe.*mem/", lambda name: re.search("^sqlite3vdbe.*mem", name)),
+                           ("/Mem$/", lambda name: re.search("mem$", name)), ("/a|b", lambda name: "/a|b" in name)):
+            rows, said = self.search(text)
+            expected = sorted(name for name in names if fits(name.lower()))
+            self.assertEqual(said.split(" of ")[0].replace(",", ""), str(len(expected)), text)
+            self.assertEqual(sorted(rows), sorted(expected)[:len(rows)] if len(expected) > len(rows) else expected)
+        rows, said = self.search("/(/")
+        self.assertEqual((rows, said), ([], "/(/ is no regular expression"))
+        self.assertEqual(self.browser.run("document.getElementById('search').getAttribute('aria-invalid')"), "true")
+        cold = next(p for p in page.pieces if p.kind == 1 and p.size > 8)
+        number = cold.function
+        before = page.functions[number].input_address
+        for address in (cold.address + 4, before, before + page.functions[number].input_size - 1):
+            rows, _ = self.search(hex(address))
+            self.assertIn(names[number], rows)
+            self.assertLessEqual(len(rows), 2)
+
+    def test_search_on_the_map(self):
+        """The search goes from one function to the next, the hottest first, and its address keeps it."""
+        for name, word in (("sqlite", "vdbe"), ("options", "vdbe")):
+            self.open(name, "#map")
+            self.browser.wait(COLORS + " > 5")
+            self.browser.run("document.getElementById('map-search').focus()")
+            for letter in word:
+                self.browser.key(letter)
+            found = []
+            for _ in range(3):
+                self.browser.key("Enter")
+                found.append(self.text("#map .details h3"))
+                self.assertRegex(self.text("#map .said"), f"^function {len(found)} of \\d+ that the search finds$")
+            self.assertTrue(all(word in text.lower() for text in found), found)
+            self.assertEqual(len(set(found)), 3)
+            if name == "sqlite":
+                page = report_page.Page(self.pages[name])
+                executed = collections.Counter()
+                for piece in page.pieces:
+                    executed[page.functions[piece.function].name.decode()] += piece.executed
+                self.assertEqual(executed[found[0]], max(count for text, count in executed.items() if word in text.lower()))
+            address = self.settled(f"q={word}")
+            self.assertRegex(address, "a=")
+            self.open(name, address)
+            self.assertEqual((self.browser.run("document.getElementById('map-search').value"), self.text("#map .details h3")),
+                             (word, found[-1]))
+            self.browser.run("document.getElementById('map-search').value = 'no such function'")
+            self.browser.run("document.getElementById('map-search').focus()")
+            self.browser.key("Enter")
+            self.assertEqual(self.text("#map .said"), "no such function: no function found")
+
     def test_refused(self):
         """The table shows the functions that llvm-bolt refuses, and a function's page says why."""
         self.open("refused")
@@ -281,6 +358,9 @@ class Report(unittest.TestCase):
             self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
         start, end = map(int, re.search(r"a=(\d+)-(\d+)", self.settled("a=")).groups())
         self.assertLess(end - start, 100000)
+        # The other row is zoomed as much.
+        before, after = map(int, re.search(r"b=(\d+)-(\d+)", self.settled("b=")).groups())
+        self.assertLess(after - before, 100000)
         self.browser.mouse("mouseMoved", x, y)
         self.browser.wait("!document.querySelector('#map .tip').hidden")
         self.assertRegex(self.text("#map .tip"), r"0x[0-9a-f]+, .*\+0x[0-9a-f]+\n[\d,]+ samples")
@@ -719,6 +799,22 @@ class Report(unittest.TestCase):
                 self.browser.picture(pathlib.Path(PICTURES) / "sqlite-no-scripts.png", is_still=True)
         finally:
             self.browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+    def test_axe(self):
+        """axe-core finds nothing in any view, light and wide, dark and narrow."""
+        script = axe_core()
+        for name in self.pages:
+            if name == "large":
+                continue
+            for state in self.views(name):
+                for width, dark in ((1400, False), (390, True)):
+                    with self.subTest(name, state=state, width=width):
+                        self.browser.screen(width, dark=dark)
+                        self.open(name, state)
+                        self.browser.run(script + ";0")
+                        found = self.browser.run("axe.run(document, {resultTypes: ['violations']}).then((result) => result.violations"
+                                                 ".map((v) => [v.id, v.nodes.slice(0, 3).map((n) => n.html)]))")
+                        self.assertEqual(found, [])
 
     def test_accessible(self):
         """What a screen reader is told: every control has a name, and the table has rows and columns."""

@@ -6,7 +6,7 @@ import { hexText, numberText } from "./format.js";
 import { heatColor, heatOf, styleColor } from "./heat.js";
 import { makeLane } from "./lane.js";
 import { CodeMap, HEAT } from "./map.js";
-import { COMPARED, OTHER, changeText, classNames, classOf, hasProfile, keyOf, nameOf, now, old, rowAt, rows, sides, sizeOf } from "./pairs.js";
+import { COMPARED, OTHER, changeText, classNames, classOf, hasProfile, keyOf, nameFilter, nameOf, now, old, rowAt, rows, sides, sizeOf } from "./pairs.js";
 
 const CLASSES = 5;
 
@@ -87,7 +87,7 @@ export class BothMap extends CodeMap {
     const select = make("select", {id: "map-mode", change: () => this.change(() => (view.mode = select.value))},
       make("option", {value: "changes"}, "what changed"), make("option", {value: "heat"}, "heat"));
     super(section, {
-      after, before, order, nameOf, keyOf, describe, names: ["old", "new"], legend: classNames,
+      after, before, order, nameOf, keyOf, describe, nameFilter, count: rows.count, names: ["old", "new"], legend: classNames,
       tools: hasProfile ? [make("label", {for: "map-mode"}, "Show"), select] : [],
       mainItem: (lane, row) => itemsOf(sideOf(lane), row)[0],
       pairs: pairsOf, numberAt: rowAt,

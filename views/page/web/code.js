@@ -11,6 +11,19 @@ const CHUNKS_KEPT = 24;
 
 const encoder = new TextEncoder();
 
+// The regular expression of a search "/.../", without regard to capitals; null if it is none, undefined if the text is
+// something else.
+export function patternOf(text) {
+  const [, source] = /^\/(.+)\/$/.exec(text.trim()) ?? [];
+  if (source === undefined)
+    return undefined;
+  try {
+    return new RegExp(source, "i");
+  } catch {
+    return null;
+  }
+}
+
 function bigAddress(section, start) {
   return BigInt(section.address) + BigInt(start);
 }
@@ -131,10 +144,33 @@ export class Code {
                                  : this.names.get(number);
   }
 
-  // True for the functions whose names contain the text.
+  // Tells the functions that a search finds: by /pattern/, by an address, by words that are all in their names.
   nameFilter(text) {
-    const needle = encoder.encode(text.toLowerCase());
-    return (number) => this.names.contains(number, needle) || this.plainNames.contains(number, needle);
+    const pattern = patternOf(text);
+    if (pattern !== undefined)
+      return (number) => pattern !== null && (pattern.test(this.nameOf(number)) || pattern.test(this.profileName(number)));
+    const words = text.trim().split(/\s+/).map((word) => encoder.encode(word.toLowerCase()));
+    const found = this.functionsAt(text.trim());
+    return (number) => found.has(number) ||
+      words.every((word) => this.names.contains(number, word) || this.plainNames.contains(number, word));
+  }
+
+  // The functions that have an address "0x...", in the output or in the input.
+  functionsAt(text) {
+    const found = new Set();
+    if (!/^0x[0-9a-f]+$/i.test(text))
+      return found;
+    const address = BigInt(text), piece = this.pieceAt(text);
+    if (piece >= 0)
+      found.add(this.pieces.function[piece]);
+    for (let i = 0; i < this.description.functions; i++) {
+      if (this.functions.inputSection[i] < 0)
+        continue;
+      const offset = address - this.inputAddressOf(i);
+      if (offset >= 0n && offset < BigInt(this.functions.inputSize[i]))
+        found.add(i);
+    }
+    return found;
   }
 
   orderOfNames() {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A table of functions with search, sort and filter: only the rows in sight are elements.
+import { patternOf } from "./code.js";
 import { make, nameElement, noteState } from "./dom.js";
 import { numberText, visible } from "./format.js";
+
+export const SEARCH_HINT = "names, 0x…, /pattern/";
 
 // table: columns, each with id, label, text(i), order() and down; filters with id, label and fits(i);
 // count, how many functions there are; start, the state at first; nameFilter(text); href(i) of its page;
@@ -14,7 +17,7 @@ export class Grid {
     this.active = 0;
     section.querySelector(".static")?.remove();
     this.search = make("input", {type: "search", id: "search", autocomplete: "off", spellcheck: "false",
-                                 placeholder: "part of a name", input: () => this.searchSoon()});
+                                 placeholder: SEARCH_HINT, input: () => this.searchSoon()});
     this.filter = make("select", {id: "filter", change: () => this.change({filter: this.filter.value})},
                        table.filters.map((f) => make("option", {value: f.id}, f.label)));
     this.count = make("p", {class: "remark", role: "status"});
@@ -86,7 +89,9 @@ export class Grid {
         rows.push(i);
     const order = column.order(), sign = Boolean(column.down) === Boolean(up) ? 1 : -1;
     this.rows = Uint32Array.from(rows).sort((a, b) => sign * order(a, b) || a - b);
-    this.count.textContent = `${numberText(rows.length)} of ${numberText(count)} functions`;
+    const isWrong = patternOf(q) === null;
+    this.search.setAttribute("aria-invalid", isWrong);
+    this.count.textContent = isWrong ? `${q} is no regular expression` : `${numberText(rows.length)} of ${numberText(count)} functions`;
     this.view.setAttribute("aria-rowcount", rows.length + 1);
     this.body.replaceChildren();
     this.head.childNodes.forEach((header, i) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The map of one binary: all code before BOLT, and all code after it.
 import { kindNames } from "./code.js";
-import { addressOf, blocksNow, code, functions, inputAddressOf, nameOf, pieceAt, pieces, piecesOf } from "./data.js";
+import { addressOf, blocksNow, code, functions, inputAddressOf, nameFilter, nameOf, pieceAt, pieces, piecesOf } from "./data.js";
 import { make, nameElement } from "./dom.js";
 import { hexText, numberText, shareText } from "./format.js";
 import { heatColor, heatOf } from "./heat.js";
@@ -83,7 +83,7 @@ export class LayoutMap extends CodeMap {
       .sort((a, b) => functions.executed[b] - functions.executed[a]);
     const best = hottest.length ? functions.executed[hottest[0]] : 0;
     super(section, {
-      after, before, order: hottest, nameOf, keyOf, describe,
+      after, before, order: hottest, nameOf, keyOf, describe, nameFilter, count: description.functions,
       names: ["before", "after"],
       mainItem: (lane, number) => (lane === after ? functions.main[number] : before.itemOf[number]),
       pairs: (number) => [...piecesOf(number)].map((piece) => [before ? before.itemOf[number] : -1, piece]),

@@ -3,6 +3,7 @@
 // function.
 import { make, makeCanvas, nameElement, noteState } from "./dom.js";
 import { bytesText, fitText, hexText, numberText } from "./format.js";
+import { SEARCH_HINT } from "./grid.js";
 import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
 
 export const HEAT = 84;
@@ -30,6 +31,7 @@ const kindColors = ["hot", "cold", "left", "plt"];
 // - nameOf(number); keyOf(number), a text for addresses, and numberAt(text), -1 for a wrong one;
 // - addressOf(lane, item, offset), placeName(lane, item), samplesOf(lane, item), describe(number): elements;
 // - drawHeat(context, lane, rows, width), if something else is drawn in place of the heat; legend: more of it;
+// - nameFilter(text) tells the functions that a search finds, of count;
 // - state(): more values for the address, open(state) takes them; tools: more elements; remark.
 export class CodeMap {
   constructor(section, code) {
@@ -52,7 +54,11 @@ export class CodeMap {
     const button = (text, title, act) =>
       make("button", {type: "button", "aria-label": /\w/.test(text) ? undefined : title, title, click: act}, text);
     const zoomAll = (factor) => this.change(() => this.lanes.forEach((l) => l.zoom(factor, this.selectedPosition(l))));
+    this.search = make("input", {type: "search", id: "map-search", autocomplete: "off", spellcheck: "false", placeholder: SEARCH_HINT,
+                                 keydown: (event) => this.pressSearch(event)});
     const tools = make("div", {class: "tools"},
+      make("span", {class: "field"}, make("label", {for: "map-search"}, "Search"), this.search,
+           button("Next", "Show the next function that the search finds", () => this.find(1))),
       button("+", "Zoom in", () => zoomAll(0.5)), button("−", "Zoom out", () => zoomAll(2)),
       button("Whole", "Show all code", () => this.change(() => this.lanes.forEach((l) => l.show(0, l.size)))),
       button("Hot", "Show the part with the most heat", () => this.change(() => this.lanes.forEach((l) => this.showHot(l)))),
@@ -381,6 +387,37 @@ export class CodeMap {
     }
   }
 
+  // --- Searching ---------------------------------------------------------------------------------
+
+  pressSearch(event) {
+    if (event.key !== "Enter")
+      return;
+    event.preventDefault();
+    this.find(event.shiftKey ? -1 : 1);
+  }
+
+  // Show the next function that the search finds, or the one before: those first whose places are joined first.
+  find(by) {
+    const text = this.search.value.trim();
+    if (text !== this.sought) {
+      this.sought = text;
+      const fits = this.code.nameFilter(text);
+      this.found = text ? [...new Set([...this.code.order, ...Array(this.code.count).keys()])].filter(fits) : [];
+      this.foundAt = by > 0 ? -1 : 0;
+    }
+    const {length} = this.found;
+    if (length === 0) {
+      this.said.textContent = text ? `${text}: no function found` : "";
+      return;
+    }
+    this.foundAt = (this.foundAt + by + length) % length;
+    this.change(() => {
+      this.select(this.found[this.foundAt]);
+      this.center(this.found[this.foundAt]);
+    });
+    this.said.textContent = `function ${numberText(this.foundAt + 1)} of ${numberText(length)} that the search finds`;
+  }
+
   // --- Moving ------------------------------------------------------------------------------------
 
   change(act) {
@@ -394,11 +431,12 @@ export class CodeMap {
     const part = (lane) => lane && (lane.from > 0 || lane.to < lane.size)
       ? `${Math.round(lane.from)}-${Math.round(lane.to)}` : undefined;
     noteState("map", {b: part(this.before), a: part(this.after),
-                      s: this.selected >= 0 ? this.code.keyOf(this.selected) : undefined, ...this.code.state?.()});
+                      s: this.selected >= 0 ? this.code.keyOf(this.selected) : undefined, q: this.search.value || undefined, ...this.code.state?.()});
   }
 
   open(state) {
-    const {a, b, s} = state;
+    const {a, b, s, q} = state;
+    this.search.value = q ?? this.search.value;
     this.code.open?.(state);
     const show = (lane, text) => {
       const [from, to] = (text ?? "").split("-").map(Number);
@@ -462,7 +500,24 @@ export class CodeMap {
     const isPan = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
     const step = event.deltaMode === 1 ? 33 : 1;
     this.change(() => isPan ? lane.pan((event.deltaX || event.deltaY) * step / this.width * (lane.to - lane.from))
-                            : lane.zoom(Math.exp(event.deltaY * step / 400), position));
+                            : this.zoomTogether(lane, Math.exp(event.deltaY * step / 400), position));
+  }
+
+  // Zoom a lane at a position, and the other one at the place of the same function.
+  zoomTogether(lane, factor, position) {
+    const item = lane.find(position), number = item < 0 ? -1 : lane.items.functionOf(item);
+    lane.zoom(factor, position);
+    for (const other of this.lanes.filter((l) => l !== lane)) {
+      const twin = number < 0 ? -1 : this.code.mainItem(other, number);
+      if (twin < 0) {
+        other.zoom(factor, (other.from + other.to) / 2);
+        continue;
+      }
+      const middle = other.at[twin] + other.items.size(twin) / 2;
+      if (middle < other.from || middle > other.to)
+        other.pan(middle - (other.from + other.to) / 2);
+      other.zoom(factor, middle);
+    }
   }
 
   press(event) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call chains as an icicle: callers above, the functions that they call below.
+import { patternOf } from "./code.js";
 import { loadStacks } from "./data.js";
 import { make, makeCanvas, noteState } from "./dom.js";
 import { fitText, numberText, shareText, visible } from "./format.js";
@@ -169,10 +170,12 @@ export class Stacks {
   }
 
   find() {
-    const text = this.search.value.toLowerCase(), frames = this.stacks.frames;
+    const text = this.search.value.trim(), frames = this.stacks.frames, pattern = patternOf(text);
+    const words = text.toLowerCase().split(/\s+/);
+    const fits = (name) => (pattern === undefined ? words.every((word) => name.toLowerCase().includes(word)) : pattern?.test(name));
     this.found = text ? new Set() : null;
     for (let i = 0; text && i < frames.starts.length - 1; i++)
-      if (frames.get(i).toLowerCase().includes(text))
+      if (fits(frames.get(i)))
         this.found.add(i);
     this.ask();
   }
