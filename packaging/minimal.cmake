@@ -31,7 +31,7 @@ file(CONFIGURE OUTPUT ${BATKIT_MAP} CONTENT "${map}" @ONLY)
 set(BATKIT_ALL_TOOLS batdump batinject batvalidate)
 # A macro, because it sets the lists of sources.
 macro(minimal_tools)
-  list(FILTER tool_common INCLUDE REGEX "/(common_options|output|stores|tool|truncated)\\.c$")
+  list(FILTER tool_common INCLUDE REGEX "/(common_options|output|steps|stores|tool|truncated)\\.c$")
   list(FILTER batinject_sources EXCLUDE REGEX "/json_[a-z]+\\.c$")
   foreach(tool ${BATKIT_ALL_TOOLS})
     file(GLOB stand_ins CONFIGURE_DEPENDS tools/${tool}/minimal/*.c)

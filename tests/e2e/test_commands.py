@@ -6,9 +6,13 @@ in all tools: the spelling of options, their help, what a missing file and an in
 import json
 import os
 import pathlib
+import pty
 import re
 import shutil
+import signal
+import subprocess
 import tempfile
+import time
 import unittest
 
 import toolbox
@@ -139,6 +143,64 @@ class Commands(unittest.TestCase):
         for option in ("--json", "--from-json"):
             toolbox.fine("batinject", self.program, f"{option}={self.folder / 'note'}", "-o", self.folder / option)
         self.assertEqual((self.folder / "--json").read_bytes(), (self.folder / "--from-json").read_bytes())
+
+    def slow(self, tool, *options):
+        """What a tool shows on a terminal while it waits for its profile, and then; its exit status."""
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        terminal, own = pty.openpty()
+        process = subprocess.Popen([toolbox.BIN / tool, self.program, "-p", pipe, "-o", self.folder / "slow-out", *options],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=own)
+        self.addCleanup(os.close, terminal)
+        with open(pipe, "wb") as file:
+            os.close(own)
+            os.set_blocking(terminal, False)
+            shown, end = "", time.monotonic() + (2.6 if "-q" in options else 60)
+            while not shown and time.monotonic() < end:
+                time.sleep(0.05)
+                shown = self.printed(terminal)
+            file.write(PROFILE.read_bytes())
+        status = process.wait(timeout=60)
+        pipe.unlink()
+        return shown, self.printed(terminal), status
+
+    @staticmethod
+    def printed(terminal):
+        """What there is to be read of a terminal."""
+        text = b""
+        try:
+            while part := os.read(terminal, 65536):
+                text += part
+        except OSError:  # nothing more, or the other end is closed
+            pass
+        return text.decode()
+
+    def test_progress(self):
+        """After two seconds a terminal says what is being done, and the line goes away."""
+        for tool, what in (("battranslate", f"reading {self.folder}/pipe"), ("batreport", f"making the page of {self.program}")):
+            during, after, status = self.slow(tool)
+            self.assertRegex(during, rf"^\r\x1b\[K{re.escape(what)}[^\n]*, \d+ s")
+            self.assertEqual(status, 0, after)
+            self.assertTrue(after.rpartition("s\r")[2].startswith("\x1b[K") or after.endswith("\r\x1b[K"), repr(after))
+        during, after, status = self.slow("battranslate", "-q")
+        self.assertEqual((during, after, status), ("", "", 0))
+
+    def test_interrupted(self):
+        """Ctrl-C leaves nothing behind."""
+        for tool in ("battranslate", "batreport"):
+            pipe = self.folder / "pipe"
+            os.mkfifo(pipe)
+            with subprocess.Popen([toolbox.BIN / tool, self.program, "-p", pipe, "-o", self.folder / "out"],
+                                  stderr=subprocess.PIPE) as process:
+                with open(pipe, "wb") as file:
+                    file.write(PROFILE.read_bytes()[:1000])
+                    file.flush()
+                    time.sleep(0.1)
+                    process.send_signal(signal.SIGINT)
+                    process.wait(timeout=60)
+            pipe.unlink()
+            self.assertEqual(process.returncode, -signal.SIGINT)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["app"])
 
     def test_binary_by_an_option(self):
         """-e, --obj: as without it."""

@@ -232,8 +232,10 @@ static enum tool_exit write_page(const struct request *request)
     enum bat_code code = bat_output_begin(request->output, &output, &error);
     if (code == BAT_OK)
         code = check_output(output, &page, &error);
+    tool_step("making the page of %s", page.binary);
     if (code == BAT_OK)
         code = bat_page_write(&page, output, &file, &error);
+    tool_step(NULL);
     if (code == BAT_OK)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);

@@ -97,6 +97,7 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
     struct output *explanation = output_begin_memory();
     if (!explanation)
         return tool_no_memory(NULL);
+    tool_step("finding the functions in %s", request->next);
     const struct next_carry_options options = {
         .old_symbols = work->original ? work->original_symbols : work->symbols,
         .new_symbols = next->symbols,
@@ -173,6 +174,7 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
                                                   .will_be_judged = !work->arguments->quiet ||
                                                                     work->arguments->wants_check,
                                                   .threads = work->arguments->threads};
+    tool_step("translating the profile");
     if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
                               &work->error) != BAT_OK)
         return tool_report(work->arguments->next, &work->error);
@@ -403,6 +405,7 @@ static enum tool_exit add_releases(struct work *work, struct parts *parts, struc
         struct parts more = {0};
         status = add_release(work, i, &more, next);
         parts_free(&more);
+        next->old.parts = NULL;
     }
     return status;
 }

@@ -29,8 +29,7 @@ struct progress {
     atomic_int_fast64_t next; /* time of the next print, in milliseconds */
 };
 
-/* The line is printed after the first time, and then at most once in the second time. */
-#define FIRST_MILLISECONDS 1000
+/* The line changes at most so often. */
 #define EVERY_MILLISECONDS 200
 
 static int64_t now_milliseconds(void)
@@ -50,7 +49,7 @@ static void progress_begin(struct progress *progress, const struct translate_req
         if (stat(request->profiles[i], &status) == 0 && S_ISREG(status.st_mode))
             progress->total += (uint64_t)status.st_size;
     }
-    atomic_store(&progress->next, now_milliseconds() + FIRST_MILLISECONDS);
+    atomic_store(&progress->next, now_milliseconds());
 }
 
 /* Bytes were read, by any thread. */
@@ -66,23 +65,11 @@ static void progress_update(uint64_t bytes, void *context)
     if (now < next ||
         !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
         return;
-    char file[BAT_MESSAGE_SIZE];
-    snprintf(file, sizeof(file), "%s", progress->file);
-    bat_escape_message(file, sizeof(file));
     if (progress->total)
-        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " of %" PRIu64 " MB", file, done >> 20,
-                progress->total >> 20);
+        tool_step("reading %s: %" PRIu64 " of %" PRIu64 " MB", progress->file, done >> 20,
+                  progress->total >> 20);
     else
-        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", file, done >> 20);
-    fflush(stderr);
-}
-
-/* Clear the line. */
-static void progress_end(struct progress *progress)
-{
-    if (progress->is_shown)
-        fputs("\r\033[K", stderr);
-    fflush(stderr);
+        tool_step("reading %s: %" PRIu64 " MB", progress->file, done >> 20);
 }
 
 /* --- Failing -------------------------------------------------------------------------------- */
@@ -283,15 +270,15 @@ static enum tool_exit read_all(struct parts *parts, const size_t *order, parts_r
         if (part->state != PART_WAITING)
             continue;
         progress.file = part->path;
+        tool_step("reading %s", part->path);
         if (read_part(parts, part, &options, read, context, &error) != BAT_OK) {
-            progress_end(&progress);
             enum tool_exit status = fail_part(parts, part, &error);
             if (status != TOOL_FINE)
                 return status;
         }
         done += part->state == PART_READ;
     }
-    progress_end(&progress);
+    tool_step(NULL);
     if (done != 0)
         return TOOL_FINE;
     return tool_message(NULL, "expected at least one profile that can be read, found none of %zu",

@@ -390,6 +390,7 @@ static enum tool_exit print_report(const struct several *several)
 {
     if (several->request->quiet)
         return TOOL_FINE;
+    tool_step(NULL);
     struct output *out = output_begin(report_descriptor(several));
     if (!out)
         return TOOL_BAD;

@@ -134,6 +134,7 @@ static enum tool_exit run_with_report(struct work *work, struct parts *parts)
     work->report = file;
     enum tool_exit status = run(work, parts);
     work->report = NULL;
+    tool_step(NULL);
     if (fclose(file) != 0 && status == TOOL_FINE)
         status = tool_no_memory(NULL);
     if ((status == TOOL_FINE || work->arguments->wants_check) && size != 0) {

@@ -282,6 +282,8 @@ enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next
         .next = next};
     enum tool_exit status = TOOL_FINE;
     if (is_wanted)
+        tool_step("checking the profile");
+    if (is_wanted)
         status = bat_verdict_judge(&work->check, &subject, &work->error) == BAT_OK
                      ? TOOL_FINE
                      : tool_report(arguments->binary, &work->error);
@@ -361,6 +363,7 @@ enum tool_exit records_open(struct work *work)
 enum tool_exit work_move(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
+    tool_step("moving the profile to the input's code");
     if (bat_profile_to_input(work->profile, &work->binary, work->original, &work->input,
                              &work->to_input, &work->error) != BAT_OK)
         return tool_report(arguments->binary, &work->error);

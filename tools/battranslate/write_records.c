@@ -7,6 +7,7 @@
 static enum tool_exit translate(struct work *work)
 {
     const struct bat_translate_options options = work_translate_options(work);
+    tool_step("translating the profile");
     if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
                               &work->error) != BAT_OK)
         return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(work->arguments)
@@ -21,6 +22,7 @@ static enum tool_exit translate_moved(struct work *work)
 {
     enum tool_exit status = work_move(work);
     const struct bat_translate_options options = work_translate_options(work);
+    tool_step("translating the profile");
     if (status == TOOL_FINE &&
         bat_profile_translate_moved(work->input, work->profile, work->original, &options,
                                     &work->records, &work->error) != BAT_OK)
@@ -85,6 +87,7 @@ static void *run_judging(void *context)
 enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
 {
     report_check_balances(work->arguments->binary, work->records);
+    tool_step("writing the profile");
     if (work->arguments->quiet && !work->arguments->wants_check)
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};

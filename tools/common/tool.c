@@ -37,18 +37,7 @@ enum tool_exit tool_unwritten = TOOL_BAD;
 
 static const char *tool_name = "batkit";
 static char version_text[64];
-static bool is_quiet;
 static enum tool_color color;
-
-void tool_be_quiet(void)
-{
-    is_quiet = true;
-}
-
-bool tool_is_quiet(void)
-{
-    return is_quiet;
-}
 
 void tool_set_color(enum tool_color chosen)
 {
@@ -149,6 +138,7 @@ static void put_escaped(FILE *stream, const char *text)
 
 static BAT_PRINTF(2, 0) void print_message(const char *file, const char *format, va_list arguments)
 {
+    tool_step_make_way();
     fflush(stdout);
     char line[LINE_SIZE];
     int used = file ? snprintf(line, sizeof(line), "%s: %s: ", tool_name, file)

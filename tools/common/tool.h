@@ -47,6 +47,16 @@ bool tool_parse(const struct argp *argp, const char *brief, int argc, char **arg
 void tool_be_quiet(void);
 bool tool_is_quiet(void);
 
+/*
+ * Say on a terminal what is being done, from two seconds after the first step on, with the time
+ * since then; NULL: nothing any more. Not behind -q. A thread shows it, so that a step that hangs
+ * is seen, too.
+ */
+void tool_step(const char *format, ...) BAT_PRINTF(1, 2);
+
+/* Clear that line for a text on the terminal; it comes back behind it. */
+void tool_step_make_way(void);
+
 /* True if text for this descriptor has colours; of itself on a terminal, if NO_COLOR is not set. */
 enum tool_color { TOOL_COLOR_AUTO, TOOL_COLOR_ALWAYS, TOOL_COLOR_NEVER };
 void tool_set_color(enum tool_color chosen);
