@@ -387,6 +387,14 @@ class Report(unittest.TestCase):
         self.browser.run("history.back()")
         self.browser.wait("!document.getElementById('map').hidden")
 
+    def test_calls_come_first(self):
+        """Callers and callees are above the blocks; the branches inside are below."""
+        self.open("sqlite")
+        self.go(self.browser.run("document.querySelector('.static a').hash"))
+        tops = self.browser.run("""['[aria-label="Called by"]', '[aria-label="Calls"]', '.sides', '[aria-label="Taken branches inside"]']
+                                   .map((s) => document.querySelector('#function ' + s).getBoundingClientRect().top)""")
+        self.assertTrue(max(tops[:2]) < tops[2] < tops[3], tops)
+
     def test_function(self):
         """Blocks on both sides; a block marks its other place; callers are links."""
         self.open("sqlite")
@@ -700,6 +708,10 @@ class Report(unittest.TestCase):
         self.assertTrue(self.text("#functions .remark").startswith(f"{count} of "))
         said = self.browser.run("[...document.querySelectorAll('.body .cell.what')].map((c) => c.innerText)")
         self.assertEqual(set(said), {"appeared: was left in place"})
+        # Five columns; the rest is on the function's own page.
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('.row.head .cell')].map((c) => c.innerText)"),
+                         ["Function", "What changed", "Bytes ±", "Bytes", "Address"])
+        self.assertLessEqual(self.browser.run("document.querySelector('.table').scrollWidth"), 1400)
         self.go("#functions?filter=went")
         name = self.rows()[0]
         self.browser.run("document.querySelector('.body .row a').click()")

@@ -2,7 +2,7 @@
 // The table of what changed, function by function.
 import { hexText, numberText } from "./format.js";
 import { Grid } from "./grid.js";
-import { APPEARED, CHANGED, COMPARED, INPUT, LAYOUT, MOVED, RESIZED, SPLIT, WENT, addressOf, changeText, classOf, keyOf, nameFilter, nameOf, now, old, rows, sizeOf, valueOf } from "./pairs.js";
+import { APPEARED, CHANGED, COMPARED, INPUT, LAYOUT, MOVED, RESIZED, SPLIT, WENT, addressOf, changeText, classOf, hasProfile, keyOf, nameFilter, nameOf, rows, sides, sizeOf, valueOf } from "./pairs.js";
 
 export function changeOf(from, to) {
   return from === to ? "" : (to > from ? "+" : "−") + numberText(Math.abs(to - from));
@@ -11,19 +11,14 @@ export function changeOf(from, to) {
 const hasSide = (side) => (row) => rows.of[side][row] >= 0;
 const grown = (row) => Math.abs(sizeOf(1, row) - sizeOf(0, row));
 
-// A column of numbers of one side.
-function sideColumn(id, label, side, valueIn) {
-  return {id, label, down: true, text: (row) => (hasSide(side)(row) ? numberText(valueIn(row)) : ""),
-          order: () => (a, b) => valueIn(a) - valueIn(b)};
+// A column of the numbers of both sides; knows[side] is false if that side has none of them.
+function bothColumn(id, label, array, knows) {
+  const text = (row, side) => (knows[side] && hasSide(side)(row) ? numberText(array(side, row)) : "–");
+  const most = (row) => Math.max(array(0, row), array(1, row));
+  return {id, label, down: true, text: (row) => `${text(row, 0)} → ${text(row, 1)}`, order: () => (a, b) => most(a) - most(b)};
 }
 
-function addressColumn(id, label, side) {
-  return {id, label, text: (row) => (hasSide(side)(row) ? hexText(addressOf(side, row)) : ""),
-          order: () => (a, b) => {
-            const left = addressOf(side, a), right = addressOf(side, b);
-            return left < right ? -1 : left > right ? 1 : 0;
-          }};
-}
+const placeOf = (row) => addressOf(hasSide(1)(row) ? 1 : 0, row);
 
 function orderOfNames() {
   const keys = Array.from({length: rows.count}, (unused, row) => nameOf(row));
@@ -36,13 +31,10 @@ const columns = [
    order: () => (a, b) => classOf(a) - classOf(b) || rows.flags[a] - rows.flags[b]},
   {id: "grown", label: "Bytes ±", down: true, text: (row) => changeOf(sizeOf(0, row), sizeOf(1, row)),
    order: () => (a, b) => grown(a) - grown(b)},
-  ...(old.description.hasProfile ? [sideColumn("samples-old", "Samples old", 0, (row) => valueOf(0, "samples", row))] : []),
-  ...(now.description.hasProfile ? [sideColumn("samples-new", "Samples new", 1, (row) => valueOf(1, "samples", row))] : []),
-  sideColumn("bytes-old", "Bytes old", 0, (row) => sizeOf(0, row)),
-  sideColumn("bytes-new", "Bytes new", 1, (row) => sizeOf(1, row)),
-  sideColumn("cold-old", "Cold old", 0, (row) => valueOf(0, "coldBytes", row)),
-  sideColumn("cold-new", "Cold new", 1, (row) => valueOf(1, "coldBytes", row)),
-  addressColumn("address-old", "Address old", 0), addressColumn("address-new", "Address new", 1),
+  hasProfile ? bothColumn("samples", "Samples", (side, row) => valueOf(side, "samples", row), sides.map((code) => code.description.hasProfile))
+             : bothColumn("sizes", "Bytes", sizeOf, [true, true]),
+  {id: "address", label: "Address", text: (row) => hexText(placeOf(row)),
+   order: () => (a, b) => (placeOf(a) < placeOf(b) ? -1 : placeOf(a) > placeOf(b) ? 1 : 0)},
 ];
 
 const has = (bits) => (row) => (rows.flags[row] & bits) !== 0;
@@ -63,6 +55,6 @@ const filters = [
 export class ChangeTable extends Grid {
   constructor(section) {
     super(section, {columns, filters, count: rows.count, nameFilter, href: (row) => "#f=" + keyOf(row),
-                    start: {filter: "differ", sort: "grown"}, style: `compared columns-${columns.length}`});
+                    start: {filter: "differ", sort: "grown"}, style: "compared"});
   }
 }

@@ -47,7 +47,7 @@ export class FunctionPage {
     this.gather(number, order);
     this.gatherEdges(number, edges);
     this.title.replaceChildren(nameElement(nameOf(number)));
-    this.body.replaceChildren(this.makeFacts(number), ...this.makeBlocks(number), ...this.makeTables());
+    this.body.replaceChildren(this.makeFacts(number), ...this.makeCalls(), ...this.makeBlocks(number), ...this.makeBranches());
   }
 
   // --- Data --------------------------------------------------------------------------------------
@@ -272,15 +272,20 @@ export class FunctionPage {
                       : make("a", {href: "#f=" + hexText(addressOf(functions.main[number]))}, nameElement(nameOf(number)));
   }
 
-  makeTables() {
+  // What is around the function comes before its blocks, which may be thousands.
+  makeCalls() {
     const tables = [
-      this.makeTable("Taken branches inside", ["from", "to", "taken", "mispredicted"], this.inside.map((edge) =>
-        [this.rowText(edge.from), this.rowText(edge.to), numberText(edge.count), numberText(edge.mispredicted)])),
       this.makeTable("Called by", ["function", "times"], this.callers.map(([number, count]) => [this.link(number), numberText(count)])),
       this.makeTable("Calls", ["function", "times"], this.callees.map(([number, count]) => [this.link(number), numberText(count)])),
     ].filter(Boolean);
     const remark = this.others ? make("p", {class: "remark"},
       `Returns, and jumps to other places than a function's start: ${numberText(this.others)}.`) : null;
-    return tables.length ? [make("div", {class: "cards"}, tables), remark ?? ""] : [];
+    return tables.length || remark ? [make("div", {class: "cards"}, tables), remark ?? ""] : [];
+  }
+
+  makeBranches() {
+    const table = this.makeTable("Taken branches inside", ["from", "to", "taken", "mispredicted"], this.inside.map((edge) =>
+      [this.rowText(edge.from), this.rowText(edge.to), numberText(edge.count), numberText(edge.mispredicted)]));
+    return table ? [make("div", {class: "cards"}, table)] : [];
   }
 }
