@@ -34,6 +34,8 @@ import toolbox
 
 DEMO = HERE.parent / "data" / "demo"
 WIDTHS = (1400, 800, 390)
+# Call chains with a function that calls itself.
+CHAINS = "main;a;b 3\nmain;a 2\nmain;c;a;a;b 5\nother;b 1\n"
 AXE_PACKAGE = "axe-core@4.14.1"
 PICTURES = os.environ.get("BATKIT_PICTURES")
 LARGE = os.environ.get("BATKIT_LARGE")
@@ -135,6 +137,9 @@ def make_pages(folder):
     stacks.write_bytes(b"".join(b"main;%s;f%d %d\n" % (name.replace(b"\n", b"").replace(b";", b""), i, i + 1)
                                 for i, name in enumerate(test_batreport.HOSTILE)))
     toolbox.fine("batreport", hostile, "-p", DEMO / "small.preagg", f"--stacks={stacks}", "-o", folder / "hostile.html")
+    chains = folder / "chains"
+    chains.write_text(CHAINS, encoding="ascii")
+    toolbox.fine("batreport", DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--stacks={chains}", "-o", folder / "chains.html")
     make_comparisons(folder, hostile, names)
     if LARGE:
         make_large(folder)
@@ -626,6 +631,34 @@ class Report(unittest.TestCase):
         self.assertIn("main › ", self.text("#stacks .path"))
         self.browser.key("Enter")
         self.browser.wait("/n=\\d/.test(location.hash)")
+
+    def show_stacks(self, view):
+        """Choose a view of the call chains, and go to its graph; its path."""
+        self.browser.run(f"(() => {{ const s = document.getElementById('stack-view'); s.value = '{view}';"
+                         "s.dispatchEvent(new Event('change')); })()")
+        self.browser.wait(f"location.hash.includes('v={view}')" if view else "!location.hash.includes('v=')")
+        self.browser.run(f"{CANVAS}.focus()")
+        return self.text("#stacks .path")
+
+    def test_views_of_stacks(self):
+        """Call chains from their callers, from the functions with samples, and as a table: by the sums of CHAINS."""
+        self.open("chains", "#stacks")
+        rows = self.browser.run("[...document.querySelectorAll('#stacks tbody tr')].map((r) => [...r.children].map((c) => c.innerText))")
+        self.assertEqual(rows, [["b", "9", "81.82%", "9", "81.82%"], ["a", "2", "18.18%", "10", "90.91%"], ["main", "0", "0.00%", "10", "90.91%"],
+                                ["c", "0", "0.00%", "5", "45.45%"], ["other", "0", "0.00%", "1", "9.09%"]])
+        self.assertEqual(self.show_stacks("inverted"), "b: 9 samples, 81.82%")
+        for key, path in (("ArrowDown", "b › a: 8 samples, 72.73%"), ("ArrowRight", "b › other: 1 samples, 9.09%"),
+                          ("ArrowUp", "b: 9 samples, 81.82%"), ("ArrowRight", "a: 2 samples, 18.18%")):
+            self.browser.key(key)
+            self.assertEqual(self.text("#stacks .path"), path)
+        self.browser.key("Enter")
+        address = self.settled("n=")
+        self.open("chains", address)
+        self.assertEqual((self.browser.run("location.hash"), self.text("#stacks .path")), (address, "a: 2 samples, 18.18%"))
+        self.assertEqual(self.show_stacks("flame"), "main: 10 samples, 90.91%")
+        self.browser.key("ArrowUp")
+        self.assertIn("main › ", self.text("#stacks .path"))
+        self.assertEqual(self.show_stacks(""), "main: 10 samples, 90.91%")
 
     def test_hostile_names(self):
         """Names are text everywhere: no element and no script comes of them."""
