@@ -29,6 +29,10 @@ struct unit_set {
 struct next_inlining_sets {
     struct unit_set calls[2];   /* for both programs: what the function itself calls */
     struct unit_set inlined[2]; /* the result */
+    /* For each old unit: what its partner does not have, made at the first use, as all callers
+     * need it. */
+    struct next_signature *rests;
+    uint32_t rest_count;
 };
 
 struct choosing {
@@ -71,10 +75,15 @@ static void set_clear(struct unit_set *set)
 
 void next_inlining_sets_free(struct next_inlining_sets *sets)
 {
-    for (unsigned side = 0; sets && side < 2; side++) {
+    if (!sets)
+        return;
+    for (unsigned side = 0; side < 2; side++) {
         set_close(&sets->calls[side]);
         set_close(&sets->inlined[side]);
     }
+    for (uint32_t i = 0; sets->rests && i < sets->rest_count; i++)
+        next_signature_free(&sets->rests[i]);
+    free(sets->rests);
     free(sets);
 }
 
@@ -84,7 +93,11 @@ static enum bat_code open_sets(struct next_carrying *carrying)
         return BAT_OK;
     struct next_inlining_sets *sets = calloc(1, sizeof(*sets));
     carrying->inlining = sets;
-    if (sets && set_open(&sets->calls[0], carrying->olds.unit_count) &&
+    if (!sets)
+        return bat_fail_memory(carrying->error, "for functions");
+    sets->rest_count = carrying->olds.unit_count;
+    sets->rests = calloc((size_t)sets->rest_count + 1, sizeof(*sets->rests));
+    if (sets->rests && set_open(&sets->calls[0], carrying->olds.unit_count) &&
         set_open(&sets->inlined[0], carrying->olds.unit_count) &&
         set_open(&sets->calls[1], carrying->news.unit_count) &&
         set_open(&sets->inlined[1], carrying->news.unit_count))
@@ -167,15 +180,16 @@ static enum bat_code find_split(struct choosing *choosing, unsigned side, uint32
     if (side != 0 || pairs->how[callee] != NEXT_BY_CODE ||
         choosing->sets->calls[0].depth[callee] > 1)
         return BAT_OK;
-    struct next_signature rest = {0};
-    enum bat_code code = open_rest(choosing, 0, callee, pairs->new_of[callee], &rest);
+    struct next_signature *rest = &choosing->sets->rests[callee];
+    enum bat_code code = BAT_OK;
+    if (!rest->tokens)
+        code = open_rest(choosing, 0, callee, pairs->new_of[callee], rest);
     if (code == BAT_OK && !choosing->has_more)
         code = open_rest(choosing, 1, choosing->units[1], choosing->units[0], &choosing->more);
     choosing->has_more = true;
-    float common = next_signature_common(&rest, &choosing->more);
-    float less = rest.weight < choosing->more.weight ? rest.weight : choosing->more.weight;
+    float common = next_signature_common(rest, &choosing->more);
+    float less = rest->weight < choosing->more.weight ? rest->weight : choosing->more.weight;
     *is_split = common > SPLIT_MIN && common > SPLIT_SHARE_MIN * less;
-    next_signature_free(&rest);
     return code;
 }
 

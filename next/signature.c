@@ -119,17 +119,20 @@ float next_signature_common(const struct next_signature *a, const struct next_si
 
 void next_signature_take_out(struct next_signature *from, const struct next_signature *other)
 {
-    for (uint32_t i = 0, k = 0; i < from->count && k < other->count;) {
-        uint32_t left = from->tokens[i].hash;
-        uint32_t right = other->tokens[k].hash;
-        if (left == right) {
-            float common = fminf(from->tokens[i].weight, other->tokens[k].weight);
-            from->tokens[i].weight -= common;
+    uint32_t kept = 0;
+    for (uint32_t i = 0, k = 0; i < from->count; i++) {
+        struct next_token token = from->tokens[i];
+        while (k < other->count && other->tokens[k].hash < token.hash)
+            k++;
+        if (k < other->count && other->tokens[k].hash == token.hash) {
+            float common = fminf(token.weight, other->tokens[k].weight);
+            token.weight -= common;
             from->weight -= common;
         }
-        i += left <= right;
-        k += right <= left;
+        if (token.weight > 0)
+            from->tokens[kept++] = token;
     }
+    from->count = kept;
 }
 
 float next_signature_compare(const struct next_signature *a, const struct next_signature *b)

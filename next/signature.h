@@ -27,7 +27,7 @@ float next_signature_compare(const struct next_signature *a, const struct next_s
 /* The weight of what both have: the smaller one times the logarithm of the larger. */
 float next_signature_common(const struct next_signature *a, const struct next_signature *b);
 
-/* Take out of *from what other has. Linear. */
+/* Take out of *from what other has: what is left has a weight. Linear. */
 void next_signature_take_out(struct next_signature *from, const struct next_signature *other);
 
 /* Two units that may be the same, by their indices in the programs or in lists. */
