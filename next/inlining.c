@@ -17,6 +17,7 @@
 #define GRAPH_MAX 6000u      /* blocks of a graph with what was put in place */
 #define PLACED_MAX 256u  /* blocks in place of calls, and for each block of the other function: */
 #define PLACED_FACTOR 8u /* it cannot have inlined more than it has */
+#define CALLEE_MIN 512u  /* instructions of one callee; the same factor for more */
 
 /* Units, each once: a list, and for each unit of the program how deep in calls it is; 0: not. */
 struct unit_set {
@@ -41,7 +42,8 @@ struct choosing {
     struct next_program *programs[2];
     uint32_t units[2];
     uint32_t blocks[2];
-    uint32_t own_blocks[2];     /* without what is put in place */
+    uint32_t own_blocks[2]; /* without what is put in place */
+    uint32_t own_instructions[2];
     struct next_signature more; /* what the new function has that the old one does not have */
     bool has_more;
 };
@@ -200,6 +202,9 @@ static bool is_small(const struct choosing *choosing, unsigned side, const struc
     uint32_t most = is_nested ? INSTRUCTIONS_MAX_NESTED
                     : is_much ? INSTRUCTIONS_MAX_GONE
                               : INSTRUCTIONS_MAX;
+    uint32_t others = choosing->own_instructions[!side];
+    if (most > CALLEE_MIN && others < (most - CALLEE_MIN) / PLACED_FACTOR)
+        most = CALLEE_MIN + PLACED_FACTOR * others;
     return unit->is_read && unit->instruction_count < most &&
            choosing->blocks[side] + unit->block_count <= GRAPH_MAX;
 }
@@ -279,6 +284,7 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
         if (code != BAT_OK)
             return code;
         choosing.blocks[side] = choosing.own_blocks[side] = unit->block_count;
+        choosing.own_instructions[side] = unit->instruction_count;
         add_calls(&choosing, side, unit, 1);
     }
     for (unsigned step = 0; step < 4 && code == BAT_OK; step++)

@@ -126,6 +126,8 @@ KINDS = [
     Kind("equal blocks of a changed function", builds.equal_blocks, FOR_NEXT, 500),
     Kind("calls that are inlined", builds.inlined, FOR_NEXT, 200),
     Kind("calls of renamed functions", builds.renamed_callees, FOR_NEXT, 250),
+    Kind("calls of one renamed function", builds.callers_of_renamed, FOR_NEXT, 150),
+    Kind("calls of one new function", builds.callers_of_new, FOR_NEXT, 150),
     Kind("loops in loops", builds.loops, FOR_NEXT, 250),
     Kind("functions that call each other", builds.callers, FOR_NEXT, 500),
     Kind("changed cases of a jump table", builds.cases, FOR_NEXT, 500),

@@ -222,6 +222,43 @@ def renamed_callees(folder, n):
     both(folder, write)
 
 
+def callers_of_one(folder, n, name, calls):
+    """Changed functions that call one of another name, or one that is new; it is as long as they are many."""
+    def write(code, is_next, records):
+        for i in range(n):
+            branchy(code, f"f{i}", i, is_next, records)
+            if calls(is_next):
+                code.bytes = code.bytes[:-1]
+                start = code.symbols[-1][1]
+                at = code.to(CALL, name(is_next))
+                records.append(f"1 f{i} {at - start:x} 1 {name(is_next)} 0 0 {i + 1}\n")
+                code.bytes += RET
+                code.end()
+        if calls(is_next):
+            code.begin(name(is_next))
+            start = len(code.bytes)
+            at = code.to(EQUAL, "end")
+            for i in range(n):
+                code.add((n + i) * 7919 & 0x7fffffff)
+                if is_next and i % 9 == 0:
+                    code.bytes += MOVE
+            code.here("end")
+            code.bytes += RET
+            records.append(f"1 old {at - start:x} 1 old {code.places['end'] - start:x} 0 {n}\n")
+            code.end()
+    both(folder, write)
+
+
+def callers_of_renamed(folder, n):
+    """Changed functions that call one of another name."""
+    callers_of_one(folder, n, lambda is_next: "new" if is_next else "old", lambda is_next: True)
+
+
+def callers_of_new(folder, n):
+    """Changed functions that call one that is new."""
+    callers_of_one(folder, n, lambda is_next: "new", lambda is_next: is_next)
+
+
 def loops(folder, n):
     """Loops inside of each other, whose counts do not fit together."""
     def write(code, is_next, records):
