@@ -71,7 +71,8 @@ struct next_carry_options {
     const struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
     const struct bat_elf *new_symbols; /* ... of the new one */
     unsigned threads;                  /* 0: one for each processor */
-    /* Less of the old profile's count or functions found, in parts of 1, is a foreign program. */
+    /* Less of the old profile's count or functions found, in parts of 1, is a foreign program; see
+     * next_check_foreign(). */
     double found_min;
 };
 

@@ -65,8 +65,11 @@ static inline void next_add_share(struct next_share *share, uint64_t count)
 enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
                                  uint32_t new_unit, float *likeness);
 
-/* Set the likeness of pairs with samples, and what the report says of it. BAT_ERR_MISMATCH if less
- * than found_min of the profile, or of its functions, is in code that the new program has, too. */
+/*
+ * Set the likeness of pairs with samples, and what the report says of it. BAT_ERR_MISMATCH if less
+ * than found_min of the functions is in the new program, too; or of the counts, unless half of the
+ * functions are.
+ */
 enum bat_code next_check_foreign(struct next_carrying *carrying);
 
 /* Set is_same: blocks, instructions and edges are the same, but for addresses and names. */

@@ -179,6 +179,29 @@ class Changed(unittest.TestCase):
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
 
 
+    def test_library_gone(self):
+        """The library that had nearly all of the counts is no longer linked in: still another build of the program."""
+        library = """__attribute__((noinline)) static word hash(const unsigned char *at, long count) {
+word h = 5381;
+while (count-- > 0) h = h * 33 ^ *at++;
+return h; }
+__attribute__((noinline)) static word search(word a) {
+word best = 0;
+for (long i = 0; i < 40; i++) { word h = hash(room + (a + i & 255), 500); if (h > best) best = h; }
+return best; }
+"""
+        pair = Pair(self)
+        text = generate.program(8, False)
+        for name, added, called in (("old", library, "s += search(i);"), ("new", "", "s += i;")):
+            (pair.folder / f"{name}.c").write_text(
+                text.replace("int main(", added + "int main(").replace("fuel = 500;", "fuel = 500;" + called), encoding="utf-8")
+            run("gcc", "-O2", "-w", "-fno-pie", f"{name}.c", *LINKS, "-o", name, folder=pair.folder)
+            pair.record(name)
+        report = check_taken(self, pair)
+        self.assertGreater(report["gone"]["count"], 0.8 * report["all"]["count"])
+        self.assertLess(report["gone"]["functions"], 0.3 * report["all"]["functions"])
+
+
 class Compilers(unittest.TestCase):
     """What compilers do differently: every branch mostly goes where it goes in the new build's own run."""
 
