@@ -574,6 +574,12 @@ struct bat_translate_options {
 
     /* Translate, and judge the records, with at most so many threads; 0: one for each processor. */
     unsigned threads;
+
+    /*
+     * In YAML, write pseudo probes (spec/pseudo-probes.md 4), if the binary has them. Fails then as
+     * bat_probes_read() does, too.
+     */
+    bool yaml_probes;
 };
 
 /* Numbers of samples (sums of counts) by what became of them, for reports. */

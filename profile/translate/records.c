@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Records of a translation: look-ups, and adding the records of fdata inputs (records.h). */
 #include "records.h"
+#include "yaml_probes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ void bat_records_free(struct bat_records *records)
     bat_counts_free(&records->starts_reached);
     free(records->yaml_places);
     bat_counts_free(&records->entry_ids);
+    bat_yaml_probes_free(records->probes);
     free(records);
 }
 

@@ -33,6 +33,7 @@ enum bat_yaml_place {
 };
 
 struct judged_function;
+struct bat_yaml_probes;
 
 /*
  * An end is a word of bat_fdata_word(): a kind and a name. Names below function_count are indices
@@ -68,6 +69,7 @@ struct bat_records {
     /* Function without a table, offset: id of the secondary entry point there. */
     struct bat_counts entry_ids;
     struct bat_strings events;
+    struct bat_yaml_probes *probes; /* of the binary, if YAML is to have them; or NULL */
     struct bat_translate_counters counters;
 
     /* The binary's code that was read. It is kept after the translation for bat_records_judge(). */

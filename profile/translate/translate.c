@@ -11,6 +11,7 @@
 #include "spec/options.h"
 #include "tableless.h"
 #include "translation.h"
+#include "yaml_probes_read.h"
 #include <stdlib.h>
 
 static enum bat_code translate_samples(struct translation *translation)
@@ -221,6 +222,54 @@ static enum bat_code translate_traces(struct translation *translation, struct ba
     return code == BAT_OK ? translation_all_traces(translation) : code;
 }
 
+/* For each function: a sample names it as its address, or as an end of its branch. */
+static void mark_sampled(const struct translation *translation, uint8_t *sampled)
+{
+    const struct bat_profile *profile = translation->profile;
+    const struct bat_records *records = translation->records;
+    /* Bytes behind the last function are for addresses in none. */
+    const uint32_t none = records->function_count;
+    for (uint32_t i = 0; i < profile->traces.count; i++) {
+        const struct trace_functions *ends = &translation->ends[i];
+        /* The known ends of a fall-through alone are its start and its end. */
+        const bool has_branch = bat_counts_item(&profile->traces, i)[0] < BAT_TRACE_EXTERNAL_RETURN;
+        const uint32_t other = has_branch ? ends->branch : ends->to;
+        sampled[ends->from == BAT_NONE ? none : ends->from] = 1;
+        sampled[other == BAT_NONE ? none : other] = 1;
+    }
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const uint32_t function =
+            translation_function(translation, bat_counts_item(&profile->samples, i)[0]);
+        sampled[function == BAT_NONE ? none : function] = 1;
+    }
+}
+
+/* Mark the functions that records of fdata name. */
+static void mark_named(const struct bat_records *records, uint8_t *sampled)
+{
+    for (uint32_t i = 0; i < records->branches.count; i++) {
+        const uint64_t *item = bat_counts_item(&records->branches, i);
+        for (uint32_t end = 0; end <= 2; end += 2)
+            if (bat_records_is_function(records, item[end]))
+                sampled[(uint32_t)item[end]] = 1;
+    }
+}
+
+/* Read the probes for YAML. */
+static enum bat_code read_probes(const struct translation *translation)
+{
+    struct bat_records *records = translation->records;
+    uint8_t *sampled = calloc((size_t)records->function_count + 1, 1);
+    if (!sampled)
+        return translation_fail(translation->error, BAT_ERR_MEMORY);
+    mark_sampled(translation, sampled);
+    if (translation->fdata_of->fdata.seen)
+        mark_named(records, sampled);
+    enum bat_code code = bat_yaml_probes_read(records, sampled, translation->error);
+    free(sampled);
+    return code;
+}
+
 static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols,
                                   const struct bat_original *original)
 {
@@ -248,6 +297,8 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = bat_records_add_fdata(records, translation->fdata_of, translation->error);
     if (code == BAT_OK && translation->hashes_of)
         code = take_all_hashes(translation);
+    if (code == BAT_OK && translation->options.yaml_probes)
+        code = read_probes(translation);
     return code;
 }
 

@@ -6,6 +6,7 @@
 
 #include "tableless.h"
 #include "yaml_blocks.h"
+#include "yaml_function_probes.h"
 #include "yaml_string.h"
 
 /* What is written of one block of the function. */
@@ -13,6 +14,7 @@ struct bat_yaml_block {
     uint64_t exec;
     uint32_t first; /* the records from it: indices in records->branches */
     uint32_t count;
+    bool is_reached; /* from another block; only noted for the input's own code */
 };
 
 static const uint64_t *record(const struct bat_yaml_writer *writer, uint32_t i)
@@ -169,6 +171,8 @@ static void write_call(const struct bat_yaml_writer *writer, const uint64_t *ite
     write_number(text, ", cnt: ", item[4]);
     if (item[5] != 0)
         write_number(text, ", mis: ", item[5]);
+    if (writer->probes)
+        bat_yaml_probes_write_call(writer->probes, item[1] - block_offset, text);
     bat_text_string(text, " }");
 }
 
@@ -208,6 +212,15 @@ struct place {
     uint64_t hash;
 };
 
+/* Choose the probes of the blocks that share a place. */
+static void choose_probes(struct bat_yaml_writer *writer, const struct place *place)
+{
+    bat_yaml_probes_begin_place(writer->probes);
+    for (uint32_t i = place->first; i < place->end; i++)
+        bat_yaml_probes_choose(writer->probes, writer->order[i]);
+    bat_yaml_probes_sort_place(writer->probes);
+}
+
 static void write_place(struct bat_yaml_writer *writer, const struct place *place,
                         uint32_t block_count, struct bat_text_writer *text)
 {
@@ -221,12 +234,16 @@ static void write_place(struct bat_yaml_writer *writer, const struct place *plac
     if (exec != 0)
         write_number(text, "\n        exec:            ", exec);
     bat_text_string(text, "\n");
+    if (writer->probes)
+        choose_probes(writer, place);
     const char *separator = "        calls:           [ ";
     for (uint32_t i = place->first; i < place->end; i++) {
         uint32_t block = writer->order[i];
         write_calls(writer, &writer->yaml_blocks[block], writer->blocks[block].input_offset,
                     &separator, text);
     }
+    if (writer->probes)
+        bat_yaml_probes_write_uncounted(writer->probes, &separator, text);
     if (separator[0] == ',')
         bat_text_string(text, " ]\n");
     separator = "        succ:            [ ";
@@ -235,6 +252,8 @@ static void write_place(struct bat_yaml_writer *writer, const struct place *plac
                          text);
     if (separator[0] == ',')
         bat_text_string(text, " ]\n");
+    if (writer->probes)
+        bat_yaml_probes_write_blocks(writer->probes, text);
 }
 
 static void free_blocks(struct bat_yaml_writer *writer)
@@ -345,11 +364,28 @@ static struct place place_from(const struct bat_yaml_writer *writer, uint32_t pl
     return place;
 }
 
-static bool place_has_counts(const struct bat_yaml_writer *writer, const struct place *place)
+/* Note which blocks are reached from others: of the input's own code, perf2bolt writes these. */
+static void mark_reached(struct bat_yaml_writer *writer, const struct bat_yaml_range *range,
+                         uint32_t block_count)
 {
-    for (uint32_t i = place->first; i < place->end; i++)
-        if (has_counts(writer, &writer->yaml_blocks[writer->order[i]]))
+    for (uint32_t i = range->first; i < range->end; i++) {
+        if (place_of(writer, i) != BAT_YAML_SUCCESSOR || record(writer, i)[4] == 0)
+            continue;
+        const uint32_t to = bat_block_at(writer->blocks, block_count, record(writer, i)[3]);
+        if (to != BAT_NONE)
+            writer->yaml_blocks[to].is_reached = true;
+    }
+}
+
+/* True if a block has counts, or is only reached but has probes. */
+static bool place_is_needed(const struct bat_yaml_writer *writer, const struct place *place)
+{
+    for (uint32_t i = place->first; i < place->end; i++) {
+        const struct bat_yaml_block *block = &writer->yaml_blocks[writer->order[i]];
+        if (has_counts(writer, block) ||
+            (block->is_reached && bat_yaml_probes_are_in(writer->probes, writer->order[i])))
             return true;
+    }
     return false;
 }
 
@@ -363,7 +399,7 @@ static void write_blocks(struct bat_yaml_writer *writer, uint32_t place_count, u
         bool is_written;
         struct place place = place_from(writer, place_count, i, count, &is_written);
         end = place.end;
-        if (!is_written || !place_has_counts(writer, &place))
+        if (!is_written || !place_is_needed(writer, &place))
             continue;
         bat_text_string(text, before);
         before = "";
@@ -411,16 +447,29 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
             return code;
         place_count = count;
     }
+    enum bat_code code = writer->probes
+                             ? bat_yaml_probes_find(writer->records, range->function,
+                                                    writer->blocks, count, writer->probes, error)
+                             : BAT_OK;
+    if (code != BAT_OK)
+        return code;
     write_function_head(writer, range, hash, place_count, text);
-    if (count == 0)
-        return BAT_OK;
-    fill_blocks(writer, range, count);
-    write_blocks(writer, place_count, count, text);
+    if (count != 0) {
+        fill_blocks(writer, range, count);
+        if (writer->probes && (table == BAT_NONE || !bat_records_have_note(writer->records)))
+            mark_reached(writer, range, count);
+        write_blocks(writer, place_count, count, text);
+    }
+    if (writer->probes)
+        bat_yaml_probes_write_tree(writer->records->probes, writer->probes, text);
     return BAT_OK;
 }
 
 void bat_yaml_writer_free(struct bat_yaml_writer *writer)
 {
+    if (writer->probes)
+        bat_yaml_function_probes_free(writer->probes);
+    free(writer->probes);
     free(writer->calls);
     free_blocks(writer);
 }

@@ -43,6 +43,7 @@ struct bat_yaml_range {
 
 struct bat_yaml_block;
 struct bat_tableless;
+struct bat_yaml_function_probes;
 
 /* What functions are written from, and with. Each thread has its own. */
 struct bat_yaml_writer {
@@ -51,6 +52,7 @@ struct bat_yaml_writer {
     const uint32_t *entries; /* records into another function, or to their own start; by target */
     const uint32_t *numbers; /* for each function its number in the file */
     struct bat_tableless *code; /* of functions without a table; NULL: they have no blocks */
+    struct bat_yaml_function_probes *probes; /* if records have probes; else NULL */
 
     /* Of the function that is written, allocated when needed; bat_yaml_writer_free(). */
     uint32_t *calls;

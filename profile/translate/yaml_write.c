@@ -9,6 +9,7 @@
 #include "support/parallel.h"
 #include "tableless.h"
 #include "yaml_function.h"
+#include "yaml_function_probes.h"
 #include "yaml_string.h"
 
 /* What the parts of the text are made of: the header, groups of functions, the end. */
@@ -232,6 +233,17 @@ static const char *note_without_hashes(enum bat_version version)
     return names[version];
 }
 
+/* Each thread's memory for the probes of a function. */
+static enum bat_code begin_probes(struct yaml_file *file, struct bat_error *error)
+{
+    for (size_t i = 0; i < BAT_PARALLEL_MAX; i++) {
+        file->writers[i].probes = calloc(1, sizeof(*file->writers[i].probes));
+        if (!file->writers[i].probes)
+            return bat_fail_memory(error, "to write YAML");
+    }
+    return BAT_OK;
+}
+
 static enum bat_code begin(const void *subject, void **state, size_t *parts,
                            struct bat_error *error)
 {
@@ -261,7 +273,7 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
                                                     .numbers = file->numbers,
                                                     .code = file->code.reader ? &file->code : NULL};
     *parts = (size_t)file->group_count + 2;
-    return BAT_OK;
+    return records->probes ? begin_probes(file, error) : BAT_OK;
 }
 
 /* The first part is the header, the last one the end. */
@@ -272,6 +284,8 @@ static enum bat_code write_part(void *state, size_t part, unsigned thread,
     if (part == 0)
         return write_header(file, text, error);
     if (part > file->group_count) {
+        if (file->records->probes)
+            bat_yaml_probes_write_tables(file->records->probes, text);
         bat_text_string(text, "...\n");
         return BAT_OK;
     }

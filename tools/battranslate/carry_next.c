@@ -135,6 +135,7 @@ static struct translate_request request_of(const struct translate_request *reque
     /* What is carried are records, and --debug-file is the next build's. */
     one.format = FORMAT_FDATA;
     one.row = &translate_formats[FORMAT_FDATA];
+    one.yaml_probes = false;
     if (request->format == FORMAT_AUTOFDO)
         one.debug_file = NULL;
     return one;
@@ -168,12 +169,13 @@ static enum tool_exit add_release(struct work *whole, size_t index, struct parts
 
 static enum tool_exit translate_next(struct work *work, struct next_build *next)
 {
-    const struct bat_translate_options options = {.size = sizeof(options),
-                                                  .symbols = next->symbols,
-                                                  .yaml_extern = work->arguments->yaml_extern,
-                                                  .will_be_judged = !work->arguments->quiet ||
-                                                                    work->arguments->wants_check,
-                                                  .threads = work->arguments->threads};
+    const struct bat_translate_options options = {
+        .size = sizeof(options),
+        .symbols = next->symbols,
+        .yaml_extern = work->arguments->yaml_extern,
+        .yaml_probes = work_writes_probes(work->arguments),
+        .will_be_judged = !work->arguments->quiet || work->arguments->wants_check,
+        .threads = work->arguments->threads};
     tool_step("translating the profile");
     if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
                               &work->error) != BAT_OK)

@@ -16,6 +16,7 @@ enum option_key {
     KEY_MAX_SAMPLES,
     KEY_IMPUTE,
     KEY_YAML_EXTERN,
+    KEY_YAML_PROBES,
     KEY_SHOW_DENSITY,
     KEY_DENSITY_CUTOFF,
     KEY_DENSITY_THRESHOLD,
@@ -180,6 +181,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {KEY_PRINT_MAPPINGS, .flag = &request->heatmap.prints_mappings, .name = "print-mappings"},
         {KEY_IMPUTE, .flag = &request->impute_runs, .name = "impute-trace-fall-through"},
         {KEY_YAML_EXTERN, .flag = &request->yaml_extern, .name = "yaml-extern"},
+        {KEY_YAML_PROBES, .flag = &request->yaml_probes, .name = "profile-write-pseudo-probes"},
         {KEY_HEATMAP, .text = &request->heatmap.path},
         {0}};
     if (tool_set_field(fields, key, argument, state))
@@ -239,6 +241,8 @@ static const struct argp_option options[] = {
     {"yaml-extern", KEY_YAML_EXTERN, "0|1", OPTION_ARG_OPTIONAL,
      "In YAML, write how often functions were entered from outside, as perf2bolt 23 does (extern)",
      4},
+    {"profile-write-pseudo-probes", KEY_YAML_PROBES, "0|1", OPTION_ARG_OPTIONAL,
+     "In YAML, write the pseudo probes of blocks and calls, if BINARY has them", 4},
     {"show-density", KEY_SHOW_DENSITY, "0|1", OPTION_ARG_OPTIONAL,
      "In the text report, print how often the bytes of hot functions were executed", 4},
     {"profile-density-cutoff-hot", KEY_DENSITY_CUTOFF, "N", 0,

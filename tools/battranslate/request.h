@@ -104,6 +104,7 @@ struct translate_request {
     bool basic_samples;
     bool ignore_build_id;
     bool yaml_extern;
+    bool yaml_probes;
     bool show_density;
     bool wants_check; /* --check */
     bool compares;    /* --compare: the binaries are profiles */

@@ -413,6 +413,11 @@ FILE *work_report_file(const struct work *work)
     return stdout;
 }
 
+bool work_writes_probes(const struct translate_request *request)
+{
+    return request->yaml_probes && (request->yaml || request->format == FORMAT_YAML);
+}
+
 struct bat_translate_options work_translate_options(const struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -424,6 +429,7 @@ struct bat_translate_options work_translate_options(const struct work *work)
                                           .keep_all_records = arguments->parity,
                                           .keep_unknown_data = arguments->keep_unknown_data,
                                           .yaml_extern = arguments->yaml_extern,
+                                          .yaml_probes = work_writes_probes(arguments),
                                           .will_be_judged =
                                               !arguments->quiet || arguments->wants_check,
                                           .threads = arguments->threads};

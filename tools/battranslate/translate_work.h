@@ -121,6 +121,9 @@ bool work_translate_again(struct work *work, struct bat_records **records);
 void work_end_report(struct work *work, const struct bat_to_input_counters *to_input,
                      bool wants_samples);
 
+/* True if YAML with pseudo probes is written. */
+bool work_writes_probes(const struct translate_request *request);
+
 /* What bat_profile_translate() is asked for. */
 struct bat_translate_options work_translate_options(const struct work *work);
 

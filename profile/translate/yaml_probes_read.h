@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading the probes that YAML has: spec/pseudo-probes.md 4. Internal to the library. */
+#ifndef BAT_PROFILE_TRANSLATE_YAML_PROBES_READ_H
+#define BAT_PROFILE_TRANSLATE_YAML_PROBES_READ_H
+
+#include "records.h"
+
+/*
+ * Read the binary's probes into records->probes; without probes it stays NULL. sampled has a byte
+ * for each function, which is not 0 for those with samples: their bodies are read, by the name of
+ * the first symbol at their start. If there are none of these, all are.
+ */
+enum bat_code bat_yaml_probes_read(struct bat_records *records, const uint8_t *sampled,
+                                   struct bat_error *error);
+
+#endif
