@@ -9,6 +9,7 @@
 
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
+#include "bat_probes.h"
 #include "bat_profile.h"
 
 #ifdef __cplusplus
@@ -17,17 +18,19 @@ extern "C" {
 
 /* Counts of a conversion, for reports. */
 struct bat_autofdo_counters {
-    uint64_t samples;       /* all traces, or all basic samples */
-    uint64_t ranges;        /* distinct ranges of instructions */
-    uint64_t branches;      /* distinct branches with a target in the program */
-    uint64_t invalid;       /* samples whose range cannot be executed from start to end */
-    uint64_t outside;       /* samples outside of the program's code */
-    uint64_t without_debug; /* samples in functions without debug information */
-    uint64_t functions;     /* functions in the sample profile, inlined ones not counted */
-    uint64_t instructions;  /* instructions that have a place in the sample profile */
-    uint64_t units;         /* DWARF units that can have code */
-    uint64_t units_read;    /* those of them that were read */
-    uint64_t units_missing; /* of the units read, split units in no package or .dwo file */
+    uint64_t samples;        /* all traces, or all basic samples */
+    uint64_t ranges;         /* distinct ranges of instructions */
+    uint64_t branches;       /* distinct branches with a target in the program */
+    uint64_t invalid;        /* samples whose range cannot be executed from start to end */
+    uint64_t outside;        /* samples outside of the program's code */
+    uint64_t without_debug;  /* samples in functions without debug information */
+    uint64_t functions;      /* functions in the sample profile, inlined ones not counted */
+    uint64_t instructions;   /* instructions that have a place in the sample profile */
+    uint64_t units;          /* DWARF units that can have code */
+    uint64_t units_read;     /* those of them that were read */
+    uint64_t units_missing;  /* of the units read, split units in no package or .dwo file */
+    uint64_t without_probes; /* by probes: samples whose range has none */
+    uint64_t probes;         /* by probes: those in functions with samples; copies count singly */
 };
 
 /*
@@ -41,6 +44,20 @@ BAT_API enum bat_code bat_autofdo_write(const struct bat_profile *profile,
                                         enum bat_profile_kind kind, struct bat_output *output,
                                         struct bat_autofdo_counters *counters,
                                         struct bat_error *error);
+
+/*
+ * Write LLVM's sample profile by pseudo probes (spec/pseudo-probes.md 4), for a program that was
+ * compiled with -fpseudo-probe-for-profiling, also after BOLT: the addresses of profile and probes
+ * are those of elf. symbols is elf, or its file with symbols: functions are known by them. Traces
+ * are counted; basic samples are not. At most so many threads, 0: one for each processor; output
+ * and counters as above. Fails with BAT_ERR_NO_DEBUG if no sample is at a probe.
+ */
+BAT_API enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile,
+                                               const struct bat_elf *elf, struct bat_elf *symbols,
+                                               const struct bat_probes *probes, unsigned threads,
+                                               struct bat_output *output,
+                                               struct bat_autofdo_counters *counters,
+                                               struct bat_error *error);
 
 /*
  * Write llvm-profgen's unsymbolized profile: how often each range of addresses and each branch was

@@ -23,6 +23,7 @@ void forest_free(struct forest *forest)
     bat_counts_free(&forest->targets);
     free(forest->nodes);
     free(forest->bodies);
+    free(forest->checksums);
 }
 
 static enum bat_code reserve_node(struct forest *forest)

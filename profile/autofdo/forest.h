@@ -29,7 +29,7 @@ struct forest_node {
     uint32_t sibling; /* the one before among the parent's first children; or BAT_NONE */
 };
 
-/* A place's count. Of several for one place the largest counts. */
+/* A place's count. Of several for one place the largest counts, or their sum: see adds_up. */
 struct forest_body {
     uint64_t place;
     uint64_t count;
@@ -48,6 +48,9 @@ struct forest {
     struct bat_counts others; /* parent node + 1 (0: root), place, name: node, 0. The roots, and all
                                  but the first children of nodes that have many. */
     struct bat_counts targets; /* node, place, name: count, 0 */
+    /* By probes: the counts of a place's copies add up, and each node ends with its checksum. */
+    bool adds_up;
+    uint64_t *checksums; /* of each name; NULL: none are written */
 };
 
 struct forest forest_new(void);
@@ -65,7 +68,7 @@ enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t plac
  * own. */
 void forest_add_up(struct forest *forest);
 
-/* Raise the count of a place, which is the largest count of its instructions. */
+/* Raise the count of a place, which is the largest count of its instructions; or add to it. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
 
 /* Count calls from a place to the function of that name. The place's count may stay 0. */

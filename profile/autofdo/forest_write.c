@@ -23,6 +23,7 @@ struct target {
 struct level {
     uint32_t next;
     uint32_t end;
+    uint32_t node;
 };
 
 /* What a thread writes with. */
@@ -118,21 +119,24 @@ static void group_bodies(struct forest_writer *writer)
             (struct bat_sort_key){forest->bodies[i].place, forest->bodies[i].count};
 }
 
-/* Keep the largest count of each place of a node. Returns the end of those that are kept. */
-static uint32_t keep_largest(const struct bat_sort_key *bodies, uint32_t count,
-                             struct bat_sort_key *kept, uint32_t first)
+/* Keep one count of each place of a node: the largest, or the sum. Returns the end of those kept.
+ */
+static uint32_t keep_counts(const struct bat_sort_key *bodies, uint32_t count, bool adds_up,
+                            struct bat_sort_key *kept, uint32_t first)
 {
     uint32_t end = first;
     for (uint32_t i = 0; i < count; i++) {
         if (end == first || kept[end - 1].key != bodies[i].key)
             kept[end++] = bodies[i];
+        else if (adds_up)
+            kept[end - 1].value = forest_add(kept[end - 1].value, bodies[i].value);
         else if (kept[end - 1].value < bodies[i].value)
             kept[end - 1].value = bodies[i].value;
     }
     return end;
 }
 
-/* Sort the places of each node, and keep the largest count of each. False if out of memory. */
+/* Sort the places of each node, and keep one count of each. False if out of memory. */
 static bool sort_bodies(struct forest_writer *writer)
 {
     const struct forest *forest = writer->forest;
@@ -149,7 +153,7 @@ static bool sort_bodies(struct forest_writer *writer)
         const struct bat_sort_key *sorted = bat_sort_keys(writer->bodies + start, spare, count);
         start = writer->first_body[node];
         writer->first_body[node] = kept;
-        kept = keep_largest(sorted, count, writer->bodies, kept);
+        kept = keep_counts(sorted, count, forest->adds_up, writer->bodies, kept);
     }
     writer->first_body[forest->node_count] = kept;
     return true;
@@ -329,7 +333,21 @@ static void push_level(const struct forest_writer *sorted, struct tree_writer *w
         return;
     }
     const uint32_t *first = &sorted->first_child[node + 1];
-    writer->stack[depth] = (struct level){first[0], first[1]};
+    writer->stack[depth] = (struct level){first[0], first[1], node};
+}
+
+/* End a node, whose depth is that of its own line, behind the nodes in it. */
+static void end_node(const struct forest *forest, struct tree_writer *writer, size_t depth,
+                     uint32_t node)
+{
+    if (!forest->checksums)
+        return;
+    char *at = bat_text_room(writer->text, depth + 1 + LINE_SIZE);
+    memset(at, ' ', depth + 1);
+    at = bat_put_text(at + depth + 1, "!CFGChecksum: ");
+    at = bat_put_decimal(at, forest->checksums[forest->nodes[node].name]);
+    *at++ = '\n';
+    bat_text_end(writer->text, at);
 }
 
 /* Write a tree, each node before its children. */
@@ -343,6 +361,7 @@ static void write_tree(const struct forest_writer *sorted, struct tree_writer *w
         struct level *level = &writer->stack[depth - 1];
         if (level->next == level->end) {
             depth--;
+            end_node(forest, writer, depth, level->node);
             continue;
         }
         const struct bat_sort_key *child = &sorted->children[level->next++];

@@ -6,14 +6,16 @@ import re
 import subprocess
 
 # total, head: of a root; bodies: {place: (count, {callee: count})}; callees: {(place, name): node}.
-# Places are "line" or "line.discriminator", with lines counted from the function's first line.
-Node = collections.namedtuple("Node", "total head bodies callees")
+# Places are "line" or "line.discriminator", with lines counted from the function's first line; in profiles by
+# probes a probe's id. checksums: that of a profile by probes, or none.
+Node = collections.namedtuple("Node", "total head bodies callees checksums")
 
 # Names of functions without a linkage name may hold blanks; no name starts with a digit or a blank.
 BODY = re.compile(r"( +)(\d+(?:\.\d+)?): (\d+)((?: [^\d\s].*?:\d+)*)$")
 TARGET = re.compile(r" ([^\d\s].*?):(\d+)(?= |$)")
 CALLEE = re.compile(r"( +)(\d+(?:\.\d+)?): ([^\d\s].*):(\d+)$")
 ROOT = re.compile(r"([^\d\s].*):(\d+):(\d+)$")
+CHECKSUM = re.compile(r"( +)!CFGChecksum: (\d+)$")
 
 
 class Malformed(Exception):
@@ -31,29 +33,37 @@ def parse(text):
     for number, line in enumerate(text.splitlines(), 1):
         root, body, callee = ROOT.match(line), BODY.match(line), CALLEE.match(line)
         if root:
-            name, node = root.group(1), Node(int(root.group(2)), int(root.group(3)), {}, {})
+            name, node = root.group(1), Node(int(root.group(2)), int(root.group(3)), {}, {}, [])
             if name in roots:
                 raise Malformed(f"{number}: {name} twice")
             roots[name], levels = node, [node]
             continue
-        match = body or callee
+        checksum = CHECKSUM.match(line)
+        match = checksum or body or callee
         depth = len(match.group(1)) if match else 0
         if not match or not 1 <= depth <= len(levels):
             raise Malformed(f"{number}: {line}")
         del levels[depth:]
+        if checksum:
+            if levels[-1].checksums:
+                raise Malformed(f"{number}: a second checksum")
+            levels[-1].checksums.append(int(checksum.group(2)))
+            continue
         place = match.group(2)
         if body:
             if place in levels[-1].bodies:
                 raise Malformed(f"{number}: place {place} twice")
             levels[-1].bodies[place] = _body(body)
         else:
-            node = Node(int(callee.group(4)), 0, {}, {})
+            node = Node(int(callee.group(4)), 0, {}, {}, [])
             levels[-1].callees[place, callee.group(3)] = node
             levels.append(node)
     return roots
 
 
 def _flatten(node, path, lines):
+    for checksum in node.checksums:
+        lines[path + ("checksum",)] = checksum
     for place, (count, targets) in node.bodies.items():
         lines[path + (place,)] = count
         for name, calls in targets.items():

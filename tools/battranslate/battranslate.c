@@ -37,6 +37,7 @@ enum option_key {
     KEY_ALL,
     KEY_KEEP_GOING,
     KEY_ONCE,
+    KEY_BY_LINES,
     KEY_CHECK,
     KEY_CHECK_BASELINE,
     KEY_CHECK_LIMIT,
@@ -361,6 +362,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {KEY_ALL, .flag = &arguments->all},
         {KEY_KEEP_GOING, .flag = &arguments->keep_going},
         {KEY_ONCE, .flag = &arguments->once},
+        {KEY_BY_LINES, .flag = &arguments->by_lines},
         {KEY_SAMPLES, .flag = &arguments->basic_samples, .name = "basic-events"},
         {KEY_IGNORE_BUILD_ID, .flag = &arguments->ignore_build_id, .name = "ignore-build-id"},
         {KEY_SPE, .flag = &arguments->arm_spe, .name = "spe"},
@@ -502,6 +504,10 @@ static const struct argp_option options[] = {
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
      "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
      ".gnu_debuglink names",
+     3},
+    {"use-dwarf-correlation", KEY_BY_LINES, NULL, 0,
+     "For autofdo: write the profile by lines, also of a program with pseudo probes "
+     "(-fpseudo-probe-for-profiling), which has it by probes",
      3},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, "0|1", OPTION_ARG_OPTIONAL,
      "Accept every build-id in a profile, and those of --symbols and --original", 3},

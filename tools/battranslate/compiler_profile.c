@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "foreign_profile.h"
 
+#include <string.h>
+
 #include "bat_autofdo.h"
+#include "optional_elf.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
 
-static void print_report(const struct foreign_profile *wanted,
+/* --- The report ------------------------------------------------------------------------------- */
+
+static void print_report(const struct foreign_profile *wanted, bool by_probes,
                          const struct bat_autofdo_counters *done)
 {
     const struct bat_to_input_counters none = {0};
@@ -24,7 +29,12 @@ static void print_report(const struct foreign_profile *wanted,
         {"ranges", "ranges", done->ranges, 0},
         {"branches", "branches", done->branches, 0},
     };
-    const struct figure of_code[] = {
+    const struct figure of_probes[] = {
+        {"without_probes", "in code without pseudo probes", done->without_probes, done->samples},
+        {"probes", "pseudo probes counted", done->probes, 0},
+        {"functions", "functions written", done->functions, 0},
+    };
+    const struct figure of_lines[] = {
         {"without_debug", "in functions without debug information", done->without_debug,
          done->samples},
         {"functions", "functions written", done->functions, 0},
@@ -37,15 +47,19 @@ static void print_report(const struct foreign_profile *wanted,
         figures_add(&figures, of_moved, 2);
     if (wanted->by_addresses || wanted->kind == BAT_PROFILE_BRANCHES)
         figures_add(&figures, of_ranges, 3);
-    if (!wanted->by_addresses)
-        figures_add(&figures, of_code, 4);
+    if (by_probes)
+        figures_add(&figures, of_probes, 3);
+    else if (!wanted->by_addresses)
+        figures_add(&figures, of_lines, 4);
     figures_print(wanted->report, wanted->json_report, 40, &figures);
     if (wanted->moved)
         report_by_note(wanted->report, wanted->json_report, moved);
 }
 
-static enum tool_exit write_symbolized(const struct foreign_profile *wanted,
-                                       struct bat_autofdo_counters *done)
+/* --- By lines --------------------------------------------------------------------------------- */
+
+static enum tool_exit write_by_lines(const struct foreign_profile *wanted,
+                                     struct bat_autofdo_counters *done)
 {
     const char *path = bat_elf_path(wanted->elf);
     struct bat_debuginfo *debuginfo;
@@ -56,26 +70,125 @@ static enum tool_exit write_symbolized(const struct foreign_profile *wanted,
     enum bat_code code = bat_autofdo_write(wanted->profile, wanted->elf, debuginfo, wanted->kind,
                                            wanted->output, done, &error);
     enum tool_exit status = code == BAT_OK ? TOOL_FINE : tool_report_output(path, &error);
-    if (bat_elf_section(wanted->elf, ".pseudo_probe") && status == TOOL_FINE)
+    if (!wanted->by_lines && bat_elf_section(wanted->elf, ".pseudo_probe") && status == TOOL_FINE)
         tool_message(path, "warning: was compiled with -fpseudo-probe-for-profiling: the profile "
-                           "written is by lines, and a compiler with that option accepts only one "
-                           "by probes (llvm-profgen makes it)");
+                           "written is by lines, as basic samples are counted, and a compiler with "
+                           "that option accepts only one by probes, from branch stacks");
     split_units_warn(path, done->units_missing, done->units_read);
     bat_debuginfo_close(debuginfo);
+    return status;
+}
+
+/* --- By probes -------------------------------------------------------------------------------- */
+
+/* The files that a program's probes and symbols are read from. */
+struct probe_files {
+    struct bat_elf *whole;   /* opened, if it is not the program; or NULL */
+    struct bat_elf *debug;   /* of --debug-file, or found for a program without symbols; or NULL */
+    struct bat_elf *probes;  /* the one with probes; NULL: there are none */
+    struct bat_elf *symbols; /* the one with symbols, as far as there are some */
+};
+
+static void close_files(struct probe_files *files)
+{
+    bat_elf_close(files->whole);
+    bat_elf_close(files->debug);
+}
+
+/* Open the debug file. It needs no DWARF if it was named. */
+static enum bat_code open_debug_file(const struct foreign_profile *wanted,
+                                     struct probe_files *files, struct bat_error *error)
+{
+    if (!wanted->debug_file)
+        return separate_symbols_open(wanted->whole, NULL, &files->debug, error);
+    enum bat_code code = bat_elf_open(wanted->debug_file, &files->debug, error);
+    if (code != BAT_OK)
+        return code;
+    size_t size;
+    size_t debug_size;
+    const uint8_t *id = bat_elf_build_id(wanted->elf, &size);
+    const uint8_t *debug_id = bat_elf_build_id(files->debug, &debug_size);
+    if (id && debug_id && (size != debug_size || memcmp(id, debug_id, size) != 0))
+        return bat_fail(error, BAT_ERR_MISMATCH, "expected the build-id of %s, found another one",
+                        bat_elf_path(wanted->elf));
+    return BAT_OK;
+}
+
+static enum bat_code find_probes(const struct foreign_profile *wanted, struct probe_files *files,
+                                 struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    if (strcmp(wanted->whole, bat_elf_path(wanted->elf)) != 0)
+        code = optional_elf_open(wanted->whole, &files->whole, error);
+    if (code == BAT_OK)
+        code = open_debug_file(wanted, files, error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_elf *program = files->whole ? files->whole : wanted->elf;
+    files->symbols = files->debug && !bat_elf_has_symbols(program) ? files->debug : program;
+    if (bat_probes_are_in(program))
+        files->probes = program;
+    else if (files->debug && bat_probes_are_in(files->debug))
+        files->probes = files->debug;
+    return BAT_OK;
+}
+
+static enum tool_exit write_by_probes(const struct foreign_profile *wanted,
+                                      const struct probe_files *files,
+                                      struct bat_autofdo_counters *done)
+{
+    const char *path = bat_elf_path(files->probes);
+    struct bat_probes *probes;
+    struct bat_error error;
+    if (bat_probes_read(files->probes, files->symbols, &probes, &error) != BAT_OK)
+        return tool_report(path, &error);
+    enum tool_exit status = TOOL_FINE;
+    if (!bat_elf_has_symbols(files->symbols) && probes->probe_count == 0)
+        status = tool_message(path, "expected symbols, which the addresses of pseudo probes are "
+                                    "counted from, found none: name the unstripped program with "
+                                    "--debug-file");
+    else if (!bat_elf_has_symbols(files->symbols))
+        tool_message(path, "warning: has no symbols: the profile has neither names of called "
+                           "functions nor blocks that were not executed (--debug-file)");
+    if (status == TOOL_FINE &&
+        bat_autofdo_write_probes(wanted->profile, wanted->elf, files->symbols, probes,
+                                 wanted->threads, wanted->output, done, &error) != BAT_OK)
+        status = tool_report_output(bat_elf_path(wanted->elf), &error);
+    bat_probes_free(probes);
+    return status;
+}
+
+/* --- All formats ------------------------------------------------------------------------------ */
+
+/* Write LLVM's sample profile, by probes if there are some, as llvm-profgen does. */
+static enum tool_exit write_symbolized(const struct foreign_profile *wanted, bool *by_probes,
+                                       struct bat_autofdo_counters *done)
+{
+    struct probe_files files = {.whole = NULL};
+    struct bat_error error;
+    enum tool_exit status = TOOL_FINE;
+    if (!wanted->by_lines && wanted->kind == BAT_PROFILE_BRANCHES &&
+        find_probes(wanted, &files, &error) != BAT_OK)
+        status = tool_report(wanted->debug_file ? wanted->debug_file : wanted->whole, &error);
+    *by_probes = files.probes != NULL;
+    if (status == TOOL_FINE)
+        status = *by_probes ? write_by_probes(wanted, &files, done) : write_by_lines(wanted, done);
+    close_files(&files);
     return status;
 }
 
 enum tool_exit compiler_profile_write(const struct foreign_profile *wanted)
 {
     struct bat_autofdo_counters done = {0};
+    bool by_probes = false;
     enum tool_exit status = TOOL_FINE;
     struct bat_error error;
     if (!wanted->by_addresses)
-        status = write_symbolized(wanted, &done);
+        status = write_symbolized(wanted, &by_probes, &done);
     else if (bat_profgen_write(wanted->profile, wanted->elf, wanted->output, &done, &error) !=
              BAT_OK)
         status = tool_report_output(bat_elf_path(wanted->elf), &error);
     if (status == TOOL_FINE && wanted->report)
-        print_report(wanted, &done);
+        print_report(wanted, by_probes, &done);
     return status;
 }

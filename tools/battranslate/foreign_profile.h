@@ -11,7 +11,7 @@
 
 struct foreign_profile {
     const struct bat_profile *profile; /* in the addresses of elf */
-    const struct bat_elf *elf;         /* for compilers as it was compiled and linked */
+    struct bat_elf *elf; /* for compilers as it was compiled and linked, or with its probes */
     /* The binary with a note, elf's own, if the input binary is not at hand: it names functions to
      * viewers. NULL: elf has the names, and lines if it has debug information. */
     const struct bat_binary *bolted;
@@ -20,6 +20,7 @@ struct foreign_profile {
     const struct bat_to_input_counters *moved; /* of the move to elf; NULL: it was not moved */
     struct bat_output *output;
     enum bat_profile_kind kind;
+    bool by_lines;     /* write LLVM's sample profile by lines, also if there are probes */
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
     enum bat_viewer_format format; /* BAT_VIEWER_NONE: for compilers */
     FILE *report;                  /* NULL for none */

@@ -102,6 +102,7 @@ struct translate_request {
     bool parity;     /* records as perf2bolt makes them */
     bool has_format; /* --format was given */
     bool basic_samples;
+    bool by_lines; /* --use-dwarf-correlation: also if there are probes */
     bool ignore_build_id;
     bool yaml_extern;
     bool yaml_probes;

@@ -1,9 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Formats of other people's programs: compilers (autofdo, profgen) and viewers. */
+#include "bat_probes.h"
 #include "foreign_profile.h"
 #include "formats.h"
 
-/* Open a binary that BOLT has not written: compilers need its profile without translation. */
+/* True if the profile is counted by the binary's own probes, which BOLT has moved with its code. */
+static bool is_by_own_probes(const struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    return arguments->format == FORMAT_AUTOFDO && !arguments->by_lines &&
+           !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
+}
+
+/*
+ * Open a binary that BOLT has not written, or that has probes: compilers need its profile without
+ * translation.
+ */
 enum tool_exit compilers_open(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -16,7 +28,8 @@ enum tool_exit compilers_open(struct work *work)
         return status;
     const uint8_t *note;
     size_t size;
-    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
+    if (is_by_own_probes(work) ||
+        bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
         return TOOL_FINE;
     return tool_message(arguments->binary,
                         "expected --original=FILE with the input binary, which compilers know, "
@@ -49,6 +62,7 @@ enum tool_exit foreign_finish(struct work *work)
         .whole = bat_stored_or(&work->stored, arguments->binary),
         .debug_file = arguments->debug_file,
         .output = work->outputs[0],
+        .by_lines = arguments->by_lines,
         .by_addresses = arguments->format == FORMAT_PROFGEN,
         .format = viewer,
         .report = arguments->quiet ? NULL : work_report_file(work),

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "probe_functions.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "bat_probes.h"
+#include "spec/array.h"
+#include "support/key_sort.h"
+
+static bool is_function(const struct bat_symbol *symbol)
+{
+    return (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC) && symbol->size != 0 &&
+           symbol->section != BAT_SECTION_UNDEFINED && symbol->name_length != 0 &&
+           symbol->size <= UINT64_MAX - symbol->address;
+}
+
+/* The function symbols in ascending order, their indices as values. Returns their number. */
+static size_t sort_symbols(const struct bat_symbol *symbols, size_t count,
+                           struct bat_sort_key *keys, const struct bat_sort_key **sorted)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_function(&symbols[i]))
+            keys[used++] = (struct bat_sort_key){symbols[i].address, i};
+    *sorted = bat_sort_keys(keys, keys + count, used);
+    return used;
+}
+
+static enum bat_code add_pieces(struct probe_functions *functions, const struct bat_symbol *symbols,
+                                const struct bat_sort_key *sorted, size_t count)
+{
+    functions->pieces = bat_array_new(count, sizeof(*functions->pieces));
+    enum bat_code code = functions->pieces ? BAT_OK : BAT_ERR_MEMORY;
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        const struct bat_symbol *symbol = &symbols[sorted[i].value];
+        struct probe_piece *piece = &functions->pieces[functions->count++];
+        *piece = (struct probe_piece){symbol->address, symbol->address + symbol->size, symbol, 0};
+        code = bat_strings_add(&functions->names, symbol->name,
+                               bat_probe_name_length(symbol->name, symbol->name_length),
+                               &piece->function);
+    }
+    return code;
+}
+
+enum bat_code probe_functions_read(struct probe_functions *functions, struct bat_elf *elf,
+                                   struct bat_error *error)
+{
+    *functions = (struct probe_functions){.count = 0};
+    const struct bat_symbol *symbols;
+    size_t count;
+    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_sort_key *keys = bat_array_new(2 * count, sizeof(*keys));
+    code = keys ? BAT_OK : BAT_ERR_MEMORY;
+    if (code == BAT_OK) {
+        const struct bat_sort_key *sorted;
+        const size_t used = sort_symbols(symbols, count, keys, &sorted);
+        code = add_pieces(functions, symbols, sorted, used);
+    }
+    free(keys);
+    return code == BAT_OK ? code : bat_fail_memory(error, "for %zu symbols", count);
+}
+
+void probe_functions_free(struct probe_functions *functions)
+{
+    bat_strings_free(&functions->names);
+    free(functions->pieces);
+}
+
+size_t probe_functions_before(const struct probe_functions *functions, uint64_t address,
+                              const struct probe_piece **first)
+{
+    size_t low = 0;
+    size_t high = functions->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (functions->pieces[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const size_t end = low;
+    while (low > 0 && functions->pieces[low - 1].start == functions->pieces[end - 1].start)
+        low--;
+    *first = functions->pieces + low;
+    return end - low;
+}

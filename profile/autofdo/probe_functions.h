@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The functions of a program by its symbols. Profiles by probes need no DWARF. */
+#ifndef BAT_PROFILE_AUTOFDO_PROBE_FUNCTIONS_H
+#define BAT_PROFILE_AUTOFDO_PROBE_FUNCTIONS_H
+
+#include "bat_elf.h"
+#include "support/string_table.h"
+
+/* Code with a symbol: addresses [start, end) of a function, or of a part such as f.cold. */
+struct probe_piece {
+    uint64_t start;
+    uint64_t end;
+    const struct bat_symbol *symbol;
+    uint32_t function; /* number of the function's name, without what names its parts */
+};
+
+struct probe_functions {
+    struct bat_strings names;
+    struct probe_piece *pieces; /* ascending by start, then in the symbol table's order */
+    size_t count;
+};
+
+/*
+ * Read the function symbols of elf, which must outlive the result. Free it with
+ * probe_functions_free(), in any case. Fails as bat_elf_symbols() does.
+ */
+enum bat_code probe_functions_read(struct probe_functions *functions, struct bat_elf *elf,
+                                   struct bat_error *error);
+void probe_functions_free(struct probe_functions *functions);
+
+/*
+ * The pieces that start nearest at or before an address: returns their number, and sets *first;
+ * several are aliases. They may end before the address. Logarithmic.
+ */
+size_t probe_functions_before(const struct probe_functions *functions, uint64_t address,
+                              const struct probe_piece **first);
+
+#endif
