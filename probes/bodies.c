@@ -28,6 +28,15 @@ struct level {
     uint32_t left; /* bodies inlined in it that follow */
 };
 
+/* Functions whose bodies were read last, by the lower bits of their GUIDs. */
+#define RECENT_COUNT 4096u
+
+struct recent {
+    uint64_t guid;
+    uint32_t function; /* index, BAT_NONE: none has the GUID */
+    bool is_set;
+};
+
 struct reading {
     struct probe_bytes bytes;
     struct probe_bases *bases;
@@ -43,6 +52,7 @@ struct reading {
     uint64_t address;
     unsigned depth;
     struct level levels[BAT_PROBE_DEPTH_MAX];
+    struct recent recent[RECENT_COUNT];
 };
 
 /* --- Probes ----------------------------------------------------------------------------------- */
@@ -114,6 +124,18 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
 
 /* --- Bodies ----------------------------------------------------------------------------------- */
 
+/* The index of the function with this GUID: the same few are inlined again and again. */
+static uint32_t function_of(struct reading *reading, uint64_t guid)
+{
+    struct recent *recent = &reading->recent[guid % RECENT_COUNT];
+    if (recent->is_set && recent->guid == guid)
+        return recent->function;
+    const struct bat_probe_function *function = bat_probes_function(&reading->into->public, guid);
+    *recent = (struct recent){
+        guid, function ? (uint32_t)(function - reading->into->functions) : BAT_NONE, true};
+    return recent->function;
+}
+
 static void keep_node(struct reading *reading, struct bat_probe_node node)
 {
     const uint32_t number = reading->node_count++;
@@ -122,10 +144,7 @@ static void keep_node(struct reading *reading, struct bat_probe_node node)
         reading->body_count++;
     if (!reading->into->nodes)
         return;
-    const struct bat_probe_function *function =
-        bat_probes_function(&reading->into->public, node.guid);
-    if (function)
-        node.function = (uint32_t)(function - reading->into->functions);
+    node.function = function_of(reading, node.guid);
     reading->into->nodes[number] = node;
     if (is_top)
         reading->into->bodies[reading->body_count - 1] = number;
@@ -275,10 +294,11 @@ static enum bat_code count_all(struct reading *reading, struct probe_bytes bytes
 enum bat_code probes_read_bodies(struct probe_bytes bytes, struct probe_bases *bases,
                                  struct owned_probes *probes)
 {
-    struct reading *reading = malloc(sizeof(*reading));
+    struct reading *reading = calloc(1, sizeof(*reading));
     if (!reading)
         return bat_fail_memory(bytes.error, "to read probes");
-    *reading = (struct reading){.bases = bases, .into = probes};
+    reading->bases = bases;
+    reading->into = probes;
     enum bat_code code = count_all(reading, bytes);
     if (code == BAT_OK) {
         const bool has_memory = allocate(reading);

@@ -81,11 +81,21 @@ static enum bat_code read_leb128(struct probe_bytes *bytes, const char *what, bo
                             LEB128_MAX);
 }
 
+/* True if the next LEB128 number is a single byte, as nearly all are. */
+static bool is_single(const struct probe_bytes *bytes)
+{
+    return bytes->at < bytes->end && *bytes->at < 0x80;
+}
+
 enum bat_code probe_bytes_number(struct probe_bytes *bytes, const char *what, uint32_t *value)
 {
     const uint8_t *at = bytes->at;
     uint64_t number = 0;
     bool is_wide = false;
+    if (is_single(bytes)) {
+        *value = *bytes->at++;
+        return BAT_OK;
+    }
     enum bat_code code = read_leb128(bytes, what, false, &number, &is_wide);
     if (code != BAT_OK)
         return code;
@@ -103,6 +113,10 @@ enum bat_code probe_bytes_signed(struct probe_bytes *bytes, const char *what, in
     const uint8_t *at = bytes->at;
     uint64_t number = 0;
     bool is_wide = false;
+    if (is_single(bytes)) {
+        *value = (*bytes->at++ ^ 0x40) - 0x40;
+        return BAT_OK;
+    }
     enum bat_code code = read_leb128(bytes, what, true, &number, &is_wide);
     if (code != BAT_OK)
         return code;

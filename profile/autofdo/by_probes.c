@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Makes a sample profile by pseudo probes: spec/pseudo-probes.md 4. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bat_autofdo.h"
 #include "binary/functions/name_parts.h"
@@ -129,15 +128,14 @@ static void leave_out(struct probe_work *work, uint32_t body)
 static enum bat_code choose_bodies(struct probe_work *work, const bool *marks)
 {
     const struct bat_probes *probes = work->probes;
-    const struct bat_strings *names = &work->functions.names;
     bool *chosen = calloc((size_t)probes->node_count + 1, sizeof(*chosen));
     if (!chosen)
         return BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < names->count; i++) {
+    for (uint32_t i = 0; i < work->functions.names.count; i++) {
         uint32_t first = 0;
-        const char *name = bat_strings_get(names, i);
         const uint32_t count =
-            marks[i] ? bat_probes_bodies(probes, bat_probe_guid(name, strlen(name)), &first) : 0;
+            marks[i] ? bat_probes_bodies(probes, probe_functions_guid(&work->functions, i), &first)
+                     : 0;
         for (uint32_t j = first; j < first + count; j++)
             chosen[probes->bodies[j]] = true;
     }
@@ -188,14 +186,17 @@ static enum bat_code prepare_ranges(struct probe_work *work, struct range_run **
     return code;
 }
 
-/* Count the samples of ranges in which there is no probe. */
+/* Count the samples of ranges in which there is no probe. The ranges ascend. */
 static void count_without_probes(struct probe_work *work)
 {
+    const struct bat_probes *probes = work->probes;
     const struct bat_counts *ranges = &work->ranges.ranges;
+    uint32_t next = 0;
     for (uint32_t i = 0; i < ranges->count; i++) {
         const uint64_t *range = bat_counts_item(ranges, i);
-        uint32_t first;
-        if (bat_probes_between(work->probes, range[0], range[1] + 1, &first) == 0)
+        while (next < probes->probe_count && probes->probes[next].address < range[0])
+            next++;
+        if (next == probes->probe_count || probes->probes[next].address > range[1])
             work->counters.without_probes += range[2];
     }
 }
@@ -280,7 +281,7 @@ static bool has_body_at(const struct bat_probes *probes, uint64_t guid, uint64_t
  * The piece that starts at an address where calls of a function go to, or NULL. Of aliases the one
  * that the probes are named for holds, or else the first.
  */
-static const struct probe_piece *entry_at(const struct probe_work *work, uint64_t address)
+static const struct probe_piece *entry_at(struct probe_work *work, uint64_t address)
 {
     const struct probe_piece *pieces;
     const size_t count = probe_functions_before(&work->functions, address, &pieces);
@@ -289,9 +290,7 @@ static const struct probe_piece *entry_at(const struct probe_work *work, uint64_
         const struct bat_symbol *symbol = pieces[i].symbol;
         if (name_is_of_part(symbol->name, symbol->name_length))
             continue;
-        const char *stem = bat_strings_get(&work->functions.names, pieces[i].function);
-        const uint64_t guid =
-            bat_probe_guid(stem, bat_probe_name_length(symbol->name, symbol->name_length));
+        const uint64_t guid = probe_functions_guid(&work->functions, pieces[i].function);
         if (has_body_at(work->probes, guid, address, pieces[i].end))
             return &pieces[i];
         found = found ? found : &pieces[i];

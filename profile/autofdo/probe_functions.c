@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bat_probes.h"
 #include "spec/array.h"
@@ -60,13 +61,26 @@ enum bat_code probe_functions_read(struct probe_functions *functions, struct bat
         code = add_pieces(functions, symbols, sorted, used);
     }
     free(keys);
+    functions->guids = calloc((size_t)functions->names.count + 1, sizeof(*functions->guids));
+    if (!functions->guids)
+        code = BAT_ERR_MEMORY;
     return code == BAT_OK ? code : bat_fail_memory(error, "for %zu symbols", count);
 }
 
 void probe_functions_free(struct probe_functions *functions)
 {
     bat_strings_free(&functions->names);
+    free(functions->guids);
     free(functions->pieces);
+}
+
+uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t function)
+{
+    uint64_t *guid = &functions->guids[function];
+    const char *name = bat_strings_get(&functions->names, function);
+    if (*guid == 0)
+        *guid = bat_probe_guid(name, strlen(name));
+    return *guid;
 }
 
 size_t probe_functions_before(const struct probe_functions *functions, uint64_t address,

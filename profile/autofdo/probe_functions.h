@@ -16,6 +16,7 @@ struct probe_piece {
 
 struct probe_functions {
     struct bat_strings names;
+    uint64_t *guids;            /* of names, as far as they were needed; or else 0 */
     struct probe_piece *pieces; /* ascending by start, then in the symbol table's order */
     size_t count;
 };
@@ -27,6 +28,9 @@ struct probe_functions {
 enum bat_code probe_functions_read(struct probe_functions *functions, struct bat_elf *elf,
                                    struct bat_error *error);
 void probe_functions_free(struct probe_functions *functions);
+
+/* The GUID of a function. */
+uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t function);
 
 /*
  * The pieces that start nearest at or before an address: returns their number, and sets *first;

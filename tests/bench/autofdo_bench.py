@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed and memory of battranslate --format=autofdo, compared with llvm-profgen-22.
 
-    python3 autofdo_bench.py BIN_DIR MEASURE [--units=N] [--traces=N] [--runs=N]
+    python3 autofdo_bench.py BIN_DIR MEASURE [--units=N] [--traces=N] [--runs=N] [--probes]
 
 The program is large and has debug information: N units (default 500) of a C++ program with much inlining,
 each in its own namespace, and the templates' code that all units share. 104,000 different traces are
 spread over all units: those of one unit's recorded run, moved to the others by their symbols. Both tools
 make LLVM's sample profile of the same ranges, in turns, each a few times; the median counts. The texts
-must be the same. At the end, traces of few units are translated: only these units should be read.
+must be the same. At the end, traces of few units are translated: only these units should be read. With --probes the
+program has pseudo probes and no debug information.
 
 Missed goals are reported but do not fail the benchmark; different texts do. The program is kept in the
 current folder.
@@ -17,6 +18,7 @@ current folder.
 import argparse
 import bisect
 import collections
+import hashlib
 import os
 import pathlib
 import random
@@ -32,12 +34,39 @@ import elffile  # noqa: E402
 import fixtures  # noqa: E402
 import qemu_trace  # noqa: E402
 
-FLAGS = ["-std=c++17", "-O2", "-g", "-fdebug-info-for-profiling", "-fno-pie"]
+COMMON = ["-std=c++17", "-O2", "-fno-pie"]
+# How to compile and to link: by lines, and by probes, which are read without the debug information that they are made by.
+BY_LINES = [*COMMON, "-g", "-fdebug-info-for-profiling"], []
+BY_PROBES = [*COMMON, "-g1", "-fpseudo-probe-for-profiling"], ["-Wl,--strip-debug"]
 UNIT = "unit_{:04d}"
 
 
-def make_objects(folder, units):
-    """Compile one unit and make the others from it by replacing the bytes of names of equal length."""
+def guid(name):
+    """The bytes that pseudo probes have for a function's name."""
+    return hashlib.md5(name).digest()[:8]
+
+
+def probe_names(objects):
+    """The functions in .pseudo_probe_desc, which has GUID, hash, length (one or two bytes) and name of each."""
+    names, at = set(), 0
+    while at < len(objects):
+        length, start = objects[at + 16], at + 17
+        if length >= 128:
+            length, start = length - 128 + 128 * objects[start], start + 1
+        names.add(objects[start:start + length])
+        at = start + length
+    return names
+
+
+def renamed(content, names, first, other):
+    """The object of another unit: names, and the GUIDs that are made of them, replaced by some of equal length."""
+    for name in names:
+        content = content.replace(guid(name), guid(name.replace(first, other)))
+    return content.replace(first, other)
+
+
+def make_objects(folder, units, flags):
+    """Compile one unit and make the others from it."""
     source = (fixtures.SOURCES / "inlined.cc").read_text(encoding="utf-8")
     headers = "\n".join(re.findall(r"^#include .*$", source, re.M))
     shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
@@ -45,22 +74,25 @@ def make_objects(folder, units):
     (folder / "unit.cc").write_text(
         f"{headers}\n#define main unit_main\nnamespace {first}\n{{\n#include \"inlined.cc\"\n}}\n",
         encoding="utf-8")
-    fixtures.run(["clang++-22", *FLAGS, "-c", "unit.cc", "-o", "unit.o"], folder)
+    fixtures.run(["clang++-22", *flags, "-c", "unit.cc", "-o", "unit.o"], folder)
     content = (folder / "unit.o").read_bytes()
+    elf, probes = elffile.Elf(folder / "unit.o"), set()
+    for section in elf.sections:
+        if section.name == ".pseudo_probe_desc":
+            probes |= {name for name in probe_names(elf.bytes_of(section)) if first.encode() in name}
     names = []
     for number in range(units):
         names.append(f"{UNIT.format(number)}.o")
-        (folder / names[-1]).write_bytes(
-            content.replace(first.encode(), UNIT.format(number).encode()))
+        (folder / names[-1]).write_bytes(renamed(content, probes, first.encode(), UNIT.format(number).encode()))
     return names
 
 
-def make_program(folder, units):
+def make_program(folder, units, flags, link):
     """folder/large, whose argument is the unit to run, and folder/unit.pre, the profile of the first one."""
     if (folder / "unit.pre").exists():
         return
     folder.mkdir(exist_ok=True)
-    objects = make_objects(folder, units)
+    objects = make_objects(folder, units, flags)
     declared = "".join(f"namespace {UNIT.format(n)} {{ int unit_main(int, char **); }}\n"
                        for n in range(units))
     table = ",".join(f"{UNIT.format(n)}::unit_main" for n in range(units))
@@ -68,8 +100,8 @@ def make_program(folder, units):
         f"#include <cstdlib>\n{declared}int (*const all[])(int, char **) = {{{table}}};\n"
         "int main(int, char **argv) { return all[atoi(argv[1])](2, argv + 1); }\n",
         encoding="utf-8")
-    fixtures.run(["clang++-22", *FLAGS, "-no-pie", "-fuse-ld=lld", "-Wl,--build-id=sha1",
-                  "driver.cc", *objects, "-o", "large"], folder)
+    fixtures.run(["clang++-22", *flags, *link, "-no-pie", "-fuse-ld=lld", "-Wl,--build-id=sha1", "driver.cc",
+                  *objects, "-o", "large"], folder)
     for name in objects:
         (folder / name).unlink()
     qemu_trace.record(folder / "large", [folder / "large", "0", "30"], folder / "unit.part")
@@ -185,10 +217,11 @@ def main():
     parser.add_argument("--units", type=int, default=500)
     parser.add_argument("--traces", type=int, default=104000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--probes", action="store_true", help="a program with pseudo probes")
     arguments = parser.parse_args()
     arguments.measure = pathlib.Path(arguments.measure).absolute()
-    folder = pathlib.Path(f"autofdo-{arguments.units}").absolute()
-    make_program(folder, arguments.units)
+    folder = pathlib.Path(f"autofdo-{'probes-' * arguments.probes}{arguments.units}").absolute()
+    make_program(folder, arguments.units, *(BY_PROBES if arguments.probes else BY_LINES))
     race(arguments, folder, arguments.units, "All units")
     race(arguments, folder, max(1, arguments.units // 50), "A fiftieth of the units")
 
