@@ -388,6 +388,36 @@ static void test_suffixes(void **state)
                          cases[i].length);
 }
 
+/* GUIDs in all places, also where hashes are not: damaged files have any. */
+static void test_functions(void **state)
+{
+    (void)state;
+    static const uint64_t shapes[][7] = {
+        {0, 0, 1, 2, 2, 3, 4},
+        {UINT64_MAX - 6, UINT64_MAX - 5, UINT64_MAX - 3, UINT64_MAX - 3, UINT64_MAX - 1, UINT64_MAX,
+         UINT64_MAX},
+        {0, 1, 2, UINT64_MAX / 2, UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX},
+        {1u << 31, 1ull << 61, 1ull << 62, 3ull << 61, 1ull << 63, 5ull << 61, 7ull << 61},
+    };
+    for (size_t shape = 0; shape < sizeof(shapes) / sizeof(*shapes); shape++) {
+        for (uint32_t count = 0; count <= 7; count++) {
+            struct bat_probe_function functions[7] = {{.guid = 0}};
+            for (uint32_t i = 0; i < count; i++)
+                functions[i].guid = shapes[shape][i];
+            const struct bat_probes probes = {.functions = functions, .function_count = count};
+            for (uint32_t i = 0; i < 7; i++) {
+                for (uint64_t guid = shapes[shape][i] - 1; guid != shapes[shape][i] + 2; guid++) {
+                    uint32_t first = 0;
+                    while (first < count && functions[first].guid != guid)
+                        first++;
+                    assert_ptr_equal(bat_probes_function(&probes, guid),
+                                     first < count ? &functions[first] : NULL);
+                }
+            }
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -395,7 +425,7 @@ int main(void)
         cmocka_unit_test(test_stripped), cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_damaged),  cmocka_unit_test(test_padding),
         cmocka_unit_test(test_depth),    cmocka_unit_test(test_md5),
-        cmocka_unit_test(test_suffixes),
+        cmocka_unit_test(test_suffixes), cmocka_unit_test(test_functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
