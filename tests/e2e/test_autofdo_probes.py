@@ -202,6 +202,13 @@ class Choice(ProbesTest):
         self.assertIn("the profile written is by lines, as basic samples are counted", done.stderr)
         self.assertNotIn("CFGChecksum", (self.folder / "basic").read_text(encoding="ascii"))
 
+    def test_basic_samples_of_a_bolted_program(self):
+        """Its own probes do not count them: the input is needed, as for programs without probes."""
+        binary = debug_programs.get("inlined-probes").bolted("profile2")
+        samples = self.folder / "samples"
+        samples.write_text(f"S {address_of(binary, 'main'):x} 7\n", encoding="ascii")
+        self.refused("expected a binary that BOLT has not written, or --original=FILE", binary, "-p", samples)
+
     def test_report(self):
         program = debug_programs.get("inlined-probes")
         binary = program.bolted("profile2")

@@ -12,6 +12,18 @@ static bool is_by_own_probes(const struct work *work)
            !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
 }
 
+/* Refuse a binary that BOLT has written: its lines are not those of its code before. */
+static enum tool_exit refuse_bolted(const struct work *work)
+{
+    const uint8_t *note;
+    size_t size;
+    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
+        return TOOL_FINE;
+    return tool_message(work->arguments->binary,
+                        "expected --original=FILE with the input binary, which compilers know, "
+                        "found a BOLTed binary alone");
+}
+
 /*
  * Open a binary that BOLT has not written, or that has probes: compilers need its profile without
  * translation.
@@ -24,16 +36,7 @@ enum tool_exit compilers_open(struct work *work)
     enum tool_exit status = work_find_stored(work);
     if (status == TOOL_FINE)
         status = work_open_elf(work, &work->binary.elf);
-    if (status != TOOL_FINE)
-        return status;
-    const uint8_t *note;
-    size_t size;
-    if (is_by_own_probes(work) ||
-        bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
-        return TOOL_FINE;
-    return tool_message(arguments->binary,
-                        "expected --original=FILE with the input binary, which compilers know, "
-                        "found a BOLTed binary alone");
+    return status != TOOL_FINE || is_by_own_probes(work) ? status : refuse_bolted(work);
 }
 
 /* Open a binary for viewers without its input: if BOLT wrote it, its note is read. */
@@ -81,8 +84,12 @@ enum tool_exit foreign_finish(struct work *work)
     }
     wanted.kind =
         arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
-    status =
-        viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted) : viewer_profile_write(&wanted);
+    /* Probes count branch stacks only. */
+    if (viewer == BAT_VIEWER_NONE && wanted.kind == BAT_PROFILE_SAMPLES && !arguments->original)
+        status = refuse_bolted(work);
+    if (status == TOOL_FINE)
+        status = viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted)
+                                           : viewer_profile_write(&wanted);
     if (status == TOOL_FINE) /* viewers need no branch stacks */
         work_end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
     return status;
