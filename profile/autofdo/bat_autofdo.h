@@ -46,7 +46,7 @@ BAT_API enum bat_code bat_autofdo_write(const struct bat_profile *profile,
                                         struct bat_error *error);
 
 /*
- * Write LLVM's sample profile by pseudo probes (spec/pseudo-probes.md 4), for a program that was
+ * Write LLVM's sample profile by pseudo probes (spec/pseudo-probes.md 5), for a program that was
  * compiled with -fpseudo-probe-for-profiling, also after BOLT: the addresses of profile and probes
  * are those of elf. symbols is elf, or its file with symbols: functions are known by them. Traces
  * are counted; basic samples are not. At most so many threads, 0: one for each processor; output

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Makes a sample profile by pseudo probes: spec/pseudo-probes.md 4. */
+/* Makes a sample profile by pseudo probes: spec/pseudo-probes.md 5. */
 #include <stdlib.h>
 
 #include "bat_autofdo.h"
