@@ -207,7 +207,7 @@ class Choice(ProbesTest):
         binary = debug_programs.get("inlined-probes").bolted("profile2")
         samples = self.folder / "samples"
         samples.write_text(f"S {address_of(binary, 'main'):x} 7\n", encoding="ascii")
-        self.refused("expected a binary that BOLT has not written, or --original=FILE", binary, "-p", samples)
+        self.refused("expected --original=FILE with the input binary", binary, "-p", samples)
 
     def test_report(self):
         program = debug_programs.get("inlined-probes")
