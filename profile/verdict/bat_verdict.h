@@ -245,6 +245,14 @@ BAT_API void bat_verdict_stale_reason(const struct bat_records *records,
                                       const struct bat_stale_function *stale,
                                       char reason[BAT_VERDICT_REASON_SIZE]);
 
+/*
+ * Write a verdict and its checks: as text about the binary of that path, or for NULL as a JSON
+ * object (spec/fitness.md). Fails with BAT_ERR_MEMORY, and as bat_output_write().
+ */
+BAT_API enum bat_code bat_verdict_write(const struct bat_profile_verdict *verdict,
+                                        const char *binary, struct bat_output *output,
+                                        struct bat_error *error);
+
 /* Free what a verdict holds; it is empty then. */
 BAT_API void bat_verdict_free(struct bat_profile_verdict *verdict);
 

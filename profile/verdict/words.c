@@ -3,6 +3,23 @@
 
 #include <stdlib.h>
 
+const char *bat_verdict_status_name(enum bat_verdict_status status)
+{
+    static const char *const names[] = {[BAT_VERDICT_UNKNOWN] = "unknown",
+                                        [BAT_VERDICT_PASSED] = "passed",
+                                        [BAT_VERDICT_FAILED] = "failed",
+                                        [BAT_VERDICT_SUPPRESSED] = "suppressed"};
+    return names[status];
+}
+
+const char *bat_verdict_word(const struct bat_verdict_kind *kind,
+                             const struct bat_verdict_result *result)
+{
+    return result->status == BAT_VERDICT_PASSED       ? "fine"
+           : result->status == BAT_VERDICT_SUPPRESSED ? "suppressed"
+                                                      : bat_severity_name(kind->severity);
+}
+
 size_t bat_verdict_made(const struct bat_profile_verdict *check)
 {
     size_t made = 0;

@@ -7,6 +7,13 @@
 
 #include "bat_verdict.h"
 
+/* "passed", as JSON has it. */
+const char *bat_verdict_status_name(enum bat_verdict_status status);
+
+/* "fine", "suppressed", or how severe it is that a check has failed. */
+const char *bat_verdict_word(const struct bat_verdict_kind *kind,
+                             const struct bat_verdict_result *result);
+
 /* How many checks were made. */
 size_t bat_verdict_made(const struct bat_profile_verdict *check);
 

@@ -7,6 +7,7 @@
 #include "next/carry.h"
 #include "optional_elf.h"
 #include "profile/translate/records_to_traces.h"
+#include "support/text_memory.h"
 #include "tools/common/stores.h"
 #include "translate_work.h"
 
@@ -53,40 +54,44 @@ static enum tool_exit open_build(const struct translate_request *request, struct
     return TOOL_FINE;
 }
 
-static void put_place(struct output *out, const char *function, uint32_t offset)
+static void put_place(struct bat_text_writer *out, const char *function, uint32_t offset)
 {
-    output_escaped(out, function ? function : "[unknown]");
-    output_format(out, "+0x%" PRIx32, offset);
+    bat_text_escaped(out, function ? function : "[unknown]");
+    bat_text_format(out, "+0x%" PRIx32, offset);
 }
 
 /* Print a block of the function that is explained. */
 static void print_block(const struct next_explained *block, void *context)
 {
-    struct output *out = context;
+    struct bat_text_writer *out = context;
     put_place(out, block->function, block->offset);
-    output_format(out, ": %" PRIu64, block->count);
+    bat_text_format(out, ": %" PRIu64, block->count);
     if (!block->old_function) {
-        output_text(out, ", inferred\n");
+        bat_text_string(out, ", inferred\n");
         return;
     }
-    output_text(out, block->is_piece ? ", a piece of " : ", was ");
+    bat_text_string(out, block->is_piece ? ", a piece of " : ", was ");
     put_place(out, block->old_function, block->old_offset);
-    output_format(out, " (%" PRIu64 "), %.0f%%", block->old_count, 100 * (double)block->confidence);
+    bat_text_format(out, " (%" PRIu64 "), %.0f%%", block->old_count,
+                    100 * (double)block->confidence);
     if (!block->is_piece)
-        output_format(out, " sure, code alike by %.0f%%", 100 * (double)block->content);
-    output_text(out, "\n");
+        bat_text_format(out, " sure, code alike by %.0f%%", 100 * (double)block->content);
+    bat_text_string(out, "\n");
 }
 
-/* Print the explanation of a function, if one is wanted. */
-static enum tool_exit end_explanation(struct output *out, const char *function, FILE *report)
+/* Print the explanation of a function. */
+static enum tool_exit print_explanation(struct bat_text_memory *explanation, const char *function,
+                                        FILE *report)
 {
-    if (!function) {
-        output_free(out);
-        return TOOL_FINE;
-    }
-    if (output_position(out) == 0)
-        output_name(out, "", function, ": no changed function of this name has got counts\n");
-    return output_end_in(out, report);
+    if (bat_text_memory_size(explanation) == 0)
+        bat_text_name(&explanation->text, "", function,
+                      ": no changed function of this name has got counts\n");
+    const size_t size = bat_text_memory_size(explanation);
+    const char *text = bat_text_memory_take(explanation);
+    if (!text)
+        return tool_no_memory(NULL);
+    fwrite(text, 1, size, report);
+    return TOOL_FINE;
 }
 
 /* Carry the records of an old build, which work has made. */
@@ -94,9 +99,9 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
 {
     const struct translate_request *request = work->arguments;
     struct bat_error error;
-    struct output *explanation = output_begin_memory();
-    if (!explanation)
-        return tool_no_memory(NULL);
+    struct bat_text_memory explanation;
+    if (bat_text_memory_begin(&explanation, &error) != BAT_OK)
+        return tool_report(NULL, &error);
     tool_step("finding the functions in %s", request->next);
     const struct next_carry_options options = {
         .old_symbols = work->original ? work->original_symbols : work->symbols,
@@ -104,14 +109,18 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
         .threads = request->threads,
         .explain = request->explain,
         .explained = print_block,
-        .explain_context = explanation,
+        .explain_context = &explanation.text,
         .found_min = NEXT_FOUND_MIN};
     const struct bat_elf *elf =
         work->original ? bat_original_elf(work->original) : work->binary.elf;
-    if (next_carry(work->records, elf, next->binary.elf, &options, next->profile,
-                   &next->reports[next->count++], &error) == BAT_OK)
-        return end_explanation(explanation, request->explain, report);
-    output_free(explanation);
+    enum tool_exit status = TOOL_FINE;
+    const enum bat_code code = next_carry(work->records, elf, next->binary.elf, &options,
+                                          next->profile, &next->reports[next->count++], &error);
+    if (code == BAT_OK && request->explain)
+        status = print_explanation(&explanation, request->explain, report);
+    bat_text_memory_free(&explanation);
+    if (code == BAT_OK)
+        return status;
     if (request->release_count == 1)
         return tool_report(request->next, &error);
     char text[BAT_MESSAGE_SIZE + 64];
@@ -336,12 +345,12 @@ static void print_report_json(const struct work *work, const struct next_build *
 static enum tool_exit print_report(const struct work *work, const struct next_build *next,
                                    const struct report_judgements *judgements)
 {
-    struct output *out = output_begin_memory();
+    struct output *out = output_begin_stream(work_report_file(work));
     if (!out)
-        return tool_no_memory(NULL);
+        return TOOL_BAD;
     (work->arguments->json_report ? print_report_json : print_report_text)(work, next, judgements,
                                                                            out);
-    return output_end_in(out, work_report_file(work));
+    return output_end(out, TOOL_FINE);
 }
 
 /* --- Whether it is fit ---------------------------------------------------------------------- */

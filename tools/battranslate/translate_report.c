@@ -438,11 +438,9 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
     const uint64_t count = counters->by_note_functions;
     if (count == 0 && !as_json)
         return;
-    struct output *output = output_begin_memory();
-    if (!output) {
-        tool_no_memory(NULL);
+    struct output *output = output_begin_stream(file);
+    if (!output)
         return;
-    }
     if (as_json)
         output_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
     else
@@ -456,7 +454,7 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
         (as_json ? put_unexplained_json : put_unexplained)(output, &counters->heaviest[i]);
     }
     output_text(output, as_json ? "]" : "");
-    output_end_in(output, file);
+    output_end(output, TOOL_FINE);
 }
 
 /* What follows the figures of a move. */

@@ -319,8 +319,8 @@ enum tool_exit work_finish_check(struct work *work)
     }
     FILE *file = work_report_file(work);
     if (!arguments->quiet && arguments->json_report) {
-        fputs(work->records ? "," : "{", file);
-        status = check_print_json(&work->check, file);
+        fputs(work->records ? ",\"check\":" : "{\"check\":", file);
+        status = check_print(&work->check, NULL, file);
         fputs("}\n", file);
     } else if (!arguments->quiet) {
         status = check_print(&work->check, arguments->binary, file);

@@ -11,12 +11,8 @@
 /* Print all checks with their severities and default limits to standard output. */
 void check_print_list(void);
 
-/*
- * Print the checks and the verdict on a profile of binary (its path): for people, or as the JSON
- * member "check":{...}. TOOL_BAD, with a message, if that cannot be written.
- */
+/* bat_verdict_write() to a file. TOOL_BAD, with a message, if there is no memory. */
 enum tool_exit check_print(const struct bat_profile_verdict *check, const char *binary, FILE *file);
-enum tool_exit check_print_json(const struct bat_profile_verdict *check, FILE *file);
 
 /*
  * Print the verdict of bat_verdict_judge_counters(): as a line for people, if any check was made,

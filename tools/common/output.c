@@ -5,27 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "spec/large_memory.h"
-
-/* Append to the memory. False without memory, or beyond memory_max. */
-static bool take_to_memory(struct output *output, const void *bytes, size_t size)
-{
-    const size_t needed = output->memory_size + size;
-    if (needed > output->memory_capacity) {
-        const size_t usual = 2 * needed < output->memory_max ? 2 * needed : output->memory_max;
-        char *grown =
-            needed <= usual ? bat_large_grow(output->memory, output->memory_size, usual) : NULL;
-        output->error = grown ? 0 : ENOMEM;
-        if (!grown)
-            return false;
-        output->memory = grown;
-        output->memory_capacity = usual;
-    }
-    memcpy(output->memory + output->memory_size, bytes, size);
-    output->memory_size = needed;
-    return true;
-}
-
 /* bat_output_take_fn */
 static bool take(const void *bytes, size_t size, void *context)
 {
@@ -36,8 +15,10 @@ static bool take(const void *bytes, size_t size, void *context)
         output->error = is_fine ? 0 : EIO;
         return is_fine;
     }
-    if (output->file < 0)
-        return take_to_memory(output, bytes, size);
+    if (output->stream) {
+        fwrite(bytes, 1, size, output->stream); /* its owner sees its errors */
+        return true;
+    }
     while (size != 0) {
         ssize_t written = write(output->file, bytes, size);
         if (written < 0 && errno != EINTR) {
@@ -50,30 +31,19 @@ static bool take(const void *bytes, size_t size, void *context)
     return true;
 }
 
-static struct output *begin(int file)
-{
-    struct output *output = malloc(sizeof(*output));
-    if (!output)
-        return NULL;
-    *output = (struct output){.file = file, .memory_max = SIZE_MAX};
-    struct bat_output *taking;
-    if (bat_output_begin_callback(take, output, &taking, NULL) != BAT_OK) {
-        free(output);
-        return NULL;
-    }
-    if (bat_text_begin(&output->text, taking, NULL) == BAT_OK)
-        return output;
-    bat_output_abandon(taking);
-    free(output);
-    return NULL;
-}
-
 struct output *output_begin(int file)
 {
-    struct output *output = begin(file);
-    if (!output)
-        tool_no_memory(NULL);
-    return output;
+    struct output *output = malloc(sizeof(*output));
+    struct bat_output *taking = NULL;
+    if (output && bat_output_begin_callback(take, output, &taking, NULL) == BAT_OK) {
+        *output = (struct output){.file = file};
+        if (bat_text_begin(&output->text, taking, NULL) == BAT_OK)
+            return output;
+    }
+    bat_output_abandon(taking);
+    free(output);
+    tool_no_memory(NULL);
+    return NULL;
 }
 
 struct output *output_begin_path(const char *path, const char *const *inputs, size_t input_count)
@@ -98,9 +68,12 @@ struct output *output_begin_path(const char *path, const char *const *inputs, si
     return output;
 }
 
-struct output *output_begin_memory(void)
+struct output *output_begin_stream(FILE *stream)
 {
-    return begin(-1);
+    struct output *output = output_begin(-1);
+    if (output)
+        output->stream = stream;
+    return output;
 }
 
 void output_free(struct output *output)
@@ -110,28 +83,7 @@ void output_free(struct output *output)
     bat_text_finish(&output->text, BAT_ERR_IO); /* what is left is not written */
     bat_output_abandon(output->text.output);
     bat_output_abandon(output->placed);
-    free(output->memory);
     free(output);
-}
-
-const char *output_memory(struct output *output)
-{
-    output_flush(output);
-    const char *text = output->text.code == BAT_OK ? output->memory : NULL;
-    output->memory_size = 0;
-    output->error = 0;
-    output->text.code = BAT_OK;
-    return text;
-}
-
-enum tool_exit output_end_in(struct output *output, FILE *file)
-{
-    const size_t size = output_position(output);
-    const char *text = output_memory(output);
-    if (text)
-        fwrite(text, 1, size, file);
-    output_free(output);
-    return text || size == 0 ? TOOL_FINE : tool_no_memory(NULL);
 }
 
 void output_format(struct output *output, const char *format, ...)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Standard output, or memory, for hundreds of megabytes of text (support/text_writer.h). A line is
+ * Standard output, or a file, for hundreds of megabytes of text (support/text_writer.h). A line is
  * written by
  *
  *     char *at = output_reserve(output, enough bytes);
@@ -22,15 +22,12 @@
 
 struct output {
     struct bat_text_writer text;
-    int file;                  /* -1: memory */
+    int file;
+    FILE *stream;              /* not NULL: it is written to, instead */
     struct bat_output *placed; /* not NULL: a file that appears at the end, instead */
     bool is_report;            /* it appears also if the status is not TOOL_FINE */
     struct bat_error failure;  /* of placed */
     int error;                 /* errno of the first failed write, or 0 */
-    char *memory;
-    size_t memory_size;
-    size_t memory_capacity;
-    size_t memory_max; /* SIZE_MAX, or what the owner sets */
 };
 
 /* Begin to write to the file descriptor. NULL, with a message, if there is no memory. */
@@ -48,29 +45,12 @@ struct output *output_begin_path(const char *path, const char *const *inputs, si
  */
 enum tool_exit output_end(struct output *output, enum tool_exit status);
 
-/*
- * Begin to collect text in memory. NULL, without a message, if there is no memory. Without memory
- * for more text, or beyond memory_max, error becomes ENOMEM. Free it with output_free(); NULL is
- * allowed.
- */
-struct output *output_begin_memory(void);
+/* Begin to write to a stream, whose owner sees its errors. NULL, with a message, if there is no
+ * memory. */
+struct output *output_begin_stream(FILE *stream);
+
+/* Free an output of which the rest is not written. NULL is allowed. */
 void output_free(struct output *output);
-
-/*
- * The text that was collected in memory, or NULL if there was not enough memory. It is valid until
- * the next output; this starts with an empty text.
- */
-const char *output_memory(struct output *output);
-
-/* Write the text that was collected in memory to file, and free output. TOOL_BAD, with a message,
- * if there was not enough memory. */
-enum tool_exit output_end_in(struct output *output, FILE *file);
-
-/* How long the text in memory is up to now. */
-static inline size_t output_position(const struct output *output)
-{
-    return output->memory_size + output->text.used;
-}
 
 /* The functions of text_writer.h. */
 

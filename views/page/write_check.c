@@ -71,10 +71,7 @@ static void write_result(const struct report *report, enum bat_verdict_check num
     const struct bat_verdict_result *result = &report->check.results[number];
     if (result->status == BAT_VERDICT_UNKNOWN)
         return;
-    const char *verdict = result->status == BAT_VERDICT_PASSED ? "fine"
-                          : result->status == BAT_VERDICT_SUPPRESSED
-                              ? "suppressed"
-                              : bat_severity_name(kind->severity);
+    const char *verdict = bat_verdict_word(kind, result);
     bat_text_format(
         page, "<tr class=\"check is-%s\"><th scope=\"row\"><code>%s</code> %s</th><td>%s</td><td>",
         verdict, kind->id, kind->summary, verdict);
