@@ -15,6 +15,7 @@
 #include "bat_elf.h"
 #include "debuginfo.h"
 #include "elfnote/descriptors.h"
+#include "spec/hex_bytes.h"
 #include "spec/sort.h"
 
 /* The program whose debug information is wanted. */
@@ -49,14 +50,6 @@ static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char 
     return code;
 }
 
-static void hex(const uint8_t *bytes, size_t size, char *text, size_t text_size)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < size && used + 3 <= text_size; i++)
-        used += (size_t)snprintf(text + used, text_size - used, "%02x", bytes[i]);
-    text[used] = 0;
-}
-
 /* True if both have a build-id and these differ. If both have one, text is the debug file's. */
 static bool is_other_build(const struct program *program, const struct bat_debuginfo *debuginfo,
                            char *text, size_t text_size)
@@ -65,7 +58,7 @@ static bool is_other_build(const struct program *program, const struct bat_debug
     ssize_t size = dwelf_elf_gnu_build_id(debuginfo->image.elf, &id);
     if (size <= 0 || program->build_id_size == 0)
         return false;
-    hex(id, (size_t)size, text, text_size);
+    bat_hex_bytes(text, text_size, id, (size_t)size);
     return (size_t)size != program->build_id_size ||
            memcmp(id, program->build_id, (size_t)size) != 0;
 }
@@ -88,7 +81,7 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
     if (code != BAT_OK || !is_other_build(program, debuginfo, found, sizeof(found)))
         return code;
     char own[48];
-    hex(program->build_id, program->build_id_size, own, sizeof(own));
+    bat_hex_bytes(own, sizeof(own), program->build_id, program->build_id_size);
     return bat_fail(error, BAT_ERR_MISMATCH, "expected the debug file of build-id %s, found %s",
                     own, found);
 }
@@ -187,7 +180,7 @@ static struct separate find_separate(const struct program *program)
 static enum bat_code fail_without(const struct program *program, struct bat_error *error)
 {
     char id[48];
-    hex(program->build_id, program->build_id_size, id, sizeof(id));
+    bat_hex_bytes(id, sizeof(id), program->build_id, program->build_id_size);
     const char *name = read_link(program);
     return bat_fail(error, BAT_ERR_NO_DEBUG,
                     "expected DWARF debug information, found none in the file, by build-id (%s) or "
@@ -258,7 +251,7 @@ static void find_alternate(struct bat_debuginfo *debuginfo)
     char text[160];
     if (is_found)
         return;
-    hex(id, (size_t)size, text, sizeof(text));
+    bat_hex_bytes(text, sizeof(text), id, (size_t)size);
     if (asprintf(&path, "/usr/lib/debug/.build-id/%.2s/%s.debug", text, text + 2) < 0)
         return;
     /* libdw would open an absolute path when it needs it. The name is in memory of the image. */

@@ -9,6 +9,7 @@
 #include "binary/functions/name_parts.h"
 #include "signature.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* A group of namesakes with more members than this on one side is not compared all with all. */
 #define NAMESAKES_MAX 64u
@@ -109,15 +110,11 @@ static enum bat_code add_plain_names(struct function_matching *matching, bool is
     return BAT_OK;
 }
 
-static int by_name(const void *left, const void *right)
+/* Units of one name stand together, the old ones first. */
+static void sort_names(struct function_matching *matching)
 {
-    const struct naming *a = left;
-    const struct naming *b = right;
-    if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
-    if (a->is_new != b->is_new)
-        return a->is_new - b->is_new;
-    return (a->unit > b->unit) - (a->unit < b->unit);
+    BAT_SORT(matching->names, matching->count, BAT_ASCENDING(struct naming, name),
+             BAT_ASCENDING(struct naming, is_new), BAT_ASCENDING(struct naming, unit));
 }
 
 /* --- Namesakes ------------------------------------------------------------------------------ */
@@ -183,8 +180,7 @@ static enum bat_code pair_namesakes(struct function_matching *matching,
 static enum bat_code pair_names(struct function_matching *matching, enum next_how how)
 {
     enum bat_code code = BAT_OK;
-    if (matching->count > 1)
-        qsort(matching->names, matching->count, sizeof(*matching->names), by_name);
+    sort_names(matching);
     for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
         size_t kept = first;
         size_t news = SIZE_MAX;
@@ -246,8 +242,7 @@ static enum bat_code prefer_parts(struct function_matching *matching,
 {
     struct next_pairs *pairs = matching->pairs;
     enum bat_code code = add_parts(matching, measured);
-    if (matching->count > 1)
-        qsort(matching->names, matching->count, sizeof(*matching->names), by_name);
+    sort_names(matching);
     for (size_t i = 0; i + 1 < matching->count && code == BAT_OK; i++) {
         const struct naming *whole = &matching->names[i];
         const struct naming *part = whole + 1; /* is_new stands for what ran: it is behind */

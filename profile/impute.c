@@ -5,27 +5,6 @@
 #include "binary/code/instructions.h"
 #include "profile.h"
 
-static int compare_traces(const void *left_pointer, const void *right_pointer, void *traces)
-{
-    const uint64_t *left = bat_counts_item(traces, *(const uint32_t *)left_pointer);
-    const uint64_t *right = bat_counts_item(traces, *(const uint32_t *)right_pointer);
-    for (uint32_t i = 0; i < 3; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
-
-/* The indices of all traces by branch, then start, then end. NULL if there is no memory. */
-static uint32_t *order_traces(struct bat_counts *traces)
-{
-    uint32_t *order = malloc(((size_t)traces->count + 1) * sizeof(*order));
-    for (uint32_t i = 0; order && i < traces->count; i++)
-        order[i] = i;
-    if (order && traces->count > 1)
-        qsort_r(order, traces->count, sizeof(*order), compare_traces, traces);
-    return order;
-}
-
 /* False if the instruction is a call, a return or a jump, or is not known: no run begins there. */
 static bool may_fall_through(const struct bat_elf *elf, uint64_t address)
 {
@@ -86,7 +65,7 @@ enum bat_code bat_profile_impute_runs(struct bat_profile *profile, struct bat_er
     if (!profile->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a profile whose target has an ELF file, found one without");
-    uint32_t *order = order_traces(&profile->traces);
+    uint32_t *order = bat_counts_order(&profile->traces); /* by branch, then start, then end */
     struct bat_counts result = bat_counts_new(3);
     struct runs runs = {0};
     enum bat_code code = order ? BAT_OK : BAT_ERR_MEMORY;

@@ -5,6 +5,7 @@
 
 #include "event_words.h"
 #include "profile.h"
+#include "spec/hex_bytes.h"
 #include "support/text_writer.h"
 #include "text_fields.h"
 
@@ -22,33 +23,6 @@ struct preagg_writer {
     size_t build_id_size;                /* characters of it */
     uint64_t sum;                        /* of all counts that were written */
 };
-
-/* --- Order -------------------------------------------------------------------------------- */
-
-static int compare_items(const void *left_pointer, const void *right_pointer, void *counts_pointer)
-{
-    const struct bat_counts *counts = counts_pointer;
-    const uint64_t *left = bat_counts_item(counts, *(const uint32_t *)left_pointer);
-    const uint64_t *right = bat_counts_item(counts, *(const uint32_t *)right_pointer);
-    for (uint32_t i = 0; i < counts->words; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
-
-/* The indices of all items, sorted by key. The caller frees them; NULL if there is no memory. */
-static uint32_t *order_items(const struct bat_counts *counts)
-{
-    uint32_t *order = malloc(((size_t)counts->count + 1) * sizeof(*order));
-    if (!order)
-        return NULL;
-    for (uint32_t i = 0; i < counts->count; i++)
-        order[i] = i;
-    struct bat_counts view = *counts;
-    if (counts->count > 1)
-        qsort_r(order, counts->count, sizeof(*order), compare_items, &view);
-    return order;
-}
 
 /* --- Lines -------------------------------------------------------------------------------- */
 
@@ -202,7 +176,7 @@ static bool same_branch(const struct bat_counts *traces, uint32_t left, uint32_t
 static enum bat_code write_traces(struct preagg_writer *writer)
 {
     const struct bat_counts *traces = &writer->profile->traces;
-    uint32_t *order = order_items(traces);
+    uint32_t *order = bat_counts_order(traces);
     if (!order)
         return bat_fail_memory(writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
@@ -220,7 +194,7 @@ static enum bat_code write_traces(struct preagg_writer *writer)
 static enum bat_code write_samples(struct preagg_writer *writer)
 {
     const struct bat_counts *samples = &writer->profile->samples;
-    uint32_t *order = order_items(samples);
+    uint32_t *order = bat_counts_order(samples);
     if (!order)
         return bat_fail_memory(writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
@@ -296,12 +270,8 @@ static enum bat_code set_profile(struct preagg_writer *writer, const struct bat_
                         "expected a build-id of 1 to %u bytes in each binary, by which their "
                         "locations are told apart, found one of %zu",
                         BUILD_ID_MAX, profile->build_id_size);
-    static const char digits[] = "0123456789abcdef";
-    char *at = writer->build_id;
-    for (size_t i = 0; i < profile->build_id_size; i++) {
-        *at++ = digits[profile->build_id[i] >> 4];
-        *at++ = digits[profile->build_id[i] & 15];
-    }
+    char *at = bat_hex_bytes(writer->build_id, sizeof(writer->build_id), profile->build_id,
+                             profile->build_id_size);
     *at++ = ':';
     writer->build_id_size = (size_t)(at - writer->build_id);
     writer->profile = profile;

@@ -21,6 +21,12 @@ static inline int bat_compare_u64(const void *left, const void *right)
     return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
 }
 
+/* The same, the largest first. */
+static inline int bat_compare_u64_down(const void *left, const void *right)
+{
+    return bat_compare_u64(right, left);
+}
+
 /* Like memcmp(), for the words of two keys. */
 static inline int bat_compare_words(const uint64_t *left, const uint64_t *right, uint32_t words)
 {

@@ -39,3 +39,15 @@ void bat_sort(void *array, size_t count, size_t size, const struct bat_field *fi
     if (count > 1)
         qsort_r(array, count, size, compare_fields, (void *)fields);
 }
+
+uint32_t *bat_sorted_order(uint32_t count,
+                           int (*compare)(const void *left, const void *right, void *context),
+                           const void *context)
+{
+    uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
+    for (uint32_t i = 0; order && i < count; i++)
+        order[i] = i;
+    if (order && count > 1)
+        qsort_r(order, count, sizeof(*order), compare, (void *)context);
+    return order;
+}

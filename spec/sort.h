@@ -55,4 +55,12 @@ struct bat_field {
 
 void bat_sort(void *array, size_t count, size_t size, const struct bat_field *fields);
 
+/*
+ * The numbers from 0 up to count, as compare, which is qsort_r()'s, orders what pointers to two of
+ * them stand for. The caller frees them; NULL if there is no memory.
+ */
+uint32_t *bat_sorted_order(uint32_t count,
+                           int (*compare)(const void *left, const void *right, void *context),
+                           const void *context);
+
 #endif

@@ -6,6 +6,7 @@
 #include "bat_stacks.h"
 #include "spec/escape_controls.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "support/counts.h"
 #include "support/string_table.h"
 
@@ -173,12 +174,9 @@ enum bat_code bat_folded_sort(struct bat_folded *folded, size_t *count, struct b
 {
     const uint32_t number = folded->stacks.count;
     free(folded->sorted);
-    folded->sorted = calloc(number ? number : 1, sizeof(*folded->sorted));
+    folded->sorted = bat_sorted_order(number, by_text, folded);
     if (!folded->sorted || folded->no_memory)
         return bat_fail_memory(error, "for %u stacks", number);
-    for (uint32_t i = 0; i < number; i++)
-        folded->sorted[i] = i;
-    qsort_r(folded->sorted, number, sizeof(*folded->sorted), by_text, folded);
     *count = number;
     return BAT_OK;
 }

@@ -15,6 +15,7 @@
 #include "elfnote/descriptors.h"
 #include "elfnote/replace_file.h"
 #include "elfnote/shipped.h"
+#include "spec/hex_bytes.h"
 #include "support/temporary.h"
 
 /* Build-ids of this many bytes have entries; the first byte is the folder's name. */
@@ -54,8 +55,7 @@ static char *entry_path(const char *folder, const uint8_t *id, size_t size, enum
     char *path = NULL;
     if (size < ID_MIN || size > ID_MAX)
         return NULL;
-    for (size_t i = 0; i < size; i++)
-        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    bat_hex_bytes(hex, sizeof(hex), id, size);
     int length = layout == LAYOUT_DEBUGINFOD
                      ? asprintf(&path, "%s/%s/executable", folder, hex)
                      : asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2,

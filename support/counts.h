@@ -142,10 +142,13 @@ const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t 
 /* Sort the items by key, word by word. Afterwards nothing can be looked up or added. */
 void bat_counts_sort(struct bat_counts *counts);
 
+/* The numbers of the items, sorted by key. The caller frees them; NULL if there is no memory. */
+uint32_t *bat_counts_order(const struct bat_counts *counts);
+
 /*
- * The same for several tables: the items of all become those of counts, and the counters of equal
- * keys are added. Each of the others (at most BAT_PARTS_MAX - 1) is sorted in a thread of its own;
- * they are empty afterwards. Fails like bat_counts_add(); then no item has changed.
+ * bat_counts_sort() for several tables: the items of all become those of counts, and the counters
+ * of equal keys are added. Each of the others (at most BAT_PARTS_MAX - 1) is sorted in a thread of
+ * its own; they are empty afterwards. Fails like bat_counts_add(); then no item has changed.
  */
 enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_counts *others,
                                        unsigned other_count);

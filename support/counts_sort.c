@@ -8,6 +8,7 @@
 #include "parallel.h"
 #include "spec/compare_numbers.h"
 #include "spec/large_memory.h"
+#include "spec/sort.h"
 
 /* A table that is sorted. */
 struct run {
@@ -150,6 +151,18 @@ enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_cou
 static int compare_keys(const void *left, const void *right, void *words)
 {
     return bat_compare_words(left, right, *(const uint32_t *)words);
+}
+
+static int compare_items(const void *left, const void *right, void *context)
+{
+    const struct bat_counts *counts = context;
+    return bat_compare_words(bat_counts_item(counts, *(const uint32_t *)left),
+                             bat_counts_item(counts, *(const uint32_t *)right), counts->words);
+}
+
+uint32_t *bat_counts_order(const struct bat_counts *counts)
+{
+    return bat_sorted_order(counts->count, compare_items, counts);
 }
 
 void bat_counts_sort(struct bat_counts *counts)

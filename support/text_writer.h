@@ -9,6 +9,7 @@
 
 #include "bat.h"
 #include "bat_output.h"
+#include "spec/hex_bytes.h"
 
 #define BAT_TEXT_BUFFER ((size_t)1 << 17)
 
@@ -171,6 +172,14 @@ static inline char *bat_put_decimal(char *at, uint64_t value)
     for (size_t i = size; i-- > 0; value /= 10)
         at[i] = (char)('0' + value % 10);
     return at + size;
+}
+
+/* Two hexadecimal digits for each byte. */
+static inline void bat_text_hex_bytes(struct bat_text_writer *writer, const uint8_t *bytes,
+                                      size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bat_text_end(writer, bat_hex_bytes(bat_text_room(writer, 3), 3, bytes + i, 1));
 }
 
 static inline void bat_text_decimal(struct bat_text_writer *writer, uint64_t value)

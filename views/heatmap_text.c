@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/compare_numbers.h"
 #include "support/text_writer.h"
 
 /* Counts are shown by this many colors; the first two are the same, but for the letter's case. */
@@ -242,13 +243,6 @@ static uint64_t total_of(const struct heatmap_view *view)
     return total;
 }
 
-static int descending(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a < b) - (a > b);
-}
-
 enum bat_code heatmap_write_shares(const struct heatmap_view *view, struct bat_output *output,
                                    struct bat_error *error)
 {
@@ -258,7 +252,7 @@ enum bat_code heatmap_write_shares(const struct heatmap_view *view, struct bat_o
         return bat_fail_memory(error, "to write the heat map");
     for (size_t i = 0; i < count; i++)
         counts[i] = view->buckets->all[i].count;
-    qsort(counts, count, sizeof(*counts), descending);
+    qsort(counts, count, sizeof(*counts), bat_compare_u64_down);
     struct bat_text_writer text;
     enum bat_code code = bat_text_begin(&text, output, error);
     if (code == BAT_OK) {

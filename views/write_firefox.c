@@ -320,11 +320,8 @@ static void put_breakpad_id(struct firefox *firefox, const uint8_t *id, size_t s
 static void put_code_id(struct firefox *firefox, const uint8_t *id, size_t size)
 {
     put(firefox, id ? ",\"codeId\":\"" : ",\"codeId\":null");
-    for (size_t i = 0; id && i < size; i++) {
-        char text[3];
-        snprintf(text, sizeof(text), "%02x", id[i]);
-        put(firefox, text);
-    }
+    if (id)
+        bat_text_hex_bytes(&firefox->text, id, size);
     put(firefox, id ? "\"" : "");
 }
 

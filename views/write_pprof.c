@@ -242,8 +242,8 @@ static void write_mappings(struct pprof *pprof, const struct bat_sampled_subject
     size_t size = 0;
     const uint8_t *id = subject->program ? bat_elf_build_id(subject->program, &size) : NULL;
     char text[129] = "";
-    for (size_t i = 0; id && i < size && i < 64; i++)
-        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    if (id)
+        bat_hex_bytes(text, sizeof(text), id, size);
     for (uint32_t i = 0; i < pprof->mapping_count; i++) {
         const struct bat_segment *mapping = &pprof->mappings[i];
         struct message *message = &pprof->message;

@@ -8,6 +8,7 @@
 #include "bat_decoder.h"
 #include "binary/build_ids.h"
 #include "original.h"
+#include "spec/hex_bytes.h"
 #include "spec/options.h"
 #include "support/parallel.h"
 
@@ -19,11 +20,7 @@ struct id_text {
 static struct id_text id_text(const uint8_t *id, size_t size)
 {
     struct id_text result = {{0}};
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < size && i < 32; i++) {
-        result.text[2 * i] = digits[id[i] >> 4];
-        result.text[2 * i + 1] = digits[id[i] & 15];
-    }
+    bat_hex_bytes(result.text, sizeof(result.text), id, size);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include "profile/profile.h"
 #include "profile/translate/records.h"
 #include "spec/compare_numbers.h"
+#include "spec/sort.h"
 #include "support/text_writer.h"
 
 static uint64_t smaller(uint64_t left, uint64_t right)
@@ -178,13 +179,9 @@ enum bat_code bat_profile_write_fdata(const struct bat_profile *profile, struct 
     struct sorting sorting = {.counts = fdata->no_lbr ? &fdata->samples : &fdata->branches,
                               .names = &fdata->names};
     uint32_t count = sorting.counts->count;
-    uint32_t *order = malloc(((size_t)count + 1) * sizeof(*order));
+    uint32_t *order = bat_sorted_order(count, by_text, &sorting);
     if (!order)
         return bat_fail_memory(error, "for what profiles have in common");
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    if (count > 1)
-        qsort_r(order, count, sizeof(*order), by_text, &sorting);
     struct bat_text_writer writer;
     enum bat_code code = bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "processes.h"
+#include "spec/hex_bytes.h"
+#include "spec/sort.h"
 
 /* A message that is made of pieces. */
 struct text {
@@ -38,17 +40,10 @@ static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
 /* Characters of a build-id in hexadecimal, and a zero. */
 #define HEX_SIZE (2 * PERF_BUILD_ID_SIZE + 1)
 
-static void write_build_id(char hex[HEX_SIZE], const uint8_t *build_id, size_t size)
-{
-    hex[0] = '\0';
-    for (size_t i = 0; i < size && i < PERF_BUILD_ID_SIZE; i++)
-        snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
-}
-
 static bool append_build_id(struct text *text, const uint8_t *build_id, size_t size)
 {
     char hex[HEX_SIZE];
-    write_build_id(hex, build_id, size);
+    bat_hex_bytes(hex, sizeof(hex), build_id, size);
     return size == 0 || append(text, " (build-id %s)", hex);
 }
 
@@ -61,7 +56,7 @@ static bool append_details(struct text *text, const struct perf_processes *proce
 {
     const uint64_t all = processes->census.all;
     char hex[HEX_SIZE];
-    write_build_id(hex, object->build_id, object->build_id_size);
+    bat_hex_bytes(hex, sizeof(hex), object->build_id, object->build_id_size);
     if (all == 0 || (object->samples == 0 && *hex == '\0'))
         return append_build_id(text, object->build_id, object->build_id_size);
     return append(text, " (%s%s%s%" PRIu64 " of %" PRIu64 " samples)", *hex ? "build-id " : "", hex,
@@ -87,18 +82,6 @@ struct named {
     uint64_t samples;
 };
 
-/* Other builds of the binary, then the files with most samples, then in their order. */
-static int compare_named(const void *left_pointer, const void *right_pointer)
-{
-    const struct named *left = left_pointer;
-    const struct named *right = right_pointer;
-    if (left->is_other_build != right->is_other_build)
-        return left->is_other_build ? -1 : 1;
-    if (left->samples != right->samples)
-        return left->samples > right->samples ? -1 : 1;
-    return left->number < right->number ? -1 : left->number > right->number;
-}
-
 /* Append the objects that were mapped or, if only_sampled, that have samples; returns how many. */
 static uint32_t append_objects(struct text *text, const struct perf_processes *processes,
                                bool only_sampled)
@@ -111,8 +94,9 @@ static uint32_t append_objects(struct text *text, const struct perf_processes *p
         if (object->samples != 0 || (object->is_mapped && !only_sampled))
             all[count++] = (struct named){i, object->is_other_build, object->samples};
     }
-    if (count != 0)
-        qsort(all, count, sizeof(*all), compare_named);
+    /* Other builds of the binary, then the files with most samples. */
+    BAT_SORT(all, count, BAT_DESCENDING(struct named, is_other_build),
+             BAT_DESCENDING(struct named, samples), BAT_ASCENDING(struct named, number));
     for (uint32_t i = 0; i < count; i++)
         named += append_object(text, processes, all[i].number);
     if (named < count)

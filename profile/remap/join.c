@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "to_input.h"
 
 #define MOST_RANKS 64u /* the longest chain of joins at one point */
@@ -257,15 +258,11 @@ static void rank_joins(struct input_joins *joins)
 
 enum bat_code input_joins_finish(struct input_joins *joins)
 {
-    uint32_t *order = malloc(((size_t)joins->count + 1) * sizeof(*order));
+    rank_joins(joins);
+    uint32_t *order = bat_sorted_order(joins->count, compare_joins, joins->all);
     if (!order)
         return BAT_ERR_MEMORY;
-    rank_joins(joins);
     joins->passes_left = LEAST_PASSES + MEAN_PASSES * (uint64_t)joins->piece_count;
-    for (uint32_t i = 0; i < joins->count; i++)
-        order[i] = i;
-    if (joins->count != 0)
-        qsort_r(order, joins->count, sizeof(*order), compare_joins, joins->all);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < joins->count && code == BAT_OK; i++)
         code = finish_join(joins, order[i]);

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/compare_numbers.h"
+#include "spec/sort.h"
+
 /* --- Traces --------------------------------------------------------------------------------- */
 
 static int compare_traces(const void *left_pointer, const void *right_pointer, void *context)
@@ -21,10 +24,7 @@ static int compare_traces(const void *left_pointer, const void *right_pointer, v
     bool right_is_alone = right[2] == BAT_TRACE_BRANCH_ONLY;
     if (left_is_alone != right_is_alone)
         return left_is_alone ? -1 : 1;
-    for (uint32_t i = 0; i < 3; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
+    return bat_compare_words(left, right, 3);
 }
 
 static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
@@ -47,13 +47,9 @@ static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
 static enum bat_code follow_traces(struct input_move *move)
 {
     struct bat_counts traces = move->profile->traces;
-    uint32_t *order = malloc(((size_t)traces.count + 1) * sizeof(*order));
+    uint32_t *order = bat_sorted_order(traces.count, compare_traces, &traces);
     if (!order)
         return BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < traces.count; i++)
-        order[i] = i;
-    if (traces.count > 1)
-        qsort_r(order, traces.count, sizeof(*order), compare_traces, &traces);
     enum bat_code code = BAT_OK;
     move->nodes_left = LEAST_NODES + MEAN_NODES * (uint64_t)traces.count;
     for (uint32_t i = 0; i < traces.count && code == BAT_OK; i++) {

@@ -9,6 +9,7 @@
 #include "escape_name.h"
 #include "profile/profile.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 void bat_records_free(struct bat_records *records)
 {
@@ -200,18 +201,6 @@ static int compare_names(const void *left, const void *right, void *names)
                   bat_strings_get(names, *(const uint32_t *)right));
 }
 
-/* The indices of names in alphabetical order. The caller frees them. NULL without memory. */
-static uint32_t *sort_names(const struct bat_strings *names)
-{
-    uint32_t *order = malloc(((size_t)names->count + 1) * sizeof(*order));
-    if (!order)
-        return NULL;
-    for (uint32_t i = 0; i < names->count; i++)
-        order[i] = i;
-    qsort_r(order, names->count, sizeof(*order), compare_names, (void *)names);
-    return order;
-}
-
 /*
  * For each name of an fdata input, find or make its name in the records. New names are added in
  * alphabetical order, because records are sorted by them and must not depend on the order of
@@ -220,7 +209,7 @@ static uint32_t *sort_names(const struct bat_strings *names)
 static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
                                const struct name_index *index, uint32_t *numbers)
 {
-    uint32_t *order = sort_names(names);
+    uint32_t *order = bat_sorted_order(names->count, compare_names, names);
     enum bat_code code = order ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
         uint32_t *number = &numbers[order[i]];

@@ -5,6 +5,7 @@
 #include "bat_decoder.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/hex_bytes.h"
 #include "spec/large_memory.h"
 #include "support/parallel.h"
 #include "tableless.h"
@@ -174,11 +175,7 @@ static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
         return;
     }
     char hex[2 * BUILD_ID_MAX + 1];
-    for (size_t i = 0; i < size; i++) {
-        hex[2 * i] = "0123456789abcdef"[id[i] >> 4];
-        hex[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
-    }
-    hex[2 * size] = '\0';
+    bat_hex_bytes(hex, sizeof(hex), id, size);
     bat_yaml_string(text, hex);
 }
 

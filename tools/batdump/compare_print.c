@@ -173,11 +173,11 @@ static void print_side(struct output *output, const char *key, const struct comp
     const uint8_t *id = bat_elf_build_id(side->binary->elf, &size);
     output_format(output, "\"%s\":{\"file\":", key);
     output_json_string(output, side->path);
-    if (id)
+    if (id) {
         output_text(output, ",\"build_id\":\"");
-    for (size_t i = 0; id && i < size; i++)
-        output_format(output, "%02x", id[i]);
-    output_text(output, id ? "\"" : "");
+        bat_text_hex_bytes(&output->text, id, size);
+        output_text(output, "\"");
+    }
     if (info)
         output_json_member(output, ",\"bolt_info\":", info);
     output_format(output,

@@ -120,8 +120,7 @@ static void json_head(struct output *output, const struct bat_binary *binary)
     const uint8_t *build_id = bat_elf_build_id(binary->elf, &size);
     if (build_id) {
         output_text(output, ",\"build_id\":\"");
-        for (size_t i = 0; i < size; i++)
-            output_format(output, "%02x", build_id[i]);
+        bat_text_hex_bytes(&output->text, build_id, size);
         output_text(output, "\"");
     }
     const char *info = bat_elf_bolt_info(binary->elf);

@@ -48,10 +48,10 @@ static void print_build_id(struct output *output, const struct bat_elf *elf)
     size_t size = 0;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     print_label(output, "Build-id");
-    if (!build_id)
+    if (build_id)
+        bat_text_hex_bytes(&output->text, build_id, size);
+    else
         output_text(output, "none");
-    for (size_t i = 0; build_id && i < size; i++)
-        output_format(output, "%02x", build_id[i]);
     output_text(output, "\n");
 }
 

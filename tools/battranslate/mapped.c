@@ -10,6 +10,7 @@
 #include "bat_profile.h"
 #include "optional_elf.h"
 #include "spec/grow.h"
+#include "spec/hex_bytes.h"
 
 void mapped_free(struct mapped *mapped)
 {
@@ -48,8 +49,7 @@ static struct key build_key(const struct bat_mapped_file *file)
     struct key key = {.size = 0};
     if (!file->build_id || file->build_id_size > MAPPED_ID_MAX)
         return key;
-    for (size_t i = 0; i < file->build_id_size; i++)
-        snprintf(key.text + 2 * i, 3, "%02x", file->build_id[i]);
+    bat_hex_bytes(key.text, sizeof(key.text), file->build_id, file->build_id_size);
     key.size = 2 * file->build_id_size;
     return key;
 }

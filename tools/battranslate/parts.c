@@ -14,6 +14,7 @@
 
 #include "elfnote/descriptors.h"
 #include "profile/read/part_digests.h"
+#include "spec/compare_numbers.h"
 #include "spec/escape_controls.h"
 #include "support/temporary.h"
 #include "support/text_writer.h"
@@ -145,12 +146,7 @@ static enum bat_code examine(struct part *part, struct bat_error *error)
 
 static int compare_digests(const void *left, const void *right)
 {
-    const uint64_t *one = left;
-    const uint64_t *other = right;
-    for (unsigned i = 0; i < BAT_DIGEST_WORDS; i++)
-        if (one[i] != other[i])
-            return one[i] < other[i] ? -1 : 1;
-    return 0;
+    return bat_compare_words(left, right, BAT_DIGEST_WORDS);
 }
 
 /*

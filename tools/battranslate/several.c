@@ -316,8 +316,7 @@ static void print_build_id(struct output *out, const struct target *target, cons
     if (!id)
         return;
     output_text(out, before);
-    for (size_t i = 0; i < size; i++)
-        output_format(out, "%02x", id[i]);
+    bat_text_hex_bytes(&out->text, id, size);
     output_text(out, after);
 }
 

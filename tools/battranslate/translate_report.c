@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "spec/hex_bytes.h"
 #include "tools/common/output.h"
 #include "tools/common/profile_warnings.h"
 
@@ -18,9 +19,7 @@ void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
         snprintf(buffer, size, "none");
         return;
     }
-    buffer[0] = '\0';
-    for (size_t i = 0; i < bytes && 2 * i + 3 <= size; i++)
-        snprintf(buffer + 2 * i, 3, "%02x", id[i]);
+    bat_hex_bytes(buffer, size, id, bytes);
 }
 
 /* The binary's build-id, and the one that the profile names most often. */

@@ -4,14 +4,8 @@
 #include <stdlib.h>
 
 #include "report.h"
+#include "spec/compare_numbers.h"
 #include "views/heatmap_buckets.h"
-
-static int by_count(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a < b) - (a > b);
-}
 
 static bool take(const struct heatmap_buckets *buckets, struct report_pages *pages)
 {
@@ -24,7 +18,7 @@ static bool take(const struct heatmap_buckets *buckets, struct report_pages *pag
         pages->sum += buckets->all[i].count;
     }
     if (pages->count > 1)
-        qsort(pages->counts, pages->count, sizeof(*pages->counts), by_count);
+        qsort(pages->counts, pages->count, sizeof(*pages->counts), bat_compare_u64_down);
     return true;
 }
 

@@ -51,8 +51,8 @@ static void write_origin(const struct report *report, struct bat_text_writer *pa
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     bat_text_string(page, "<dt>Build-id</dt><dd>");
-    for (size_t i = 0; build_id && i < size; i++)
-        bat_text_format(page, "%02x", build_id[i]);
+    if (build_id)
+        bat_text_hex_bytes(page, build_id, size);
     bat_text_string(page, build_id ? "</dd>\n</dl>\n" : "none</dd>\n</dl>\n");
 }
 
