@@ -8,6 +8,7 @@
 
 #include "bat.h"
 #include "bat_elf.h"
+#include "bat_output.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,6 +83,14 @@ BAT_API void bat_binary_release_note(const struct bat_binary *binary, const uint
  */
 BAT_API enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,
                                              struct bat_error *error);
+
+/*
+ * Write the note as JSON (spec/json.md): hot tables first, each on a line with its name. is_wanted
+ * says for each table whether it is written; NULL: all are. Fails with BAT_ERR_MEMORY, and as
+ * bat_output_write().
+ */
+BAT_API enum bat_code bat_binary_write_json(struct bat_binary *binary, const bool *is_wanted,
+                                            struct bat_output *output, struct bat_error *error);
 
 /* --- Symbols of functions ------------------------------------------------------------------- */
 

@@ -124,6 +124,13 @@ BAT_API bool bat_original_input_function_at(const struct bat_original *original,
 BAT_API size_t bat_original_input_function_named(const struct bat_original *original,
                                                  const char *name, uint64_t *address);
 
+/*
+ * bat_map_upgrade() of a binary's map with the input binary at path: blocks get the numbers that
+ * they have in its code. Fails as bat_original_open() and bat_map_upgrade().
+ */
+BAT_API enum bat_code bat_original_upgrade(struct bat_binary *binary, const char *path,
+                                           struct bat_error *error);
+
 #ifdef __cplusplus
 }
 #endif

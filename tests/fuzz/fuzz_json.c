@@ -7,11 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "fuzz.h"
-#include "tools/batdump/dump_json.h"
 #include "tools/batinject/json_note.h"
+#include "tools/common/output.h"
 
 static struct bat_map *through_note(const struct bat_map *map)
 {
@@ -32,14 +33,14 @@ static struct bat_map *through_text(struct bat_map *map)
     int file = fuzz_memory_file("", 0);
     struct output *output = output_begin(file);
     fuzz_expect(output != NULL, "there is memory for a buffer");
-    const struct bat_binary binary = {.map = map};
-    const struct selection selection = selection_all(map);
-    dump_json(output, &binary, &selection, NULL);
+    struct bat_binary binary = {.map = map};
+    struct bat_error error;
+    enum bat_code code = bat_binary_write_json(&binary, NULL, output->text.output, &error);
+    fuzz_expect(code == BAT_OK, "a note can be printed as JSON");
     fuzz_expect(output_end(output, TOOL_FINE) == TOOL_FINE, "a file in memory can be written");
     fuzz_expect(lseek(file, 0, SEEK_SET) == 0, "a file in memory can be read from its start");
     struct bat_map *again;
-    struct bat_error error;
-    enum bat_code code = json_note_read(file, &again, &error);
+    code = json_note_read(file, &again, &error);
     fuzz_expect(code == BAT_OK, "what is printed as JSON can be read");
     close(file);
     return again;

@@ -6,7 +6,6 @@
 
 #include "bat_binary.h"
 #include "dump.h"
-#include "dump_json.h"
 #include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
@@ -260,12 +259,10 @@ static bool print_json(struct output *output, const struct options *options,
                        struct bat_binary *binary, const struct selection *selection)
 {
     struct bat_error error;
-    const char **names = NULL;
-    if (bat_binary_table_names(binary, &names, &error) != BAT_OK)
-        return tool_complain(options->path, &error);
-    dump_json(output, binary, selection, names);
-    free(names);
-    return true;
+    /* Of what cannot be written, output_end() tells. */
+    return bat_binary_write_json(binary, selection->chosen, output->text.output, &error) ==
+               BAT_OK ||
+           output->error != 0 || tool_complain(options->path, &error);
 }
 
 /* Print the name of each function that has one, a line each. */
