@@ -231,7 +231,7 @@ class Choice(ProbesTest):
         self.refused("expected symbols, which the addresses of pseudo probes are counted from, found none", stripped, "-p",
                      program.folder / "profile.pre")
         other = debug_programs.get("inlined-probes").input
-        self.refused(f"expected the build-id of {stripped}, found another one", stripped, "-p", program.folder / "profile.pre",
+        self.refused("expected the debug file of build-id ", stripped, "-p", program.folder / "profile.pre",
                      f"--debug-file={other}")
 
     def test_bolted_without_symbols(self):

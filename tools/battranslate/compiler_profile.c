@@ -5,6 +5,7 @@
 
 #include "bat_autofdo.h"
 #include "optional_elf.h"
+#include "spec/hex_bytes.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
@@ -108,10 +109,14 @@ static enum bat_code open_debug_file(const struct foreign_profile *wanted,
     size_t debug_size;
     const uint8_t *id = bat_elf_build_id(wanted->elf, &size);
     const uint8_t *debug_id = bat_elf_build_id(files->debug, &debug_size);
-    if (id && debug_id && (size != debug_size || memcmp(id, debug_id, size) != 0))
-        return bat_fail(error, BAT_ERR_MISMATCH, "expected the build-id of %s, found another one",
-                        bat_elf_path(wanted->elf));
-    return BAT_OK;
+    if (!id || !debug_id || (size == debug_size && memcmp(id, debug_id, size) == 0))
+        return BAT_OK;
+    char own[48];
+    char found[48];
+    bat_hex_bytes(own, sizeof(own), id, size);
+    bat_hex_bytes(found, sizeof(found), debug_id, debug_size);
+    return bat_fail(error, BAT_ERR_MISMATCH, "expected the debug file of build-id %s, found %s",
+                    own, found);
 }
 
 static enum bat_code find_probes(const struct foreign_profile *wanted, struct probe_files *files,
