@@ -9,6 +9,7 @@
 
 #include "match_functions.h"
 #include "signature.h"
+#include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
@@ -127,21 +128,6 @@ static enum bat_code make_postings(struct code_matching *matching)
     return BAT_OK;
 }
 
-/* The first posting of a token. */
-static size_t find_posting(const struct code_matching *matching, uint32_t hash)
-{
-    size_t low = 0;
-    size_t high = matching->posting_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (matching->sorted[middle].key < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static bool may_be(const struct code_matching *matching, uint32_t old_index, uint32_t new_index)
 {
     uint64_t a = next_unit_size(matching->olds.program, matching->olds.units[old_index]);
@@ -176,7 +162,8 @@ static enum bat_code find_candidates(struct code_matching *matching, uint32_t in
     const struct next_signature *signature = &matching->olds.signatures[index];
     uint32_t count = 0;
     for (uint32_t i = 0; i < signature->count; i++) {
-        size_t first = find_posting(matching, signature->tokens[i].hash);
+        size_t first = BAT_COUNT_BELOW(matching->sorted, matching->posting_count, key,
+                                       signature->tokens[i].hash);
         size_t end = first;
         while (end < matching->posting_count && end - first <= RARE_MAX &&
                matching->sorted[end].key == signature->tokens[i].hash)

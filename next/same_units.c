@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "carrying.h"
+#include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
 
 static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
@@ -97,15 +98,7 @@ static uint32_t *sort_names(const struct next_program *program)
  */
 static bool has_parts(const struct next_program *program, const uint32_t *names, uint32_t function)
 {
-    uint32_t low = 0;
-    uint32_t high = program->unit_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (names[middle] < program->name_of[function])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = BAT_NUMBERS_BELOW(names, program->unit_count, program->name_of[function]);
     return low + 1 < program->unit_count && names[low + 1] == program->name_of[function];
 }
 

@@ -5,6 +5,7 @@
 
 #include "bat_probes.h"
 #include "spec/array.h"
+#include "spec/binary_search.h"
 
 static bool is_defined(const struct bat_symbol *symbol)
 {
@@ -52,28 +53,13 @@ static enum bat_code read_bases(struct probe_bases *bases, struct bat_error *err
     return BAT_OK;
 }
 
-/* The number of keys up to this GUID. */
-static size_t keys_to(const struct probe_bases *bases, uint64_t guid)
-{
-    size_t low = 0;
-    size_t high = bases->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (bases->keys[middle].key <= guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 enum bat_code probe_bases_find(struct probe_bases *bases, uint64_t guid, uint64_t *address,
                                bool *is_known, struct bat_error *error)
 {
     enum bat_code code = bases->is_read ? BAT_OK : read_bases(bases, error);
     if (code != BAT_OK)
         return code;
-    const size_t end = keys_to(bases, guid);
+    const size_t end = BAT_COUNT_UP_TO(bases->keys, bases->count, key, guid);
     *is_known = end > 0 && bases->keys[end - 1].key == guid;
     if (*is_known)
         *address = bases->keys[end - 1].value;

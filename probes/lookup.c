@@ -1,26 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat_probes.h"
-
-/* The number of probes below an address. */
-static uint32_t probes_below(const struct bat_probes *probes, uint64_t address)
-{
-    uint32_t low = 0;
-    uint32_t high = probes->probe_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (probes->probes[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+#include "spec/binary_search.h"
 
 uint32_t bat_probes_between(const struct bat_probes *probes, uint64_t start, uint64_t end,
                             uint32_t *first)
 {
-    *first = probes_below(probes, start);
-    return start < end ? probes_below(probes, end) - *first : 0;
+    *first = BAT_COUNT_BELOW(probes->probes, probes->probe_count, address, start);
+    return start < end ? BAT_COUNT_BELOW(probes->probes, probes->probe_count, address, end) - *first
+                       : 0;
 }
 
 /*
@@ -68,17 +55,12 @@ const struct bat_probe_function *bat_probes_function(const struct bat_probes *pr
 /* The number of bodies with GUIDs below this one; with it, too, if is_through. */
 static uint32_t bodies_below(const struct bat_probes *probes, uint64_t guid, bool is_through)
 {
-    uint32_t low = 0;
-    uint32_t high = probes->body_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const uint64_t found = probes->nodes[probes->bodies[middle]].guid;
-        if (found < guid || (is_through && found == guid))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bat_search search = {.high = probes->body_count};
+    while (bat_search_next(&search)) {
+        const uint64_t found = probes->nodes[probes->bodies[search.middle]].guid;
+        bat_search_go(&search, found < guid || (is_through && found == guid));
     }
-    return low;
+    return (uint32_t)search.low;
 }
 
 uint32_t bat_probes_bodies(const struct bat_probes *probes, uint64_t guid, uint32_t *first)
