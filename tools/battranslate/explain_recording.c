@@ -10,6 +10,7 @@
 #include "recorded_binary.h"
 #include "tools/common/output.h"
 #include "translate.h"
+#include "translate_report.h"
 
 /* Files that the table shows, and commands. */
 #define FILES_SHOWN ((size_t)12)
@@ -109,15 +110,9 @@ static void judge_rest(struct explanation *explanation)
 
 /* --- Text ----------------------------------------------------------------------------------- */
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 static void print_build_id(struct output *output, const struct perf_recorded_file *file)
 {
-    for (size_t i = 0; i < file->build_id_size; i++)
-        output_format(output, "%02x", file->build_id[i]);
+    bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
 }
 
 static void print_head(const struct explanation *explanation)
@@ -132,8 +127,8 @@ static void print_head(const struct explanation *explanation)
     if (recording->machine[0])
         output_name(output, ", on ", recording->machine, "");
     output_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %" PRIu64,
-                  percent(recording->stacks, recording->placed),
-                  percent(recording->kernel, recording->placed), recording->lost);
+                  figures_percent(recording->stacks, recording->placed),
+                  figures_percent(recording->kernel, recording->placed), recording->lost);
     output_text(output, "\n\n");
 }
 
@@ -166,7 +161,7 @@ static void print_file(const struct explanation *explanation, size_t i)
     const struct recorded_binary *binary = &explanation->binaries[i];
     struct output *output = explanation->output;
     output_format(output, "%11" PRIu64 "  %5.1f%%  ", file->samples,
-                  percent(file->samples, explanation->recording->placed));
+                  figures_percent(file->samples, explanation->recording->placed));
     output_escaped(output, file->path);
     if (strcmp(binary->path, file->path) != 0)
         output_name(output, ", here ", binary->path, "");
