@@ -18,11 +18,9 @@ static void put_frames(struct bat_text_writer *text, const struct bat_sampled_st
     bat_text_string(text, "\"shared\":{\"frames\":[");
     for (uint32_t i = 0; i < stacks->functions.count; i++) {
         const uint64_t *function = bat_counts_item(&stacks->functions, i);
-        bat_text_string(text, i ? ",\n{\"name\":" : "\n{\"name\":");
-        bat_text_json(text, name_of(stacks, function[0]));
+        bat_text_member(text, i ? ",\n{\"name\":" : "\n{\"name\":", name_of(stacks, function[0]));
         if (name_of(stacks, function[2])[0]) {
-            bat_text_string(text, ",\"file\":");
-            bat_text_json(text, name_of(stacks, function[2]));
+            bat_text_member(text, ",\"file\":", name_of(stacks, function[2]));
         }
         if (function[3] != 0) {
             bat_text_string(text, ",\"line\":");
@@ -79,14 +77,12 @@ enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
     bat_text_string(&text,
                     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     put_frames(&text, stacks);
-    bat_text_string(&text, "\"profiles\":[{\"type\":\"sampled\",\"name\":");
-    bat_text_json(&text, subject->unit);
+    bat_text_member(&text, "\"profiles\":[{\"type\":\"sampled\",\"name\":", subject->unit);
     bat_text_string(&text, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":");
     bat_text_decimal(&text, sum);
     bat_text_string(&text, ",\n");
     bool fits = put_samples(&text, stacks);
-    bat_text_string(&text, "\"name\":");
-    bat_text_json(&text, subject->title);
+    bat_text_member(&text, "\"name\":", subject->title);
     bat_text_string(&text, ",\"activeProfileIndex\":0,\"exporter\":\"batkit ");
     bat_text_string(&text, bat_version());
     bat_text_string(&text, "\"}\n");
