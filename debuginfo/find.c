@@ -29,13 +29,6 @@ struct program {
 
 /* --- Candidates ----------------------------------------------------------------------------- */
 
-/* True if the path is of what elfutils would open, but must not: a FIFO, a device. */
-static bool is_stream(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 /* Keep the file if it has DWARF with at least one unit. */
 static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char *path, int file,
                                     struct bat_error *error)
@@ -158,7 +151,7 @@ static bool links_to_stream(const struct program *program)
     for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]) && !found; i++) {
         char path[PATH_MAX];
         int size = snprintf(path, sizeof(path), formats[i], program->folder, name);
-        found = size >= 0 && (size_t)size < sizeof(path) && is_stream(path);
+        found = size >= 0 && (size_t)size < sizeof(path) && bat_is_special(path);
     }
     return found;
 }
@@ -255,7 +248,7 @@ static void find_alternate(struct bat_debuginfo *debuginfo)
     if (asprintf(&path, "/usr/lib/debug/.build-id/%.2s/%s.debug", text, text + 2) < 0)
         return;
     /* libdw would open an absolute path when it needs it. The name is in memory of the image. */
-    if (!try_alternate(debuginfo, path, id, (size_t)size) && is_stream(name))
+    if (!try_alternate(debuginfo, path, id, (size_t)size) && bat_is_special(name))
         *(char *)name = '\0';
     free(path);
 }

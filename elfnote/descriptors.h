@@ -71,6 +71,9 @@ static inline ssize_t bat_read_all(int file, void *bytes, size_t size, off_t off
  */
 int bat_regular_open(int folder, const char *path);
 
+/* True for devices, pipes and sockets. */
+bool bat_is_special(const char *path);
+
 /* Fail with BAT_ERR_IO for the errno of bat_regular_open(). */
 enum bat_code bat_regular_fail(struct bat_error *error);
 

@@ -23,13 +23,6 @@ static bool is_standard(const char *path)
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* True for devices, pipes and sockets, which cannot be replaced by a file. */
-static bool is_special(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
 static struct bat_output *new_output(const char *path, struct bat_error *error)
 {
     struct bat_output *output = calloc(1, sizeof(*output));
@@ -100,7 +93,7 @@ enum bat_code bat_output_begin(const char *path, struct bat_output **output,
                                struct bat_error *error)
 {
     *output = NULL;
-    if (!is_standard(path) && !is_special(path))
+    if (!is_standard(path) && !bat_is_special(path))
         return output_begin_file(path, NULL, false, output, error);
     struct bat_output *made = new_output(path, error);
     if (!made)

@@ -60,3 +60,9 @@ enum bat_code bat_regular_fail(struct bat_error *error)
                         errno == EISDIR ? "a directory" : "a pipe or a device");
     return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
 }
+
+bool bat_is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}

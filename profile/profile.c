@@ -103,6 +103,13 @@ void bat_profile_free(struct bat_profile *profile)
     free(profile);
 }
 
+uint64_t bat_profile_records_read(const struct bat_profile *profile)
+{
+    const struct bat_profile_counters *read = &profile->counters;
+    return read->trace_records + read->sample_records + read->fdata_records +
+           read->perf_plain_samples + read->perf_used_samples;
+}
+
 struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile)
 {
     return profile->counters;

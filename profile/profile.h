@@ -126,6 +126,9 @@ enum bat_code bat_profile_parts_take(struct bat_profile_parts *parts, struct bat
 /* What a profile has, as balance.in of each kind. */
 struct bat_balances bat_profile_sums(const struct bat_profile *profile);
 
+/* A number that grows with each record that is read. */
+uint64_t bat_profile_records_read(const struct bat_profile *profile);
+
 void bat_profile_add_counters(struct bat_profile_counters *counters,
                               const struct bat_profile_counters *from);
 

@@ -124,16 +124,6 @@ static uint64_t number_of_name(struct bat_sampled_stacks *stacks, const char *na
     return number;
 }
 
-/* The number of a key, which is added if it is new. */
-static uint64_t number_of_key(struct bat_sampled_stacks *stacks, struct bat_counts *table,
-                              const uint64_t *key)
-{
-    uint64_t number = 0;
-    if (!stack_key_number(table, key, &number))
-        stacks->no_memory = true;
-    return number;
-}
-
 static uint64_t number_of_line(struct bat_sampled_stacks *stacks,
                                const struct bat_sampled_frame *frame)
 {
@@ -145,9 +135,9 @@ static uint64_t number_of_line(struct bat_sampled_stacks *stacks,
         number_of_name(stacks, frame->file, is_lasting),
         frame->start_line,
     };
-    const uint64_t line[3] = {number_of_key(stacks, &stacks->functions, function), frame->line,
-                              frame->column};
-    return number_of_key(stacks, &stacks->lines, line);
+    const uint64_t line[3] = {stack_key_number(&stacks->functions, function, &stacks->no_memory),
+                              frame->line, frame->column};
+    return stack_key_number(&stacks->lines, line, &stacks->no_memory);
 }
 
 /* --- Stacks --------------------------------------------------------------------------------- */

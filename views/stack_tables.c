@@ -2,13 +2,15 @@
 /* The tables of sampled stacks. */
 #include "stack_tables.h"
 
-bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number)
+uint64_t stack_key_number(struct bat_counts *table, const uint64_t *key, bool *no_memory)
 {
     const uint64_t *item = bat_counts_find(table, key);
-    if (!item && bat_counts_add(table, key, 0, 0) != BAT_OK)
-        return false;
-    *number = item ? (uint64_t)(item - table->items) / (table->words + 2) : table->count - 1;
-    return true;
+    if (item)
+        return (uint64_t)(item - table->items) / (table->words + 2);
+    if (bat_counts_add(table, key, 0, 0) == BAT_OK)
+        return table->count - 1;
+    *no_memory = true;
+    return 0;
 }
 
 enum bat_code stack_functions(const struct bat_sampled_stacks *stacks, uint32_t stack,

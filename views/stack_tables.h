@@ -45,8 +45,9 @@ static inline bool stack_next_number(const char **text, uint64_t *number)
     return true;
 }
 
-/* Find a key's number, and add it to the table if it is new. False without memory. */
-bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number);
+/* The number of a key, which is added to the table if it is new. 0, and *no_memory is set, without
+ * memory. */
+uint64_t stack_key_number(struct bat_counts *table, const uint64_t *key, bool *no_memory);
 
 /*
  * The functions of a stack from the innermost outwards: item i of *functions has the key i,

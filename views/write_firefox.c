@@ -52,15 +52,6 @@ static void append(struct firefox *firefox, struct numbers *numbers, uint64_t nu
         firefox->no_memory = true;
 }
 
-static uint64_t number_of_key(struct firefox *firefox, struct bat_counts *table,
-                              const uint64_t *key)
-{
-    uint64_t number = 0;
-    if (!stack_key_number(table, key, &number))
-        firefox->no_memory = true;
-    return number;
-}
-
 /* An address's offset in the program, plus 1; 0 if it is not in the program's code. */
 static uint64_t offset_of(const struct firefox *firefox, uint64_t address)
 {
@@ -88,11 +79,13 @@ static uint64_t add_place(struct firefox *firefox, uint64_t place, uint64_t call
     for (size_t depth = 0; depth < firefox->lines.count; depth++) {
         uint64_t line = firefox->lines.all[firefox->lines.count - 1 - depth];
         const uint64_t frame[3] = {offset, line, depth};
-        const uint64_t node[2] = {caller, number_of_key(firefox, &firefox->frames, frame)};
-        caller = number_of_key(firefox, &firefox->nodes, node) + 1;
+        const uint64_t node[2] = {caller,
+                                  stack_key_number(&firefox->frames, frame, &firefox->no_memory)};
+        caller = stack_key_number(&firefox->nodes, node, &firefox->no_memory) + 1;
         if (offset != 0)
-            number_of_key(firefox, &firefox->functions,
-                          bat_counts_item(&firefox->stacks->lines, (uint32_t)line));
+            stack_key_number(&firefox->functions,
+                             bat_counts_item(&firefox->stacks->lines, (uint32_t)line),
+                             &firefox->no_memory);
     }
     return caller;
 }

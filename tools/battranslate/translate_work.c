@@ -7,6 +7,7 @@
 
 #include "elfnote/shipped.h"
 #include "optional_elf.h"
+#include "profile/profile.h"
 #include "tools/common/profile_warnings.h"
 #include "translate_report.h"
 #include "translate_work.h"
@@ -165,14 +166,6 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
     return TOOL_FINE;
 }
 
-/* A number that grows with each record that is read. */
-static uint64_t count_records(const struct bat_profile *profile)
-{
-    struct bat_profile_counters read = bat_profile_counters(profile);
-    return read.trace_records + read.sample_records + read.fdata_records + read.perf_plain_samples +
-           read.perf_used_samples;
-}
-
 /* Read a profile; as basic samples, if nothing else is there and --check is to say so. */
 static enum bat_code read_in_any_form(struct bat_profile *profile, const char *path,
                                       const struct bat_read_options *options, bool has_check,
@@ -209,13 +202,13 @@ static enum bat_code read_profile(void *context, const char *path,
 {
     struct work *work = context;
     bool has_check = work->arguments->wants_check;
-    uint64_t before = count_records(work->profile);
+    uint64_t before = bat_profile_records_read(work->profile);
     enum bat_code code = read_in_any_form(work->profile, path, options, has_check, error);
     if (code != BAT_OK && has_check)
         bat_verdict_note_unreadable(
             &work->check, code == BAT_ERR_MISMATCH && is_of_other_build(work, path, options),
             error);
-    work->profiles_with_records += count_records(work->profile) > before;
+    work->profiles_with_records += bat_profile_records_read(work->profile) > before;
     return code;
 }
 

@@ -3,15 +3,9 @@
 #include <inttypes.h>
 
 #include "bat_decoder.h"
+#include "profile/profile.h"
 #include "profile/verdict/warnings.h"
 #include "report.h"
-
-static uint64_t count_records(const struct bat_profile *profile)
-{
-    struct bat_profile_counters read = bat_profile_counters(profile);
-    return read.trace_records + read.sample_records + read.fdata_records + read.perf_plain_samples +
-           read.perf_used_samples;
-}
 
 /*
  * Read a profile. perf.data without branch stacks is read as basic samples: the page shows where
@@ -19,7 +13,7 @@ static uint64_t count_records(const struct bat_profile *profile)
  */
 static enum bat_code read_profile(struct report *report, const char *path)
 {
-    uint64_t before = count_records(report->profile);
+    uint64_t before = bat_profile_records_read(report->profile);
     enum bat_code code = bat_profile_read(report->profile, path, NULL, &report->error);
     if (code == BAT_ERR_MISMATCH) {
         const struct bat_read_options options = {.size = sizeof(options), .basic_samples = true};
@@ -28,7 +22,7 @@ static enum bat_code read_profile(struct report *report, const char *path)
     }
     if (code != BAT_OK)
         return report_fail(report, path);
-    report->profiles_with_records += count_records(report->profile) > before;
+    report->profiles_with_records += bat_profile_records_read(report->profile) > before;
     return BAT_OK;
 }
 

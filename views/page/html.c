@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "page.h"
 
+#include "binary/note_facts.h"
 #include "spec/escape_controls.h"
 
 /* The number of a UTF-8 character of length bytes. */
@@ -107,4 +108,10 @@ void html_term(struct bat_text_writer *page, const char *label, const char *text
     bat_text_format(page, "<dt>%s</dt><dd><bdi>", label);
     html_text(page, text);
     bat_text_string(page, "</bdi></dd>\n");
+}
+
+void html_count(struct bat_text_writer *page, uint64_t count, const char *what)
+{
+    char text[NUMBER_SIZE];
+    bat_text_format(page, "%s %s%s", with_commas(count, text), what, count == 1 ? "" : "s");
 }

@@ -18,7 +18,15 @@ void html_text(struct bat_text_writer *page, const char *text);
 void html_put(struct bat_text_writer *page, const char *before, const char *text,
               const char *after);
 
-/* The same as a string of JSON, quotes included, in which "<" cannot end the element around it. */
+/* A number and what it counts, with an "s" unless it is 1. */
+void html_count(struct bat_text_writer *page, uint64_t count, const char *what);
+
+static inline double html_percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* Text as a string of JSON, quotes included, in which "<" cannot end the element around it. */
 void html_json(struct bat_text_writer *page, const char *text);
 
 /* A card with a table of figures: the rows stand between these two. title is no name. */

@@ -13,18 +13,6 @@
 /* Profiles that a command names; more are three dots. */
 #define PROFILES_NAMED 3u
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
-/* A number and what it counts, with an "s" unless it is 1. */
-static void write_count(struct bat_text_writer *page, uint64_t count, const char *what)
-{
-    char text[NUMBER_SIZE];
-    bat_text_format(page, "%s %s%s", with_commas(count, text), what, count == 1 ? "" : "s");
-}
-
 static void begin_card(struct bat_text_writer *page, const char *name, const char *title)
 {
     bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", name, title);
@@ -41,7 +29,7 @@ static void write_verdict(const struct report *report, struct bat_text_writer *p
     begin_card(page, "verdict", "Is the profile fit?");
     bat_text_format(page, "<p class=\"word is-%s\">%s</p>\n<p><a href=\"#check\">",
                     check->is_fit ? "fit" : "unfit", check->is_fit ? "Yes" : "No");
-    write_count(page, passed, "check");
+    html_count(page, passed, "check");
     bat_text_string(page, "</a> passed</p>\n<ul>\n");
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
@@ -73,7 +61,7 @@ static void write_gain(struct bat_text_writer *page, const char *label, uint64_t
                         after < before   ? "\u2212"
                         : after > before ? "+"
                                          : "",
-                        percent(after < before ? before - after : after - before, before));
+                        html_percent(after < before ? before - after : after - before, before));
     bat_text_string(page, "</tr>\n");
 }
 
@@ -106,7 +94,7 @@ static void write_gains(const struct report *report, struct bat_text_writer *pag
         bat_text_format(page,
                         "%.2f%% of the samples are in <a href=\"#functions?filter=cold\">cold "
                         "fragments</a>.</p>\n",
-                        percent(report->samples_of_kind[REPORT_COLD], report->samples));
+                        html_percent(report->samples_of_kind[REPORT_COLD], report->samples));
     }
     bat_text_string(page, "</div>\n");
 }
@@ -128,7 +116,8 @@ static void write_hottest(const struct report *report, struct bat_text_writer *p
         bat_text_string(page, "<tr><th scope=\"row\">");
         report_write_name(report, hottest[i], function->name, page);
         bat_text_format(page, "</th><td>%.1f%%</td><td>%.1f%%</td></tr>\n",
-                        percent(function->samples, report->samples), percent(sum, report->samples));
+                        html_percent(function->samples, report->samples),
+                        html_percent(sum, report->samples));
     }
     bat_text_string(page,
                     "</tbody></table>\n<p><a href=\"#functions\">All functions</a></p></div>\n");
@@ -193,14 +182,14 @@ static void write_faults(const struct report *report, struct bat_text_writer *pa
     if (report->profiles_with_records < given) {
         bat_text_string(page, "<li>Look for missing hosts: ");
         bat_text_format(page, "%zu of ", given - (size_t)report->profiles_with_records);
-        write_count(page, given, "profile");
+        html_count(page, given, "profile");
         bat_text_string(page, " had <a href=\"#check\">no records</a> of this binary.</li>\n");
     }
     if (report->samples_old != 0)
         bat_text_format(page,
                         "<li>%.1f%% of the samples are in code from before BOLT moved it: <a "
                         "href=\"#map\">the map</a> shows where.</li>\n",
-                        percent(report->samples_old, report->samples));
+                        html_percent(report->samples_old, report->samples));
 }
 
 static void write_losses(const struct report *report, struct bat_text_writer *page)
@@ -208,14 +197,14 @@ static void write_losses(const struct report *report, struct bat_text_writer *pa
     if (report->has_judgement && report->judgement.stale_functions != 0) {
         const struct bat_judgement *judged = &report->judgement;
         bat_text_string(page, "<li>llvm-bolt will refuse <a href=\"#refused\">");
-        write_count(page, judged->stale_functions, "function");
+        html_count(page, judged->stale_functions, "function");
         bat_text_format(page, "</a> with %.1f%% of the counts%s.</li>\n",
-                        percent(judged->stale_samples, judged->samples),
+                        html_percent(judged->stale_samples, judged->samples),
                         report->original ? "" : ": <code>--original</code> makes these fewer");
     }
     if (report->is_moved && report->moved.by_note_functions != 0) {
         bat_text_string(page, "<li><a href=\"#by-note\">");
-        write_count(page, report->moved.by_note_functions, "function");
+        html_count(page, report->moved.by_note_functions, "function");
         bat_text_string(page, "</a> have the profile of the note alone.</li>\n");
     }
 }

@@ -11,12 +11,6 @@
 #define FUNCTIONS_SHOWN 5u
 #define REFUSALS_SHOWN 100u
 
-static void write_count(struct bat_text_writer *page, uint64_t count, const char *what)
-{
-    char text[NUMBER_SIZE];
-    bat_text_format(page, "%s %s%s", with_commas(count, text), what, count == 1 ? "" : "s");
-}
-
 /* --- The checks ------------------------------------------------------------------------------- */
 
 static void write_value(struct bat_text_writer *page, const struct bat_verdict_kind *kind,
@@ -58,7 +52,7 @@ static void write_functions(const struct report *report, enum bat_verdict_check 
     }
     if (result->function_count > FUNCTIONS_SHOWN) {
         bat_text_string(page, "<li>and ");
-        write_count(page, result->function_count - FUNCTIONS_SHOWN, "more function");
+        html_count(page, result->function_count - FUNCTIONS_SHOWN, "more function");
         bat_text_string(page, "</li>\n");
     }
     bat_text_string(page, "</ul></td></tr>\n");
@@ -118,9 +112,9 @@ static void write_checks(const struct report *report, struct bat_text_writer *pa
     const struct bat_profile_verdict *check = &report->check;
     bat_text_format(page, "<h3 class=\"group\" id=\"check\">The profile is %s (",
                     check->is_fit ? "fit" : "unfit");
-    write_count(page, check->findings[BAT_ERROR], "error");
+    html_count(page, check->findings[BAT_ERROR], "error");
     bat_text_string(page, ", ");
-    write_count(page, check->findings[BAT_WARNING], "warning");
+    html_count(page, check->findings[BAT_WARNING], "warning");
     bat_text_string(page, ")</h3>\n<div class=\"card scroll\" tabindex=\"0\" role=\"region\" "
                           "aria-labelledby=\"check\"><table class=\"rows checks\"><thead><tr>"
                           "<th scope=\"col\">check</th><th scope=\"col\">verdict</th>"
@@ -181,7 +175,7 @@ static bool write_refusals(const struct report *report, struct bat_text_writer *
     bat_text_string(page, "</tbody></table></div>\n");
     if (count > REFUSALS_SHOWN) {
         bat_text_string(page, "<p class=\"remark\">And ");
-        write_count(page, count - REFUSALS_SHOWN, "more function");
+        html_count(page, count - REFUSALS_SHOWN, "more function");
         bat_text_string(page, ", which the <a href=\"#functions?filter=refused\">table of functions"
                               "</a> has.</p>\n");
     }

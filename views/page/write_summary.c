@@ -5,11 +5,6 @@
 #include "binary/note_facts.h"
 #include "page.h"
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 /* A figure; level 1 is a part of the one before it. whole 0: no share. */
 static void write_figure(struct bat_text_writer *page, unsigned level, const char *label,
                          uint64_t value, uint64_t whole)
@@ -23,7 +18,7 @@ static void write_figure(struct bat_text_writer *page, unsigned level, const cha
         bat_text_format(page,
                         "<td><span class=\"share\">%.1f%%</span><meter max=\"100\" value=\"%.2f\" "
                         "aria-hidden=\"true\"></meter></td></tr>\n",
-                        percent(value, whole), percent(value, whole));
+                        html_percent(value, whole), html_percent(value, whole));
 }
 
 /* --- Where the binary comes from -------------------------------------------------------------- */
@@ -251,7 +246,7 @@ static void write_by_note(const struct report *report, struct bat_text_writer *p
         bat_text_string(page, i == 0 ? " " : ", ");
         report_write_name(report, BAT_NONE, function->name ? function->name : "?", page);
         bat_text_format(page, " (%.1f%% of %s explained)",
-                        percent(bat_unexplained_rest(function), function->counts),
+                        html_percent(bat_unexplained_rest(function), function->counts),
                         with_commas(function->counts, text));
     }
     bat_text_string(page, count > BAT_UNEXPLAINED_MAX ? " and others.</p>\n" : ".</p>\n");
