@@ -4,6 +4,9 @@
 The recordings hold samples of a real execution (perf_scenes.py), and perf prints them.
 """
 
+import bz2
+import gzip
+import lzma
 import pathlib
 import subprocess
 import tempfile
@@ -168,9 +171,11 @@ class Texts(unittest.TestCase):
 
     def test_compressed(self):
         """perf.data that was packed."""
-        for tool in ("gzip", "xz", "zstd", "bzip2"):
-            path = self.folder / f"packed.{tool}"
-            path.write_bytes(subprocess.run([tool, "-c", self.data], check=True, capture_output=True).stdout)
+        content = self.data.read_bytes()
+        zstd = subprocess.run(["zstd", "-c", self.data], check=True, capture_output=True).stdout
+        for packed in (gzip.compress(content), lzma.compress(content), bz2.compress(content), zstd):
+            path = self.folder / "packed"
+            path.write_bytes(packed)
             self.refused(path, "found a compressed file: unpack it first")
 
     def test_profiles_that_look_alike(self):
