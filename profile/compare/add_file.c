@@ -51,6 +51,8 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     }
     for (uint32_t i = 0; i < block->calls.count && code == BAT_OK; i++) {
         const struct bat_yaml_edge *edge = &block->calls.all[i];
+        if (bat_yaml_is_uncounted(edge))
+            continue;
         if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
                      name_of(profile, edge->function), edge->entry) < 0)
             return bat_fail_memory(error, "for a record");

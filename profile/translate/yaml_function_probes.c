@@ -5,14 +5,8 @@
 #include <stdlib.h>
 
 #include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
-
-/* Block probes of one node: found->blocks[first] to [end - 1]. */
-struct bat_yaml_group {
-    uint32_t first;
-    uint32_t end;
-    uint32_t entry; /* `first` of the first group with the same ids */
-};
 
 /* --- The inline tree -------------------------------------------------------------------------- */
 
@@ -213,7 +207,8 @@ void bat_yaml_probes_choose(struct bat_yaml_function_probes *found, uint32_t blo
     for (size_t i = BAT_COUNT_BELOW(found->found, found->found_count, block, block);
          i < found->found_count && found->found[i].block == block; i++) {
         if (found->found[i].type == BAT_PROBE_BLOCK)
-            found->blocks[found->block_count++] = found->found[i];
+            found->blocks[found->block_count++] =
+                (uint64_t)found->found[i].node << 32 | found->found[i].id;
         else
             found->calls[found->call_count++] = found->found[i];
     }
@@ -237,10 +232,15 @@ static int compare_nodes(const void *left_pointer, const void *right_pointer)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
+static int compare_words(const void *left, const void *right)
+{
+    return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
 void bat_yaml_probes_sort_place(struct bat_yaml_function_probes *found)
 {
     if (found->block_count > 1)
-        qsort(found->blocks, found->block_count, sizeof(*found->blocks), compare_nodes);
+        qsort(found->blocks, found->block_count, sizeof(*found->blocks), compare_words);
     if (found->call_count == 0)
         return;
     qsort(found->calls, found->call_count, sizeof(*found->calls), compare_calls);
@@ -310,69 +310,14 @@ void bat_yaml_probes_write_uncounted(struct bat_yaml_function_probes *found, con
 
 /* --- Blocks ----------------------------------------------------------------------------------- */
 
-/* Compare the ids of two nodes as lists. */
-static int compare_ids(const struct bat_yaml_probe *blocks, const struct bat_yaml_group *left,
-                       const struct bat_yaml_group *right)
-{
-    const uint32_t size = left->end - left->first;
-    if (size != right->end - right->first)
-        return size < right->end - right->first ? -1 : 1;
-    for (uint32_t i = 0; i < size; i++) {
-        const uint32_t ids[2] = {blocks[left->first + i].id, blocks[right->first + i].id};
-        if (ids[0] != ids[1])
-            return ids[0] < ids[1] ? -1 : 1;
-    }
-    return 0;
-}
-
-static int compare_lists(const void *left_pointer, const void *right_pointer, void *context)
-{
-    const struct bat_yaml_group *left = left_pointer;
-    const struct bat_yaml_group *right = right_pointer;
-    const int difference = compare_ids(context, left, right);
-    return difference ? difference : (left->first > right->first) - (left->first < right->first);
-}
-
-/* Groups of one entry stand together; entries in the order of their first nodes. */
-static int compare_entries(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_group *left = left_pointer;
-    const struct bat_yaml_group *right = right_pointer;
-    if (left->entry != right->entry)
-        return left->entry < right->entry ? -1 : 1;
-    return left->first < right->first ? -1 : left->first > right->first;
-}
-
-/* Divide the block probes into groups, those of one entry together. Returns their number. */
-static uint32_t make_groups(struct bat_yaml_function_probes *found)
-{
-    const struct bat_yaml_probe *blocks = found->blocks;
-    struct bat_yaml_group *groups = found->groups;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < found->block_count; i++) {
-        if (i == 0 || blocks[i - 1].node != blocks[i].node)
-            groups[count++].first = i;
-        groups[count - 1].end = i + 1;
-    }
-    if (count > 1)
-        qsort_r(groups, count, sizeof(*groups), compare_lists, found->blocks);
-    for (uint32_t i = 0; i < count; i++) {
-        const bool is_same = i != 0 && compare_ids(blocks, &groups[i - 1], &groups[i]) == 0;
-        groups[i].entry = is_same ? groups[i - 1].entry : groups[i].first;
-    }
-    if (count > 1)
-        qsort(groups, count, sizeof(*groups), compare_entries);
-    return count;
-}
-
 /* Write the ids of a group, unless there is only 1. Returns what stands before the next field. */
 static const char *write_ids(const struct bat_yaml_function_probes *found,
                              const struct bat_yaml_group *group, struct bat_text_writer *text)
 {
-    if (group->end - group->first == 1 && found->blocks[group->first].id == 1)
+    if (group->end - group->first == 1 && (uint32_t)found->blocks[group->first] == 1)
         return "";
     for (uint32_t i = group->first; i < group->end; i++)
-        write_number(text, i == group->first ? "blk: [ " : ", ", found->blocks[i].id);
+        write_number(text, i == group->first ? "blk: [ " : ", ", (uint32_t)found->blocks[i]);
     bat_text_string(text, " ]");
     return ", ";
 }
@@ -382,18 +327,18 @@ static void write_nodes(const struct bat_yaml_function_probes *found, uint32_t f
                         const char *before, struct bat_text_writer *text)
 {
     const struct bat_yaml_group *groups = found->groups;
-    if (end - first == 1 && found->blocks[groups[first].first].node == 0)
+    if (end - first == 1 && found->blocks[groups[first].first] >> 32 == 0)
         return;
     bat_text_string(text, before);
     for (uint32_t i = first; i < end; i++)
-        write_number(text, i == first ? "ids: [ " : ", ", found->blocks[groups[i].first].node);
+        write_number(text, i == first ? "ids: [ " : ", ", found->blocks[groups[i].first] >> 32);
     bat_text_string(text, " ]");
 }
 
 void bat_yaml_probes_write_blocks(struct bat_yaml_function_probes *found,
                                   struct bat_text_writer *text)
 {
-    const uint32_t count = make_groups(found);
+    const uint32_t count = bat_yaml_probe_groups(found->blocks, found->block_count, found->groups);
     uint32_t end;
     for (uint32_t i = 0; i < count; i = end) {
         end = i + 1;

@@ -5,6 +5,7 @@
 
 #include "bat_decoder.h"
 #include "records.h"
+#include "yaml_probe_groups.h"
 #include "yaml_probes.h"
 
 /* A probe in one of the function's blocks. */
@@ -17,8 +18,6 @@ struct bat_yaml_probe {
     uint8_t type;    /* enum bat_probe_type */
     bool is_written; /* with a counted call */
 };
-
-struct bat_yaml_group;
 
 /* What is written of a function. Each thread has its own, all zero at first. */
 struct bat_yaml_function_probes {
@@ -33,8 +32,8 @@ struct bat_yaml_function_probes {
     size_t found_capacity;
 
     /* Of the blocks that bat_yaml_probes_choose() was called for. */
-    struct bat_yaml_probe *calls;  /* one for each offset, ascending */
-    struct bat_yaml_probe *blocks; /* ascending by node, then by id */
+    struct bat_yaml_probe *calls; /* one for each offset, ascending */
+    uint64_t *blocks;             /* node << 32 | id, ascending */
     struct bat_yaml_group *groups;
     uint32_t call_count;
     uint32_t block_count;

@@ -25,6 +25,9 @@ struct bat_yaml_edge {
     uint32_t entry;    /* calls: disc */
     uint64_t count;
     uint64_t mispredictions;
+    uint32_t probe;      /* calls: pp, the id of the call's pseudo probe; 0: none */
+    uint32_t probe_node; /* calls: ppn, the probe's node in the function's tree */
+    bool is_indirect;    /* calls: ind, the probe is an indirect call's */
 };
 
 struct bat_yaml_edges {
@@ -41,6 +44,22 @@ struct bat_yaml_profile_block {
     uint64_t events;
     struct bat_yaml_edges calls;
     struct bat_yaml_edges successors;
+    uint64_t *probes; /* pseudo probes: node << 32 | id, ascending, with repeats */
+    uint32_t probe_count;
+    uint32_t probe_capacity;
+};
+
+/* A node of a function's inline tree, of pseudo probes. */
+struct bat_yaml_node {
+    uint64_t guid;      /* of the function of the source */
+    uint32_t parent;    /* index of the node that it is inlined in, which is before it; root: 0 */
+    uint32_t call_site; /* id of the parent's probe; may be 0, not known */
+};
+
+/* A function of the source, of which there are pseudo probes. */
+struct bat_yaml_guid {
+    uint64_t guid;
+    uint64_t hash; /* of its control flow */
 };
 
 struct bat_yaml_profile_function {
@@ -53,6 +72,9 @@ struct bat_yaml_profile_function {
     struct bat_yaml_profile_block *blocks;
     uint32_t count; /* of blocks */
     uint32_t capacity;
+    struct bat_yaml_node *nodes; /* its inline tree, breadth first; the root is the first */
+    uint32_t node_count;         /* 0: it has no pseudo probes */
+    uint32_t node_capacity;
 };
 
 enum bat_yaml_flag { BAT_YAML_FLAG_LBR = 1, BAT_YAML_FLAG_SAMPLE = 2, BAT_YAML_FLAG_MEMEVENT = 4 };
@@ -73,12 +95,20 @@ struct bat_yaml_profile {
     struct bat_yaml_profile_function *functions;
     uint32_t count; /* of functions */
     uint32_t capacity;
+    /* Tables of pseudo probes, in the order in which they are written. Empty: there are none. */
+    struct bat_yaml_guid *guids; /* gs and gh: of all nodes; each once, unless the file is odd */
+    uint64_t *hashes;            /* hs: of all functions of the source */
+    uint32_t guid_count;
+    uint32_t guid_capacity;
+    uint32_t hash_count;
+    uint32_t hash_capacity;
 };
 
 /*
  * Read the text of a profile: YAML in the layout that LLVM and battranslate write. Unknown keys are
- * skipped. *profile is to be freed in any case. Errors have line and column: BAT_ERR_SYNTAX,
- * BAT_ERR_MEMORY. Linear in the text.
+ * skipped. So are pseudo probes, if the file lacks their tables: LLVM's merge-fdata drops these.
+ * *profile is to be freed in any case. Errors have line and column: BAT_ERR_SYNTAX, BAT_ERR_MEMORY.
+ * Linear in the text.
  */
 BAT_API enum bat_code bat_yaml_profile_read(const char *text, size_t size,
                                             struct bat_yaml_profile *profile,

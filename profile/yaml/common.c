@@ -168,6 +168,14 @@ static void drop_unknown_calls(const struct bat_yaml_profile *profile, struct ba
     calls->count = kept;
 }
 
+static uint64_t counted_calls(const struct bat_yaml_edges *calls)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < calls->count; i++)
+        count += !bat_yaml_is_uncounted(&calls->all[i]);
+    return count;
+}
+
 uint64_t bat_yaml_profile_finish_common(struct bat_yaml_profile *profile)
 {
     uint64_t records = 0;
@@ -179,7 +187,7 @@ uint64_t bat_yaml_profile_finish_common(struct bat_yaml_profile *profile)
         for (uint32_t j = 0; j < function->count; j++) {
             struct bat_yaml_profile_block *block = &function->blocks[j];
             drop_unknown_calls(profile, &block->calls);
-            uint64_t edges = (uint64_t)block->calls.count + block->successors.count;
+            uint64_t edges = counted_calls(&block->calls) + block->successors.count;
             records += edges + (block->events != 0);
             if (edges == 0 && block->executions == 0 && block->events == 0)
                 bat_yaml_profile_free_block(block);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reading YAML profiles, in the layout in which LLVM writes them. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,12 @@ struct item {
     size_t key; /* of all keys of the item */
 };
 
+struct numbers {
+    uint64_t *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
 /* The text ends with a zero byte, which is no part of it. */
 struct reader {
     const char *at;
@@ -32,7 +39,13 @@ struct reader {
     struct seen header;
     struct seen function; /* the last one */
     struct seen block;    /* the last one of the last function; line 0: it has none */
-    bool has_skipped;     /* the last key is unknown: lines without one belong to it */
+    struct seen tables;   /* of pseudo probes */
+    struct numbers guids; /* gs, gh and hs of the tables */
+    struct numbers hash_indices;
+    struct numbers hashes;
+    struct numbers ids; /* of the last entry of probes */
+    struct numbers nodes;
+    bool has_skipped; /* the last key is unknown: lines without one belong to it */
     struct bat_error *error;
 };
 
@@ -309,7 +322,16 @@ static enum bat_code read_member(struct reader *reader, struct bat_yaml_edge *ed
     }
     if (is_member(key, size, "mis"))
         return read_number(reader, &edge->mispredictions);
-    /* Pseudo probes and the like: a number or a word. */
+    if (is_call && is_member(key, size, "pp"))
+        return read_number32(reader, &edge->probe);
+    if (is_call && is_member(key, size, "ppn"))
+        return read_number32(reader, &edge->probe_node);
+    if (is_call && is_member(key, size, "ind")) {
+        edge->is_indirect = read_word(reader, "true");
+        return edge->is_indirect || read_word(reader, "false") ? BAT_OK
+                                                               : fail(reader, "true or false");
+    }
+    /* Unknown ones: a number or a word. */
     reader->at += strspn(reader->at, "0123456789abcdefxABCDEFtrus");
     return BAT_OK;
 }
@@ -324,6 +346,10 @@ static enum bat_code read_edge(struct reader *reader, struct bat_yaml_edge *edge
         code = read_member(reader, edge, is_call, &has);
     if (code == BAT_OK && !read_mark(reader, '}'))
         return fail(reader, "a comma or a closing brace");
+    if (edge->probe == 0) {
+        edge->probe_node = 0;
+        edge->is_indirect = false;
+    }
     if (code == BAT_OK && has != (HAS_PLACE | HAS_FUNCTION | HAS_COUNT))
         return fail(reader,
                     is_call ? "off, fid and cnt of each call" : "bid and cnt of each successor");
@@ -345,6 +371,174 @@ static enum bat_code read_edges(struct reader *reader, struct bat_yaml_edges *ed
             return fail_memory(reader);
         edges->all[edges->count++] = edge;
     } while (read_mark(reader, ','));
+    return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
+}
+
+/* --- Lists of pseudo probes ----------------------------------------------------------------- */
+
+/* Read a list of numbers, in place of those that are there. */
+static enum bat_code read_numbers(struct reader *reader, struct numbers *numbers)
+{
+    numbers->count = 0;
+    if (!read_mark(reader, '['))
+        return fail(reader, "an opening bracket");
+    if (read_mark(reader, ']'))
+        return BAT_OK;
+    do {
+        uint64_t number;
+        skip_space(reader);
+        enum bat_code code = read_number(reader, &number);
+        if (code != BAT_OK)
+            return code;
+        if (!bat_yaml_profile_grow(&numbers->all, &numbers->capacity, numbers->count,
+                                   sizeof(number)))
+            return fail_memory(reader);
+        numbers->all[numbers->count++] = number;
+    } while (read_mark(reader, ','));
+    return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
+}
+
+/* Read the key of a member of a mapping in a list. */
+static enum bat_code read_list_key(struct reader *reader, const char **key, size_t *size)
+{
+    skip_space(reader);
+    *key = reader->at;
+    *size = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz");
+    reader->at += *size;
+    return *size != 0 && read_mark(reader, ':') ? BAT_OK : fail(reader, "a key and a colon");
+}
+
+/* A node as the file has it: guid is an index, parent is relative to the last node's. */
+static enum bat_code read_node_member(struct reader *reader, struct bat_yaml_node *node,
+                                      uint32_t last_parent)
+{
+    const char *key;
+    size_t size;
+    enum bat_code code = read_list_key(reader, &key, &size);
+    skip_space(reader);
+    if (code != BAT_OK)
+        return code;
+    if (is_member(key, size, "g"))
+        return read_number(reader, &node->guid);
+    if (is_member(key, size, "cs"))
+        return read_number32(reader, &node->call_site);
+    if (!is_member(key, size, "p"))
+        return fail(reader, "the key g, p or cs");
+    code = read_number32(reader, &node->parent);
+    node->parent += last_parent;
+    return code;
+}
+
+static enum bat_code read_node(struct reader *reader, struct bat_yaml_node *node)
+{
+    const uint32_t last_parent = node->parent;
+    if (!read_mark(reader, '{'))
+        return fail(reader, "an opening brace");
+    if (read_mark(reader, '}'))
+        return BAT_OK;
+    enum bat_code code = BAT_OK;
+    do {
+        code = read_node_member(reader, node, last_parent);
+    } while (code == BAT_OK && read_mark(reader, ','));
+    if (code != BAT_OK)
+        return code;
+    return read_mark(reader, '}') ? BAT_OK : fail(reader, "a comma or a closing brace");
+}
+
+/* Read an inline tree. What a node does not say is as in the node before. */
+static enum bat_code read_tree(struct reader *reader, struct bat_yaml_profile_function *function)
+{
+    struct bat_yaml_node node = {0};
+    if (!read_mark(reader, '['))
+        return fail(reader, "an opening bracket");
+    if (read_mark(reader, ']'))
+        return BAT_OK;
+    do {
+        node.call_site = 0;
+        enum bat_code code = read_node(reader, &node);
+        if (code != BAT_OK)
+            return code;
+        if (function->node_count == 0 ? node.parent != 0 : node.parent >= function->node_count)
+            return fail(reader, "a node whose parent is before it");
+        if (!bat_yaml_profile_grow(&function->nodes, &function->node_capacity, function->node_count,
+                                   sizeof(node)))
+            return fail_memory(reader);
+        function->nodes[function->node_count++] = node;
+    } while (read_mark(reader, ','));
+    return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
+}
+
+/* An entry may have so many probes for each of its numbers. Real ones have few. */
+#define PROBES_PER_NUMBER 64u
+
+/* Add each id with each node. */
+static enum bat_code add_probes(struct reader *reader, struct bat_yaml_profile_block *block)
+{
+    const struct numbers *ids = &reader->ids;
+    const struct numbers *nodes = &reader->nodes;
+    if ((uint64_t)ids->count * nodes->count >
+        PROBES_PER_NUMBER * ((uint64_t)ids->count + nodes->count))
+        return fail(reader, "an entry with fewer probes before this");
+    for (uint32_t i = 0; i < nodes->count; i++)
+        for (uint32_t j = 0; j < ids->count; j++) {
+            if (nodes->all[i] > UINT32_MAX || ids->all[j] > UINT32_MAX)
+                return fail(reader, "numbers below 2^32 before this");
+            if (!bat_yaml_profile_grow(&block->probes, &block->probe_capacity, block->probe_count,
+                                       sizeof(*block->probes)))
+                return fail_memory(reader);
+            block->probes[block->probe_count++] = nodes->all[i] << 32 | ids->all[j];
+        }
+    return BAT_OK;
+}
+
+static enum bat_code read_probe_entry(struct reader *reader, struct bat_yaml_profile_block *block)
+{
+    uint64_t first_node = 0;
+    uint64_t first_id = 1;
+    struct numbers *const lists[] = {&reader->ids, &reader->nodes};
+    const uint64_t missing[] = {first_id, first_node};
+    bool has[2] = {false, false};
+    enum bat_code code = BAT_OK;
+    if (!read_mark(reader, '{'))
+        return fail(reader, "an opening brace");
+    if (!read_mark(reader, '}')) {
+        do {
+            const char *key;
+            size_t size;
+            code = read_list_key(reader, &key, &size);
+            const bool is_ids = code == BAT_OK && is_member(key, size, "blk");
+            if (code == BAT_OK && !is_ids && !is_member(key, size, "ids"))
+                return fail(reader, "the key blk or ids");
+            if (code == BAT_OK)
+                code = read_numbers(reader, lists[!is_ids]);
+            has[!is_ids] = true;
+        } while (code == BAT_OK && read_mark(reader, ','));
+        if (code == BAT_OK && !read_mark(reader, '}'))
+            return fail(reader, "a comma or a closing brace");
+    }
+    for (unsigned i = 0; i < 2 && code == BAT_OK; i++) {
+        if (has[i])
+            continue;
+        lists[i]->count = 0;
+        if (!bat_yaml_profile_grow(&lists[i]->all, &lists[i]->capacity, 0, sizeof(uint64_t)))
+            return fail_memory(reader);
+        lists[i]->all[lists[i]->count++] = missing[i];
+    }
+    return code == BAT_OK ? add_probes(reader, block) : code;
+}
+
+static enum bat_code read_probes(struct reader *reader, struct bat_yaml_profile_block *block)
+{
+    if (!read_mark(reader, '['))
+        return fail(reader, "an opening bracket");
+    if (read_mark(reader, ']'))
+        return BAT_OK;
+    do {
+        enum bat_code code = read_probe_entry(reader, block);
+        if (code != BAT_OK)
+            return code;
+    } while (read_mark(reader, ','));
+    bat_yaml_profile_sort_probes(block);
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
 }
 
@@ -371,7 +565,20 @@ static enum bat_code read_flags(struct reader *reader, uint32_t *flags)
 /* --- Keys ----------------------------------------------------------------------------------- */
 
 /* What the value of a key is, and what it is read into. */
-enum value_kind { NUMBER, NUMBER32, STRING, FLAGS, ORDER, HASH, BLOCKS, CALLS, SUCCESSORS };
+enum value_kind {
+    NUMBER,
+    NUMBER32,
+    STRING,
+    FLAGS,
+    ORDER,
+    HASH,
+    BLOCKS,
+    CALLS,
+    SUCCESSORS,
+    TREE,
+    PROBES,
+    NUMBERS
+};
 
 /* The keys of one kind of mapping that LLVM knows; those that it must have come first. */
 struct key_set {
@@ -392,15 +599,17 @@ static const struct key_set header_keys = {
 static const struct key_set function_keys = {
     "this function",
     5,
-    7,
-    {"name", "fid", "hash", "exec", "nblocks", "extern", "blocks"},
-    {STRING, NUMBER32, NUMBER, NUMBER, NUMBER32, NUMBER, BLOCKS}};
+    8,
+    {"name", "fid", "hash", "exec", "nblocks", "extern", "blocks", "inline_tree"},
+    {STRING, NUMBER32, NUMBER, NUMBER, NUMBER32, NUMBER, BLOCKS, TREE}};
 static const struct key_set block_keys = {
     "this block",
     2,
-    7,
-    {"bid", "insns", "hash", "exec", "events", "calls", "succ"},
-    {NUMBER32, NUMBER32, NUMBER, NUMBER, NUMBER, CALLS, SUCCESSORS}};
+    8,
+    {"bid", "insns", "hash", "exec", "events", "calls", "succ", "probes"},
+    {NUMBER32, NUMBER32, NUMBER, NUMBER, NUMBER, CALLS, SUCCESSORS, PROBES}};
+static const struct key_set table_keys = {
+    "pseudo_probe_desc", 0, 3, {"gs", "gh", "hs"}, {NUMBERS, NUMBERS, NUMBERS}};
 
 static bool is_key(const struct entry *entry, const char *key)
 {
@@ -433,6 +642,12 @@ static enum bat_code read_value(struct reader *reader, enum value_kind kind, voi
     case CALLS:
     case SUCCESSORS:
         return read_edges(reader, to, kind == CALLS);
+    case TREE:
+        return read_tree(reader, to);
+    case PROBES:
+        return read_probes(reader, to);
+    case NUMBERS:
+        return read_numbers(reader, to);
     case BLOCKS: /* their lines follow, or an empty list */
         skip_blanks(reader);
         reader->in_blocks = !read_word(reader, "[]");
@@ -506,7 +721,8 @@ static enum bat_code read_function(struct reader *reader, const struct entry *en
                         &function->executions,
                         &function->block_count,
                         &function->from_outside,
-                        NULL};
+                        NULL,
+                        function};
     reader->in_blocks = false;
     return read_key(reader, &reader->function, &function_keys, entry, to);
 }
@@ -515,9 +731,16 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
 {
     struct bat_yaml_profile_function *function = last_function(reader);
     struct bat_yaml_profile_block *block = &function->blocks[function->count - 1];
-    void *const to[] = {&block->index,  &block->instructions, &block->hash,      &block->executions,
-                        &block->events, &block->calls,        &block->successors};
+    void *const to[] = {
+        &block->index,  &block->instructions, &block->hash,       &block->executions,
+        &block->events, &block->calls,        &block->successors, block};
     return read_key(reader, &reader->block, &block_keys, entry, to);
+}
+
+static enum bat_code read_tables(struct reader *reader, const struct entry *entry)
+{
+    void *const to[] = {&reader->guids, &reader->hash_indices, &reader->hashes};
+    return read_key(reader, &reader->tables, &table_keys, entry, to);
 }
 
 static enum bat_code add_function(struct reader *reader)
@@ -599,7 +822,7 @@ static bool read_entry(struct reader *reader, struct entry *entry)
 
 static enum bat_code read_lines(struct reader *reader)
 {
-    enum { ELSEWHERE, IN_HEADER, IN_FUNCTIONS } place = ELSEWHERE;
+    enum { ELSEWHERE, IN_HEADER, IN_FUNCTIONS, IN_TABLES } place = ELSEWHERE;
     enum bat_code code = BAT_OK;
     bool has_functions = false;
     for (; reader->at < reader->end && code == BAT_OK; next_line(reader)) {
@@ -614,9 +837,10 @@ static enum bat_code read_lines(struct reader *reader)
         }
         bool is_top = entry.indent == 0 && !entry.is_item;
         if (is_top) {
-            place = is_key(&entry, "header")      ? IN_HEADER
-                    : is_key(&entry, "functions") ? IN_FUNCTIONS
-                                                  : ELSEWHERE;
+            place = is_key(&entry, "header")              ? IN_HEADER
+                    : is_key(&entry, "functions")         ? IN_FUNCTIONS
+                    : is_key(&entry, "pseudo_probe_desc") ? IN_TABLES
+                                                          : ELSEWHERE;
             has_functions |= place == IN_FUNCTIONS;
             if (place == IN_HEADER)
                 reader->header.line = reader->line;
@@ -626,10 +850,84 @@ static enum bat_code read_lines(struct reader *reader)
             code = read_header(reader, &entry);
         else if (!is_top && place == IN_FUNCTIONS)
             code = read_below_functions(reader, &entry);
+        else if (!is_top && place == IN_TABLES)
+            code = read_tables(reader, &entry);
         if (code == BAT_OK && !reader->has_skipped && !is_top)
             code = expect_line_end(reader);
     }
     return code == BAT_OK && !has_functions ? fail(reader, "the key functions, found none") : code;
+}
+
+/* --- Tables of pseudo probes ---------------------------------------------------------------- */
+
+/* Put the tables into the profile. */
+static enum bat_code complete_tables(struct reader *reader)
+{
+    struct bat_yaml_profile *profile = reader->profile;
+    const struct numbers *guids = &reader->guids;
+    const struct numbers *indices = &reader->hash_indices;
+    if (indices->count != guids->count)
+        return bat_fail(reader->error, BAT_ERR_SYNTAX,
+                        "expected as many numbers in gh as in gs of pseudo_probe_desc (%" PRIu32
+                        "), found %" PRIu32,
+                        guids->count, indices->count);
+    profile->hashes = reader->hashes.all;
+    profile->hash_count = reader->hashes.count;
+    profile->hash_capacity = reader->hashes.capacity;
+    reader->hashes = (struct numbers){0};
+    profile->guids = calloc((size_t)guids->count + 1, sizeof(*profile->guids));
+    if (!profile->guids)
+        return fail_memory(reader);
+    profile->guid_count = profile->guid_capacity = guids->count;
+    for (uint32_t i = 0; i < guids->count; i++) {
+        if (indices->all[i] >= profile->hash_count)
+            return bat_fail(reader->error, BAT_ERR_SYNTAX,
+                            "expected numbers below %" PRIu32 " in gh of pseudo_probe_desc, found "
+                            "%" PRIu64,
+                            profile->hash_count, indices->all[i]);
+        profile->guids[i] = (struct bat_yaml_guid){guids->all[i], profile->hashes[indices->all[i]]};
+    }
+    return BAT_OK;
+}
+
+/* True if the probes of a function are of nodes that its tree has. */
+static bool has_nodes(const struct bat_yaml_profile_function *function)
+{
+    for (uint32_t i = 0; i < function->count; i++) {
+        const struct bat_yaml_profile_block *block = &function->blocks[i];
+        if (block->probe_count != 0 &&
+            block->probes[block->probe_count - 1] >> 32 >= function->node_count)
+            return false;
+        for (uint32_t j = 0; j < block->calls.count; j++)
+            if (block->calls.all[j].probe != 0 &&
+                block->calls.all[j].probe_node >= function->node_count)
+                return false;
+    }
+    return true;
+}
+
+/* Give the nodes of a function the GUIDs of their indices. */
+static enum bat_code complete_probes(const struct reader *reader,
+                                     struct bat_yaml_profile_function *function)
+{
+    const struct bat_yaml_profile *profile = reader->profile;
+    if (profile->guid_count == 0) {
+        bat_yaml_profile_drop_probes(function);
+        return BAT_OK;
+    }
+    for (uint32_t i = 0; i < function->node_count; i++) {
+        if (function->nodes[i].guid >= profile->guid_count)
+            return bat_fail(reader->error, BAT_ERR_SYNTAX,
+                            "expected %.200s to have an inline_tree of GUIDs below %" PRIu32
+                            ", found %" PRIu64,
+                            function->name, profile->guid_count, function->nodes[i].guid);
+        function->nodes[i].guid = profile->guids[function->nodes[i].guid].guid;
+    }
+    return has_nodes(function) ? BAT_OK
+                               : bat_fail(reader->error, BAT_ERR_SYNTAX,
+                                          "expected %.200s to have pseudo probes of nodes of its "
+                                          "inline_tree, found others",
+                                          function->name);
 }
 
 /* Check the keys of what was read last, and give missing strings an empty text. */
@@ -641,6 +939,11 @@ static enum bat_code complete(struct reader *reader)
     if (code != BAT_OK)
         return code;
     struct bat_yaml_profile *profile = reader->profile;
+    code = complete_tables(reader);
+    for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++)
+        code = complete_probes(reader, &profile->functions[i]);
+    if (code != BAT_OK)
+        return code;
     char **const strings[] = {&profile->binary, &profile->build_id, &profile->origin,
                               &profile->events};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
@@ -668,7 +971,12 @@ enum bat_code bat_yaml_profile_read(const char *text, size_t size, struct bat_ya
     if (code == BAT_OK && profile->version != 1)
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected the header's profile-version to be 1, found another or none");
-    return code == BAT_OK ? complete(&reader) : code;
+    code = code == BAT_OK ? complete(&reader) : code;
+    struct numbers *const lists[] = {&reader.guids, &reader.hash_indices, &reader.hashes,
+                                     &reader.ids, &reader.nodes};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        free(lists[i]->all);
+    return code;
 }
 
 bool bat_yaml_profile_is(const char *text, size_t size)

@@ -40,18 +40,6 @@ int bat_yaml_by_number(const void *left, const void *right)
     return order ? order : bat_yaml_by_name(left, right);
 }
 
-void bat_yaml_sort_list(void *all, uint32_t count, size_t size,
-                        int (*compare)(const void *, const void *))
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const char *item = (const char *)all + i * size;
-        if (compare(item - size, item) > 0) {
-            qsort(all, count, size, compare);
-            break;
-        }
-    }
-}
-
 const struct bat_yaml_profile_function *
 bat_yaml_profile_find(const struct bat_yaml_profile *profile, uint32_t number)
 {
@@ -105,6 +93,11 @@ static enum bat_code sort_edges(struct bat_yaml_edges *edges, struct bat_error *
             edges->all[kept++] = edge;
             continue;
         }
+        if (last->probe == 0) {
+            last->probe = edge.probe;
+            last->probe_node = edge.probe_node;
+            last->is_indirect = edge.is_indirect;
+        }
         code = add(&last->count, edge.count, error);
         if (code == BAT_OK)
             code = add(&last->mispredictions, edge.mispredictions, error);
@@ -125,6 +118,8 @@ static enum bat_code add_block(struct bat_yaml_profile_block *block,
         code = add(&block->events, more->events, error);
     if (code == BAT_OK)
         code = append_edges(&block->calls, &more->calls, error);
+    if (code == BAT_OK)
+        code = bat_yaml_profile_add_probes(block, more, error);
     return code == BAT_OK ? append_edges(&block->successors, &more->successors, error) : code;
 }
 
@@ -149,6 +144,7 @@ enum bat_code bat_yaml_profile_sort_function(struct bat_yaml_profile_function *f
     function->count = kept;
     for (uint32_t i = 0; i < kept && code == BAT_OK; i++) {
         code = sort_edges(&function->blocks[i].calls, error);
+        bat_yaml_profile_place_probes(&function->blocks[i].calls);
         if (code == BAT_OK)
             code = sort_edges(&function->blocks[i].successors, error);
     }
@@ -169,6 +165,8 @@ enum bat_code bat_yaml_profile_add_function(struct bat_yaml_profile_function *fu
         code = add(&function->executions, more->executions, error);
     if (code == BAT_OK)
         code = add(&function->from_outside, more->from_outside, error);
+    if (code == BAT_OK)
+        code = bat_yaml_profile_join_trees(function, more, error);
     if (code == BAT_OK)
         code = append(&function->blocks, &function->count, &function->capacity, more->blocks,
                       more->count, sizeof(*more->blocks), error);

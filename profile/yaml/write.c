@@ -3,13 +3,18 @@
 
 #include <stdlib.h>
 
+#include "profile/translate/yaml_probe_groups.h"
 #include "profile/translate/yaml_string.h"
+#include "spec/array.h"
+#include "spec/binary_search.h"
+#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 
 void bat_yaml_profile_free_block(struct bat_yaml_profile_block *block)
 {
     free(block->calls.all);
     free(block->successors.all);
+    free(block->probes);
 }
 
 void bat_yaml_profile_free_function(struct bat_yaml_profile_function *function)
@@ -17,6 +22,7 @@ void bat_yaml_profile_free_function(struct bat_yaml_profile_function *function)
     for (uint32_t i = 0; i < function->count; i++)
         bat_yaml_profile_free_block(&function->blocks[i]);
     free(function->blocks);
+    free(function->nodes);
     free(function->name);
 }
 
@@ -25,6 +31,8 @@ void bat_yaml_profile_free(struct bat_yaml_profile *profile)
     for (uint32_t i = 0; i < profile->count; i++)
         bat_yaml_profile_free_function(&profile->functions[i]);
     free(profile->functions);
+    free(profile->guids);
+    free(profile->hashes);
     free(profile->binary);
     free(profile->build_id);
     free(profile->origin);
@@ -51,9 +59,16 @@ bool bat_yaml_profile_grow(void *list, uint32_t *capacity, uint32_t count, size_
 /* The column of a block's lists: behind "calls:" with its blanks. */
 #define LIST_COLUMN 25u
 
+/* The same of functions' trees and of tables. */
+#define TREE_COLUMN 21u
+
 struct yaml_out {
     struct bat_text_writer text;
     size_t column; /* in a list */
+    const struct bat_yaml_profile *profile;
+    uint32_t *guids;               /* indices of profile->guids, by GUID */
+    struct bat_yaml_group *groups; /* of a block */
+    size_t group_capacity;
 };
 
 /* Write text in a list. */
@@ -107,6 +122,12 @@ static void write_edge(struct yaml_out *out, const struct bat_yaml_edge *edge, b
     put_member(out, ",cnt", edge->count, false, column);
     if (edge->mispredictions != 0)
         put_member(out, ",mis", edge->mispredictions, false, column);
+    if (is_call && edge->probe != 0)
+        put_member(out, ",pp", edge->probe, false, column);
+    if (is_call && edge->probe != 0 && edge->probe_node != 0)
+        put_member(out, ",ppn", edge->probe_node, false, column);
+    if (is_call && edge->probe != 0 && edge->is_indirect)
+        put(out, ", ind: true");
     put(out, " }");
 }
 
@@ -148,7 +169,215 @@ static void write_text(struct yaml_out *out, const char *key, const char *value)
     bat_text_string(&out->text, "\n");
 }
 
-static void write_block(struct yaml_out *out, const struct bat_yaml_profile_block *block)
+/* --- Pseudo probes -------------------------------------------------------------------------- */
+
+/* Begin a list, whose items begin at the column. */
+static void begin_list(struct yaml_out *out, const char *key)
+{
+    bat_text_string(&out->text, key);
+    out->column = strlen(key);
+}
+
+/* The probes' ids, or the nodes, of the groups first to end - 1; *before stands before the key. */
+static void write_words(struct yaml_out *out, const char *key, const uint64_t *words,
+                        uint32_t count, bool is_node, const char **before)
+{
+    put(out, *before);
+    put(out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        put(out, i == 0 ? "" : ", ");
+        wrap(out, LIST_COLUMN);
+        put_value(out, is_node ? words[i] >> 32 : (uint32_t)words[i], false);
+    }
+    put(out, " ]");
+    *before = ", ";
+}
+
+/* Write an entry: the ids of its first group, and the nodes of all. */
+static void write_probe_entry(struct yaml_out *out, const uint64_t *probes, uint32_t first,
+                              uint32_t end)
+{
+    const struct bat_yaml_group *groups = out->groups;
+    const uint64_t *ids = probes + groups[first].first;
+    const uint32_t id_count = groups[first].end - groups[first].first;
+    const char *before = "";
+    put(out, "{ ");
+    if (id_count != 1 || (uint32_t)ids[0] != 1)
+        write_words(out, "blk: [ ", ids, id_count, false, &before);
+    if (end - first != 1 || ids[0] >> 32 != 0) {
+        put(out, before);
+        put(out, "ids: [ ");
+        before = "";
+        for (uint32_t i = first; i < end; i++) {
+            put(out, before);
+            wrap(out, LIST_COLUMN);
+            put_value(out, probes[groups[i].first] >> 32, false);
+            before = ", ";
+        }
+        put(out, " ]");
+    }
+    put(out, " }");
+}
+
+/* False if there is no memory. */
+static bool write_probes(struct yaml_out *out, const struct bat_yaml_profile_block *block)
+{
+    if (block->probe_count == 0)
+        return true;
+    if (!bat_reserve(&out->groups, &out->group_capacity, 0, block->probe_count,
+                     sizeof(*out->groups)))
+        return false;
+    const uint32_t count = bat_yaml_probe_groups(block->probes, block->probe_count, out->groups);
+    begin_list(out, "        probes:          ");
+    put(out, "[ ");
+    uint32_t end;
+    for (uint32_t i = 0; i < count; i = end) {
+        for (end = i + 1; end < count && out->groups[end].entry == out->groups[i].entry;)
+            end++;
+        put(out, i == 0 ? "" : ", ");
+        wrap(out, LIST_COLUMN);
+        write_probe_entry(out, block->probes, i, end);
+    }
+    put(out, " ]\n");
+    return true;
+}
+
+static int compare_guids(const void *left_pointer, const void *right_pointer, void *guids_pointer)
+{
+    const uint32_t left = *(const uint32_t *)left_pointer;
+    const uint32_t right = *(const uint32_t *)right_pointer;
+    const struct bat_yaml_guid *guids = guids_pointer;
+    const int order = bat_compare_numbers(guids[left].guid, guids[right].guid);
+    return order ? order : bat_compare_numbers(left, right);
+}
+
+/* Fill out->guids. False if there is no memory. */
+static bool index_guids(struct yaml_out *out)
+{
+    const uint32_t count = out->profile->guid_count;
+    out->guids = bat_array_new(count, sizeof(*out->guids));
+    for (uint32_t i = 0; out->guids && i < count; i++)
+        out->guids[i] = i;
+    if (out->guids && count > 1)
+        qsort_r(out->guids, count, sizeof(*out->guids), compare_guids, out->profile->guids);
+    return out->guids != NULL;
+}
+
+/* The index of a GUID; 0 if there is none. */
+static uint32_t index_of(const struct yaml_out *out, uint64_t guid)
+{
+    uint32_t first = 0;
+    for (uint32_t end = out->profile->guid_count; first < end;) {
+        const uint32_t middle = first + (end - first) / 2;
+        if (out->profile->guids[out->guids[middle]].guid < guid)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first < out->profile->guid_count ? out->guids[first] : 0;
+}
+
+static void write_node(struct yaml_out *out, const struct bat_yaml_node *node, uint32_t guid,
+                       const uint32_t last[2])
+{
+    const size_t column = out->column;
+    const char *const keys[2][3] = {{"g", "p", "cs"}, {",g", ",p", ",cs"}};
+    unsigned has = 0;
+    put(out, "{ ");
+    if (guid != last[0])
+        put_member(out, keys[has][0], guid, false, column), has = 1;
+    if (node->parent != last[1])
+        put_member(out, keys[has][1], node->parent - last[1], false, column), has = 1;
+    if (node->call_site != 0)
+        put_member(out, keys[has][2], node->call_site, false, column);
+    put(out, " }");
+}
+
+static void write_tree(struct yaml_out *out, const struct bat_yaml_profile_function *function)
+{
+    if (function->node_count == 0)
+        return;
+    uint32_t last[2] = {0, 0}; /* index of the GUID, parent */
+    begin_list(out, "    inline_tree:     ");
+    put(out, "[ ");
+    for (uint32_t i = 0; i < function->node_count; i++) {
+        const struct bat_yaml_node *node = &function->nodes[i];
+        const uint32_t guid = index_of(out, node->guid);
+        put(out, i == 0 ? "" : ", ");
+        wrap(out, TREE_COLUMN);
+        write_node(out, node, guid, last);
+        last[0] = guid;
+        last[1] = node->parent;
+    }
+    put(out, " ]\n");
+}
+
+static int compare_hashes(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_yaml_guid *left = left_pointer;
+    const struct bat_yaml_guid *right = right_pointer;
+    const int order = bat_compare_numbers(left->hash, right->hash);
+    return order ? order : bat_compare_numbers(left->guid, right->guid);
+}
+
+/* The hashes, sorted, each with its index in place of a GUID. NULL if there is no memory. */
+static struct bat_yaml_guid *index_hashes(const struct bat_yaml_profile *profile)
+{
+    struct bat_yaml_guid *sorted = bat_array_new(profile->hash_count, sizeof(*sorted));
+    for (uint32_t i = 0; sorted && i < profile->hash_count; i++)
+        sorted[i] = (struct bat_yaml_guid){.guid = i, .hash = profile->hashes[i]};
+    if (sorted && profile->hash_count > 1)
+        qsort(sorted, profile->hash_count, sizeof(*sorted), compare_hashes);
+    return sorted;
+}
+
+/* Write a list of a table; sorted: indices of hashes in place of GUIDs. */
+static void write_table(struct yaml_out *out, const char *key, const struct bat_yaml_guid *sorted)
+{
+    const struct bat_yaml_profile *profile = out->profile;
+    begin_list(out, key);
+    put(out, "[ ");
+    for (uint32_t i = 0; i < profile->guid_count; i++) {
+        put(out, i == 0 ? "" : ", ");
+        wrap(out, TREE_COLUMN);
+        if (!sorted) {
+            put_value(out, profile->guids[i].guid, true);
+            continue;
+        }
+        const uint32_t place =
+            BAT_COUNT_BELOW(sorted, profile->hash_count, hash, profile->guids[i].hash);
+        put_value(out, place < profile->hash_count ? sorted[place].guid : 0, false);
+    }
+    put(out, " ]\n");
+}
+
+/* False if there is no memory. */
+static bool write_tables(struct yaml_out *out)
+{
+    const struct bat_yaml_profile *profile = out->profile;
+    if (profile->guid_count == 0)
+        return true;
+    struct bat_yaml_guid *sorted = index_hashes(profile);
+    if (!sorted)
+        return false;
+    bat_text_string(&out->text, "pseudo_probe_desc:\n");
+    write_table(out, "  gs:              ", NULL);
+    write_table(out, "  gh:              ", sorted);
+    begin_list(out, "  hs:              ");
+    put(out, "[ ");
+    for (uint32_t i = 0; i < profile->hash_count; i++) {
+        put(out, i == 0 ? "" : ", ");
+        wrap(out, TREE_COLUMN);
+        put_value(out, profile->hashes[i], true);
+    }
+    put(out, " ]\n");
+    free(sorted);
+    return true;
+}
+
+/* --- Functions ------------------------------------------------------------------------------ */
+
+static bool write_block(struct yaml_out *out, const struct bat_yaml_profile_block *block)
 {
     write_number(out, "      - bid:             ", block->index);
     write_number(out, "        insns:           ", block->instructions);
@@ -160,9 +389,10 @@ static void write_block(struct yaml_out *out, const struct bat_yaml_profile_bloc
         write_number(out, "        events:          ", block->events);
     write_edges(out, "        calls:           ", &block->calls, true);
     write_edges(out, "        succ:            ", &block->successors, false);
+    return write_probes(out, block);
 }
 
-static void write_function(struct yaml_out *out, const struct bat_yaml_profile_function *function)
+static bool write_function(struct yaml_out *out, const struct bat_yaml_profile_function *function)
 {
     write_text(out, "  - name:            ", function->name);
     write_number(out, "    fid:             ", function->number);
@@ -173,8 +403,11 @@ static void write_function(struct yaml_out *out, const struct bat_yaml_profile_f
     write_number(out, "    nblocks:         ", function->block_count);
     if (function->count != 0)
         bat_text_string(&out->text, "    blocks:\n");
+    bool has_memory = true;
     for (uint32_t i = 0; i < function->count; i++)
-        write_block(out, &function->blocks[i]);
+        has_memory &= write_block(out, &function->blocks[i]);
+    write_tree(out, function);
+    return has_memory;
 }
 
 static void write_flags(struct yaml_out *out, uint32_t flags)
@@ -191,8 +424,10 @@ static void write_flags(struct yaml_out *out, uint32_t flags)
     bat_text_string(&out->text, flags ? " ]\n" : "  profile-flags:   [  ]\n");
 }
 
-static void write_profile(struct yaml_out *out, const struct bat_yaml_profile *profile)
+/* False if there is no memory. */
+static bool write_profile(struct yaml_out *out)
 {
+    const struct bat_yaml_profile *profile = out->profile;
     bat_text_string(&out->text, "---\nheader:\n");
     write_number(out, "  profile-version: ", profile->version);
     write_text(out, "  binary-name:     ", profile->binary);
@@ -204,18 +439,24 @@ static void write_profile(struct yaml_out *out, const struct bat_yaml_profile *p
                                                       : "  dfs-order:       false\n");
     bat_text_string(&out->text, profile->has_xxh3 ? "  hash-func:       xxh3\n" : "");
     bat_text_string(&out->text, profile->count ? "functions:\n" : "functions:       []\n");
-    for (uint32_t i = 0; i < profile->count; i++)
-        write_function(out, &profile->functions[i]);
+    bool has_memory = index_guids(out);
+    for (uint32_t i = 0; i < profile->count && has_memory; i++)
+        has_memory = write_function(out, &profile->functions[i]);
+    has_memory = has_memory && write_tables(out);
     bat_text_string(&out->text, "...\n");
+    return has_memory;
 }
 
 enum bat_code bat_yaml_profile_write(const struct bat_yaml_profile *profile,
                                      struct bat_output *output, struct bat_error *error)
 {
-    struct yaml_out out = {0};
+    struct yaml_out out = {.profile = profile};
     enum bat_code code = bat_text_begin(&out.text, output, error);
     if (code != BAT_OK)
         return code;
-    write_profile(&out, profile);
-    return bat_text_finish(&out.text, BAT_OK);
+    if (!write_profile(&out))
+        code = bat_fail_memory(error, "to write the profile");
+    free(out.guids);
+    free(out.groups);
+    return bat_text_finish(&out.text, code);
 }

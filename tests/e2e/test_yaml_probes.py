@@ -5,6 +5,7 @@
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -55,6 +56,7 @@ class Profile:
 
     def __init__(self, path):
         text = pathlib.Path(path).read_text(encoding="utf-8")
+        text = re.sub(r"(?<=[\[{,]) *\n +(?! )", " ", text)  # merge-fdata breaks long lists
         functions, _, self.tables = text.partition("\npseudo_probe_desc:")
         parts = re.split(r"\n  - name: +", functions)[1:]
         names = {re.search(r"fid: +(\d+)", part)[1]: part.partition("\n")[0] for part in parts}
@@ -65,6 +67,33 @@ class Profile:
             self.trees[name] = tree and tree[1]
             blocks = re.split(r"\n      - bid: +", body)[1:]
             self.blocks[name] = {int(block.split("\n")[0]): Block(block, names) for block in blocks}
+
+
+    def lists(self):
+        """The numbers of the tables gs, gh and hs."""
+        return [[int(number, 0) for number in re.split("[ ,]+", re.search(rf"^  {key}: +\[ (.*) \]", self.tables, re.M)[1])]
+                for key in ("gs", "gh", "hs")]
+
+    def hashes(self):
+        """{GUID: hash}, and all hashes."""
+        guids, indices, hashes = self.lists()
+        return {guid: hashes[index] for guid, index in zip(guids, indices)}, sorted(hashes)
+
+    def guids(self):
+        """{function: [(GUID, parent, call site) of each node]}."""
+        names, found = self.lists()[0], {}
+        for function, tree in self.trees.items():
+            guid, parent, found[function] = 0, 0, []
+            for node in re.findall(r"{(.*?)}", tree or ""):
+                fields = {key: int(value) for key, value in re.findall(r"(\w+): (\d+)", node)}
+                guid, parent = fields.get("g", guid), parent + fields.get("p", 0)
+                found[function].append((names[guid], parent, fields.get("cs", 0)))
+        return found
+
+    def probes(self):
+        """{function: {block: (probes, calls)}}."""
+        return {name: {number: (block.probes, block.calls) for number, block in blocks.items()}
+                for name, blocks in self.blocks.items()}
 
 
 class Folder(unittest.TestCase):
@@ -186,6 +215,147 @@ class Written(Folder):
         toolbox.fine("battranslate", damaged, "-q", OPTION, "-p", profile, "-o", self.folder / "x.fdata")
 
 
+HEADER = """---
+header:
+  profile-version: 1
+  binary-name:     x
+  binary-build-id: ''
+  profile-flags:   [ lbr ]
+  profile-origin:  x
+  profile-events:  ''
+  dfs-order:       false
+  hash-func:       xxh3
+functions:
+  - name:            f
+    fid:             1
+    hash:            0x1
+    exec:            1
+    nblocks:         2
+    blocks:
+      - bid:             0
+        insns:           0
+        exec:            1
+"""
+FIRST = HEADER + """        calls:           [ { off: 0x1, fid: 0, cnt: 4, pp: 7 }, { off: 0x2, fid: 0, cnt: 0, pp: 8, ppn: 1, ind: true } ]
+        probes:          [ { blk: [ 1, 2 ] }, { blk: [ 3 ], ids: [ 1 ] } ]
+    inline_tree:     [ {  }, { g: 1, cs: 3 } ]
+pseudo_probe_desc:
+  gs:              [ 0x11, 0x22 ]
+  gh:              [ 0, 1 ]
+  hs:              [ 0xA, 0xB ]
+...
+"""
+SECOND = HEADER + """        calls:           [ { off: 0x1, fid: 0, cnt: 0, pp: 7 }, { off: 0x2, fid: 1, cnt: 5, pp: 8, ppn: 2, ind: true } ]
+        probes:          [ { blk: [ 2, 4 ] }, { ids: [ 1, 3 ] } ]
+    inline_tree:     [ { g: 1 }, { g: 0, cs: 2 }, { g: 2, cs: 3 }, { g: 1, p: 1, cs: 5 } ]
+pseudo_probe_desc:
+  gs:              [ 0x33, 0x11, 0x22 ]
+  gh:              [ 1, 0, 2 ]
+  hs:              [ 0xA, 0xC, 0xB ]
+...
+"""
+# Node 1 of the second is node 2 of the sum, its node 2 is 1, and its node 3, a child of its node 1, stays 3.
+SUM = HEADER.replace("exec:            1", "exec:            2") + """\
+        calls:           [ { off: 0x1, fid: 0, cnt: 4, pp: 7 }, { off: 0x2, fid: 1, cnt: 5, pp: 8, ppn: 1, ind: true } ]
+        probes:          [ { blk: [ 1, 2, 4 ] }, { blk: [ 3 ], ids: [ 1 ] }, { ids: [ 2, 3 ] } ]
+    inline_tree:     [ {  }, { g: 1, cs: 3 }, { g: 2, cs: 2 }, { g: 0, p: 2, cs: 5 } ]
+pseudo_probe_desc:
+  gs:              [ 0x11, 0x22, 0x33 ]
+  gh:              [ 0, 1, 2 ]
+  hs:              [ 0xA, 0xB, 0xC ]
+...
+"""
+
+
+class Merged(Folder):
+    """merge-fdata keeps tables, trees and probes."""
+
+    def merge(self, *texts, status=0):
+        """What merge-fdata makes of these, a Profile, or its message if it fails."""
+        names = []
+        for text in texts:
+            names.append(f"{len(names)}.yaml")
+            (self.folder / names[-1]).write_text(text, "utf-8")
+        link = self.folder / "merge-fdata"
+        if not link.exists():
+            link.symlink_to(toolbox.BIN / "battranslate")
+        done = subprocess.run([link, *names], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        if status:
+            return done.stderr
+        (self.folder / "sum.yaml").write_text(done.stdout, "utf-8")
+        return Profile(self.folder / "sum.yaml")
+
+    def test_one(self):
+        """One profile stays what it is."""
+        for program, variant, profile in runs():
+            path = self.ours(program.bolted(variant), profile)
+            merged = self.merge(path.read_text("utf-8"))
+            self.assertEqual(Profile(path).lists(), merged.lists())
+            self.assertEqual(Profile(path).trees, merged.trees)
+            self.assertEqual(Profile(path).probes(), merged.probes())
+
+    def test_parts(self):
+        """The parts of a run, which have other functions and so other indices, add up to the whole."""
+        differ = 0
+        for program, variant, profile in runs():
+            lines_of = pathlib.Path(profile).read_text("ascii").splitlines(keepends=True)
+            texts = []
+            for part in (lines_of[::2], lines_of[1::2], lines_of):
+                (self.folder / "part.preagg").write_text("".join(part), "ascii")
+                texts.append(self.ours(program.bolted(variant), self.folder / "part.preagg").read_text("utf-8"))
+            whole = Profile(self.folder / "ours.yaml")
+            differ += len({text.partition("pseudo_probe_desc")[2] for text in texts[:2]}) > 1
+            for merged in (self.merge(*texts[:2]), self.merge(*texts[1::-1])):
+                self.assertEqual(whole.hashes(), merged.hashes())
+                self.assertEqual(whole.guids(), merged.guids())
+                self.assertEqual(whole.probes(), merged.probes())
+        self.assertGreater(differ, 1)
+
+    def test_trees(self):
+        """Trees that differ become one, and probes name its nodes."""
+        merged = self.merge(FIRST, SECOND)
+        (self.folder / "expected.yaml").write_text(SUM, "utf-8")
+        expected = Profile(self.folder / "expected.yaml")
+        self.assertEqual(expected.lists(), merged.lists())
+        self.assertEqual(expected.trees, merged.trees)
+        self.assertEqual(expected.probes(), merged.probes())
+
+    def test_without_tables(self):
+        """LLVM's merge-fdata drops the tables: nothing says whose probes they are."""
+        program, variant, profile = next(runs())
+        theirs = self.theirs(program.bolted(variant), profile)
+        dropped = fixtures.run(["merge-fdata-22", "-o", "llvm.yaml", theirs], self.folder)
+        text = (self.folder / "llvm.yaml").read_text("utf-8")
+        self.assertIn("inline_tree", text, dropped)
+        self.assertNotIn("pseudo_probe_desc", text)
+        self.merge(text)
+        merged = (self.folder / "sum.yaml").read_text("utf-8")
+        self.assertEqual(re.findall("probes: +\\[|inline_tree|pp:|cnt: 0|pseudo_probe_desc", merged), [])
+        self.assertGreater(merged.count("calls:"), 10)
+
+    def test_damaged(self):
+        for old, new, message in (("g: 1, cs: 3", "g: 2, cs: 3", "expected f to have an inline_tree of GUIDs below 2, found 2"),
+                                  ("gh:              [ 0, 1 ]", "gh:              [ 0 ]", "as many numbers in gh as in gs"),
+                                  ("gh:              [ 0, 1 ]", "gh:              [ 0, 2 ]", "expected numbers below 2 in gh"),
+                                  ("ids: [ 1 ]", "ids: [ 2 ]", "expected f to have pseudo probes of nodes of its inline_tree"),
+                                  ("ppn: 1", "ppn: 2", "expected f to have pseudo probes of nodes of its inline_tree"),
+                                  ("cs: 3", "cs: 3, p: 1", "a node whose parent is before it"),
+                                  ("blk: [ 3 ]", "blk: [ 3", "0.yaml:22:59: expected a number")):
+            self.assertIn(old, FIRST)
+            self.assertIn(message, self.merge(FIRST.replace(old, new), status=1), new)
+
+    def test_common(self):
+        """What a profile has in common with itself, and with one of half its records."""
+        program, variant, profile = next(runs())
+        ours = self.ours(program.bolted(variant), profile)
+        one = Profile(ours)
+        shutil.copy(ours, self.folder / "one.yaml")
+        toolbox.fine("battranslate", "--common", self.folder / "one.yaml", ours, "-o", self.folder / "common.yaml")
+        common = Profile(self.folder / "common.yaml")
+        self.assertEqual((one.lists(), one.trees, one.probes()), (common.lists(), common.trees, common.probes()))
+
+
 class Taken(Folder):
     """llvm-bolt makes the same of both files."""
 
@@ -213,6 +383,10 @@ class Taken(Folder):
         self.assertFalse([line for line in theirs[1] if " 0.00% of basic blocks" in line])
         self.assertEqual(theirs[1], ours[1])
         self.assertEqual(theirs[0], ours[0])
+        link = self.folder / "merge-fdata"
+        link.symlink_to(toolbox.BIN / "battranslate")
+        fixtures.run([link, "-o", "merged.yaml", "ours.yaml"], self.folder)
+        self.assertEqual(self.bolt(program, other_hashes(self.folder / "merged.yaml")), ours)
 
 
 if __name__ == "__main__":

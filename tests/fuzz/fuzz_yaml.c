@@ -64,10 +64,25 @@ static bool is_same_string(const char *read, const char *again)
 
 static void expect_same_edges(const struct bat_yaml_edges *left, const struct bat_yaml_edges *right)
 {
-    fuzz_expect(left->count == right->count &&
-                    (left->count == 0 ||
-                     memcmp(left->all, right->all, left->count * sizeof(*left->all)) == 0),
-                "written edges are read again");
+    fuzz_expect(left->count == right->count, "written edges are read again");
+    for (uint32_t i = 0; i < left->count; i++) {
+        const struct bat_yaml_edge *a = &left->all[i];
+        const struct bat_yaml_edge *b = &right->all[i];
+        fuzz_expect(a->at == b->at && a->function == b->function && a->entry == b->entry &&
+                        a->count == b->count && a->mispredictions == b->mispredictions &&
+                        a->probe == b->probe && a->probe_node == b->probe_node &&
+                        a->is_indirect == b->is_indirect,
+                    "a written edge is read again");
+    }
+}
+
+/* Compare arrays of structures without padding. */
+static void expect_same_list(const void *left, uint32_t left_count, const void *right,
+                             uint32_t right_count, size_t size)
+{
+    fuzz_expect(left_count == right_count &&
+                    (left_count == 0 || memcmp(left, right, left_count * size) == 0),
+                "a written list of pseudo probes is read again");
 }
 
 static void expect_same_function(const struct bat_yaml_profile_function *left,
@@ -78,6 +93,8 @@ static void expect_same_function(const struct bat_yaml_profile_function *left,
                     left->executions == right->executions &&
                     left->from_outside == right->from_outside && left->count == right->count,
                 "a written function is read again");
+    expect_same_list(left->nodes, left->node_count, right->nodes, right->node_count,
+                     sizeof(*left->nodes));
     for (uint32_t i = 0; i < left->count; i++) {
         const struct bat_yaml_profile_block *a = &left->blocks[i];
         const struct bat_yaml_profile_block *b = &right->blocks[i];
@@ -86,6 +103,7 @@ static void expect_same_function(const struct bat_yaml_profile_function *left,
                         a->events == b->events,
                     "a written block is read again");
         expect_same_edges(&a->calls, &b->calls);
+        expect_same_list(a->probes, a->probe_count, b->probes, b->probe_count, sizeof(*a->probes));
         expect_same_edges(&a->successors, &b->successors);
     }
 }
@@ -99,6 +117,11 @@ static void expect_same(const struct bat_yaml_profile *left, const struct bat_ya
                     left->is_dfs_order == right->is_dfs_order &&
                     left->has_xxh3 == right->has_xxh3 && left->count == right->count,
                 "a written header is read again");
+    expect_same_list(left->guids, left->guid_count, right->guids, right->guid_count,
+                     sizeof(*left->guids));
+    if (left->guid_count != 0) /* else there are no tables */
+        expect_same_list(left->hashes, left->hash_count, right->hashes, right->hash_count,
+                         sizeof(*left->hashes));
     for (uint32_t i = 0; i < left->count; i++)
         expect_same_function(&left->functions[i], &right->functions[i]);
 }
