@@ -43,6 +43,9 @@ enum bat_check_id {
     CHECK_ORIGINAL_FUNCTION,
     CHECK_ORIGINAL_OFFSET,
     CHECK_ORIGINAL_SECONDARY,
+    CHECK_PROBE_SECTION,
+    CHECK_PROBE_MOVED,
+    CHECK_PROBE_DROPPED,
     CHECK_IDS
 };
 
@@ -109,6 +112,9 @@ enum bat_code bat_check_binary(struct bat_checking *checking);
 
 /* The tables against the binary that BOLT read: check_original.c. */
 enum bat_code bat_check_original(struct bat_checking *checking);
+
+/* The pseudo probes against those of the binary that BOLT read: check_probes.c. */
+enum bat_code bat_check_probes(struct bat_checking *checking);
 
 /* The code that a frame description covers. */
 struct bat_frame {

@@ -51,6 +51,11 @@ static const struct bat_check checks[] = {
                                "input offsets lie inside the original's function"},
     [CHECK_ORIGINAL_SECONDARY] = {"original-secondary", BAT_ERROR,
                                   "secondary entry points lie inside the original's function"},
+    [CHECK_PROBE_SECTION] = {"probe-section", BAT_WARNING,
+                             "pseudo probes of the original are there, and can be read"},
+    [CHECK_PROBE_MOVED] = {"probe-moved", BAT_WARNING,
+                           "pseudo probes are at what became of their blocks and calls"},
+    [CHECK_PROBE_DROPPED] = {"probe-dropped", BAT_NOTE, "the original's pseudo probes are there"},
 };
 
 _Static_assert(sizeof(checks) / sizeof(checks[0]) == CHECK_IDS, "every check is in the list");

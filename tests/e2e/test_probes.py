@@ -132,5 +132,130 @@ class Printed(unittest.TestCase):
                 self.assertEqual("probes without an address" in text, count == 0)
 
 
+Placed = collections.namedtuple("Placed", "guid id kind address at delta_at end")
+
+
+class Section:
+    """The probes of a .pseudo_probe as BOLT writes it, in the section's order, and where their bytes are."""
+
+    def __init__(self, data):
+        self.data, self.at, self.address, self.probes = data, 0, 0, []
+        while self.at < len(data):
+            self.body(False)
+
+    def number(self, signed=False):
+        """A LEB128 number."""
+        value, shift, byte = 0, 0, 0x80
+        while byte & 0x80:
+            byte = self.data[self.at]
+            value |= (byte & 0x7f) << shift
+            self.at, shift = self.at + 1, shift + 7
+        return value - (1 << shift) if signed and byte & 0x40 else value
+
+    def word(self):
+        """8 bytes."""
+        self.at += 8
+        return int.from_bytes(self.data[self.at - 8:self.at], "little")
+
+    def body(self, is_inlined):
+        """A body, and those in it."""
+        if is_inlined:
+            self.number()
+        guid, probes, bodies = self.word(), self.number(), self.number()
+        for _ in range(probes):
+            at, number, kind = self.at, self.number(), self.data[self.at]
+            self.at, delta_at = self.at + 1, self.at + 1
+            self.address = self.address + self.number(True) if kind & 0x80 else self.word()
+            self.probes.append(Placed(guid, number, kind & 15, self.address, at, delta_at, self.at))
+        for _ in range(bodies):
+            self.body(True)
+
+
+class Validated(unittest.TestCase):
+    """batvalidate --original compares the probes of both binaries."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.copy = pathlib.Path(folder.name, "copy")
+        self.program = debug_programs.get("inlined-probes")
+        self.bolted = pathlib.Path(self.program.bolted("profile2"))
+
+    def findings(self, binary):
+        """(check, message) of each finding about probes."""
+        _, (file,) = toolbox.validate(f"--original={self.program.input}", str(binary))
+        return [(f["check"], f["message"]) for f in file["findings"] if f["check"].startswith("probe")]
+
+    def changed(self, change):
+        """The findings after change(section, its bytes)."""
+        shutil.copy(self.bolted, self.copy)
+        fixtures.run(["objcopy", "--dump-section", ".pseudo_probe=probes", self.copy], self.copy.parent)
+        data = bytearray((self.copy.parent / "probes").read_bytes())
+        binary = self.bolted.read_bytes()
+        self.assertEqual(binary.count(data), 1)
+        at = binary.find(data)
+        change(Section(bytes(data)), data)
+        self.copy.write_bytes(binary[:at] + data + binary[at + len(data):])
+        return self.findings(self.copy)
+
+    def test_real(self):
+        """BOLT has kept all probes of these programs."""
+        for name, variants in PROGRAMS.items():
+            self.program = debug_programs.get(name)
+            for variant in variants:
+                self.assertEqual(self.findings(self.program.bolted(variant)), [])
+
+    def test_dropped(self):
+        """One probe's id is another one."""
+        dropped = []
+
+        def change(section, data):
+            probe = next(p for p in section.probes if p.id < 100 and p.kind == 0)
+            self.assertNotIn(127, {p.id for p in section.probes if p.guid == probe.guid})
+            dropped.append(probe)
+            data[probe.at] = 127
+
+        (check, message), = self.changed(change)
+        names = dict(re.findall(r"^GUID: (\d+) Name: (\S+)", "\n".join(profgen(self.program.input)[0]), re.M))
+        self.assertEqual(check, "probe-dropped")
+        self.assertIn(f'expected the block probe {dropped[0].id} of "{names[str(dropped[0].guid)]}"', message)
+
+    def test_moved(self):
+        """A probe is at the next one, which stays."""
+        moved = []
+
+        def change(section, data):
+            seen = collections.Counter((p.guid, p.id) for p in section.probes)
+            for probe, after in zip(section.probes, section.probes[1:]):
+                lengths = {probe.end - probe.delta_at, after.end - after.delta_at}
+                delta = data[probe.delta_at]
+                step = after.address - probe.address
+                if seen[probe.guid, probe.id] > 1:
+                    continue
+                if lengths == {1} and probe.kind == after.kind == 0 and 0 < step and delta + step < 64 and delta < 64:
+                    moved.extend((probe, after))
+                    data[probe.delta_at] += step
+                    data[after.delta_at] = 0
+                    return
+
+        (check, message), = self.changed(change)
+        self.assertEqual(check, "probe-moved")
+        self.assertIn(f"expected the block probe {moved[0].id} of ", message)
+        self.assertIn(f"found it at 0x{moved[1].address:x}, which is the original's 0x", message)
+
+    def test_sections(self):
+        """The sections are gone, or damaged."""
+        fixtures.run(["objcopy", "--remove-section=.pseudo_probe", self.bolted, self.copy], ".")
+        self.assertEqual(self.findings(self.copy), [
+            ("probe-section", "expected pseudo probes, as the original has them, found none")])
+
+        def change(section, data):
+            data[section.probes[-1].end - 1] |= 0x80
+
+        (check, message), = self.changed(change)
+        self.assertEqual(check, "probe-section")
+        self.assertIn("the pseudo probes of the BOLTed file cannot be read: ", message)
+
+
 if __name__ == "__main__":
     unittest.main()
