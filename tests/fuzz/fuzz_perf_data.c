@@ -66,5 +66,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_both_ways(data, size, false);
     read_both_ways(data, size, true);
     list_chains(data, size);
+    explain_recording(data, size);
     return 0;
 }

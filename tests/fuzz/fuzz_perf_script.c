@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Sometimes without the mapping: the beginning decides the form, and sections begin a file. */
     if (size != 0 && data[0] == 'P') {
         read_both_ways(data, size, false);
+        explain_recording(data, size);
         return 0;
     }
     const size_t head = sizeof(MAPPINGS) - 1;
@@ -28,6 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size != 0)
         memcpy(text + head, data, size);
     read_both_ways(text, head + size, false);
+    explain_recording(text, head + size);
     free(text);
     return 0;
 }

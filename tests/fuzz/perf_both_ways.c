@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "profile/perf/recording.h"
 #include "profile/profile.h"
 #include "profile_round_trip.h"
 
@@ -145,4 +146,40 @@ void read_both_ways(const uint8_t *data, size_t size, bool basic_samples)
     if (profile)
         expect_same_as_text(profile);
     bat_profile_free(profile);
+}
+
+static enum bat_code expect_recording(const struct perf_recording *recording, void *context,
+                                      struct bat_error *error)
+{
+    (void)context;
+    (void)error;
+    uint64_t samples = 0;
+    uint64_t stacks = 0;
+    for (size_t i = 0; i < recording->file_count; i++) {
+        const struct perf_recorded_file *file = &recording->files[i];
+        fuzz_expect(file->samples != 0 && file->stacks <= file->samples, "a file has samples");
+        fuzz_expect(i == 0 || file->samples <= file[-1].samples, "most samples come first");
+        fuzz_expect(file->build_id_size <= 20, "a build-id has its size");
+        samples += file->samples;
+        stacks += file->stacks;
+    }
+    fuzz_expect(samples <= recording->placed && recording->placed <= recording->samples,
+                "samples are counted once");
+    fuzz_expect(stacks <= recording->stacks && recording->stacks <= recording->placed,
+                "branch stacks are counted once");
+    fuzz_expect(recording->kernel <= recording->placed, "the kernel's samples are some of all");
+    fuzz_expect(strlen(recording->filter) < sizeof(recording->filter), "the filter has an end");
+    return BAT_OK;
+}
+
+void explain_recording(const uint8_t *data, size_t size)
+{
+    struct bat_error error = {0};
+    int file = fuzz_memory_file(data, size);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    enum bat_code code = perf_recording_read(path, expect_recording, NULL, &error);
+    if (code != BAT_OK)
+        fuzz_expect_error(code, &error, size);
+    close(file);
 }

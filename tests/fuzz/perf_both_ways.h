@@ -13,4 +13,10 @@
  */
 void read_both_ways(const uint8_t *data, size_t size, bool basic_samples);
 
+/*
+ * Read bytes as a recording of which no binary is known: the samples of its files are all that were
+ * looked at, or fewer, and those with most come first.
+ */
+void explain_recording(const uint8_t *data, size_t size);
+
 #endif
