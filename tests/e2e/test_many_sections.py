@@ -65,7 +65,9 @@ class ManySections(unittest.TestCase):
                          (0, f"{self.path}: sound (0 errors, 0 warnings)\n", ""))
 
     def test_a_sound_note_is_sound_beside_its_original(self):
-        done = toolbox.run("batvalidate", f"--original={self.path}", self.path)
+        original = pathlib.Path(self.folder.name) / "original"
+        toolbox.fine("batinject", "--remove", self.path, "-o", original)
+        done = toolbox.run("batvalidate", f"--original={original}", self.path)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("sound (0 errors", done.stdout)
 
