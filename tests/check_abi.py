@@ -54,7 +54,8 @@ def make_library(headers, folder):
             lines.append(re.sub(r"\bBAT_PRINTF\([^()]*\)", "", declaration) + "{ __builtin_trap(); }")
     source, library = folder / "functions.c", folder / "libbatkit.so"
     source.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    run("cc", "-std=c17", "-g", "-shared", "-fPIC", "-I", folder, source, "-o", library)
+    # The dump does not say which folder it was.
+    run("cc", "-std=c17", "-g", "-shared", "-fPIC", f"-ffile-prefix-map={folder}/=", "-I", folder, source, "-o", library)
     return library
 
 
