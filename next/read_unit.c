@@ -262,7 +262,8 @@ static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
         .start = start,
         .last = from->last < end ? from->last : end - INSTRUCTION_AARCH64,
         .table = BAT_NONE,
-        .is_entered = !is_split && from->flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_LANDING_PAD),
+        .is_entered = !is_split && from->flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_REFERENCED |
+                                                  BAT_BLOCK_LANDING_PAD),
         .is_split = is_split,
         .is_cold = reading->program->all[function].flags & BAT_FUNCTION_FRAGMENT,
     };

@@ -29,6 +29,7 @@ enum bat_code_block_flag {
     BAT_BLOCK_LANDING_PAD = 2,  /* an exception of a call lands here */
     BAT_BLOCK_REACHES_NEXT = 4, /* falls through, branches, or jumps by table to the next block */
     BAT_BLOCK_ENDS_IN_CALL = 8, /* the last instruction is a call or a conditional tail call */
+    BAT_BLOCK_REFERENCED = 16,  /* data refers to its start, other than tables that were read */
 };
 
 /* Offsets count bytes from the function's start. A block ends where the next one starts. */

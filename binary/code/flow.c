@@ -72,6 +72,8 @@ static uint32_t flags_of(const struct code_sweep *sweep, uint32_t first, uint32_
         flags |= BAT_BLOCK_ENTRY;
     if (marks & CODE_MARK_LANDING_PAD)
         flags |= BAT_BLOCK_LANDING_PAD;
+    if (marks & CODE_MARK_REFERENCE)
+        flags |= BAT_BLOCK_REFERENCED;
     const struct code_instruction *end = &sweep->all[last];
     if (bat_kind_is_call(end->kind) || code_is_tail_call(end, BAT_INSTRUCTION_CONDITIONAL))
         flags |= BAT_BLOCK_ENDS_IN_CALL;

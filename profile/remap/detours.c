@@ -341,7 +341,7 @@ static bool may_lead(const struct bat_code_graph *graph, uint32_t from, uint32_t
         return graph->blocks.all[to].flags & BAT_BLOCK_LANDING_PAD;
     bool is_known = graph->first_edge[from] != graph->end_edge[from];
     return is_known ? bat_code_graph_is_successor(graph, from, to)
-                    : (graph->blocks.all[to].flags & BAT_BLOCK_ENTRY) != 0;
+                    : (graph->blocks.all[to].flags & (BAT_BLOCK_ENTRY | BAT_BLOCK_REFERENCED)) != 0;
 }
 
 /*
