@@ -36,7 +36,7 @@ static enum bat_code begin(struct bat_symbolize *text, const struct bat_symboliz
     if (code == BAT_OK)
         code = open_text(text, error);
     if (code == BAT_OK)
-        code = bat_text_begin(&text->writer, output, NULL) == BAT_OK
+        code = bat_text_begin(&text->writer, output, &text->failure) == BAT_OK
                    ? BAT_OK
                    : bat_fail_memory(error, "for the answers");
     if (code != BAT_OK)
@@ -103,9 +103,13 @@ enum bat_code bat_symbolize_end(struct bat_symbolize *text, struct bat_error *er
         warn_of_names(text);
     if (code == BAT_OK && text->lacks_memory)
         code = bat_fail_memory(error, "for a stack");
-    text->writer.error = code == BAT_OK ? error : NULL;
     bat_text_flush(&text->writer);
-    return code == BAT_OK ? text->writer.code : code;
+    if (code == BAT_OK && text->writer.code != BAT_OK) {
+        code = text->writer.code;
+        if (error)
+            *error = text->failure;
+    }
+    return code;
 }
 
 struct bat_symbolize_findings bat_symbolize_findings(const struct bat_symbolize *text)

@@ -38,6 +38,7 @@ struct bat_symbolize {
     char *command;  /* of the sample that is being read, or NULL */
     uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
     bool lacks_memory;
+    struct bat_error failure; /* of the writer, which also fails before the end */
     struct bat_symbolize_findings findings;
 };
 
