@@ -66,17 +66,28 @@ static enum bat_code find_source(const struct profile_file *from, struct perf_so
                     "expected perf.data or the text of perf script, found something else");
 }
 
+/* Open a recording in one of these forms; on success the caller closes from->file. */
+static enum bat_code open_recording(const char *path, struct profile_file *from,
+                                    struct perf_source *source, struct bat_error *error)
+{
+    enum bat_code code = open_profile(path, from, error);
+    if (code != BAT_OK)
+        return code;
+    code = find_source(from, source, error);
+    if (code != BAT_OK)
+        close(from->file);
+    return code;
+}
+
 enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
                                struct bat_error *error)
 {
     struct profile_file from;
-    enum bat_code code = open_profile(path, &from, error);
+    struct perf_source source;
+    enum bat_code code = open_recording(path, &from, &source, error);
     if (code != BAT_OK)
         return code;
-    struct perf_source source;
-    code = find_source(&from, &source, error);
-    if (code == BAT_OK)
-        code = perf_list_files(&source, found, context, error);
+    code = perf_list_files(&source, found, context, error);
     close(from.file);
     return code;
 }
@@ -85,13 +96,11 @@ enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, voi
                                   struct bat_error *error)
 {
     struct profile_file from;
-    enum bat_code code = open_profile(path, &from, error);
+    struct perf_source source;
+    enum bat_code code = open_recording(path, &from, &source, error);
     if (code != BAT_OK)
         return code;
-    struct perf_source source;
-    code = find_source(&from, &source, error);
-    if (code == BAT_OK)
-        code = perf_recording_read_source(&source, take, context, error);
+    code = perf_recording_read_source(&source, take, context, error);
     close(from.file);
     return code;
 }

@@ -9,8 +9,12 @@ perf.data.
 
 import collections
 import os
+import pathlib
+import tempfile
+import unittest
 
 import branch_stacks
+import fixtures
 import perf_data
 from perf_data import (BRANCH_STACK, IDENTIFIER, IP, MISPREDICTED, PERIOD, PREDICTED, TID, TIME)
 
@@ -154,3 +158,16 @@ class Scene:
         for i in range(5):
             at = base + 16 * i
             self.session.sample(ip=at, pid=pid, branches=[(at + 8, at, RIGHT), (at + 4, at, RIGHT)])
+
+
+class SceneTest(unittest.TestCase):
+    """Recordings in a folder, about processes of the fixture FIXTURE."""
+
+    FIXTURE = "small-pie-all-22"
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.scene = Scene(fixtures.get(self.FIXTURE))
+        self.id = self.scene.build_id.hex()

@@ -7,11 +7,9 @@ Recordings are made (perf_scenes.py), so that the numbers of samples of each fil
 import itertools
 import json
 import os
-import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
@@ -26,15 +24,8 @@ KERNEL_CODE = 0xffffffff81000000
 ID = bytes(range(1, 21))
 
 
-class Explained(unittest.TestCase):
+class Explained(perf_scenes.SceneTest):
     """A folder, a fixture, and recordings of it and of other things."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-        self.scene = Scene(fixtures.get(PIE))
-        self.id = self.scene.build_id.hex()
 
     def write(self, data=None, name="perf.data"):
         path = self.folder / name

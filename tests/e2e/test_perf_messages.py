@@ -5,9 +5,7 @@ Recordings are made (perf_scenes.py), so that the numbers of samples of each pro
 """
 
 import os
-import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
@@ -22,15 +20,11 @@ KERNEL_CODE = 0xffffffff81000000
 IDS = [bytes([i]) * 20 for i in range(1, 6)]
 
 
-class Messages(unittest.TestCase):
+class Messages(perf_scenes.SceneTest):
     """A folder, a fixture, and recordings of other things."""
 
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-        self.scene = Scene(fixtures.get(PIE))
-        self.id = self.scene.build_id.hex()
+        super().setUp()
         self.lacking = f"expected a process that has bolted (build-id {self.id}), found "
 
     def write(self, data):
