@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * ELF files for the tests of elfnote/: built piece by piece in memory, saved, loaded again.
- * Independent of elfnote/, so that it can check it. Include <cmocka.h> before.
+ * Independent of elfnote/, so that it can check it.
  */
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
 
 #include <elf.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "unit_test.h"
 
 #define IMAGE_SEGMENTS 8u
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Folders of tests; include after cmocka.h. */
+/* Folders of tests. */
 #ifndef BAT_TEST_FOLDER_H
 #define BAT_TEST_FOLDER_H
 
 #include <dirent.h>
+
+#include "unit_test.h"
 
 /* The number of files in a folder, to check that no temporary one is left. */
 static inline unsigned count_files(const char *folder)

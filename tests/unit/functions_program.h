@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Programs for the tests of the table of functions: a few sections at fixed addresses, with the
- * symbols, PLT entries and FDEs that a test adds. Include <cmocka.h> before.
+ * symbols, PLT entries and FDEs that a test adds.
  */
 #ifndef FUNCTIONS_PROGRAM_H
 #define FUNCTIONS_PROGRAM_H
 
 #include "elf_image.h"
+#include "unit_test.h"
 
 #define TEXT 0x401000u /* .text, TEXT_SIZE bytes of code that is no padding */
 #define TEXT_SIZE 0x400u

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Notes written byte by byte in tests, and checks of decoding them. Nothing here uses the
- * library's encoder. Include after cmocka.h.
+ * library's encoder.
  */
 #ifndef TESTS_UNIT_NOTE_BYTES_H
 #define TESTS_UNIT_NOTE_BYTES_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bat_decoder.h"
+#include "unit_test.h"
 
 #define NOTE_BYTES_MAX 8192u
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Outputs as tests begin and end them; include after cmocka.h. */
+/* Outputs as tests begin and end them. */
 #ifndef BAT_TEST_OUTPUT_FILE_H
 #define BAT_TEST_OUTPUT_FILE_H
 
 #include "bat_output.h"
+#include "unit_test.h"
 
 static inline struct bat_output *begin_output(const char *path)
 {

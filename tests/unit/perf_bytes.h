@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Bytes of perf.data put together piece by piece in tests. To be included behind cmocka.h. */
+/* Bytes of perf.data put together piece by piece in tests. */
 #ifndef TESTS_UNIT_PERF_BYTES_H
 #define TESTS_UNIT_PERF_BYTES_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "profile/perf/format.h"
+#include "unit_test.h"
 
 struct perf_bytes {
     uint8_t *bytes;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Files of perf.data for tests, of the demonstration's binary: those in tests/data/perf, and
- * streams made of a few records. To be included behind cmocka.h.
+ * streams made of a few records.
  */
 #ifndef TESTS_UNIT_PERF_FILES_H
 #define TESTS_UNIT_PERF_FILES_H
 
 #include "perf_bytes.h"
 #include "profile_text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 static const char *const names[] = {"file.data", "stream.data", "compressed.data",
                                     "compressed2.data"};

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* All that a profile holds, as one text that two equal profiles share. Include behind cmocka.h. */
+/* All that a profile holds, as one text that two equal profiles share. */
 #ifndef TESTS_UNIT_PROFILE_DUMP_H
 #define TESTS_UNIT_PROFILE_DUMP_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "profile/profile.h"
+#include "unit_test.h"
 
 #define DUMP_LINES 8192u
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Profiles from texts in tests, and what they must hold. To be included behind cmocka.h. */
+/* Profiles from texts in tests, and what they must hold. */
 #ifndef TESTS_UNIT_PROFILE_TEXT_H
 #define TESTS_UNIT_PROFILE_TEXT_H
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "profile/profile.h"
+#include "unit_test.h"
 
 static inline struct bat_profile *new_profile(void)
 {

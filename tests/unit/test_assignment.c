@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Assignments of greatest value: against all assignments of a few. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "next/assignment.h"
+#include "unit_test.h"
 
 #define MOST 5u
 
@@ -63,9 +57,8 @@ static float greatest(const struct market *market, uint32_t bidder, uint32_t use
     return best;
 }
 
-static void test_values_are_greatest(void **state)
+TEST(test_values_are_greatest)
 {
-    (void)state;
     for (unsigned i = 0; i < 400; i++) {
         struct market market;
         uint32_t taken[MOST];
@@ -88,9 +81,8 @@ static void test_values_are_greatest(void **state)
 }
 
 /* The best pairs one by one would be worth less: 1 + 0 instead of 0.9 + 0.8. */
-static void test_not_greedy(void **state)
+TEST(test_not_greedy)
 {
-    (void)state;
     const uint32_t first[] = {0, 2, 3};
     const uint32_t objects[] = {0, 1, 0};
     const float values[] = {1, 0.9f, 0.8f};
@@ -100,13 +92,4 @@ static void test_not_greedy(void **state)
     assert_int_equal(assignment_find(&offers, taken, &error), BAT_OK);
     assert_int_equal(taken[0], 1);
     assert_int_equal(taken[1], 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_are_greatest),
-        cmocka_unit_test(test_not_greedy),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

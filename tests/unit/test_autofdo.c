@@ -1,14 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* autofdo/: the parts that a sample profile is made with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "binary/functions/name_parts.h"
@@ -16,6 +7,7 @@
 #include "profile/autofdo/discriminator.h"
 #include "profile/autofdo/forest.h"
 #include "profile/autofdo/ranges.h"
+#include "unit_test.h"
 
 /* --- Discriminators ------------------------------------------------------------------------- */
 
@@ -30,11 +22,10 @@ static uint32_t pack(uint32_t value, unsigned *bits)
     return value > 0x1f ? (value & 0x1f) << 1 | 0x40 | value >> 5 << 7 : value << 1;
 }
 
-static void test_discriminators(void **state)
+TEST(test_discriminators)
 {
-    (void)state;
     static const uint32_t values[] = {0, 1, 2, 8, 0x1f, 0x20, 0x21, 0x1ff, 0xfff};
-    const size_t count = sizeof(values) / sizeof(values[0]);
+    const size_t count = COUNT(values);
     for (size_t i = 0; i < count; i++) {
         for (size_t j = 0; j < count; j++) {
             unsigned first;
@@ -66,9 +57,8 @@ static void expect_name(const char *name, const char *kept)
     assert_memory_equal(name, kept, strlen(kept));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     expect_name("f", "f");
     expect_name("f.llvm.123", "f");
     expect_name("f.part.1", "f");
@@ -86,9 +76,8 @@ static void test_names(void **state)
 
 /* --- Ranges --------------------------------------------------------------------------------- */
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
-    (void)state;
     uint64_t seed = 7;
     for (unsigned round = 0; round < 2000; round++) {
         struct range_run ranges[10];
@@ -193,9 +182,8 @@ static void expect_text(struct forest *forest, const char *expected, uint64_t ro
     expect_text_by(forest, 1, expected, roots);
 }
 
-static void test_forest(void **state)
+TEST(test_forest)
 {
-    (void)state;
     struct forest forest = forest_new();
     uint32_t g = root(&forest, "g", 10, 0);
     uint32_t f = root(&forest, "f", 10, 4);
@@ -239,9 +227,8 @@ static void test_forest(void **state)
 }
 
 /* Functions of which each file has its own are left out, inlined ones too. */
-static void test_ambiguous(void **state)
+TEST(test_ambiguous)
 {
-    (void)state;
     struct forest forest = forest_new();
     root(&forest, "__cxx_global_var_init.3", 9, 1);
     root(&forest, "__tls_init", 9, 1);
@@ -253,9 +240,8 @@ static void test_ambiguous(void **state)
 }
 
 /* The same name at the same place is the same node. */
-static void test_nodes(void **state)
+TEST(test_nodes)
 {
-    (void)state;
     struct forest forest = forest_new();
     uint32_t f = root(&forest, "f", 0, 0);
     assert_int_equal(root(&forest, "f", 0, 0), f);
@@ -269,9 +255,8 @@ static void test_nodes(void **state)
 }
 
 /* A node with many children, which are added twice. */
-static void test_many_children(void **state)
+TEST(test_many_children)
 {
-    (void)state;
     struct forest forest = forest_new();
     const uint32_t f = root(&forest, "f", 1, 0);
     uint32_t nodes[100];
@@ -293,9 +278,8 @@ static void test_many_children(void **state)
 }
 
 /* The text does not depend on the number of threads that make it. */
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     for (unsigned threads = 0; threads <= 4; threads++) {
         struct forest forest = forest_new();
         char expected[4096];
@@ -313,9 +297,8 @@ static void test_threads(void **state)
     }
 }
 
-static void test_largest_numbers(void **state)
+TEST(test_largest_numbers)
 {
-    (void)state;
     struct forest forest = forest_new();
     uint32_t f = root(&forest, "f", UINT64_MAX, forest_add(UINT64_MAX - 1, 7));
     raise_to(&forest, f, forest_place(0, UINT32_MAX), UINT64_MAX);
@@ -326,20 +309,4 @@ static void test_largest_numbers(void **state)
                 "f:18446744073709551615:18446744073709551615\n"
                 " 0.4294967295: 18446744073709551615 g:18446744073709551615 h:1\n",
                 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_discriminators),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_forest),
-        cmocka_unit_test(test_ambiguous),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_many_children),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_largest_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

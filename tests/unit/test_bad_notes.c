@@ -11,17 +11,11 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"
+#include "unit_test.h"
 
 /* --- How much memory is held ---------------------------------------------------------------- */
 
@@ -246,7 +240,7 @@ static void replace_every_number(const uint8_t *good, size_t size)
         size_t next = at;
         while (next < end && good[next++] >= 0x80)
             ;
-        for (size_t i = 0; i < sizeof(huge) / sizeof(*huge); i++) {
+        for (size_t i = 0; i < COUNT(huge); i++) {
             memcpy(bytes, good, at);
             size_t length = at + put_uleb(bytes + at, huge[i]);
             memcpy(bytes + length, good + next, end - next);
@@ -282,9 +276,8 @@ static bool damage(const char *name)
     return true;
 }
 
-static void damaged_notes_are_refused_or_sound(void **state)
+TEST(damaged_notes_are_refused_or_sound)
 {
-    (void)state;
     DIR *folder = opendir(TEST_DATA "/good");
     assert_non_null(folder);
     unsigned notes = 0;
@@ -351,12 +344,11 @@ static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
 }
 
 /* bat_decoder.h's limit, for notes with many blocks, many branches and many tables. */
-static void decoding_holds_what_the_map_needs(void **state)
+TEST(decoding_holds_what_the_map_needs)
 {
-    (void)state;
     static const uint32_t shapes[][3] = {{20000, 8, 1},   {20, 20000, 0},  {1, 200000, 0},
                                          {1, 1, 1500000}, {10, 1, 200000}, {200000, 1, 0}};
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+    for (size_t i = 0; i < COUNT(shapes); i++) {
         size_t size;
         uint8_t *note = large_note(shapes[i][0], shapes[i][1], shapes[i][2], &size);
         size_t most;
@@ -368,23 +360,12 @@ static void decoding_holds_what_the_map_needs(void **state)
 }
 
 /* In a note that BOLT wrote, a block, a branch and another block take 22 bytes. */
-static void decoding_a_usual_note_holds_three_times_its_size(void **state)
+TEST(decoding_a_usual_note_holds_three_times_its_size)
 {
-    (void)state;
     size_t size;
     uint8_t *note = large_note(20000, 12, 1, &size);
     size_t most;
     held_by_decoding(note, size, &most);
     assert_in_range(most, size, 3 * size);
     free(note);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(damaged_notes_are_refused_or_sound),
-        cmocka_unit_test(decoding_holds_what_the_map_needs),
-        cmocka_unit_test(decoding_a_usual_note_holds_three_times_its_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* binary/: opening, names of tables, hot indices by symbols, and bytes by kind of field. */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "binary/functions/name_parts.h"
+#include "unit_test.h"
 
 /* --- Files to open -------------------------------------------------------------------------- */
 
@@ -192,9 +184,8 @@ static enum bat_code open_bad(const void *bytes, size_t size, struct bat_error *
 
 static const struct test_table two_functions[] = {{0x1000, -1}, {0x2000, -1}, {0x3000, 0}};
 
-static void test_raw_note(void **state)
+TEST(test_raw_note)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
     char *path = write_file(note, size);
@@ -215,9 +206,8 @@ static void test_raw_note(void **state)
 }
 
 /* A pipe has no known size; 200 kB need more than one read. */
-static void test_raw_note_from_pipe(void **state)
+TEST(test_raw_note_from_pipe)
 {
-    (void)state;
     struct bat_builder *builder = bat_builder_new();
     uint32_t table = 0;
     assert_int_equal(bat_builder_add_function(builder, 0x1000, 1, 20000, &table, NULL), BAT_OK);
@@ -251,9 +241,8 @@ static void test_raw_note_from_pipe(void **state)
     free(note);
 }
 
-static void test_neither_elf_nor_note(void **state)
+TEST(test_neither_elf_nor_note)
 {
-    (void)state;
     struct bat_error error;
     assert_int_equal(open_bad("", 0, &error), BAT_ERR_NOT_ELF);
     assert_int_equal(open_bad("#!/bin/sh\necho hello\n", 21, &error), BAT_ERR_NOT_ELF);
@@ -265,9 +254,8 @@ static void test_neither_elf_nor_note(void **state)
 }
 
 /* A prefix of a note, however short, is a damaged note, not a file of an unknown kind. */
-static void test_note_cut_short(void **state)
+TEST(test_note_cut_short)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
     for (size_t kept = 1; kept < size; kept++) {
@@ -296,12 +284,11 @@ static const struct test_symbol named[] = {
     {"last", 0x6000, 0x10, STT_FUNC, STB_GLOBAL},
 };
 
-static void test_table_names(void **state)
+TEST(test_table_names)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
-    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     const char **names = NULL;
     assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
@@ -314,9 +301,8 @@ static void test_table_names(void **state)
     free(note);
 }
 
-static void test_input_of(void **state)
+TEST(test_input_of)
 {
-    (void)state;
     static const struct {
         uint64_t address;
         bool is_branch_source;
@@ -338,12 +324,12 @@ static void test_input_of(void **state)
     };
     size_t size = 0;
     uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
-    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     struct bat_names names;
     assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
     struct bat_binary_place place;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         memset(&place, 0x5a, sizeof(place));
         assert_int_equal(bat_binary_input_of(&binary, &names, cases[i].address,
                                              cases[i].is_branch_source, &place),
@@ -368,12 +354,11 @@ static void test_input_of(void **state)
     free(note);
 }
 
-static void test_addresses_to_symbols_and_tables(void **state)
+TEST(test_addresses_to_symbols_and_tables)
 {
-    (void)state;
     size_t size = 0;
     uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
-    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     struct bat_names names;
     assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
@@ -404,9 +389,8 @@ static void test_addresses_to_symbols_and_tables(void **state)
     free(note);
 }
 
-static void test_fragment_names(void **state)
+TEST(test_fragment_names)
 {
-    (void)state;
     assert_true(bat_name_is_fragment_of("f.cold", "f"));
     assert_true(bat_name_is_fragment_of("f.cold.0", "f"));
     assert_true(bat_name_is_fragment_of("f.cold.417", "f"));
@@ -431,7 +415,7 @@ static void test_fragment_names(void **state)
 
 /* What each reading of suffixes finds in a name: the lengths of what it keeps, 0 if it is no such
  * name. */
-static void test_name_parts(void **state)
+TEST(test_name_parts)
 {
     static const struct {
         const char *name;
@@ -474,8 +458,7 @@ static void test_name_parts(void **state)
          "_ZN1a1b17h0123456789abcdefE.llvm.5", false},
         {"", "", "", "", "", "", false},
     };
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         const char *name = cases[i].name;
         size_t length = strlen(name);
         assert_int_equal(fragment_name_stem(name, length), strlen(cases[i].fragment));
@@ -529,9 +512,8 @@ static void check_parent(const struct test_symbol *symbols, size_t count, uint64
     free(note);
 }
 
-static void test_symbols_choose_the_reading(void **state)
+TEST(test_symbols_choose_the_reading)
 {
-    (void)state;
     /* Without symbols the documented reading is used: index 2 is the hot table's third, g. */
     check_parent(f_symbols, 0, 0x3000, BAT_HOT_INDEX_TABLE, true);
     check_parent(f_symbols, 3, 0x3000, BAT_HOT_INDEX_TABLE, true);
@@ -565,9 +547,8 @@ static const uint8_t measured_note[] = {
     0,    0,       0,                         /* padding */
 };
 
-static void test_shares_of_known_note(void **state)
+TEST(test_shares_of_known_note)
 {
-    (void)state;
     static const uint64_t expected[BAT_SHARES] = {
         [BAT_SHARE_CONTAINER] = 20 + 3,
         [BAT_SHARE_COUNTS] = 2 + 5 + 4 + 2,
@@ -595,9 +576,8 @@ static void test_shares_of_known_note(void **state)
 }
 
 /* Numbers on both sides of every length that a LEB128 number can have. */
-static void test_shares_add_up(void **state)
+TEST(test_shares_add_up)
 {
-    (void)state;
     struct bat_builder *builder = bat_builder_new();
     uint64_t address = 0;
     for (unsigned i = 0; i < 62; i++) {
@@ -629,9 +609,8 @@ static void test_shares_add_up(void **state)
     bat_map_free(map);
 }
 
-static void test_shares_of_merged_note(void **state)
+TEST(test_shares_of_merged_note)
 {
-    (void)state;
     /* Two fragments of the last of 127 hot functions lie below all: index 126 in the hot table,
      * 128 among all tables. */
     struct bat_builder *builder = bat_builder_new();
@@ -663,24 +642,4 @@ static void test_shares_of_merged_note(void **state)
     bat_map_shares(map, &shares);
     assert_int_equal(shares.bytes[BAT_SHARE_HOT_INDICES], 1 + 1); /* 126, then a delta of 0 */
     bat_map_free(map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_raw_note),
-        cmocka_unit_test(test_raw_note_from_pipe),
-        cmocka_unit_test(test_neither_elf_nor_note),
-        cmocka_unit_test(test_note_cut_short),
-        cmocka_unit_test(test_table_names),
-        cmocka_unit_test(test_addresses_to_symbols_and_tables),
-        cmocka_unit_test(test_input_of),
-        cmocka_unit_test(test_fragment_names),
-        cmocka_unit_test(test_name_parts),
-        cmocka_unit_test(test_symbols_choose_the_reading),
-        cmocka_unit_test(test_shares_of_known_note),
-        cmocka_unit_test(test_shares_add_up),
-        cmocka_unit_test(test_shares_of_merged_note),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* spec/binary_search: the same answers as counting all elements one by one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "spec/binary_search.h"
+#include "unit_test.h"
 
 struct element {
     uint8_t before;
@@ -29,9 +21,8 @@ static void fill(struct element *elements, uint32_t *numbers)
     }
 }
 
-static void test_same_as_counting(void **state)
+TEST(test_same_as_counting)
 {
-    (void)state;
     struct element elements[COUNT_MAX];
     uint32_t numbers[COUNT_MAX];
     fill(elements, numbers);
@@ -56,9 +47,8 @@ static void test_same_as_counting(void **state)
 }
 
 /* A key of 64 bits is not cut down to the field's 32, and the largest key is above all. */
-static void test_large_keys(void **state)
+TEST(test_large_keys)
 {
-    (void)state;
     const uint32_t numbers[] = {1, 2, UINT32_MAX};
     const uint64_t wide[] = {1, 2, UINT64_MAX};
     assert_int_equal(BAT_NUMBERS_BELOW(numbers, 3u, UINT64_C(0x100000002)), 3);
@@ -67,9 +57,8 @@ static void test_large_keys(void **state)
     assert_int_equal(BAT_NUMBERS_UP_TO(wide, 3u, UINT64_MAX), 3);
 }
 
-static void test_no_array(void **state)
+TEST(test_no_array)
 {
-    (void)state;
     const struct element *elements = NULL;
     const uint64_t *numbers = NULL;
     assert_int_equal(BAT_COUNT_BELOW(elements, 0u, wide, 1), 0);
@@ -77,9 +66,8 @@ static void test_no_array(void **state)
     assert_int_equal(BAT_NUMBERS_UP_TO(numbers, (size_t)0, 1), 0);
 }
 
-static void test_type_of_count(void **state)
+TEST(test_type_of_count)
 {
-    (void)state;
     const uint64_t numbers[] = {1};
     const uint32_t count = 1;
     const size_t large_count = 1;
@@ -88,9 +76,8 @@ static void test_type_of_count(void **state)
 }
 
 /* An order of the caller's own, from a range that does not begin with the first element. */
-static void test_own_order(void **state)
+TEST(test_own_order)
 {
-    (void)state;
     const char *names[] = {"zebra", "a", "bb", "bb", "ccc", "dddd"};
     for (size_t length = 0; length < 6; length++) {
         struct bat_search search = {.low = 1, .high = 6};
@@ -99,14 +86,4 @@ static void test_own_order(void **state)
         const size_t expected[] = {1, 1, 2, 4, 5, 6};
         assert_int_equal(search.low, expected[length]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same_as_counting), cmocka_unit_test(test_large_keys),
-        cmocka_unit_test(test_no_array),         cmocka_unit_test(test_type_of_count),
-        cmocka_unit_test(test_own_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* encoder/builder.c: maps from tables and entries in any order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bat_encoder.h"
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- Adding what must be accepted ---------------------------------------------------------------
  */
@@ -77,9 +69,8 @@ static void assert_encodes(const struct bat_map *map, const struct note_bytes *e
 /* --- The finished map ----------------------------------------------------------------------------
  */
 
-static void test_empty(void **state)
+TEST(test_empty)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     assert_int_equal(bat_map_tables(map), 0);
@@ -120,9 +111,8 @@ static void add_example_tables(struct bat_builder *builder, struct example *tabl
 }
 
 /* BAT.md 13.2 from its parts gives the bytes that BOLT wrote, and with merged indices 13.4. */
-static void test_worked_example(void **state)
+TEST(test_worked_example)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     for (int round = 0; round < 2; round++) {
         struct example tables[] = EXAMPLE_TABLES;
@@ -145,9 +135,8 @@ static void test_worked_example(void **state)
 }
 
 /* Entries of all tables in turn, and each table's from its last to its first. */
-static void test_entries_in_any_order(void **state)
+TEST(test_entries_in_any_order)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     struct example tables[] = EXAMPLE_TABLES;
     add_example_tables(builder, tables);
@@ -169,9 +158,8 @@ static void test_entries_in_any_order(void **state)
     bat_builder_free(builder);
 }
 
-static void test_equal_offsets_keep_their_order(void **state)
+TEST(test_equal_offsets_keep_their_order)
 {
-    (void)state;
     static const struct expected_entry added[] = {
         {9, 1, true, 0, 0},    {5, 0x40, false, 4, 4}, {5, 0x20, false, 2, 2}, {0, 7, false, 1, 1},
         {5, 0x30, true, 0, 0}, {0, 6, false, 0, 0},    {5, 0x10, false, 3, 3}, {9, 1, true, 0, 0},
@@ -191,9 +179,8 @@ static void test_equal_offsets_keep_their_order(void **state)
     bat_builder_free(builder);
 }
 
-static void test_secondary_entry_points(void **state)
+TEST(test_secondary_entry_points)
 {
-    (void)state;
     /* Added to the functions in turn; each function keeps its own in the order of adding. */
     struct bat_builder *builder = new_builder();
     uint32_t high = add_function(builder, 0x20, 0, 0);
@@ -216,9 +203,8 @@ static void test_secondary_entry_points(void **state)
 }
 
 /* Many tables of either kind, in falling order of address, with fragments of any parent. */
-static void test_many_tables(void **state)
+TEST(test_many_tables)
 {
-    (void)state;
     enum { TABLES = 500 };
     struct bat_builder *builder = new_builder();
     uint32_t hot[TABLES];
@@ -255,9 +241,8 @@ static void test_many_tables(void **state)
 }
 
 /* BAT.md 12: the largest value of every field. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     uint32_t first = add_function(builder, UINT64_MAX, UINT64_MAX, UINT32_MAX);
     uint32_t fragment = add_fragment(builder, 0, first);
@@ -281,9 +266,8 @@ static void test_limits(void **state)
 }
 
 /* BAT.md 13.5: the prefix that BOLT writes is equal modulo 2^32. */
-static void test_stray_entry(void **state)
+TEST(test_stray_entry)
 {
-    (void)state;
     static const struct expected_entry entries[] = {
         {0x0, 0x3b, false, 1, 5}, {0x11, 0x4c, true, 0, 0}, {0xffffffd0, 0xb, true, 0, 0}};
     struct bat_builder *builder = new_builder();
@@ -310,9 +294,8 @@ static void assert_refused(enum bat_code got, enum bat_code code, const struct b
     assert_non_null(strstr(error->message, "found "));
 }
 
-static void test_wrong_handles(void **state)
+TEST(test_wrong_handles)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     struct bat_error error = {0};
     uint32_t table = 77;
@@ -347,9 +330,8 @@ static void test_wrong_handles(void **state)
     bat_builder_free(builder);
 }
 
-static void test_numbers_out_of_range(void **state)
+TEST(test_numbers_out_of_range)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     uint32_t table = add_function(builder, 0x1000, 0, 0);
     static const uint64_t too_large[] = {0x100000000, UINT64_MAX};
@@ -388,9 +370,8 @@ static void assert_finish_fails(struct bat_builder *builder, unsigned hot_index,
     assert_null(map);
 }
 
-static void test_same_address_twice(void **state)
+TEST(test_same_address_twice)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     uint32_t hot = add_function(builder, 0x10, 0, 0);
     add_function(builder, 0x20, 0, 0);
@@ -414,9 +395,8 @@ static void test_same_address_twice(void **state)
 }
 
 /* The builder is empty after bat_builder_finish(), and can be used again. */
-static void test_used_again(void **state)
+TEST(test_used_again)
 {
-    (void)state;
     struct bat_builder *builder = new_builder();
     struct note_bytes note = note_of("01 07 0000000000000000 00 00 00 00 00");
     for (int round = 0; round < 3; round++) {
@@ -440,23 +420,4 @@ static void test_used_again(void **state)
     /* A builder that was not finished is freed completely. */
     add_entry(builder, add_function(builder, 1, 0, 0), &leaf_entries[0]);
     bat_builder_free(builder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty),
-        cmocka_unit_test(test_worked_example),
-        cmocka_unit_test(test_entries_in_any_order),
-        cmocka_unit_test(test_equal_offsets_keep_their_order),
-        cmocka_unit_test(test_secondary_entry_points),
-        cmocka_unit_test(test_many_tables),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_stray_entry),
-        cmocka_unit_test(test_wrong_handles),
-        cmocka_unit_test(test_numbers_out_of_range),
-        cmocka_unit_test(test_same_address_twice),
-        cmocka_unit_test(test_used_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

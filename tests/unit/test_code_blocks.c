@@ -9,15 +9,10 @@
  * BOLT 22 prints (-print-profile -enable-bat) for these very bytes at this very address.
  */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "binary/code/code_blocks.h"
 #include "elf_image.h"
+#include "unit_test.h"
 
 #define TEXT 0x401000u
 #define RODATA 0x402000u
@@ -433,10 +428,9 @@ static void describe(const struct bat_code_blocks *blocks, char *text, size_t si
     }
 }
 
-static void blocks_are_those_of_perf2bolt(void **state)
+TEST(blocks_are_those_of_perf2bolt)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct program program = open_program(&cases[i]);
         struct bat_code_blocks blocks;
         struct bat_error error;
@@ -451,12 +445,11 @@ static void blocks_are_those_of_perf2bolt(void **state)
 }
 
 /* Code cut off anywhere, and any byte of it replaced, is read without a fault; blocks ascend. */
-static void damaged_code_has_blocks_or_none(void **state)
+TEST(damaged_code_has_blocks_or_none)
 {
-    (void)state;
     struct block_case damaged = cases[0];
     uint8_t code[64];
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         damaged = cases[i];
         memcpy(code, cases[i].code, cases[i].size);
         damaged.code = code;
@@ -478,9 +471,8 @@ static void damaged_code_has_blocks_or_none(void **state)
     }
 }
 
-static void only_what_was_asked_for_can_be_read(void **state)
+TEST(only_what_was_asked_for_can_be_read)
 {
-    (void)state;
     struct program program = open_program(&cases[0]);
     struct bat_code_blocks blocks;
     struct bat_error error;
@@ -562,11 +554,10 @@ static const struct trace_case traces[] = {
     {0x00, 0x0e, BAT_TRACE_OUTSIDE | BAT_TRACE_RETURN, true, 0, 0},
 };
 
-static void traces_give_the_pairs_of_blocks_they_run_through(void **state)
+TEST(traces_give_the_pairs_of_blocks_they_run_through)
 {
-    (void)state;
     struct bat_code_blocks blocks = some_blocks();
-    for (size_t i = 0; i < sizeof(traces) / sizeof(*traces); i++) {
+    for (size_t i = 0; i < COUNT(traces); i++) {
         const struct trace_case *trace = &traces[i];
         struct bat_code_fallthroughs found = {99, 99};
         bool is_valid =
@@ -580,23 +571,10 @@ static void traces_give_the_pairs_of_blocks_they_run_through(void **state)
     }
 }
 
-static void no_trace_is_valid_without_blocks(void **state)
+TEST(no_trace_is_valid_without_blocks)
 {
-    (void)state;
     struct bat_code_blocks none = {.size = 0x40, .obstacle = BAT_CODE_SPLIT};
     struct bat_code_fallthroughs found = {99, 99};
     assert_false(bat_code_fallthroughs(&none, 0, 0, BAT_TRACE_INSIDE, &found));
     assert_int_equal(found.first, found.end);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_are_those_of_perf2bolt),
-        cmocka_unit_test(damaged_code_has_blocks_or_none),
-        cmocka_unit_test(only_what_was_asked_for_can_be_read),
-        cmocka_unit_test(traces_give_the_pairs_of_blocks_they_run_through),
-        cmocka_unit_test(no_trace_is_valid_without_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/exceptions: call sites of exception tables written by hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "binary/code/exceptions.h"
+#include "unit_test.h"
 
 #define TABLE 0x403000u    /* address of the table */
 #define FUNCTION 0x401000u /* of the function it belongs to */
@@ -32,9 +25,8 @@ static const uint8_t bolt_table[] = {
     0x20, 0,    0,    0,    0x04, 0, 0, 0, 0x08, 0, 0, 0, 0,
 };
 
-static void call_sites_are_read(void **state)
+TEST(call_sites_are_read)
 {
-    (void)state;
     struct bat_call_site_walk walk;
     struct bat_call_site site;
     assert_true(bat_call_site_begin(&walk, gcc_table, sizeof(gcc_table), TABLE, FUNCTION));
@@ -68,9 +60,8 @@ static const uint8_t typed_table[] = {
     0x44, 0,    0x40, 0x00, /* type 1 */
 };
 
-static void what_takes_all_exceptions_is_known(void **state)
+TEST(what_takes_all_exceptions_is_known)
 {
-    (void)state;
     static const bool wanted[] = {false, true, true, true};
     struct bat_call_site_walk walk;
     struct bat_call_site site;
@@ -83,9 +74,8 @@ static void what_takes_all_exceptions_is_known(void **state)
 }
 
 /* Types that end in front of the actions are damaged. */
-static void types_before_the_actions_are_none(void **state)
+TEST(types_before_the_actions_are_none)
 {
-    (void)state;
     uint8_t bytes[sizeof(typed_table)];
     struct bat_call_site_walk walk;
     struct bat_call_site site;
@@ -98,9 +88,8 @@ static void types_before_the_actions_are_none(void **state)
 }
 
 /* Actions and types that are cut off are not read. */
-static void cut_actions_take_nothing(void **state)
+TEST(cut_actions_take_nothing)
 {
-    (void)state;
     for (size_t size = 5 + 16; size < sizeof(typed_table); size++) {
         uint8_t *bytes = test_malloc(size);
         memcpy(bytes, typed_table, size);
@@ -116,9 +105,8 @@ static void cut_actions_take_nothing(void **state)
     }
 }
 
-static void landing_pads_count_from_their_start(void **state)
+TEST(landing_pads_count_from_their_start)
 {
-    (void)state;
     struct bat_call_site_walk walk;
     struct bat_call_site site;
     assert_true(bat_call_site_begin(&walk, bolt_table, sizeof(bolt_table), TABLE, FUNCTION));
@@ -131,9 +119,8 @@ static void landing_pads_count_from_their_start(void **state)
 }
 
 /* Wherever the table is cut off, fewer call sites are found, and nothing beyond is read. */
-static void a_table_that_is_cut_off_ends_early(void **state)
+TEST(a_table_that_is_cut_off_ends_early)
 {
-    (void)state;
     for (size_t size = 0; size <= sizeof(gcc_table); size++) {
         uint8_t *bytes = test_malloc(size + 1);
         memcpy(bytes + 1, gcc_table, size);
@@ -150,9 +137,8 @@ static void a_table_that_is_cut_off_ends_early(void **state)
     }
 }
 
-static void a_damaged_call_site_ends_the_walk(void **state)
+TEST(a_damaged_call_site_ends_the_walk)
 {
-    (void)state;
     uint8_t bytes[sizeof(gcc_table)];
     struct bat_call_site_walk walk;
     struct bat_call_site site;
@@ -170,9 +156,8 @@ static void a_damaged_call_site_ends_the_walk(void **state)
     assert_false(bat_call_site_next(&walk, &site));
 }
 
-static void unknown_encodings_are_refused(void **state)
+TEST(unknown_encodings_are_refused)
 {
-    (void)state;
     uint8_t bytes[sizeof(bolt_table)];
     struct bat_call_site_walk walk;
     struct bat_call_site site;
@@ -186,9 +171,8 @@ static void unknown_encodings_are_refused(void **state)
 }
 
 /* A range beyond 64 bits ends with them. */
-static void a_huge_range_does_not_wrap(void **state)
+TEST(a_huge_range_does_not_wrap)
 {
-    (void)state;
     static const uint8_t table[] = {
         0xff, 0xff, 0x04, 0x19, /* udata8, 25 bytes */
         0x10, 0,    0,    0,    0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -200,20 +184,4 @@ static void a_huge_range_does_not_wrap(void **state)
     assert_true(bat_call_site_next(&walk, &site));
     assert_int_equal(site.end, UINT64_MAX);
     assert_int_equal(site.landing_pad, 0x20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_before_the_actions_are_none),
-        cmocka_unit_test(what_takes_all_exceptions_is_known),
-        cmocka_unit_test(cut_actions_take_nothing),
-        cmocka_unit_test(call_sites_are_read),
-        cmocka_unit_test(landing_pads_count_from_their_start),
-        cmocka_unit_test(a_table_that_is_cut_off_ends_early),
-        cmocka_unit_test(a_damaged_call_site_ends_the_walk),
-        cmocka_unit_test(unknown_encodings_are_refused),
-        cmocka_unit_test(a_huge_range_does_not_wrap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/instructions*: what instructions of known bytes do, as their manuals say. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <elf.h>
 
 #include "binary/code/instructions.h"
+#include "unit_test.h"
 
 #define ADDRESS 0x401000u
 
@@ -84,10 +77,9 @@ static bool has_target(uint8_t kind)
     return kind == CONDITIONAL || kind == JUMP || kind == CALL;
 }
 
-static void x86_instructions_are_told_apart(void **state)
+TEST(x86_instructions_are_told_apart)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++) {
+    for (size_t i = 0; i < COUNT(x86_cases); i++) {
         const struct x86_case *wanted = &x86_cases[i];
         struct bat_instruction found;
         if (!bat_instruction_decode(EM_X86_64, wanted->bytes, wanted->size, ADDRESS, &found))
@@ -102,10 +94,9 @@ static void x86_instructions_are_told_apart(void **state)
 }
 
 /* Every instruction needs all of its bytes. */
-static void x86_instructions_are_not_read_beyond_the_end(void **state)
+TEST(x86_instructions_are_not_read_beyond_the_end)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++) {
+    for (size_t i = 0; i < COUNT(x86_cases); i++) {
         for (size_t size = 0; size < x86_cases[i].size; size++) {
             struct bat_instruction found;
             /* On the heap, where a sanitizer sees what is read. */
@@ -146,10 +137,9 @@ static const struct jump_case jumps[] = {
     {"ljmp *0x10(%rip)", BYTES("\xff\x2d\x10\x00\x00\x00"), BAT_JUMP_UNKNOWN, 0, 0},
 };
 
-static void indirect_jumps_name_their_slot(void **state)
+TEST(indirect_jumps_name_their_slot)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps); i++) {
+    for (size_t i = 0; i < COUNT(jumps); i++) {
         struct bat_instruction found;
         if (!bat_instruction_decode(EM_X86_64, jumps[i].bytes, jumps[i].size, ADDRESS, &found))
             fail_msg("%s is not decoded", jumps[i].text);
@@ -161,18 +151,16 @@ static void indirect_jumps_name_their_slot(void **state)
     }
 }
 
-static void a_lock_prefix_stands_alone(void **state)
+TEST(a_lock_prefix_stands_alone)
 {
-    (void)state;
     struct bat_instruction found;
     assert_true(bat_instruction_decode(EM_X86_64, BYTES("\xf0\x83\x00\x01"), ADDRESS, &found));
     assert_int_equal(found.length, 1);
     assert_int_equal(found.kind, OTHER);
 }
 
-static void x86_memory_relative_to_the_instruction_is_named(void **state)
+TEST(x86_memory_relative_to_the_instruction_is_named)
 {
-    (void)state;
     struct bat_instruction found;
     /* lea 0x10(%rip),%rax; cmpb $3,-9(%rip): the immediate stands behind the distance */
     assert_true(
@@ -191,9 +179,8 @@ static void x86_memory_relative_to_the_instruction_is_named(void **state)
     assert_false(found.has_reference);
 }
 
-static void bytes_that_are_no_instruction_are_not_decoded(void **state)
+TEST(bytes_that_are_no_instruction_are_not_decoded)
 {
-    (void)state;
     struct bat_instruction found;
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x06"), ADDRESS, &found));
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x0f\x04"), ADDRESS, &found));
@@ -249,10 +236,9 @@ static void put_word(uint8_t bytes[4], uint32_t word)
         bytes[i] = (uint8_t)(word >> (8 * i));
 }
 
-static void aarch64_instructions_are_told_apart(void **state)
+TEST(aarch64_instructions_are_told_apart)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(aarch64_cases) / sizeof(*aarch64_cases); i++) {
+    for (size_t i = 0; i < COUNT(aarch64_cases); i++) {
         const struct aarch64_case *wanted = &aarch64_cases[i];
         struct bat_instruction found;
         uint8_t bytes[4];
@@ -269,9 +255,8 @@ static void aarch64_instructions_are_told_apart(void **state)
     }
 }
 
-static void aarch64_addresses_relative_to_the_instruction_are_named(void **state)
+TEST(aarch64_addresses_relative_to_the_instruction_are_named)
 {
-    (void)state;
     static const struct {
         uint32_t word;
         uint64_t reference;
@@ -285,7 +270,7 @@ static void aarch64_addresses_relative_to_the_instruction_are_named(void **state
     };
     struct bat_instruction found;
     uint8_t bytes[4];
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+    for (size_t i = 0; i < COUNT(wanted); i++) {
         put_word(bytes, wanted[i].word);
         assert_true(bat_instruction_decode(EM_AARCH64, bytes, 4, ADDRESS, &found));
         assert_true(found.has_reference);
@@ -299,14 +284,13 @@ static void aarch64_addresses_relative_to_the_instruction_are_named(void **state
 /* --- Returns ------------------------------------------------------------------------------ */
 
 /* bat_is_return() takes a short cut; it must say the same as the decoder. */
-static void returns_are_what_the_decoder_says(void **state)
+TEST(returns_are_what_the_decoder_says)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++)
+    for (size_t i = 0; i < COUNT(x86_cases); i++)
         if (bat_is_return(EM_X86_64, x86_cases[i].bytes, x86_cases[i].size) !=
             (x86_cases[i].kind == RETURN))
             fail_msg("%s", x86_cases[i].text);
-    for (size_t i = 0; i < sizeof(aarch64_cases) / sizeof(*aarch64_cases); i++) {
+    for (size_t i = 0; i < COUNT(aarch64_cases); i++) {
         uint8_t bytes[4];
         put_word(bytes, aarch64_cases[i].word);
         if (bat_is_return(EM_AARCH64, bytes, 4) != (aarch64_cases[i].kind == RETURN))
@@ -354,10 +338,9 @@ static const struct x86_case riscv_cases[] = {
     {"c.lui a0,1", BYTES("\x05\x65"), OTHER, 0},
 };
 
-static void test_riscv(void **state)
+TEST(test_riscv)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(riscv_cases) / sizeof(riscv_cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(riscv_cases); i++) {
         const struct x86_case *known = &riscv_cases[i];
         struct bat_instruction instruction;
         bool is_read =
@@ -374,21 +357,4 @@ static void test_riscv(void **state)
     struct bat_instruction instruction;
     assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x00\x00\x00\x00"), 0, &instruction));
     assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x1f\x00\x00\x00"), 0, &instruction));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_riscv),
-        cmocka_unit_test(x86_instructions_are_told_apart),
-        cmocka_unit_test(x86_instructions_are_not_read_beyond_the_end),
-        cmocka_unit_test(indirect_jumps_name_their_slot),
-        cmocka_unit_test(a_lock_prefix_stands_alone),
-        cmocka_unit_test(x86_memory_relative_to_the_instruction_is_named),
-        cmocka_unit_test(bytes_that_are_no_instruction_are_not_decoded),
-        cmocka_unit_test(aarch64_instructions_are_told_apart),
-        cmocka_unit_test(aarch64_addresses_relative_to_the_instruction_are_named),
-        cmocka_unit_test(returns_are_what_the_decoder_says),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

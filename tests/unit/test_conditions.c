@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* binary/code/conditions.c: which conditional branches test the same. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "binary/code/conditions.h"
 #include "elf_image.h"
+#include "unit_test.h"
 
 /* The condition of the branch that these bytes are, in a program for this machine. */
 static uint32_t condition_of(uint16_t machine, const char *bytes, size_t size)
@@ -34,9 +29,8 @@ static uint32_t condition_of(uint16_t machine, const char *bytes, size_t size)
 
 #define CONDITION(machine, bytes) condition_of(machine, bytes, sizeof(bytes) - 1)
 
-static void test_x86(void **state)
+TEST(test_x86)
 {
-    (void)state;
     uint32_t equal = CONDITION(EM_X86_64, "\x74\x05");
     assert_int_not_equal(equal, CONDITION_UNKNOWN);
     assert_int_equal(CONDITION(EM_X86_64, "\x0f\x84\1\2\3\4"), equal);
@@ -46,9 +40,8 @@ static void test_x86(void **state)
     assert_int_equal(CONDITION(EM_X86_64, "\xeb\x05"), CONDITION_UNKNOWN);
 }
 
-static void test_aarch64(void **state)
+TEST(test_aarch64)
 {
-    (void)state;
     uint32_t equal = CONDITION(EM_AARCH64, "\x40\x00\x00\x54"); /* b.eq */
     uint32_t zero = CONDITION(EM_AARCH64, "\x43\x00\x00\xb4");  /* cbz x3 */
     uint32_t bit = CONDITION(EM_AARCH64, "\x43\x00\x10\x36");   /* tbz w3, #2 */
@@ -66,9 +59,8 @@ static void test_aarch64(void **state)
 }
 
 /* What a compiler tests in the way that suits its registers. */
-static void test_any_register(void **state)
+TEST(test_any_register)
 {
-    (void)state;
     uint32_t equal = CONDITION(EM_AARCH64, "\x40\x00\x00\x54");   /* b.eq */
     uint32_t greater = CONDITION(EM_AARCH64, "\x4a\x00\x00\x54"); /* b.ge */
     uint32_t zero = CONDITION(EM_AARCH64, "\x43\x00\x00\xb4");    /* cbz x3 */
@@ -88,19 +80,7 @@ static void test_any_register(void **state)
 }
 
 /* What looks like a branch of x86-64 is none of another machine. */
-static void test_other_machine(void **state)
+TEST(test_other_machine)
 {
-    (void)state;
     assert_int_equal(CONDITION(EM_RISCV, "\x75\xc1\x00\x00"), CONDITION_UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_x86),
-        cmocka_unit_test(test_aarch64),
-        cmocka_unit_test(test_any_register),
-        cmocka_unit_test(test_other_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

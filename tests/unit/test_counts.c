@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* support/counts.c and string_table.c: tables that add up, and strings with numbers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "support/counts.h"
 #include "support/shared_counts.h"
 #include "support/string_table.h"
+#include "unit_test.h"
 
 /* --- Counts ------------------------------------------------------------------------------------
  */
@@ -26,9 +18,8 @@ static void assert_count(const struct bat_counts *counts, const uint64_t *key, u
     assert_int_equal(item[counts->words + 1], second);
 }
 
-static void test_empty_counts(void **state)
+TEST(test_empty_counts)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(2);
     const uint64_t key[2] = {0, 0};
     assert_null(bat_counts_find(&counts, key));
@@ -41,9 +32,8 @@ static void test_empty_counts(void **state)
 }
 
 /* Every number of words, each of them counting for the key. */
-static void test_keys(void **state)
+TEST(test_keys)
 {
-    (void)state;
     for (uint32_t words = 1; words <= BAT_COUNTS_MAX_WORDS; words++) {
         struct bat_counts counts = bat_counts_new(words);
         uint64_t key[BAT_COUNTS_MAX_WORDS] = {0};
@@ -69,9 +59,8 @@ static void test_keys(void **state)
 }
 
 /* Through several times of growing, by single additions and in batches, all keys many times. */
-static void test_many_keys(void **state)
+TEST(test_many_keys)
 {
-    (void)state;
     enum { KEYS = 20000 };
     struct bat_counts single = bat_counts_new(3);
     struct bat_counts batched = bat_counts_new(3);
@@ -101,9 +90,8 @@ static void test_many_keys(void **state)
 }
 
 /* A batch with one key over and over, and with new keys in the same batch. */
-static void test_batch(void **state)
+TEST(test_batch)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(1);
     struct bat_counts_batch batch = {.count = 0};
     for (uint64_t i = 0; i < 3 * BAT_COUNTS_BATCH + 5; i++) {
@@ -123,9 +111,8 @@ static void test_batch(void **state)
     bat_counts_free(&counts);
 }
 
-static void test_overflow(void **state)
+TEST(test_overflow)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(1);
     const uint64_t key = 5;
     assert_int_equal(bat_counts_add(&counts, &key, UINT64_MAX, 0), BAT_OK);
@@ -151,9 +138,8 @@ static void test_overflow(void **state)
     bat_counts_free(&other);
 }
 
-static void test_merge(void **state)
+TEST(test_merge)
 {
-    (void)state;
     struct bat_counts left = bat_counts_new(2);
     struct bat_counts right = bat_counts_new(2);
     for (uint64_t i = 0; i < 3000; i++) {
@@ -173,9 +159,8 @@ static void test_merge(void **state)
 }
 
 /* What cannot be added altogether is taken back, and what was there is found as before. */
-static void test_taken_back(void **state)
+TEST(test_taken_back)
 {
-    (void)state;
     for (uint64_t bad = 0; bad < 100; bad += 33) {
         struct bat_counts left = bat_counts_new(2);
         struct bat_counts right = bat_counts_new(2);
@@ -200,9 +185,8 @@ static void test_taken_back(void **state)
     }
 }
 
-static void test_truncate(void **state)
+TEST(test_truncate)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(1);
     struct bat_strings strings = {0};
     bat_counts_truncate(&counts, 0);
@@ -233,9 +217,8 @@ static void test_truncate(void **state)
     bat_strings_free(&strings);
 }
 
-static void test_sort(void **state)
+TEST(test_sort)
 {
-    (void)state;
     /* Word by word, as unsigned numbers. */
     static const uint64_t keys[][2] = {{2, 0}, {1, UINT64_MAX}, {UINT64_MAX, 0},
                                        {1, 3}, {0, 5},          {1, (uint64_t)1 << 63}};
@@ -257,9 +240,8 @@ static void test_sort(void **state)
 /* --- Strings -----------------------------------------------------------------------------------
  */
 
-static void test_strings(void **state)
+TEST(test_strings)
 {
-    (void)state;
     struct bat_strings strings = {0};
     uint32_t number = 99;
     assert_int_equal(bat_strings_find(&strings, "a", 1), BAT_NONE);
@@ -289,9 +271,8 @@ static void test_strings(void **state)
 }
 
 /* Through several times of growing; the longest string is longer than all before. */
-static void test_many_strings(void **state)
+TEST(test_many_strings)
 {
-    (void)state;
     struct bat_strings strings = {0};
     char name[8192];
     for (int round = 0; round < 2; round++) {
@@ -316,9 +297,8 @@ static void test_many_strings(void **state)
 }
 
 /* Each string the beginning of all that were there before: found by its whole length only. */
-static void test_beginnings(void **state)
+TEST(test_beginnings)
 {
-    (void)state;
     struct bat_strings strings = {0};
     char name[400];
     memset(name, 'x', sizeof(name));
@@ -333,9 +313,8 @@ static void test_beginnings(void **state)
 }
 
 /* What one table takes from another: all of it, whether it was empty or not. */
-static void test_take(void **state)
+TEST(test_take)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(2);
     for (uint64_t round = 1; round <= 3; round++) {
         struct bat_counts from = bat_counts_new(2);
@@ -359,9 +338,8 @@ static void test_take(void **state)
 }
 
 /* A table that shares with others never grows beyond its limit, and nothing is lost. */
-static void test_shared(void **state)
+TEST(test_shared)
 {
-    (void)state;
     enum { KEYS = 50000 };
     for (uint32_t words = 1; words <= BAT_COUNTS_MAX_WORDS; words++) {
         struct bat_shared_counts *shared = bat_shared_counts_new(words);
@@ -391,9 +369,8 @@ static void test_shared(void **state)
 }
 
 /* The first addition of a key counts, later ones find it. */
-static void test_find_or_add(void **state)
+TEST(test_find_or_add)
 {
-    (void)state;
     struct bat_counts counts = bat_counts_new(2);
     for (uint64_t round = 0; round < 2; round++)
         for (uint64_t i = 0; i < 5000; i++) {
@@ -408,19 +385,4 @@ static void test_find_or_add(void **state)
         }
     assert_int_equal(counts.count, 5000);
     bat_counts_free(&counts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_empty_counts), cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_find_or_add),
-        cmocka_unit_test(test_batch),        cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_merge),        cmocka_unit_test(test_sort),
-        cmocka_unit_test(test_strings),      cmocka_unit_test(test_many_strings),
-        cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_taken_back),
-        cmocka_unit_test(test_truncate),     cmocka_unit_test(test_take),
-        cmocka_unit_test(test_shared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

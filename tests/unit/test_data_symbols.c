@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* binary/functions/data_symbols.c: data by their symbols. Expected names are BOLT 22's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "binary/functions/data_symbols.h"
 #include "functions_program.h"
+#include "unit_test.h"
 
 static void add_datum(struct program *program, const char *name, unsigned binding, uint64_t address,
                       uint64_t size)
@@ -70,9 +62,8 @@ static void assert_data(const struct opened *opened, uint64_t address, const cha
         fail_msg("%llx: expected \"%s\", got \"%s\"", (unsigned long long)address, expected, text);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_datum(program, "sized", STB_GLOBAL, DATA + 0x10, 0x10);
     add_datum(program, "open", STB_GLOBAL, DATA + 0x40, 0);
@@ -95,9 +86,8 @@ static void test_sizes(void **state)
     close_data(&opened);
 }
 
-static void test_nested(void **state)
+TEST(test_nested)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_datum(program, "outer", STB_GLOBAL, DATA + 0x10, 0x40);
     add_datum(program, "inner", STB_GLOBAL, DATA + 0x20, 8);
@@ -114,9 +104,8 @@ static void test_nested(void **state)
     close_data(&opened);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_file(program, "a.c");
     add_datum(program, "d", STB_LOCAL, DATA + 0x30, 8);
@@ -141,9 +130,8 @@ static void test_names(void **state)
 }
 
 /* However deep they are, looking up an address ends, and finds what is near. */
-static void test_deep(void **state)
+TEST(test_deep)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     for (unsigned i = 0; i < 40; i++) {
         char name[8];
@@ -158,23 +146,12 @@ static void test_deep(void **state)
     close_data(&opened);
 }
 
-static void test_no_symbols(void **state)
+TEST(test_no_symbols)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     program->is_stripped = true;
     struct opened opened = open_data(program);
     assert_int_equal(bat_data_symbols_count(opened.data), 0);
     assert_data(&opened, DATA, "");
     close_data(&opened);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),      cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_deep),
-        cmocka_unit_test(test_no_symbols),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* debuginfo/: what it says of every instruction of small programs is what LLVM's symbolizer says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
 #include "debuginfo/debuginfo.h"
+#include "unit_test.h"
 
 #define FOLDER TEST_DATA "/debug/"
 
@@ -64,21 +56,19 @@ static void expect_all(const char *name, struct bat_debuginfo *debuginfo)
     assert_true(lines > 50);
 }
 
-static void test_frames(void **state)
+TEST(test_frames)
 {
-    (void)state;
     static const char *const programs[] = {"dwarf2",     "dwarf4",   "dwarf5",  "lto",
                                            "compressed", "sections", "dropped", "gcc5"};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+    for (size_t i = 0; i < COUNT(programs); i++) {
         struct bat_debuginfo *debuginfo = open_program(programs[i], NULL);
         expect_all(programs[i], debuginfo);
         bat_debuginfo_close(debuginfo);
     }
 }
 
-static void test_separate_file(void **state)
+TEST(test_separate_file)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("stripped", FOLDER "dwarf5.debug");
     assert_string_equal(bat_debuginfo_path(debuginfo), FOLDER "dwarf5.debug");
     expect_all("dwarf5", debuginfo);
@@ -98,9 +88,8 @@ static void expect_refused(const char *program, const char *debug_file, enum bat
     assert_null(debuginfo);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     expect_refused("stripped", NULL, BAT_ERR_NO_DEBUG, "-fdebug-info-for-profiling");
     expect_refused("stripped", FOLDER "stripped", BAT_ERR_NO_DEBUG, "compiled with -g");
     expect_refused("stripped", FOLDER "dwarf4", BAT_ERR_MISMATCH, "of build-id");
@@ -110,9 +99,8 @@ static void test_refused(void **state)
 }
 
 /* Functions that the linker has dropped are nowhere, not at address 0. */
-static void test_dropped(void **state)
+TEST(test_dropped)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("dropped", NULL);
     assert_int_equal(debuginfo->code[0].start, 0);
     const struct bat_frame *frames;
@@ -126,9 +114,8 @@ static void test_dropped(void **state)
 }
 
 /* Units are read when an address is in them. */
-static void test_units(void **state)
+TEST(test_units)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("dwarf5", NULL);
     struct bat_debuginfo_counters counters = bat_debuginfo_counters(debuginfo);
     assert_int_equal(counters.units, 2);
@@ -143,9 +130,8 @@ static void test_units(void **state)
     bat_debuginfo_close(debuginfo);
 }
 
-static void test_lines_alone(void **state)
+TEST(test_lines_alone)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("dwarf5", NULL);
     uint64_t address = debuginfo->runs[0].start;
     const struct bat_frame *frames;
@@ -181,9 +167,8 @@ static uint64_t symbol_address(const char *program, const char *name)
 }
 
 /* With sections for blocks functions have several pieces; calls go to where their symbol is. */
-static void test_functions(void **state)
+TEST(test_functions)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("sections", NULL);
     size_t several = 0;
     for (size_t i = 0; i < debuginfo->run_count; i++) {
@@ -224,9 +209,8 @@ static uint32_t find(const struct debug_map *map, uint64_t address)
 }
 
 /* Runs of any kind, those that overlap without nesting too. */
-static void test_map(void **state)
+TEST(test_map)
 {
-    (void)state;
     uint64_t seed = 1;
     for (unsigned round = 0; round < 2000; round++) {
         struct debug_run runs[12];
@@ -308,9 +292,8 @@ static bool open_bytes(const char *path, const uint8_t *bytes, size_t size, cons
 
 /* Any byte may be any other, and the file may end anywhere: it is refused, or what it says holds
  * together; a byte of code makes no difference. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     char path[] = "/tmp/test_debuginfo.XXXXXX";
     int made = mkstemp(path);
     assert_true(made >= 0);
@@ -356,9 +339,8 @@ static uint8_t *find_bounds(uint8_t *bytes, size_t size, uint64_t low, uint32_t 
  * If a function was dropped, so were the calls inlined into it. Their addresses are offsets in the
  * function then, which can look like code: programs that are loaded anywhere start at 0.
  */
-static void test_calls_of_dropped(void **state)
+TEST(test_calls_of_dropped)
 {
-    (void)state;
     char path[] = "/tmp/test_debuginfo.XXXXXX";
     int made = mkstemp(path);
     assert_true(made >= 0);
@@ -386,16 +368,4 @@ static void test_calls_of_dropped(void **state)
     bat_debuginfo_close(debuginfo);
     free(bytes);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),      cmocka_unit_test(test_separate_file),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_units),
-        cmocka_unit_test(test_dropped),     cmocka_unit_test(test_calls_of_dropped),
-        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_map),         cmocka_unit_test(test_damaged),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

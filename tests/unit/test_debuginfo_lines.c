@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* debuginfo/line_*: line-number programs, written down byte by byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "debuginfo/line_table.h"
+#include "unit_test.h"
 
 /* --- Programs ------------------------------------------------------------------------------- */
 
@@ -150,9 +142,8 @@ static void expect_row(struct line_table *table, uint64_t address, uint32_t line
 
 /* --- What opcodes do ------------------------------------------------------------------------ */
 
-static void test_opcodes(void **state)
+TEST(test_opcodes)
 {
-    (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x1000);
     PUT(&program, 1);                               /* copy: 0x1000, line 1 */
@@ -182,9 +173,8 @@ static void test_opcodes(void **state)
 }
 
 /* Of rows at one address the last one counts. */
-static void test_same_address(void **state)
+TEST(test_same_address)
 {
-    (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x2000);
     PUT(&program, 1, 3, 4, 1, 0, 2, 4, 9, 3, 5,
@@ -202,9 +192,8 @@ static void test_same_address(void **state)
 
 /* Sequences of code that was dropped, that go backwards, are empty or have no end are left out;
  * others are found whatever their order. */
-static void test_sequences(void **state)
+TEST(test_sequences)
 {
-    (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x3000);
     PUT(&program, 3, 29, 1, 2, 8, 0, 1, 1);
@@ -228,7 +217,7 @@ static void test_sequences(void **state)
     expect_row(&table, 0x3000, 30, 0, 0, 1);
     static const uint64_t nowhere[] = {0,      7,      0x1008, 0x2fff, 0x3008,
                                        0x3ff0, 0x4000, 0x5000, 0x6000};
-    for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+    for (size_t i = 0; i < COUNT(nowhere); i++)
         assert_null(line_table_find(&table, nowhere[i]));
     line_table_free(&table);
     free(copy);
@@ -251,9 +240,8 @@ static void expect_files(const struct bytes *bytes)
     free(copy);
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
-    (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x1000);
     PUT(&program, 1, 2, 8, 0, 1, 1);
@@ -284,9 +272,8 @@ static void expect_order(const struct line_table *table)
 
 /* A table that ends anywhere, or has any byte changed, is read without reading beyond it, and has
  * its rows in order. */
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x1000);
     PUT(&program, 1, 5, 7, 4, 2, 0, 2, 4, 3, 2, 8, 1, 8, 1, 0, 1, 1);
@@ -327,9 +314,8 @@ static void test_damaged(void **state)
 }
 
 /* A header whose length leaves no room for what it has: nothing is read behind the table for it. */
-static void test_short_header(void **state)
+TEST(test_short_header)
 {
-    (void)state;
     for (uint8_t version = 4; version <= 5; version++) {
         struct bytes bytes = {.size = 0};
         put_number(&bytes, 0, 4);
@@ -349,9 +335,8 @@ static void test_short_header(void **state)
     }
 }
 
-static void test_leb128(void **state)
+TEST(test_leb128)
 {
-    (void)state;
     static const uint8_t large[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01};
     struct line_reader reader = {.at = large, .end = large + sizeof(large)};
     assert_true(line_read_leb128(&reader) == UINT64_MAX);
@@ -363,15 +348,4 @@ static void test_leb128(void **state)
     assert_int_equal(line_read_signed_leb128(&reader), -64);
     assert_int_equal(line_read_leb128(&reader), 0);
     assert_true(reader.failed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opcodes),   cmocka_unit_test(test_same_address),
-        cmocka_unit_test(test_sequences), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_short_header),
-        cmocka_unit_test(test_leb128),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,15 +5,10 @@
  * the address sanitizer notice if a byte behind a section is read.
  */
 #include <dwarf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bat_debuginfo.h"
 #include "elf_image.h"
+#include "unit_test.h"
 
 #define LOADED 0x400000u /* where the file is loaded */
 #define TEXT 0x401000u
@@ -122,9 +117,8 @@ static enum bat_code open_program(const struct program *program, struct bat_debu
 /* --- What is cut off ------------------------------------------------------------------------- */
 
 /* A unit ends behind its entry's code, or in its first attributes: they are not there. */
-static void test_cut_attributes(void **state)
+TEST(test_cut_attributes)
 {
-    (void)state;
     static const struct {
         unsigned version;
         uint8_t fields[6];
@@ -151,7 +145,7 @@ static void test_cut_attributes(void **state)
         {5, {DW_AT_ranges, DW_FORM_rnglistx, DW_AT_comp_dir, DW_FORM_strx1}, 1},
         {5, {DW_AT_addr_base, DW_FORM_sec_offset, DW_AT_low_pc, DW_FORM_addrx}, 3},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         for (uint8_t fill = 0; fill < 2; fill++) {
             struct program program = {0};
             put_abbreviation(&program, 1, DW_TAG_compile_unit, true, cases[i].fields, 4);
@@ -174,9 +168,8 @@ static void test_cut_attributes(void **state)
 }
 
 /* What an entry has is not sought behind the end of its section. */
-static void test_long_units(void **state)
+TEST(test_long_units)
 {
-    (void)state;
     static const uint8_t none[] = {0};
     /* The length of a unit in the first place, of the second of two, and in 64 bits. */
     for (unsigned kind = 0; kind < 6; kind++) {
@@ -280,9 +273,8 @@ static void expect_dropped(unsigned version, uint64_t tombstone)
     bat_debuginfo_close(debuginfo);
 }
 
-static void test_dropped(void **state)
+TEST(test_dropped)
 {
-    (void)state;
     for (unsigned version = 4; version <= 5; version++) {
         expect_dropped(version, UINT64_MAX);
         expect_dropped(version, UINT64_MAX - 1);
@@ -295,9 +287,8 @@ static void test_dropped(void **state)
  * Constants in the abbreviation leave a byte for a function. One that nothing asks for takes no
  * memory; too many others, which can have calls below them, are refused.
  */
-static void test_entries_of_a_byte(void **state)
+TEST(test_entries_of_a_byte)
 {
-    (void)state;
     static const uint8_t low[] = {DW_AT_low_pc, DW_FORM_addr};
     static const uint8_t none[] = {DW_AT_low_pc, DW_FORM_implicit_const, 5};
     for (unsigned has_children = 0; has_children < 2; has_children++) {
@@ -323,15 +314,4 @@ static void test_entries_of_a_byte(void **state)
         else
             bat_debuginfo_close(debuginfo);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut_attributes),
-        cmocka_unit_test(test_long_units),
-        cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_entries_of_a_byte),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bat_debuginfo.h"
 #include "debuginfo/debuginfo.h"
+#include "unit_test.h"
 
 #define FOLDER TEST_DATA "/debug/"
 
@@ -138,14 +130,13 @@ static struct outcome run(const char *path, size_t bytes)
     return outcome;
 }
 
-static void test_little_memory(void **state)
+TEST(test_little_memory)
 {
-    (void)state;
     static const char *const programs[] = {FOLDER "dwarf4",   FOLDER "dwarf5", FOLDER "compressed",
                                            FOLDER "sections", FOLDER "gcc5",   FOLDER "lto",
                                            FOLDER "split",    FOLDER "package"};
     size_t failed_later = 0;
-    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+    for (size_t i = 0; i < COUNT(programs); i++) {
         struct outcome all = run(programs[i], SIZE_MAX);
         assert_true(all.is_opened && !all.lacks_memory && all.frames > 0);
         size_t failed_open = 0;
@@ -164,11 +155,10 @@ static void test_little_memory(void **state)
 }
 
 /* Each call by itself: what is not told is told to be left out, and nothing is left open. */
-static void test_failing_calls(void **state)
+TEST(test_failing_calls)
 {
-    (void)state;
     static const char *const programs[] = {FOLDER "dwarf5", FOLDER "split", FOLDER "package"};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+    for (size_t i = 0; i < COUNT(programs); i++) {
         struct outcome all = run(programs[i], SIZE_MAX);
         size_t failed = 0;
         for (fault = 1;; fault++) {
@@ -187,23 +177,14 @@ static void test_failing_calls(void **state)
 
 #else
 
-static void test_little_memory(void **state)
+TEST(test_little_memory)
 {
-    (void)state;
     skip();
 }
 
-static void test_failing_calls(void **state)
+TEST(test_failing_calls)
 {
-    (void)state;
     skip();
 }
 
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_little_memory),
-                                       cmocka_unit_test(test_failing_calls)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -3,22 +3,13 @@
  * decoder/: notes to maps. The notes are the real ones of BAT.md 13, or were written byte by byte
  * by the rules of BAT.md. The expected maps were worked out by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- The container: BAT.md 2 --------------------------------------------------------------- */
 
-static void test_no_tables(void **state)
+TEST(test_no_tables)
 {
-    (void)state;
     /* BAT.md 4: "a note without tables is the two bytes 00 00". */
     struct bat_map *map = decode_description("0000");
     assert_int_equal(map->version, BAT_VERSION_3);
@@ -34,9 +25,8 @@ static void test_no_tables(void **state)
 }
 
 /* Descriptions of all four lengths modulo 4: the padding is 0 to 3 bytes. */
-static void test_padding(void **state)
+TEST(test_padding)
 {
-    (void)state;
     static const char *const descriptions[] = {
         "01 00 0000000000000000 00 00 0000 00",       /* 15 bytes, padding 1 */
         "01 8001 0000000000000000 00 00 0000 00",     /* 16, none */
@@ -75,17 +65,15 @@ static void assert_container_fails(const struct note_bytes *note, enum bat_code 
     assert_int_equal(error.offset, offset);
 }
 
-static void test_section_too_short(void **state)
+TEST(test_section_too_short)
 {
-    (void)state;
     struct note_bytes note = note_of("0000");
     for (note.size = 0; note.size < 20; note.size++)
         assert_container_fails(&note, BAT_ERR_TRUNCATED, 0);
 }
 
-static void test_note_header(void **state)
+TEST(test_note_header)
 {
-    (void)state;
     const struct note_bytes sound = note_of("0000");
     struct note_bytes note = sound;
     for (unsigned i = 0; i < 4; i++) { /* namesz is 5 */
@@ -105,9 +93,8 @@ static void test_note_header(void **state)
     }
 }
 
-static void test_description_size(void **state)
+TEST(test_description_size)
 {
-    (void)state;
     const struct note_bytes sound = note_of("01 00 0000000000000000 00 00 0000 00");
     assert_int_equal(sound.bytes[4], 15);
     struct note_bytes note = sound;
@@ -127,9 +114,8 @@ static void test_description_size(void **state)
     assert_container_fails(&note, BAT_ERR_TRAILING, 36);
 }
 
-static void test_padding_is_zeros(void **state)
+TEST(test_padding_is_zeros)
 {
-    (void)state;
     struct note_bytes note = note_of("01 808001 0000000000000000 00 00 0000 00");
     assert_int_equal(note.size, 40);
     for (unsigned i = 37; i < 40; i++) {
@@ -197,9 +183,8 @@ static void assert_worked_example(const struct bat_map *map)
     assert_map_is_sound(map);
 }
 
-static void test_worked_example(void **state)
+TEST(test_worked_example)
 {
-    (void)state;
     struct note_bytes note = note_from_file(EXAMPLE_NOTE);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_worked_example(map);
@@ -210,9 +195,8 @@ static void test_worked_example(void **state)
 }
 
 /* BAT.md 13.4: index 2 is `_start` in the table, and `work` in the merged list, which is right. */
-static void test_worked_example_by_bolt_19(void **state)
+TEST(test_worked_example_by_bolt_19)
 {
-    (void)state;
     struct note_bytes note = note_from_file(EXAMPLE_NOTE_BOLT_19);
     assert_int_equal(note.bytes[0x109], 2);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
@@ -228,9 +212,8 @@ static void test_worked_example_by_bolt_19(void **state)
 }
 
 /* BAT.md 13.5: the last entry lies below the fragment, and is equal modulo 2^32. */
-static void test_stray_entry(void **state)
+TEST(test_stray_entry)
 {
-    (void)state;
     static const struct expected_entry entries[] = {
         {0x0, 0x3b, false, 0x973a14a02b62003b, 5},
         {0xc, 0x47, false, 0x004d9587ec260047, 6},
@@ -391,9 +374,8 @@ static void assert_everything(const struct bat_map *map)
     assert_map_is_sound(map);
 }
 
-static void test_everything(void **state)
+TEST(test_everything)
 {
-    (void)state;
     size_t offsets[COUNT(everything)];
     struct note_bytes note = everything_but(BAT_NONE, NULL, false, offsets);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
@@ -412,9 +394,8 @@ static void test_everything(void **state)
 }
 
 /* A number with more bytes than it needs, or more than 64 bits, is refused at its offset. */
-static void test_number_forms(void **state)
+TEST(test_number_forms)
 {
-    (void)state;
     size_t offsets[COUNT(everything)];
     for (uint32_t i = 0; i < COUNT(everything); i++) {
         if (everything[i].kind == HASH || everything[i].kind == BITS)
@@ -474,9 +455,8 @@ static enum bat_code fault_of_cut(const struct note_bytes *whole, const size_t *
 }
 
 /* The description ends after any of its bytes: always an error, at a field inside of it. */
-static void test_truncated_everywhere(void **state)
+TEST(test_truncated_everywhere)
 {
-    (void)state;
     size_t offsets[COUNT(everything)];
     const struct note_bytes whole = everything_but(BAT_NONE, NULL, false, offsets);
     const size_t end = offsets[COUNT(everything) - 1] + 1;
@@ -498,9 +478,8 @@ static void test_truncated_everywhere(void **state)
 }
 
 /* Real notes cut short: any error, with an offset inside the section. */
-static void test_real_notes_truncated(void **state)
+TEST(test_real_notes_truncated)
 {
-    (void)state;
     static const char *const paths[] = {EXAMPLE_NOTE,
                                         EXAMPLE_NOTE_BOLT_19,
                                         STRAY_ENTRY_NOTE,
@@ -534,9 +513,8 @@ static void test_real_notes_truncated(void **state)
     }
 }
 
-static void test_trailing_bytes(void **state)
+TEST(test_trailing_bytes)
 {
-    (void)state;
     size_t offsets[COUNT(everything)];
     struct note_bytes note = everything_but(BAT_NONE, NULL, false, offsets);
     note.size = offsets[COUNT(everything) - 1] + 1;
@@ -557,9 +535,8 @@ static void assert_description_fails(const char *description, enum bat_code code
     assert_note_fails(&note, BAT_HOT_INDEX_AUTO, code, 20 + offset_in_description);
 }
 
-static void test_counts_of_tables(void **state)
+TEST(test_counts_of_tables)
 {
-    (void)state;
     /* One hot function takes 13 bytes: with 12 left the count is refused, with 13 it is not. */
     assert_description_fails("01 000000000000000000000000", BAT_ERR_COUNT, 0);
     assert_description_fails("01 00000000000000000000000000", BAT_ERR_TRUNCATED, 14);
@@ -576,9 +553,8 @@ static void test_counts_of_tables(void **state)
 /* A hot function, up to the field in question. */
 #define HOT "01 00 0000000000000000 "
 
-static void test_counts_in_headers(void **state)
+TEST(test_counts_in_headers)
 {
-    (void)state;
     /* NumSecEntryPoints: as many as there are bytes left, one more, 2^32, 2^64 - 1. */
     assert_description_fails(HOT "00 04 00 00 00 00", BAT_ERR_TRUNCATED, 16);
     assert_description_fails(HOT "00 04 00 00 00", BAT_ERR_COUNT, 11);
@@ -591,9 +567,8 @@ static void test_counts_in_headers(void **state)
     assert_description_fails(HOT "00 00 ffffffffffffffffff01 00 00", BAT_ERR_COUNT, 12);
 }
 
-static void test_number_of_blocks(void **state)
+TEST(test_number_of_blocks)
 {
-    (void)state;
     struct bat_map *map = decode_description(HOT "ffffffff0f 00 00 00 00");
     assert_int_equal(map->tables[0].input_block_count, UINT32_MAX);
     bat_map_free(map);
@@ -602,9 +577,8 @@ static void test_number_of_blocks(void **state)
 }
 
 /* BAT.md 6.4: differences are taken modulo 2^32, and -3 is fd ff ff ff 0f. */
-static void test_secondary_entry_points(void **state)
+TEST(test_secondary_entry_points)
 {
-    (void)state;
     struct bat_map *map = decode_description(HOT "00 05 00 00 1e fdffffff0f 00 e4ffffff0f "
                                                  "ffffffff0f 00");
     static const uint32_t expected[] = {0x1e, 0x1b, 0x1b, 0xffffffff, 0xfffffffe};
@@ -617,9 +591,8 @@ static void test_secondary_entry_points(void **state)
 }
 
 /* Many secondary entry points, in several functions: each gets its own. */
-static void test_many_secondary_entry_points(void **state)
+TEST(test_many_secondary_entry_points)
 {
-    (void)state;
     struct note_bytes note;
     start_note(&note);
     put_hex(&note, "03");
@@ -647,9 +620,8 @@ static void test_many_secondary_entry_points(void **state)
 #define EMPTY_HOT "0000000000000000 00 00 00 00 "
 
 /* BAT.md 4: one running address through all tables, modulo 2^64. */
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     /* The largest address there is, and a cold fragment below: -0x7fffffff, in ten bytes. */
     struct bat_map *map = decode_description("01 ffffffffffffffffff01 " EMPTY_HOT
                                              "01 81808080f8ffffffff01 00 00 00 00");
@@ -674,9 +646,8 @@ static void test_addresses(void **state)
     bat_map_free(map);
 }
 
-static void test_order_of_tables(void **state)
+TEST(test_order_of_tables)
 {
-    (void)state;
     /* Hot functions at 0x10 and again, or 1 below (the delta being -1 modulo 2^64). */
     assert_description_fails("02 10 " EMPTY_HOT "00 " EMPTY_HOT "00", BAT_ERR_ORDER, 14);
     assert_description_fails("02 10 " EMPTY_HOT "ffffffffffffffffff01 " EMPTY_HOT "00",
@@ -697,9 +668,8 @@ static void test_order_of_tables(void **state)
     assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_ORDER, BAT_NO_OFFSET);
 }
 
-static void test_skew(void **state)
+TEST(test_skew)
 {
-    (void)state;
     /* Any skew of 32 bits, also where there is no prefix for it (BAT.md 7.1). */
     struct bat_map *map = decode_description("01 00 " EMPTY_HOT "01 01 00 ffffffff0f 00 00");
     assert_int_equal(map->tables[1].skew, UINT32_MAX);
@@ -708,9 +678,8 @@ static void test_skew(void **state)
 }
 
 /* BAT.md 7.2: differences of hot indices are taken modulo 2^64. */
-static void test_hot_index_deltas(void **state)
+TEST(test_hot_index_deltas)
 {
-    (void)state;
     static const uint32_t parents[] = {1, 0, 2, 2, 0};
     struct note_bytes note;
     start_note(&note);
@@ -732,9 +701,8 @@ static void test_hot_index_deltas(void **state)
     bat_map_free(map);
 }
 
-static void test_hot_index_beyond_all_tables(void **state)
+TEST(test_hot_index_beyond_all_tables)
 {
-    (void)state;
     /* Two tables in all: 1 may be a position in the merged list, 2 and -1 are none. */
     assert_description_fails("01 00 " EMPTY_HOT "01 01 02 00 00 00", BAT_ERR_HOT_INDEX, 16);
     assert_description_fails("01 00 " EMPTY_HOT "01 01 ffffffffffffffffff01 00 00 00",
@@ -804,9 +772,8 @@ static void assert_table_fails(const char *skew, const char *body, enum bat_code
 
 #define H "0000000000000000 " /* a hash */
 
-static void test_output_offsets(void **state)
+TEST(test_output_offsets)
 {
-    (void)state;
     /* BAT.md 6.1: 32 bits, and they may repeat. */
     static const struct expected_entry largest[] = {{0xffffffff, 0, true, 0, 0}};
     assert_table(NULL, "01 00 ffffffff0f 01", largest, 1);
@@ -825,9 +792,8 @@ static void test_output_offsets(void **state)
     assert_table_fails(NULL, "02 02 03 05 ffffffffffffffffff01", BAT_ERR_RANGE, 4);
 }
 
-static void test_input_offsets(void **state)
+TEST(test_input_offsets)
 {
-    (void)state;
     /* 31 bits: input side 0xfffffffe is the largest block, 0xffffffff the largest branch. */
     static const struct expected_entry largest[] = {
         {0, 0x7fffffff, false, 0, 0},
@@ -849,9 +815,8 @@ static void test_input_offsets(void **state)
     assert_table_fails(NULL, "01 00 00 ffffffffffffffff3f", BAT_ERR_RANGE, 3);
 }
 
-static void test_prefix(void **state)
+TEST(test_prefix)
 {
-    (void)state;
     /* Equal modulo 2^32 (BAT.md 6.2): 0xfffffff0 + 0x20 is 0x10. */
     static const struct expected_entry stray[] = {
         {0, 0x20, true, 0, 0},
@@ -875,9 +840,8 @@ static void test_prefix(void **state)
     assert_table(NULL, "02 01 01 05 01 7f" H "00", behind, 2);
 }
 
-static void test_prefix_length(void **state)
+TEST(test_prefix_length)
 {
-    (void)state;
     /* EqualElems: at most NumEntries, and of 32 bits. */
     assert_table_fails(NULL, "01 02 03 00 00", BAT_ERR_PREFIX, 1);
     assert_table_fails(NULL, "00 01 00", BAT_ERR_PREFIX, 1);
@@ -887,9 +851,8 @@ static void test_prefix_length(void **state)
 }
 
 /* BAT.md 6.2: entry i is bit i mod 8 of byte i / 8, and bits after the prefix are 0. */
-static void test_branch_bits(void **state)
+TEST(test_branch_bits)
 {
-    (void)state;
     for (unsigned count = 1; count <= 17; count++) {
         for (unsigned bit = 0; bit < (count + 7) / 8 * 8; bit++) {
             /* All entries are branches but this one, whose bit alone is clear. */
@@ -919,9 +882,8 @@ static void test_branch_bits(void **state)
     }
 }
 
-static void test_block_indices(void **state)
+TEST(test_block_indices)
 {
-    (void)state;
     /* 32 bits, modulo 2^64: 2^32 - 1, then back to 2, then 0. */
     static const struct expected_entry entries[] = {
         {0, 0, false, 0, 0xffffffff},
@@ -943,9 +905,8 @@ static void test_block_indices(void **state)
 }
 
 /* Block index and input side start again at 0 in each table. */
-static void test_tables_start_anew(void **state)
+TEST(test_tables_start_anew)
 {
-    (void)state;
     struct bat_map *map = decode_description("02 00 0000000000000000 00 00"
                                              "   01 00 00 14" H "07"
                                              "   10 0000000000000000 00 00"
@@ -1105,9 +1066,8 @@ static void check_random_table(const struct random_table *table, unsigned tail)
     bat_map_free(map);
 }
 
-static void test_random_tables(void **state)
+TEST(test_random_tables)
 {
-    (void)state;
     uint64_t seed = 20240607;
     unsigned sound = 0;
     for (unsigned i = 0; i < 6000; i++) {
@@ -1133,9 +1093,8 @@ static void assert_version(const struct note_bytes *note, enum bat_version versi
     bat_map_free(map);
 }
 
-static void test_version_1(void **state)
+TEST(test_version_1)
 {
-    (void)state;
     struct note_bytes note = note_from_file(VERSION_1_NOTE);
     assert_version(&note, BAT_VERSION_1);
     note = note_of("0000000000000000"); /* BAT.md 11: the empty description */
@@ -1153,9 +1112,8 @@ static void test_version_1(void **state)
 }
 
 /* A table count or entry count of version 1 that leads far beyond the description. */
-static void test_version_1_counts(void **state)
+TEST(test_version_1_counts)
 {
-    (void)state;
     static const char *const notes[] = {
         "ffffffff 00000000",
         "01000000 0010000000000000 ffffffff 00000000",
@@ -1176,18 +1134,16 @@ static void test_version_1_counts(void **state)
 #define VERSION_2_HOT "01 8020 03 02 02 00 05 03 03 "
 #define VERSION_2_COLD "01 e01f 00 02 00 c000 05 0b"
 
-static void test_version_2(void **state)
+TEST(test_version_2)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_2_HOT VERSION_2_COLD);
     assert_version(&note, BAT_VERSION_2);
     note = note_of(VERSION_2_HOT "00");
     assert_version(&note, BAT_VERSION_2);
 }
 
-static void test_version_2_damaged(void **state)
+TEST(test_version_2_damaged)
 {
-    (void)state;
     static const char *const notes[] = {
         VERSION_2_HOT VERSION_2_COLD "00",             /* a byte too many */
         VERSION_2_HOT "01 e01f 00 02 00 c000 05",      /* one too few */
@@ -1209,9 +1165,8 @@ static void test_version_2_damaged(void **state)
 
 /* --- The caller's part ------------------------------------------------------------------------ */
 
-static void test_hot_index_argument(void **state)
+TEST(test_hot_index_argument)
 {
-    (void)state;
     struct note_bytes note = note_of("01 00 " EMPTY_HOT "01 01 00 00 00 00");
     for (unsigned form = BAT_HOT_INDEX_MERGED + 1; form < 5; form++) {
         struct bat_map *map;
@@ -1224,9 +1179,8 @@ static void test_hot_index_argument(void **state)
 }
 
 /* On success the error is unchanged. */
-static void test_error_untouched(void **state)
+TEST(test_error_untouched)
 {
-    (void)state;
     struct note_bytes note = note_of("0000");
     struct bat_error error;
     memset(&error, 0x5a, sizeof(error));
@@ -1239,9 +1193,8 @@ static void test_error_untouched(void **state)
 }
 
 /* Inside a table the message names it. */
-static void test_message_names_the_table(void **state)
+TEST(test_message_names_the_table)
 {
-    (void)state;
     struct note_bytes note = note_of("01 8020 0000000000000000 00 00 01 00 00 7f 00");
     struct bat_map *map;
     struct bat_error error = {0};
@@ -1252,50 +1205,4 @@ static void test_message_names_the_table(void **state)
     assert_int_equal(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error),
                      BAT_ERR_LEB128);
     assert_null(strstr(error.message, "table at"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_tables),
-        cmocka_unit_test(test_padding),
-        cmocka_unit_test(test_section_too_short),
-        cmocka_unit_test(test_note_header),
-        cmocka_unit_test(test_description_size),
-        cmocka_unit_test(test_padding_is_zeros),
-        cmocka_unit_test(test_worked_example),
-        cmocka_unit_test(test_worked_example_by_bolt_19),
-        cmocka_unit_test(test_stray_entry),
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_number_forms),
-        cmocka_unit_test(test_truncated_everywhere),
-        cmocka_unit_test(test_real_notes_truncated),
-        cmocka_unit_test(test_trailing_bytes),
-        cmocka_unit_test(test_counts_of_tables),
-        cmocka_unit_test(test_counts_in_headers),
-        cmocka_unit_test(test_number_of_blocks),
-        cmocka_unit_test(test_secondary_entry_points),
-        cmocka_unit_test(test_many_secondary_entry_points),
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_order_of_tables),
-        cmocka_unit_test(test_skew),
-        cmocka_unit_test(test_hot_index_deltas),
-        cmocka_unit_test(test_hot_index_beyond_all_tables),
-        cmocka_unit_test(test_output_offsets),
-        cmocka_unit_test(test_input_offsets),
-        cmocka_unit_test(test_prefix),
-        cmocka_unit_test(test_prefix_length),
-        cmocka_unit_test(test_branch_bits),
-        cmocka_unit_test(test_block_indices),
-        cmocka_unit_test(test_tables_start_anew),
-        cmocka_unit_test(test_random_tables),
-        cmocka_unit_test(test_version_1),
-        cmocka_unit_test(test_version_1_counts),
-        cmocka_unit_test(test_version_2),
-        cmocka_unit_test(test_version_2_damaged),
-        cmocka_unit_test(test_hot_index_argument),
-        cmocka_unit_test(test_error_untouched),
-        cmocka_unit_test(test_message_names_the_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tools/common/demangle.c: texts of names, and the limits of damaged ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <libiberty/demangle.h>
 
 #include "tools/common/demangle.h"
+#include "unit_test.h"
 
 /* Names that libiberty demangles, or does not. */
 static const char *const names[] = {
@@ -106,10 +98,9 @@ static const char *const names[] = {
 };
 
 /* The limits change nothing of usual names. */
-static void test_within_the_limits(void **state)
+TEST(test_within_the_limits)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const char *name = names[i];
         char *plain = demangle_by_libiberty(name);
         char *expected = cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
@@ -164,14 +155,13 @@ static char *demangle_searched(unsigned count, const char *more)
 }
 
 /* Without limits, printing or searching these would take years. */
-static void test_endless(void **state)
+TEST(test_endless)
 {
-    (void)state;
     char printed[1024] = "_Z1f";
     add_doubles(printed, 0, 60);
     assert_null(demangle_name(printed));
     static const char *const ends[] = {"", "N1aIXsr1bIT_EE1vEE1tE", "N1aIXsr1b1vEE1tE"};
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < COUNT(ends); i++) {
         assert_null(demangle_searched(60, ends[i]));
         char *plain = demangle_searched(2, ends[i]);
         assert_non_null(plain);
@@ -181,9 +171,8 @@ static void test_endless(void **state)
 }
 
 /* Nor can reading names of conversions to templates of templates of templates... */
-static void test_conversions(void **state)
+TEST(test_conversions)
 {
-    (void)state;
     char name[1024] = "_ZN1acv";
     for (size_t i = 0; i < 250; i++)
         strcat(name, "T_I");
@@ -237,24 +226,12 @@ static const struct {
     {"_ZN1a1fEv.Cold", NULL},
 };
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         char *text = demangle_name(texts[i].name);
         if (!text != !texts[i].text || (text && strcmp(text, texts[i].text) != 0))
             fail_msg("\"%s\" becomes \"%s\"", texts[i].name, text ? text : "(NULL)");
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_within_the_limits),
-        cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_conversions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Dominators: a node without which another cannot be reached. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "next/dominators.h"
+#include "unit_test.h"
 
 #define NODES_MAX 9u
 #define LINKS_MAX 20u
@@ -111,19 +103,12 @@ static void check(const struct next_graph *graph, bool is_post)
     free(found);
 }
 
-static void test_random_graphs(void **state)
+TEST(test_random_graphs)
 {
-    (void)state;
     for (unsigned i = 0; i < 2000; i++) {
         struct drawn drawn;
         draw(&drawn);
         check(&drawn.graph, false);
         check(&drawn.graph, true);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_graphs)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

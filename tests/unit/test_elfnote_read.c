@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* elfnote/: opening sound and damaged ELF files, and the getters. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "bat_elf.h"
 #include "elf_image.h"
+#include "unit_test.h"
 
 /* --- Notes -------------------------------------------------------------------------------- */
 
@@ -135,18 +131,16 @@ static void assert_bad(struct image *image, enum bat_code code, const char *mess
 
 /* --- Opening -------------------------------------------------------------------------------- */
 
-static void test_is(void **state)
+TEST(test_is)
 {
-    (void)state;
     assert_true(bat_elf_is("\177ELF", 4));
     assert_false(bat_elf_is("\177ELF", 3));
     assert_false(bat_elf_is("", 0));
     assert_false(bat_elf_is("BOLT", 4));
 }
 
-static void test_getters(void **state)
+TEST(test_getters)
 {
-    (void)state;
     struct image image = sound_image();
     struct bat_elf *elf = open_good(&image);
     uint64_t size = 0;
@@ -177,9 +171,8 @@ static void test_getters(void **state)
 }
 
 /* Released bytes have the same content when they are read again; any range is allowed. */
-static void test_release(void **state)
+TEST(test_release)
 {
-    (void)state;
     struct image image = sound_image();
     image_append(&image, NULL, 1 << 20);
     struct bat_elf *elf = open_good(&image);
@@ -196,9 +189,8 @@ static void test_release(void **state)
     image_free(&image);
 }
 
-static void test_segments(void **state)
+TEST(test_segments)
 {
-    (void)state;
     struct image image = sound_image();
     struct bat_elf *elf = open_good(&image);
     uint64_t available = 0;
@@ -218,9 +210,8 @@ static void test_segments(void **state)
 }
 
 /* Of a segment that claims bytes beyond the file's end, the bytes in the file can be read. */
-static void test_segment_beyond_file(void **state)
+TEST(test_segment_beyond_file)
 {
-    (void)state;
     struct image image = sound_image();
     image.segments[1].p_filesz = UINT64_MAX - 0x500000;
     image.segments[1].p_memsz = UINT64_MAX - 0x500000;
@@ -235,9 +226,8 @@ static void test_segment_beyond_file(void **state)
     image_free(&image);
 }
 
-static void test_not_elf(void **state)
+TEST(test_not_elf)
 {
-    (void)state;
     struct image image = {.bytes = NULL};
     assert_bad(&image, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
     image_append(&image, "\177ELG and more", 13);
@@ -248,9 +238,8 @@ static void test_not_elf(void **state)
     assert_bad(&image, BAT_ERR_ELF, "truncated: 7 bytes, less than the 64 of an ELF header");
 }
 
-static void test_unsupported(void **state)
+TEST(test_unsupported)
 {
-    (void)state;
     struct image image = sound_image();
     image.bytes[EI_CLASS] = ELFCLASS32;
     assert_bad(&image, BAT_ERR_UNSUPPORTED, "a 32-bit ELF file: BOLT writes 64-bit ones");
@@ -272,9 +261,8 @@ static void test_unsupported(void **state)
         "an ELF file for machine 22: BOLT knows x86-64 (62), AArch64 (183) and RISC-V (243)");
 }
 
-static void test_tables_outside(void **state)
+TEST(test_tables_outside)
 {
-    (void)state;
     char message[200];
     struct image image = sound_image();
     Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image.bytes;
@@ -312,9 +300,8 @@ static void test_tables_outside(void **state)
     assert_bad(&image, BAT_ERR_ELF, message);
 }
 
-static void test_sections_outside(void **state)
+TEST(test_sections_outside)
 {
-    (void)state;
     char message[200];
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
@@ -333,9 +320,8 @@ static void test_sections_outside(void **state)
     assert_bad(&image, BAT_ERR_ELF, message);
 }
 
-static void test_section_names(void **state)
+TEST(test_section_names)
 {
-    (void)state;
     char message[200];
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
@@ -369,9 +355,8 @@ static void test_section_names(void **state)
                "0x0)");
 }
 
-static void test_no_sections(void **state)
+TEST(test_no_sections)
 {
-    (void)state;
     struct image image = sound_image();
     Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image.bytes;
     header->e_shoff = 0;
@@ -394,9 +379,8 @@ static void test_no_sections(void **state)
     image_free(&image);
 }
 
-static void test_not_a_file(void **state)
+TEST(test_not_a_file)
 {
-    (void)state;
     struct bat_elf *elf = NULL;
     struct bat_error error;
     char *folder = make_folder();
@@ -417,9 +401,8 @@ static void test_not_a_file(void **state)
 
 /* --- Notes ---------------------------------------------------------------------------------- */
 
-static void test_build_id_and_info(void **state)
+TEST(test_build_id_and_info)
 {
-    (void)state;
     struct image image = sound_image();
     struct bat_elf *elf = open_good(&image);
     size_t size = 0;
@@ -442,9 +425,8 @@ static void test_build_id_and_info(void **state)
 }
 
 /* Without section headers the build-id is still in a segment. */
-static void test_build_id_by_segment(void **state)
+TEST(test_build_id_by_segment)
 {
-    (void)state;
     struct image image = sound_image();
     const Elf64_Shdr *section = &image.sections[BUILD_ID];
     image_segment(&image, PT_NOTE, PF_R, section->sh_offset, section->sh_size)->p_align = 4;
@@ -459,9 +441,8 @@ static void test_build_id_by_segment(void **state)
     image_free(&image);
 }
 
-static void test_note_by_name(void **state)
+TEST(test_note_by_name)
 {
-    (void)state;
     struct image image = sound_image();
     struct bat_elf *elf = open_good(&image);
     const uint8_t *note = NULL;
@@ -492,9 +473,8 @@ static struct image image_with_two_notes(size_t *offset, size_t *size)
     return image;
 }
 
-static void test_note_by_owner_and_type(void **state)
+TEST(test_note_by_owner_and_type)
 {
-    (void)state;
     size_t offset = 0;
     size_t expected_size = 0;
     struct image image = image_with_two_notes(&offset, &expected_size);
@@ -522,9 +502,8 @@ static void assert_no_note(struct image *image, enum bat_code code, const char *
     image_free(image);
 }
 
-static void test_note_that_cannot_be_read(void **state)
+TEST(test_note_that_cannot_be_read)
 {
-    (void)state;
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
     image.sections[NOTE].sh_flags = SHF_COMPRESSED;
@@ -541,9 +520,8 @@ static void test_note_that_cannot_be_read(void **state)
                    "another file, perhaps split off by objcopy");
 }
 
-static void test_no_note(void **state)
+TEST(test_no_note)
 {
-    (void)state;
     struct image image = image_new();
     note_section(&image, ".note.bolt_info", "GNU", 4, bolt_info, strlen(bolt_info));
     image_append_names(&image);
@@ -582,9 +560,8 @@ static void assert_symbol(const struct bat_symbol *found, const char *name, cons
     assert_int_equal(found->order, order);
 }
 
-static void test_symbols(void **state)
+TEST(test_symbols)
 {
-    (void)state;
     struct image image = sound_image();
     struct bat_elf *elf = open_good(&image);
     const struct bat_symbol *symbols = NULL;
@@ -645,9 +622,8 @@ static void assert_bad_symbols(struct image *image, bool dynamic, const char *me
     image_free(image);
 }
 
-static void test_symbols_with_index_table(void **state)
+TEST(test_symbols_with_index_table)
 {
-    (void)state;
     struct image image = image_with_index_table(2, true);
     struct bat_elf *elf = open_good(&image);
     const struct bat_symbol *symbols = NULL;
@@ -672,9 +648,8 @@ static void test_symbols_with_index_table(void **state)
 }
 
 /* A symbol table without named symbols needs no strings. */
-static void test_symbols_without_names(void **state)
+TEST(test_symbols_without_names)
 {
-    (void)state;
     struct image image = image_new();
     const Elf64_Sym symbols[] = {symbol(0, 0, 0, 0, 0), symbol(0, STB_LOCAL, STT_FUNC, 1, 4)};
     image_section(&image, ".symtab", SHT_SYMTAB, symbols, sizeof(symbols));
@@ -692,9 +667,8 @@ static void test_symbols_without_names(void **state)
     image_free(&image);
 }
 
-static void test_damaged_symbols(void **state)
+TEST(test_damaged_symbols)
 {
-    (void)state;
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
     Elf64_Sym *symbols = (Elf64_Sym *)(void *)(image.bytes + image.sections[SYMTAB].sh_offset);
@@ -784,9 +758,8 @@ static bool open_any(const char *path, const uint8_t *bytes, size_t size)
     return false;
 }
 
-static void test_every_prefix(void **state)
+TEST(test_every_prefix)
 {
-    (void)state;
     struct image image = sound_image();
     char *folder = make_folder();
     char *path = path_in(folder, "prefix");
@@ -798,9 +771,8 @@ static void test_every_prefix(void **state)
     image_free(&image);
 }
 
-static void test_every_byte_changed(void **state)
+TEST(test_every_byte_changed)
 {
-    (void)state;
     static const uint8_t changes[] = {0x01, 0x80, 0xff};
     struct image image = sound_image();
     char *folder = make_folder();
@@ -818,35 +790,4 @@ static void test_every_byte_changed(void **state)
     free(path);
     remove_folder(folder);
     image_free(&image);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_is),
-        cmocka_unit_test(test_getters),
-        cmocka_unit_test(test_release),
-        cmocka_unit_test(test_segments),
-        cmocka_unit_test(test_segment_beyond_file),
-        cmocka_unit_test(test_not_elf),
-        cmocka_unit_test(test_unsupported),
-        cmocka_unit_test(test_tables_outside),
-        cmocka_unit_test(test_sections_outside),
-        cmocka_unit_test(test_section_names),
-        cmocka_unit_test(test_no_sections),
-        cmocka_unit_test(test_not_a_file),
-        cmocka_unit_test(test_build_id_and_info),
-        cmocka_unit_test(test_build_id_by_segment),
-        cmocka_unit_test(test_note_by_name),
-        cmocka_unit_test(test_note_by_owner_and_type),
-        cmocka_unit_test(test_note_that_cannot_be_read),
-        cmocka_unit_test(test_no_note),
-        cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_symbols_with_index_table),
-        cmocka_unit_test(test_symbols_without_names),
-        cmocka_unit_test(test_damaged_symbols),
-        cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_every_byte_changed),
-    };
-    return cmocka_run_group_tests_name("elfnote, reading", tests, NULL, NULL);
 }

@@ -3,18 +3,13 @@
  * elfnote/: adding, replacing and removing the note. assert_only_note_changed() checks what must
  * stay the same in any file, on files made for single cases and on random ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "elf_image.h"
 #include "elfnote/elf_file.h"
 #include "folder.h"
+#include "unit_test.h"
 
 #define NOTE_NAME ".note.bolt_bat"
 
@@ -253,9 +248,8 @@ static Elf64_Shdr section_of(const char *path, size_t index)
  */
 
 /* As linkers write: section names, then the table. Everything is where it is expected. */
-static void test_add_to_linker_output(void **state)
+TEST(test_add_to_linker_output)
 {
-    (void)state;
     struct image image = image_new();
     image_section(&image, ".text", SHT_PROGBITS, "text", 4);
     image_append_names(&image);
@@ -295,9 +289,8 @@ static struct image bolt_image(const void *note, size_t size, size_t alignment)
     return image;
 }
 
-static void test_remove_and_put_back(void **state)
+TEST(test_remove_and_put_back)
 {
-    (void)state;
     static const size_t alignments[] = {16, 64};
     for (size_t a = 0; a < 2; a++) {
         /* All sizes modulo the alignment, so that the padding has all sizes too. The larger ones
@@ -334,9 +327,8 @@ static void test_remove_and_put_back(void **state)
 }
 
 /* Bytes at the end that no header describes: an archive, a signature. */
-static void test_overlay(void **state)
+TEST(test_overlay)
 {
-    (void)state;
     struct image image = bolt_image(note_a, sizeof(note_a), 8);
     uint64_t overlay = image_append(&image, "overlay", 7);
     uint64_t old_note = image.sections[4].sh_offset;
@@ -371,9 +363,8 @@ static void test_overlay(void **state)
 }
 
 /* An overlay that is a large hole stays a hole. */
-static void test_hole(void **state)
+TEST(test_hole)
 {
-    (void)state;
     const uint64_t hole = 64 << 20;
     struct image image = bolt_image(note_a, sizeof(note_a), 8);
     uint64_t size = image.size;
@@ -390,9 +381,8 @@ static void test_hole(void **state)
 }
 
 /* Bytes before the table are kept unless they look like padding. */
-static void test_bytes_before_table_stay(void **state)
+TEST(test_bytes_before_table_stay)
 {
-    (void)state;
     static const char *const unknown[] = {"\1", "\0\0\0\1", "unknown bytes"};
     for (size_t u = 0; u < 3; u++) {
         struct image image = image_new();
@@ -412,9 +402,8 @@ static void test_bytes_before_table_stay(void **state)
 }
 
 /* The note is not the last section: the sections after it keep their indices. */
-static void test_remove_from_the_middle(void **state)
+TEST(test_remove_from_the_middle)
 {
-    (void)state;
     struct image image = image_new();
     image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a));
     image_section(&image, ".comment", SHT_PROGBITS, "comment", 7);
@@ -435,9 +424,8 @@ static void test_remove_from_the_middle(void **state)
 }
 
 /* A last section whose index is in use elsewhere keeps its header too. */
-static void test_remove_what_is_referenced(void **state)
+TEST(test_remove_what_is_referenced)
 {
-    (void)state;
     for (int by_symbol = 0; by_symbol < 2; by_symbol++) {
         struct image image = image_new();
         const Elf64_Sym symbols[] = {
@@ -459,9 +447,8 @@ static void test_remove_what_is_referenced(void **state)
 }
 
 /* The table before everything else, in the middle, and in a segment. */
-static void test_table_anywhere(void **state)
+TEST(test_table_anywhere)
 {
-    (void)state;
     for (int mapped = 0; mapped < 2; mapped++) {
         struct image image = image_new();
         uint64_t table = image_append(&image, NULL, 5 * sizeof(Elf64_Shdr));
@@ -494,9 +481,8 @@ static void test_table_anywhere(void **state)
 }
 
 /* Section names that a segment maps, or that are symbol names too, get a longer copy. */
-static void test_names_that_cannot_grow(void **state)
+TEST(test_names_that_cannot_grow)
 {
-    (void)state;
     for (int mapped = 0; mapped < 2; mapped++) {
         struct image image = image_new();
         image_append_names(&image);
@@ -533,9 +519,8 @@ static void test_names_that_cannot_grow(void **state)
 }
 
 /* Section names that a segment maps stay as they are if they include the note's name. */
-static void test_mapped_names_with_the_name(void **state)
+TEST(test_mapped_names_with_the_name)
 {
-    (void)state;
     struct image image = image_new();
     image_name(&image, NOTE_NAME);
     image_append_names(&image);
@@ -551,9 +536,8 @@ static void test_mapped_names_with_the_name(void **state)
 }
 
 /* Section names whose last terminator is missing: it is added before the new name. */
-static void test_names_without_terminator(void **state)
+TEST(test_names_without_terminator)
 {
-    (void)state;
     struct image image = image_new();
     image_append_names(&image);
     image_append(&image, "!", 1);
@@ -565,9 +549,8 @@ static void test_names_without_terminator(void **state)
 }
 
 /* A note that was found by its owner gets the name by which BOLT finds it. */
-static void test_note_gets_its_name(void **state)
+TEST(test_note_gets_its_name)
 {
-    (void)state;
     static const uint8_t note[] = "\5\0\0\0\4\0\0\0\1\0\0\0BOLT\0\0\0\0desc";
     struct image image = image_new();
     image_section(&image, ".odd", SHT_NOTE, note, sizeof(note) - 1);
@@ -585,9 +568,8 @@ static void test_note_gets_its_name(void **state)
 }
 
 /* A note that a segment maps keeps its bytes; the new one is written elsewhere. */
-static void test_mapped_note(void **state)
+TEST(test_mapped_note)
 {
-    (void)state;
     struct image image = image_new();
     image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a))->sh_flags = SHF_ALLOC;
     image_segment(&image, PT_NOTE, PF_R, image.sections[1].sh_offset, sizeof(note_a));
@@ -617,9 +599,8 @@ static struct image image_with_sections(size_t count, bool names_last)
     return image;
 }
 
-static void test_extended_section_count(void **state)
+TEST(test_extended_section_count)
 {
-    (void)state;
     struct image image = image_with_sections(SHN_LORESERVE - 1, false);
     struct place place = place_of(&image);
     write_note(&place, note_a, sizeof(note_a));
@@ -645,9 +626,8 @@ static void test_extended_section_count(void **state)
     place_free(&place);
 }
 
-static void test_extended_names_index(void **state)
+TEST(test_extended_names_index)
 {
-    (void)state;
     struct image image = image_with_sections(SHN_LORESERVE + 1, true);
     struct place place = place_of(&image);
     write_note(&place, note_a, sizeof(note_a));
@@ -672,9 +652,8 @@ static void test_extended_names_index(void **state)
 }
 
 /* A program header table without entries may be anywhere, even beyond the file's end. */
-static void test_no_program_headers_behind_the_end(void **state)
+TEST(test_no_program_headers_behind_the_end)
 {
-    (void)state;
     struct image image = image_new();
     image_append_names(&image);
     image_name(&image, NOTE_NAME);
@@ -692,9 +671,8 @@ static void test_no_program_headers_behind_the_end(void **state)
 
 /* --- What is refused -------------------------------------------------------------------------- */
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     struct image image = image_new();
     image_append_names(&image);
     image_finish_at_end(&image)->e_shoff = 0;
@@ -736,9 +714,8 @@ static void test_refused(void **state)
                    "holds the section names");
 }
 
-static void test_shared_section_refused(void **state)
+TEST(test_shared_section_refused)
 {
-    (void)state;
     static const uint8_t notes[] = "\5\0\0\0\4\0\0\0\1\0\0\0BOLT\0\0\0\0desc"
                                    "\4\0\0\0\4\0\0\0\1\0\0\0GNU\0desc";
     struct image image = image_new();
@@ -751,9 +728,8 @@ static void test_shared_section_refused(void **state)
                    "replaced or removed if its section holds nothing else");
 }
 
-static void test_empty_note_refused(void **state)
+TEST(test_empty_note_refused)
 {
-    (void)state;
     struct bat_error error;
     assert_int_equal(bat_elf_write_note("/nonexistent", "/nonexistent", "", 0, &error),
                      BAT_ERR_ARGUMENT);
@@ -768,9 +744,8 @@ static struct place bolt_place(void)
     return place_of(&image);
 }
 
-static void test_in_place(void **state)
+TEST(test_in_place)
 {
-    (void)state;
     struct place place = bolt_place();
     char *copy = path_in(place.folder, "copy");
     assert_int_equal(chmod(place.before, 04751), 0);
@@ -786,9 +761,8 @@ static void test_in_place(void **state)
     place_free(&place);
 }
 
-static void test_symbolic_link(void **state)
+TEST(test_symbolic_link)
 {
-    (void)state;
     struct place place = bolt_place();
     char *link_path = path_in(place.folder, "link");
     assert_int_equal(symlink("before", link_path), 0);
@@ -817,9 +791,8 @@ static void assert_cannot_write(const char *path, const char *reason)
     assert_string_equal(error.message, message);
 }
 
-static void test_no_regular_file(void **state)
+TEST(test_no_regular_file)
 {
-    (void)state;
     char *folder = make_folder();
     char *fifo = path_in(folder, "fifo");
     char *nowhere = path_in(folder, "no/where");
@@ -838,9 +811,8 @@ static void test_no_regular_file(void **state)
     remove_folder(folder);
 }
 
-static void test_write_file(void **state)
+TEST(test_write_file)
 {
-    (void)state;
     char *folder = make_folder();
     char *path = path_in(folder, "file");
     mode_t mask = umask(027);
@@ -863,9 +835,8 @@ static void test_write_file(void **state)
 }
 
 /* As on a full disk: the system refuses to write beyond some size. */
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
-    (void)state;
     struct place place = bolt_place();
     struct rlimit limit;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -894,9 +865,8 @@ static void test_no_room(void **state)
 }
 
 /* Another program writes to the file after it was opened, or replaces it. */
-static void test_changed_meanwhile(void **state)
+TEST(test_changed_meanwhile)
 {
-    (void)state;
     for (int how = 0; how < 4; how++) {
         struct place place = bolt_place();
         struct bat_elf *elf = NULL;
@@ -1009,9 +979,8 @@ static struct image random_image(void)
     return image;
 }
 
-static void test_random_files(void **state)
+TEST(test_random_files)
 {
-    (void)state;
     for (uint32_t seed = 1; seed <= 300; seed++) {
         random_state = seed;
         struct image image = random_image();
@@ -1031,37 +1000,4 @@ static void test_random_files(void **state)
         }
         place_free(&place);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_add_to_linker_output),
-        cmocka_unit_test(test_remove_and_put_back),
-        cmocka_unit_test(test_overlay),
-        cmocka_unit_test(test_hole),
-        cmocka_unit_test(test_bytes_before_table_stay),
-        cmocka_unit_test(test_remove_from_the_middle),
-        cmocka_unit_test(test_remove_what_is_referenced),
-        cmocka_unit_test(test_table_anywhere),
-        cmocka_unit_test(test_names_that_cannot_grow),
-        cmocka_unit_test(test_mapped_names_with_the_name),
-        cmocka_unit_test(test_names_without_terminator),
-        cmocka_unit_test(test_note_gets_its_name),
-        cmocka_unit_test(test_mapped_note),
-        cmocka_unit_test(test_extended_section_count),
-        cmocka_unit_test(test_extended_names_index),
-        cmocka_unit_test(test_no_program_headers_behind_the_end),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_shared_section_refused),
-        cmocka_unit_test(test_empty_note_refused),
-        cmocka_unit_test(test_in_place),
-        cmocka_unit_test(test_symbolic_link),
-        cmocka_unit_test(test_no_regular_file),
-        cmocka_unit_test(test_write_file),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_changed_meanwhile),
-        cmocka_unit_test(test_random_files),
-    };
-    return cmocka_run_group_tests_name("elfnote, writing", tests, NULL, NULL);
 }

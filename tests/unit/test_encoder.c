@@ -3,17 +3,9 @@
  * encoder/: maps to notes. For maps made by hand the expected bytes were worked out from BAT.md; a
  * decoded map must give the bytes that it was decoded from.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bat_encoder.h"
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- Maps by hand ------------------------------------------------------------------------------
  */
@@ -136,9 +128,8 @@ static void assert_round_trip(const struct note_bytes *note)
     bat_map_free(map);
 }
 
-static void test_no_tables(void **state)
+TEST(test_no_tables)
 {
-    (void)state;
     const struct bat_map empty = {.version = BAT_VERSION_3, .hot_index = BAT_HOT_INDEX_TABLE};
     assert_encodes_to(&empty, "0000");
     /* BAT.md 2, all of it: header, two bytes, two of padding. */
@@ -152,17 +143,15 @@ static void test_no_tables(void **state)
     free(bytes);
 }
 
-static void test_sound_map(void **state)
+TEST(test_sound_map)
 {
-    (void)state;
     struct hand_map hand = sound_map;
     connect(&hand);
     assert_encodes_to(&hand.map, SOUND_HOT "00" SOUND_COLD);
 }
 
-static void test_merged_hot_index(void **state)
+TEST(test_merged_hot_index)
 {
-    (void)state;
     /* Among all tables by address the parent is number 1 (BAT.md 7.2). */
     struct hand_map hand = sound_map;
     connect(&hand);
@@ -197,9 +186,8 @@ static struct bat_map map_of_arrays(struct bat_table *function, uint32_t *by_add
                             .block_indices = indices};
 }
 
-static void test_largest_numbers(void **state)
+TEST(test_largest_numbers)
 {
-    (void)state;
     struct bat_table function;
     uint32_t by_address;
     uint32_t secondary[] = {0xffffffff, 0, 0xfffffffd};
@@ -286,9 +274,8 @@ static void fill_long_map(struct long_map *longest)
                                     .secondary_entries = longest->secondary};
 }
 
-static void test_longest_note(void **state)
+TEST(test_longest_note)
 {
-    (void)state;
     struct long_map longest;
     fill_long_map(&longest);
     uint8_t *bytes = NULL;
@@ -313,9 +300,8 @@ static void test_longest_note(void **state)
 }
 
 /* BAT.md 6.2: 17 entries of the prefix take three bytes of bits, the last of one bit. */
-static void test_branch_bits(void **state)
+TEST(test_branch_bits)
 {
-    (void)state;
     uint32_t output[18];
     uint32_t input[18];
     uint64_t hashes[4] = {0, 0, 0, 0};
@@ -340,9 +326,8 @@ static void test_branch_bits(void **state)
 }
 
 /* A prefix is equal modulo 2^32 (BAT.md 6.2). */
-static void test_prefix_modulo(void **state)
+TEST(test_prefix_modulo)
 {
-    (void)state;
     struct note_bytes note = note_from_file(STRAY_ENTRY_NOTE);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_encodes(map, &note);
@@ -353,9 +338,8 @@ static void test_prefix_modulo(void **state)
 }
 
 /* Maps without elements may have no arrays for them. */
-static void test_no_arrays(void **state)
+TEST(test_no_arrays)
 {
-    (void)state;
     struct bat_table function;
     uint32_t by_address;
     struct bat_map map = map_of_arrays(&function, &by_address, NULL, NULL, 0, NULL, NULL, 0);
@@ -396,9 +380,8 @@ static void assert_encoding_fails(const struct bat_map *map, enum bat_code code)
         assert_encoding_fails(&changed.map, code);                                                 \
     } while (0)
 
-static void test_map_itself(void **state)
+TEST(test_map_itself)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_VERSION, map.version, BAT_VERSION_1);
     ASSERT_REFUSED(BAT_ERR_VERSION, map.version, BAT_VERSION_2);
     ASSERT_REFUSED(BAT_ERR_VERSION, map.version, (enum bat_version)4);
@@ -411,9 +394,8 @@ static void test_map_itself(void **state)
     ASSERT_REFUSED(BAT_ERR_RANGE, map.cold_count, UINT32_MAX - 2);
 }
 
-static void test_order_of_tables(void **state)
+TEST(test_order_of_tables)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_ORDER, functions[1].address, 0x1000);
     ASSERT_REFUSED(BAT_ERR_ORDER, functions[1].address, 0xfff);
     /* A hot function and a fragment at one address, with by_address either way. */
@@ -439,9 +421,8 @@ static void test_order_of_tables(void **state)
 }
 
 /* by_address, which merged hot indices are taken from, must list each table once, in order. */
-static void test_by_address(void **state)
+TEST(test_by_address)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[0], 3);
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[2], UINT32_MAX);
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[1], 2);
@@ -451,9 +432,8 @@ static void test_by_address(void **state)
     ASSERT_REFUSED(BAT_ERR_ORDER, functions[2].address, 0x1010);
 }
 
-static void test_parents(void **state)
+TEST(test_parents)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_HOT_INDEX, functions[0].parent, 1);
     ASSERT_REFUSED(BAT_ERR_HOT_INDEX, functions[1].parent, 0);
     ASSERT_REFUSED(BAT_ERR_HOT_INDEX, functions[1].parent, BAT_NONE);
@@ -462,9 +442,8 @@ static void test_parents(void **state)
 }
 
 /* The format cannot hold these fields, so they would be lost. */
-static void test_what_a_fragment_has_not(void **state)
+TEST(test_what_a_fragment_has_not)
 {
-    (void)state;
     struct hand_map hand = sound_map;
     connect(&hand);
     hand.functions[0].secondary_count = 1;
@@ -477,9 +456,8 @@ static void test_what_a_fragment_has_not(void **state)
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[1].skew, 1);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_RANGE, functions[2].first_entry, 6);
     ASSERT_REFUSED(BAT_ERR_RANGE, functions[2].first_entry, 8);
     ASSERT_REFUSED(BAT_ERR_RANGE, functions[2].first_entry, UINT32_MAX); /* + 2 wraps to 1 */
@@ -493,9 +471,8 @@ static void test_ranges(void **state)
     ASSERT_REFUSED(BAT_ERR_RANGE, functions[0].secondary_count, UINT32_MAX);
 }
 
-static void test_entries(void **state)
+TEST(test_entries)
 {
-    (void)state;
     ASSERT_REFUSED(BAT_ERR_ORDER, output_offsets[3], 7); /* behind 8 */
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[0].equal_count, 3);
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[0].equal_count, 5);
@@ -511,9 +488,8 @@ static void test_entries(void **state)
 }
 
 /* Blocks that the map does not have are not read. */
-static void test_blocks_missing(void **state)
+TEST(test_blocks_missing)
 {
-    (void)state;
     uint32_t output[64] = {0};
     uint32_t input[64] = {0};
     struct bat_table function;
@@ -524,9 +500,8 @@ static void test_blocks_missing(void **state)
 }
 
 /* The message names the table, and the entry within it. */
-static void test_message(void **state)
+TEST(test_message)
 {
-    (void)state;
     struct hand_map hand = sound_map;
     connect(&hand);
     hand.output_offsets[3] = 7;
@@ -541,9 +516,8 @@ static void test_message(void **state)
 /* --- Round trips -------------------------------------------------------------------------------
  */
 
-static void test_worked_example(void **state)
+TEST(test_worked_example)
 {
-    (void)state;
     struct note_bytes note = note_from_file(EXAMPLE_NOTE);
     assert_round_trip(&note);
     struct note_bytes by_bolt_19 = note_from_file(EXAMPLE_NOTE_BOLT_19);
@@ -566,9 +540,8 @@ static void test_worked_example(void **state)
 }
 
 /* Forms that BOLT does not write but that a note may have (BAT.md 12) are kept. */
-static void test_unusual_forms_are_kept(void **state)
+TEST(test_unusual_forms_are_kept)
 {
-    (void)state;
     static const char *const descriptions[] = {
         /* A prefix of 0, 1 and 2 where 3 entries are equal. */
         "01 00" H "00 00 03 00 01 03 01 02 01 02 00",
@@ -593,9 +566,8 @@ static void test_unusual_forms_are_kept(void **state)
 /* --- Canonical form ----------------------------------------------------------------------------
  */
 
-static void test_canonicalize(void **state)
+TEST(test_canonicalize)
 {
-    (void)state;
     /*
      * Equal entries that are not in the prefix, skews that are not an entry's offset, and merged
      * indices: by address the tables are fragment, fragment, hot function.
@@ -621,31 +593,4 @@ static void test_canonicalize(void **state)
     bat_map_canonicalize(map);
     assert_int_equal(map->tables[0].equal_count, 2);
     bat_map_free(map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_tables),
-        cmocka_unit_test(test_sound_map),
-        cmocka_unit_test(test_merged_hot_index),
-        cmocka_unit_test(test_largest_numbers),
-        cmocka_unit_test(test_longest_note),
-        cmocka_unit_test(test_branch_bits),
-        cmocka_unit_test(test_prefix_modulo),
-        cmocka_unit_test(test_no_arrays),
-        cmocka_unit_test(test_map_itself),
-        cmocka_unit_test(test_order_of_tables),
-        cmocka_unit_test(test_by_address),
-        cmocka_unit_test(test_parents),
-        cmocka_unit_test(test_what_a_fragment_has_not),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_entries),
-        cmocka_unit_test(test_blocks_missing),
-        cmocka_unit_test(test_message),
-        cmocka_unit_test(test_worked_example),
-        cmocka_unit_test(test_unusual_forms_are_kept),
-        cmocka_unit_test(test_canonicalize),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* spec/error.c: names of codes, places, and messages of any length. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bat.h"
+#include "unit_test.h"
 
 /* The names in BAT.md 12 and in the documentation; scripts match on them. */
 static const char *const names[BAT_ERR_CODES] = {
@@ -17,9 +10,8 @@ static const char *const names[BAT_ERR_CODES] = {
     "not-elf", "unsupported", "elf",   "no-note",  "syntax",    "mismatch",  "no-debug",
 };
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     for (unsigned i = 0; i < BAT_ERR_CODES; i++)
         assert_string_equal(bat_code_name((enum bat_code)i), names[i]);
     assert_string_equal(bat_code_name(BAT_ERR_CODES), "unknown");
@@ -33,9 +25,8 @@ static void assert_text(const struct bat_error *error, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_without_place(void **state)
+TEST(test_without_place)
 {
-    (void)state;
     struct bat_error error;
     memset(&error, 0x5a, sizeof(error));
     assert_int_equal(bat_fail(&error, BAT_ERR_IO, "%s: %d", "no", 7), BAT_ERR_IO);
@@ -47,9 +38,8 @@ static void test_without_place(void **state)
     assert_text(&error, "no: 7");
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
-    (void)state;
     struct bat_error error;
     memset(&error, 0x5a, sizeof(error));
     assert_int_equal(bat_fail_memory(&error, "for %u \x1b%s", 3U, "names"), BAT_ERR_MEMORY);
@@ -59,9 +49,8 @@ static void test_memory(void **state)
     assert_int_equal(bat_fail_memory(NULL, "to test"), BAT_ERR_MEMORY);
 }
 
-static void test_offsets(void **state)
+TEST(test_offsets)
 {
-    (void)state;
     struct bat_error error;
     assert_int_equal(
         bat_fail_at(&error, BAT_ERR_COUNT, BAT_PLACE_SECTION, 0x1f4, "expected %u", 3U),
@@ -79,9 +68,8 @@ static void test_offsets(void **state)
     assert_text(&error, "expected");
 }
 
-static void test_lines(void **state)
+TEST(test_lines)
 {
-    (void)state;
     struct bat_error error;
     assert_int_equal(bat_fail_text(&error, BAT_ERR_SYNTAX, 17, 9, "expected %s", "a count"),
                      BAT_ERR_SYNTAX);
@@ -94,17 +82,15 @@ static void test_lines(void **state)
 }
 
 /* Without a struct bat_error the code is still returned. */
-static void test_no_error(void **state)
+TEST(test_no_error)
 {
-    (void)state;
     assert_int_equal(bat_fail(NULL, BAT_ERR_IO, "%s", "x"), BAT_ERR_IO);
     assert_int_equal(bat_fail_at(NULL, BAT_ERR_ELF, BAT_PLACE_FILE, 1, "%s", "x"), BAT_ERR_ELF);
     assert_int_equal(bat_fail_text(NULL, BAT_ERR_SYNTAX, 1, 1, "%s", "x"), BAT_ERR_SYNTAX);
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
-    (void)state;
     char longest[2 * BAT_MESSAGE_SIZE];
     memset(longest, 'x', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
@@ -120,15 +106,4 @@ static void test_too_long(void **state)
         assert_memory_equal(text, "3:4: xxxxxxx", size - 1);
         assert_int_equal(text[size], '#');
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_without_place), cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_no_error),
-        cmocka_unit_test(test_too_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* spec/escape_controls.c, and YAML's strings: any bytes become safe for a line of text. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bat.h"
 #include "output_file.h"
 #include "profile/translate/escape_name.h"
 #include "profile/translate/yaml_string.h"
 #include "spec/escape_controls.h"
+#include "unit_test.h"
 
 static const struct {
     const char *text;
@@ -47,11 +39,10 @@ static const struct {
     {"\xef\xbf\xbd", "\xef\xbf\xbd", "\"\xef\xbf\xbd\""},
 };
 
-#define CASES (sizeof(cases) / sizeof(cases[0]))
+#define CASES (COUNT(cases))
 
-static void test_text(void **state)
+TEST(test_text)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         char escaped[64];
         size_t size = strlen(cases[i].text);
@@ -67,9 +58,8 @@ static void test_text(void **state)
 }
 
 /* Nothing is read beyond size. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     for (size_t size = 0; size <= 4; size++) {
         char *text = malloc(size + 1);
         assert_non_null(text);
@@ -84,9 +74,8 @@ static void test_ends(void **state)
     }
 }
 
-static void test_messages(void **state)
+TEST(test_messages)
 {
-    (void)state;
     struct bat_error error;
     bat_fail(&error, BAT_ERR_ELF, "name \"%s\"", "a\n\xc2\x9b");
     assert_string_equal(error.message, "name \"a\\x0a\\xc2\\x9b\"");
@@ -99,9 +88,8 @@ static void test_messages(void **state)
     assert_false(bat_has_controls(error.message, strlen(error.message)));
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *escaped;
@@ -112,7 +100,7 @@ static void test_names(void **state)
         {"a\nb", "a\\x0ab"},
         {"a b\n\xc2\x9b\xc4\x9b\\", "a\\ b\\x0a\\xc2\\x9b\xc4\x9b\\\\"},
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char escaped[64];
         *bat_escape_name(escaped, names[i].name, strlen(names[i].name)) = '\0';
         assert_string_equal(escaped, names[i].escaped);
@@ -147,9 +135,8 @@ static char *written(void (*write)(struct bat_text_writer *, const char *), cons
     return text;
 }
 
-static void test_yaml(void **state)
+TEST(test_yaml)
 {
-    (void)state;
     for (size_t i = 0; i < CASES; i++) {
         char *text = written(bat_yaml_string, cases[i].text);
         assert_string_equal(text, cases[i].yaml);
@@ -158,9 +145,8 @@ static void test_yaml(void **state)
 }
 
 /* Strings in LLVM's spelling, as merge-fdata-22 writes names of functions. */
-static void test_yaml_quotes(void **state)
+TEST(test_yaml_quotes)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *yaml;
@@ -208,7 +194,7 @@ static void test_yaml_quotes(void **state)
         {"a\342\200\250b", "\"a\\Lb\""},
         {"\303\251", "\"\303\251\""},
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         char *text = written(bat_yaml_string, names[i].text);
         assert_string_equal(text, names[i].yaml);
         free(text);
@@ -216,9 +202,8 @@ static void test_yaml_quotes(void **state)
 }
 
 /* Strings longer than the writer's buffer: no character is cut in two. */
-static void test_long_strings(void **state)
+TEST(test_long_strings)
 {
-    (void)state;
     enum { REPEATS = 100000 };
     static const char unit[] = "\xf0\x9f\x98\x80\n b";
     static const char unit_escaped[] = "\xf0\x9f\x98\x80\\x0a_b";
@@ -242,15 +227,4 @@ static void test_long_strings(void **state)
         free(string);
         free(expected);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),         cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_messages),     cmocka_unit_test(test_names),
-        cmocka_unit_test(test_yaml),         cmocka_unit_test(test_yaml_quotes),
-        cmocka_unit_test(test_long_strings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

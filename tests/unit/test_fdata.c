@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/read/fdata_read.c and merge.c: fdata, by the rules of spec/profiles.md 3. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "profile_text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 /* --- What must be there -------------------------------------------------------------------------
  */
@@ -60,9 +51,8 @@ static void assert_named_sample(const struct bat_profile *profile, struct expect
 /* --- Records ------------------------------------------------------------------------------------
  */
 
-static void test_branches(void **state)
+TEST(test_branches)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "boltedcollection\n"
@@ -89,9 +79,8 @@ static void test_branches(void **state)
 }
 
 /* Kinds 3 to 5 are memory accesses: no mispredictions. */
-static void test_memory_records(void **state)
+TEST(test_memory_records)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "4 main 10 4 table 8 100\n"
@@ -108,9 +97,8 @@ static void test_memory_records(void **state)
     bat_profile_free(profile);
 }
 
-static void test_basic_samples(void **state)
+TEST(test_basic_samples)
 {
-    (void)state;
     /* Either order of the two header lines will do. */
     static const char *const headers[] = {
         "no_lbr cycles:u instructions:u\nboltedcollection\n",
@@ -147,9 +135,8 @@ static void test_basic_samples(void **state)
  * A backslash takes the meaning from what stands behind it; names are kept as they are written, but
  * for control characters.
  */
-static void test_escapes(void **state)
+TEST(test_escapes)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "1 operator\\ new(unsigned\\ long) 1 1 a\\\\b 2 0 1\n"
@@ -163,9 +150,8 @@ static void test_escapes(void **state)
     bat_profile_free(profile);
 }
 
-static void test_blanks(void **state)
+TEST(test_blanks)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "\n\r\n \t\n"
@@ -177,9 +163,8 @@ static void test_blanks(void **state)
     bat_profile_free(profile);
 }
 
-static void test_largest_numbers(void **state)
+TEST(test_largest_numbers)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "1 a ffffffffffffffff 1 b 00000000000000000001 9223372036854775807 "
@@ -189,9 +174,8 @@ static void test_largest_numbers(void **state)
 }
 
 /* Names that are like the words of the header, or begin like them. */
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read, "1 no_lbr 1 1 boltedcollection 2 0 1\n");
     assert_branch(profile, END(1, "no_lbr", 1), END(1, "boltedcollection", 2), 1, 0);
@@ -253,18 +237,16 @@ static const struct {
      "expected this line in front of all records, found \"boltedcollection\""},
 };
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(faults); i++)
         assert_lines_fail(bat_fdata_read, faults[i].text, strlen(faults[i].text), faults[i].line,
                           faults[i].column, faults[i].message);
 }
 
 /* The same header again, as in files put one behind the other, says nothing new. */
-static void test_repeated_header(void **state)
+TEST(test_repeated_header)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read,
               "boltedcollection\n1 a 1 1 b 2 0 1\nboltedcollection\n1 a 1 1 b 2 0 1\n");
@@ -279,9 +261,8 @@ static void test_repeated_header(void **state)
 
 #define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
 
-static void test_zero_bytes(void **state)
+TEST(test_zero_bytes)
 {
-    (void)state;
     assert_lines_fail(bat_fdata_read,
                       TEXT_WITH_ZERO("\0"
                                      "1 a 1 1 b 2 0 1\n"),
@@ -304,9 +285,8 @@ static void test_zero_bytes(void **state)
 }
 
 /* Every byte in the place of every other: what fails, fails inside of its line. */
-static void test_every_byte_everywhere(void **state)
+TEST(test_every_byte_everywhere)
 {
-    (void)state;
     static const char sound[] = "boltedcollection\nno_lbr e\n1 a\\ b 1a 12\n4 x 2 3\n";
     const size_t size = sizeof(sound) - 1;
     unsigned refused = 0;
@@ -329,9 +309,8 @@ static void test_every_byte_everywhere(void **state)
     assert_true(refused > size * 100);
 }
 
-static void test_sums_too_large(void **state)
+TEST(test_sums_too_large)
 {
-    (void)state;
     static const char *const texts[] = {
         "1 a 1 1 b 2 0 9223372036854775807\n1 a 1 1 b 2 0 1\n",
         "1 a 1 1 b 2 0 1\n1 a 1 1 c 2 0 9223372036854775807\n",
@@ -352,9 +331,8 @@ static void test_sums_too_large(void **state)
 /* --- Several files: merge.c ----------------------------------------------------------------------
  */
 
-static void test_several_files(void **state)
+TEST(test_several_files)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(read_as_file(profile,
@@ -389,9 +367,8 @@ static void test_several_files(void **state)
     bat_profile_free(profile);
 }
 
-static void test_several_files_of_samples(void **state)
+TEST(test_several_files_of_samples)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(read_as_file(profile, "no_lbr x y\n1 a 1 10\n1 b 1 1\n", &error), BAT_OK);
@@ -405,9 +382,8 @@ static void test_several_files_of_samples(void **state)
 }
 
 /* Two fdata files belong together only if their headers say the same. */
-static void test_headers_that_differ(void **state)
+TEST(test_headers_that_differ)
 {
-    (void)state;
     static const char *const texts[] = {
         "1 a 1 1 b 2 0 1\n",
         "boltedcollection\n1 a 1 1 b 2 0 1\n",
@@ -431,25 +407,6 @@ static void test_headers_that_differ(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_memory_records),
-        cmocka_unit_test(test_basic_samples),
-        cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_blanks),
-        cmocka_unit_test(test_largest_numbers),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_repeated_header),
-        cmocka_unit_test(test_zero_bytes),
-        cmocka_unit_test(test_every_byte_everywhere),
-        cmocka_unit_test(test_sums_too_large),
-        cmocka_unit_test(test_several_files),
-        cmocka_unit_test(test_several_files_of_samples),
-        cmocka_unit_test(test_headers_that_differ),
-    };
-    return cmocka_run_group_tests(tests, end_texts_at_once, NULL) +
-           cmocka_run_group_tests(tests, end_texts_late, NULL);
-}
+GROUP(end_texts_at_once, NULL)
+
+GROUP(end_texts_late, NULL)

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Flows that are made consistent at the least price: against all flows of small graphs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "next/flow_network.h"
 #include "next/flow_solver.h"
+#include "unit_test.h"
 
 #define NODES_MAX 4u
 #define EDGES_MAX 5u
@@ -121,9 +114,8 @@ static void take_parts(struct trial *trial, const struct flow_counts *counts)
         exits[graph->edges[i].from] -= counts->edges[i];
 }
 
-static void test_prices_are_least(void **state)
+TEST(test_prices_are_least)
 {
-    (void)state;
     for (unsigned i = 0; i < 60; i++) {
         struct trial trial;
         make_trial(&trial);
@@ -173,9 +165,8 @@ static void check_rounds(struct trial *trial)
     flow_network_free(&network);
 }
 
-static void test_prices_of_large_networks_are_least(void **state)
+TEST(test_prices_of_large_networks_are_least)
 {
-    (void)state;
     const struct flow_wish bound = {0, 0, FLOW_BOUND};
     for (unsigned i = 0; i < 120; i++) {
         struct trial trial;
@@ -195,9 +186,8 @@ static void test_prices_of_large_networks_are_least(void **state)
 }
 
 /* Measured counts that fit each other stay as they are. */
-static void test_consistent_counts_stay(void **state)
+TEST(test_consistent_counts_stay)
 {
-    (void)state;
     const struct flow_wish sure[] = {{10, 9, 9}, {7, 9, 9}, {3, 9, 9}};
     const struct flow_wish none = {0, 0, 1000};
     const struct flow_node nodes[] = {{sure[0], sure[0], none},
@@ -222,9 +212,8 @@ static void test_consistent_counts_stay(void **state)
 }
 
 /* A loop that goes on with 9 of 10: ten rounds for each entry. */
-static void test_shares_of_a_loop(void **state)
+TEST(test_shares_of_a_loop)
 {
-    (void)state;
     const struct flow_node nodes[] = {{{0}, {1000, 100, 100}, {0, 0, FLOW_BOUND}},
                                       {{0}, {0, 0, FLOW_BOUND}, {0, 0, FLOW_BOUND}},
                                       {{0}, {0, 0, FLOW_BOUND}, {0}}};
@@ -291,9 +280,8 @@ static struct flow_graph long_graph(struct flow_counts *counts)
     return (struct flow_graph){nodes, edges, LONG, 2 * LONG, 0};
 }
 
-static void test_large_graphs(void **state)
+TEST(test_large_graphs)
 {
-    (void)state;
     struct flow_counts counts;
     const struct flow_graph graph = long_graph(&counts);
     struct bat_error error;
@@ -302,9 +290,8 @@ static void test_large_graphs(void **state)
 }
 
 /* Without time for prices the counts are consistent, too. */
-static void test_without_work(void **state)
+TEST(test_without_work)
 {
-    (void)state;
     static uint64_t wanted[2 * LONG];
     struct flow_counts counts;
     const struct flow_graph graph = long_graph(&counts);
@@ -315,17 +302,4 @@ static void test_without_work(void **state)
     assert_true(counts.was_limited);
     check_long(graph.edges, &counts);
     flow_network_free(&network);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prices_are_least),
-        cmocka_unit_test(test_consistent_counts_stay),
-        cmocka_unit_test(test_shares_of_a_loop),
-        cmocka_unit_test(test_large_graphs),
-        cmocka_unit_test(test_without_work),
-        cmocka_unit_test(test_prices_of_large_networks_are_least),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

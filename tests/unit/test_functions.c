@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* functions/functions*: the functions of a file, their names and their sizes. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "binary/code/code_blocks.h"
 #include "binary/functions/functions.h"
 #include "functions_program.h"
+#include "unit_test.h"
 
 /* --- Asking ------------------------------------------------------------------------------- */
 
@@ -108,9 +103,8 @@ static void assert_fails(struct program *program, enum bat_code code, const char
 
 /* --- Names -------------------------------------------------------------------------------- */
 
-static void test_local_names_have_file_and_number(void **state)
+TEST(test_local_names_have_file_and_number)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_local(program, "no_file", TEXT + 0x40, 4);
     add_file(program, "dir/a.c");
@@ -136,9 +130,8 @@ static void test_local_names_have_file_and_number(void **state)
     close_table(&table);
 }
 
-static void test_objects_count_in_numbers_without_file(void **state)
+TEST(test_objects_count_in_numbers_without_file)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_symbol(&program->symbols, "f", STT_OBJECT, STB_LOCAL, SHN_ABS, TEXT - 0x10, 4);
     add_local(program, "f", TEXT, 4);
@@ -151,9 +144,8 @@ static void test_objects_count_in_numbers_without_file(void **state)
     close_table(&table);
 }
 
-static void test_of_several_names_two_slashes_win(void **state)
+TEST(test_of_several_names_two_slashes_win)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_untyped(program, "untyped", STB_GLOBAL, TEXT, 4);
     add_global(program, "first", TEXT, 4);
@@ -177,9 +169,8 @@ static void test_of_several_names_two_slashes_win(void **state)
     close_table(&table);
 }
 
-static void test_odd_names(void **state)
+TEST(test_odd_names)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, ".Lkept", TEXT, 4);
     add_global(program, "", TEXT + 0x10, 4);
@@ -193,9 +184,8 @@ static void test_odd_names(void **state)
     close_table(&table);
 }
 
-static void test_section_symbols_come_last(void **state)
+TEST(test_section_symbols_come_last)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_symbol(&program->symbols, "", STT_SECTION, STB_LOCAL, IN_OTHER, OTHER, 0);
     add_symbol(&program->symbols, "start", STT_NOTYPE, STB_GLOBAL, IN_OTHER, OTHER, 0);
@@ -204,9 +194,8 @@ static void test_section_symbols_come_last(void **state)
     close_table(&table);
 }
 
-static void test_fragments_are_told_by_name(void **state)
+TEST(test_fragments_are_told_by_name)
 {
-    (void)state;
     static const struct {
         const char *name;
         bool is_fragment;
@@ -215,10 +204,10 @@ static void test_fragments_are_told_by_name(void **state)
                  {"f.0", false},      {"fcold", false},       {"f.cold1", false},
                  {"12", false}};
     struct program *program = new_program(EM_X86_64);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         add_local(program, names[i].name, TEXT + 0x10 * i, 4);
     struct table table = table_of(program);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < COUNT(names); i++) {
         const struct bat_function_symbol *function = function_at(&table, TEXT + 0x10 * i);
         assert_non_null(function);
         if (!(function->flags & BAT_FUNCTION_FRAGMENT) == names[i].is_fragment)
@@ -229,9 +218,8 @@ static void test_fragments_are_told_by_name(void **state)
 
 /* --- What is a function --------------------------------------------------------------------- */
 
-static void test_symbols_that_are_no_functions(void **state)
+TEST(test_symbols_that_are_no_functions)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     struct symbols *symbols = &program->symbols;
     add_symbol(symbols, "undefined", STT_FUNC, STB_GLOBAL, SHN_UNDEF, TEXT, 4);
@@ -250,9 +238,8 @@ static void test_symbols_that_are_no_functions(void **state)
     close_table(&table);
 }
 
-static void test_section_index_of_its_own_table(void **state)
+TEST(test_section_index_of_its_own_table)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     size_t index = add_symbol(&program->symbols, "far", STT_FUNC, STB_GLOBAL, SHN_XINDEX, OTHER, 4);
     program->indices[index] = IN_OTHER;
@@ -264,9 +251,8 @@ static void test_section_index_of_its_own_table(void **state)
     close_table(&table);
 }
 
-static void test_untyped_symbols(void **state)
+TEST(test_untyped_symbols)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_untyped(program, "assembly", STB_GLOBAL, TEXT, 0);
     add_untyped(program, "label", STB_LOCAL, TEXT + 8, 0); /* in a function without size */
@@ -284,9 +270,8 @@ static void test_untyped_symbols(void **state)
     close_table(&table);
 }
 
-static void test_functions_inside_functions_are_entry_points(void **state)
+TEST(test_functions_inside_functions_are_entry_points)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "outer", TEXT, 0x40);
     add_global(program, "entry", TEXT + 0x10, 0x10);
@@ -309,9 +294,8 @@ static void test_functions_inside_functions_are_entry_points(void **state)
     close_table(&table);
 }
 
-static void test_mapping_symbols_are_none(void **state)
+TEST(test_mapping_symbols_are_none)
 {
-    (void)state;
     for (int is_arm = 0; is_arm < 2; is_arm++) {
         struct program *program = new_program(is_arm ? EM_AARCH64 : EM_X86_64);
         add_untyped(program, "$x", STB_LOCAL, TEXT, 0);
@@ -324,9 +308,8 @@ static void test_mapping_symbols_are_none(void **state)
 
 /* --- How far functions reach ---------------------------------------------------------------- */
 
-static void test_unsized_functions_reach_to_the_next_object(void **state)
+TEST(test_unsized_functions_reach_to_the_next_object)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "to_function", TEXT, 0);
     add_global(program, "to_object", TEXT + 0x20, 0);
@@ -344,9 +327,8 @@ static void test_unsized_functions_reach_to_the_next_object(void **state)
     close_table(&table);
 }
 
-static void test_the_largest_of_all_sizes_counts(void **state)
+TEST(test_the_largest_of_all_sizes_counts)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "small", TEXT, 4);
     add_global(program, "large", TEXT, 8);
@@ -368,9 +350,8 @@ static void put_text(struct program *program, uint64_t address, const char *byte
     memcpy(program->text + (address - TEXT), bytes, size);
 }
 
-static void test_padding_belongs_to_the_function_before(void **state)
+TEST(test_padding_belongs_to_the_function_before)
 {
-    (void)state;
     static const struct {
         const char *bytes;
         bool is_padding;
@@ -392,7 +373,7 @@ static void test_padding_belongs_to_the_function_before(void **state)
         {"\x90\x90\x90\x90\x90\x90\x90\x0f", false}, /* cut short */
     };
     struct program *program = new_program(EM_X86_64);
-    size_t count = sizeof(cases) / sizeof(cases[0]);
+    size_t count = COUNT(cases);
     for (size_t i = 0; i < count; i++) {
         add_global(program, "f", TEXT + 0x10 * i, 8);
         put_text(program, TEXT + 0x10 * i + 8, cases[i].bytes, 8);
@@ -409,9 +390,8 @@ static void test_padding_belongs_to_the_function_before(void **state)
     close_table(&table);
 }
 
-static void test_padding_on_aarch64(void **state)
+TEST(test_padding_on_aarch64)
 {
-    (void)state;
     static const struct {
         uint32_t words[2];
         bool is_padding;
@@ -422,7 +402,7 @@ static void test_padding_on_aarch64(void **state)
         {{0xd503241f, 0xd503201f}, false},                                    /* BTI */
     };
     struct program *program = new_program(EM_AARCH64);
-    size_t count = sizeof(cases) / sizeof(cases[0]);
+    size_t count = COUNT(cases);
     for (size_t i = 0; i < count; i++) {
         add_global(program, "f", TEXT + 0x10 * i, 8);
         memcpy(program->text + 0x10 * i + 8, cases[i].words, 8);
@@ -435,9 +415,8 @@ static void test_padding_on_aarch64(void **state)
     close_table(&table);
 }
 
-static void test_overlapping_functions(void **state)
+TEST(test_overlapping_functions)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "a", TEXT, 4);
     add_global(program, "b", TEXT + 8, 0x20);
@@ -463,9 +442,8 @@ static void test_overlapping_functions(void **state)
 
 /* --- FDEs ----------------------------------------------------------------------------------- */
 
-static void test_code_with_only_an_fde(void **state)
+TEST(test_code_with_only_an_fde)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 0x10);
     add_fde(program, TEXT + 0x80, 8); /* out of order */
@@ -489,9 +467,8 @@ static void test_code_with_only_an_fde(void **state)
     close_table(&table);
 }
 
-static void test_symbol_in_the_middle_of_an_fde(void **state)
+TEST(test_symbol_in_the_middle_of_an_fde)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_fde(program, TEXT, 0x10);
     add_global(program, "f", TEXT + 4, 0);
@@ -514,9 +491,8 @@ static void test_symbol_in_the_middle_of_an_fde(void **state)
 
 /* --- The whole table ------------------------------------------------------------------------ */
 
-static void test_find_agrees_with_a_search_of_all(void **state)
+TEST(test_find_agrees_with_a_search_of_all)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     /* Most near each other, one far away. */
     for (uint64_t i = 0; i < 40; i++)
@@ -538,9 +514,8 @@ static void test_find_agrees_with_a_search_of_all(void **state)
     close_table(&table);
 }
 
-static void test_symbols_of_another_file(void **state)
+TEST(test_symbols_of_another_file)
 {
-    (void)state;
     struct program *stripped = new_program(EM_X86_64);
     stripped->is_stripped = true;
     add_fde(stripped, TEXT, 0x10);
@@ -557,9 +532,8 @@ static void test_symbols_of_another_file(void **state)
     close_table(&table);
 }
 
-static void test_stripped_file(void **state)
+TEST(test_stripped_file)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     program->is_stripped = true;
     add_fde(program, TEXT, 0x10);
@@ -575,9 +549,8 @@ static void test_stripped_file(void **state)
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-static void test_damaged_tables(void **state)
+TEST(test_damaged_tables)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 4);
     program->symbols.all[1].st_name = 100;
@@ -611,11 +584,10 @@ static void test_damaged_tables(void **state)
 }
 
 /* An FDE may claim nearly all addresses, and more than there are behind its own. */
-static void test_fdes_of_any_size(void **state)
+TEST(test_fdes_of_any_size)
 {
-    (void)state;
     static const uint32_t sizes[] = {0x80000010, 0xfffffff0, 0xffbfefff, 0xffbff000, UINT32_MAX};
-    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
         struct program *program = new_program(EM_X86_64);
         add_global(program, "f", TEXT, 4);
         add_global(program, "g", TEXT + 0x20, 4);
@@ -641,9 +613,8 @@ static void test_fdes_of_any_size(void **state)
 }
 
 /* Each name is the whole string table: together they exceed the limit. */
-static void test_overlapping_names(void **state)
+TEST(test_overlapping_names)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     char name[STRINGS_MAX - 1];
     memset(name, 'x', sizeof(name) - 1);
@@ -656,35 +627,4 @@ static void test_overlapping_names(void **state)
     assert_fails(program, BAT_ERR_ELF,
                  "the names of the symbols overlap: together they are more than 32 times as long "
                  "as the symbol tables and their strings");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_local_names_have_file_and_number),
-        cmocka_unit_test(test_objects_count_in_numbers_without_file),
-        cmocka_unit_test(test_of_several_names_two_slashes_win),
-        cmocka_unit_test(test_odd_names),
-        cmocka_unit_test(test_section_symbols_come_last),
-        cmocka_unit_test(test_fragments_are_told_by_name),
-        cmocka_unit_test(test_symbols_that_are_no_functions),
-        cmocka_unit_test(test_section_index_of_its_own_table),
-        cmocka_unit_test(test_untyped_symbols),
-        cmocka_unit_test(test_functions_inside_functions_are_entry_points),
-        cmocka_unit_test(test_mapping_symbols_are_none),
-        cmocka_unit_test(test_unsized_functions_reach_to_the_next_object),
-        cmocka_unit_test(test_the_largest_of_all_sizes_counts),
-        cmocka_unit_test(test_padding_belongs_to_the_function_before),
-        cmocka_unit_test(test_padding_on_aarch64),
-        cmocka_unit_test(test_overlapping_functions),
-        cmocka_unit_test(test_code_with_only_an_fde),
-        cmocka_unit_test(test_symbol_in_the_middle_of_an_fde),
-        cmocka_unit_test(test_find_agrees_with_a_search_of_all),
-        cmocka_unit_test(test_symbols_of_another_file),
-        cmocka_unit_test(test_stripped_file),
-        cmocka_unit_test(test_damaged_tables),
-        cmocka_unit_test(test_fdes_of_any_size),
-        cmocka_unit_test(test_overlapping_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

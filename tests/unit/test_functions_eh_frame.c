@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* functions/eh_frame: FDEs of every encoding, and bytes that are not FDEs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "binary/functions/eh_frame.h"
+#include "unit_test.h"
 
 #define ADDRESS 0x10000u /* where the section would be loaded */
 
@@ -71,9 +63,8 @@ static const uint8_t cxx[] = {
 };
 /* clang-format on */
 
-static void test_relative_addresses_and_lsdas(void **state)
+TEST(test_relative_addresses_and_lsdas)
 {
-    (void)state;
     struct bat_fde_walk walk;
     begin(&walk, cxx, sizeof(cxx));
     assert_next(&walk, ADDRESS + 0x28 - 0x1000, 0x1234, ADDRESS + 0x31 + 0x100);
@@ -131,9 +122,8 @@ static void add_fde(struct frame *frame, const void *body, size_t size)
     set_length(frame, frame->fde);
 }
 
-static void test_encodings(void **state)
+TEST(test_encodings)
 {
-    (void)state;
     static const struct {
         uint8_t encoding;
         const char *body; /* address, size, augmentation size */
@@ -153,7 +143,7 @@ static void test_encodings(void **state)
         {0x1a, "\xfe\xff\x04\0\0", 5, UINT64_MAX - 1, 4},
         {0x10, "\1\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\0", 17, 1, 2},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < COUNT(cases); i++) {
         struct frame frame = {.size = 0};
         add_cie(&frame, 1, "zR", &cases[i].encoding, 1);
         add_fde(&frame, cases[i].body, cases[i].body_size);
@@ -165,9 +155,8 @@ static void test_encodings(void **state)
     }
 }
 
-static void test_versions_and_augmentations(void **state)
+TEST(test_versions_and_augmentations)
 {
-    (void)state;
     static const char body[] = "\x10\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0\0";
     struct frame frame = {.size = 0};
     add_cie(&frame, 1, "", NULL, 0);
@@ -190,9 +179,8 @@ static void test_versions_and_augmentations(void **state)
 }
 
 /* FDEs that refer to two common entries in turn. */
-static void test_several_common_entries(void **state)
+TEST(test_several_common_entries)
 {
-    (void)state;
     struct frame frame = {.size = 0};
     add_cie(&frame, 1, "zR", "\x02", 1);
     uint32_t second = (uint32_t)frame.size;
@@ -212,9 +200,8 @@ static void test_several_common_entries(void **state)
     assert_end(&walk);
 }
 
-static void test_long_entries_and_the_terminator(void **state)
+TEST(test_long_entries_and_the_terminator)
 {
-    (void)state;
     struct frame frame = {.size = 0};
     add_cie(&frame, 1, "zR", "\x0b", 1);
     size_t entry = frame.size;
@@ -236,9 +223,8 @@ static void test_long_entries_and_the_terminator(void **state)
     assert_end(&walk);
 }
 
-static void test_errors_say_where(void **state)
+TEST(test_errors_say_where)
 {
-    (void)state;
     static const char body[] = "\x01\0\0\0\x02\0\0\0\0";
     /* FDEs follow a CIE of 0x12 bytes, or of 0x14 with an LSDA's encoding. */
     struct frame frame = {.size = 0};
@@ -293,9 +279,8 @@ static void test_errors_say_where(void **state)
 }
 
 /* Every prefix, and every value of every byte, from memory of exactly that size. */
-static void test_any_bytes_are_safe(void **state)
+TEST(test_any_bytes_are_safe)
 {
-    (void)state;
     size_t whole = sizeof(cxx);
     for (size_t size = 0; size <= whole; size++) {
         uint8_t *copy = malloc(size + 1);
@@ -318,18 +303,4 @@ static void test_any_bytes_are_safe(void **state)
         }
         free(exact);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_relative_addresses_and_lsdas),
-        cmocka_unit_test(test_encodings),
-        cmocka_unit_test(test_versions_and_augmentations),
-        cmocka_unit_test(test_several_common_entries),
-        cmocka_unit_test(test_long_entries_and_the_terminator),
-        cmocka_unit_test(test_errors_say_where),
-        cmocka_unit_test(test_any_bytes_are_safe),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* functions/plt*: entries of the tables that linkers write, and their names. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "binary/functions/functions.h"
 #include "binary/functions/plt.h"
 #include "functions_program.h"
+#include "unit_test.h"
 
 #define GOT 0x405000u /* slots in .data */
 
@@ -77,9 +72,8 @@ static void add_header(struct program *program)
     add_bytes(&program->plt, "\x0f\x1f\x40\x00", 4);
 }
 
-static void test_lazy_entries(void **state)
+TEST(test_lazy_entries)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_header(program);
     for (uint64_t i = 0; i < 3; i++) {
@@ -100,9 +94,8 @@ static void test_lazy_entries(void **state)
     close_opened(&opened);
 }
 
-static void test_entries_with_endbr(void **state)
+TEST(test_entries_with_endbr)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_header(program);
     add_bytes(&program->plt, "\xf3\x0f\x1e\xfa\x68\0\0\0\0\xf2\xe9\0\0\0\0\x90", 16);
@@ -122,9 +115,8 @@ static void test_entries_with_endbr(void **state)
     close_opened(&opened);
 }
 
-static void test_small_entries(void **state)
+TEST(test_small_entries)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     for (uint64_t i = 0; i < 2; i++) { /* eight bytes each, no ENDBR64 */
         add_jump(&program->second_plt, SECOND_PLT, "\xff\x25", 2, GOT + 8 * i);
@@ -141,9 +133,8 @@ static void test_small_entries(void **state)
     close_opened(&opened);
 }
 
-static void test_functions_of_the_file_itself(void **state)
+TEST(test_functions_of_the_file_itself)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     for (uint64_t i = 0; i < 5; i++) {
         add_jump(&program->plt, PLT, "\xff\x25", 2, GOT + 8 * i);
@@ -172,9 +163,8 @@ static void test_functions_of_the_file_itself(void **state)
     close_opened(&opened);
 }
 
-static void test_symbol_at_an_entry(void **state)
+TEST(test_symbol_at_an_entry)
 {
-    (void)state;
     struct program *program = new_program(EM_X86_64);
     add_jump(&program->plt, PLT, "\xff\x25", 2, GOT);
     add_bytes(&program->plt, "\x68\0\0\0\0\xe9\0\0\0\0", 10);
@@ -204,9 +194,8 @@ static void add_aarch64(struct program *program, uint64_t slot)
     add_bytes(&program->plt, words, sizeof(words));
 }
 
-static void test_aarch64_entries(void **state)
+TEST(test_aarch64_entries)
 {
-    (void)state;
     struct program *program = new_program(EM_AARCH64);
     static const uint32_t store = 0xa9bf7bf0; /* STP X16, X30, [SP, #-16]! */
     static const uint32_t bti = 0xd503245f;
@@ -235,9 +224,8 @@ static void test_aarch64_entries(void **state)
 }
 
 /* Code that looks like an entry but is not; nothing may be read out of bounds. */
-static void test_other_instructions_make_no_entries(void **state)
+TEST(test_other_instructions_make_no_entries)
 {
-    (void)state;
     static const char *const codes[] = {
         "\xff\xe0\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", /* JMP RAX */
         "\xff\x20\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", /* JMP [RAX] */
@@ -248,7 +236,7 @@ static void test_other_instructions_make_no_entries(void **state)
     };
     for (int is_arm = 0; is_arm < 2; is_arm++) {
         struct program *program = new_program(is_arm ? EM_AARCH64 : EM_X86_64);
-        for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        for (size_t i = 0; i < COUNT(codes); i++)
             add_bytes(&program->plt, codes[i], 16);
         uint32_t jump = 0xd61f0220; /* BR X17 without the rest, for AArch64 */
         add_bytes(&program->plt, &jump, 4);
@@ -264,18 +252,4 @@ static void test_other_instructions_make_no_entries(void **state)
                                            "403000 8 __BOLT_PSEUDO_.plt.sec\n");
         close_opened(&opened);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lazy_entries),
-        cmocka_unit_test(test_entries_with_endbr),
-        cmocka_unit_test(test_small_entries),
-        cmocka_unit_test(test_functions_of_the_file_itself),
-        cmocka_unit_test(test_symbol_at_an_entry),
-        cmocka_unit_test(test_aarch64_entries),
-        cmocka_unit_test(test_other_instructions_make_no_entries),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

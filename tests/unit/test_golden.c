@@ -5,16 +5,10 @@
  */
 #include <dirent.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
+#include "unit_test.h"
 
 static uint8_t *read_file(const char *folder, const char *name, size_t *size)
 {
@@ -52,9 +46,8 @@ static void check_good(const char *name)
     free(bytes);
 }
 
-static void good_notes_round_trip(void **state)
+TEST(good_notes_round_trip)
 {
-    (void)state;
     DIR *folder = opendir(TEST_DATA "/good");
     assert_non_null(folder);
     unsigned checked = 0;
@@ -89,9 +82,8 @@ static void check_bad(const char *name, const char *code, const char *offset)
     free(bytes);
 }
 
-static void bad_notes_are_refused(void **state)
+TEST(bad_notes_are_refused)
 {
-    (void)state;
     FILE *list = fopen(TEST_DATA "/bad/expected.txt", "r");
     assert_non_null(list);
     char line[256];
@@ -106,13 +98,4 @@ static void bad_notes_are_refused(void **state)
     }
     fclose(list);
     assert_in_range(checked, 30, 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_notes_round_trip),
-        cmocka_unit_test(bad_notes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

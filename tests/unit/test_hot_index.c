@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* decoder/hot_index.c: how hot indices are read, by the rules of BAT.md 7.2. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- Notes with tables at given addresses ------------------------------------------------------
  */
@@ -84,9 +76,8 @@ static void assert_reading(const struct note_bytes *note, enum bat_hot_index wan
     bat_map_free(map);
 }
 
-static void test_only_table_fits(void **state)
+TEST(test_only_table_fits)
 {
-    (void)state;
     /* Index 0 is hot function 0, and in the merged list the fragment itself. */
     size_t offset;
     struct note_bytes note = fragment_below(0, &offset);
@@ -95,9 +86,8 @@ static void test_only_table_fits(void **state)
     assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offset);
 }
 
-static void test_only_merged_fits(void **state)
+TEST(test_only_merged_fits)
 {
-    (void)state;
     /* There is no hot function 2, but hot function 1 is number 2 in the merged list. */
     size_t offset;
     struct note_bytes note = fragment_below(2, &offset);
@@ -106,9 +96,8 @@ static void test_only_merged_fits(void **state)
     assert_note_fails(&note, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX, offset);
 }
 
-static void test_both_fit(void **state)
+TEST(test_both_fit)
 {
-    (void)state;
     size_t offset;
     struct note_bytes note = fragment_below(1, &offset);
     assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 1);
@@ -117,9 +106,8 @@ static void test_both_fit(void **state)
     assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, true, 1);
 }
 
-static void test_none_fits(void **state)
+TEST(test_none_fits)
 {
-    (void)state;
     size_t offset;
     struct note_bytes note = fragment_below(3, &offset);
     assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offset);
@@ -138,9 +126,8 @@ static void test_none_fits(void **state)
     assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offsets[0]);
 }
 
-static void test_both_the_same(void **state)
+TEST(test_both_the_same)
 {
-    (void)state;
     /* All cold code above all hot code: nothing to decide. */
     static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
     static const struct wanted_table cold[] = {{.address = 0x3000, .number = 1},
@@ -180,9 +167,8 @@ static void assert_blocks_speak_for(const struct wanted_table *tables, enum bat_
         .input = (offset), .hash = (block_hash), .index = (block_index)                            \
     }
 
-static void test_number_of_blocks_decides(void **state)
+TEST(test_number_of_blocks_decides)
 {
-    (void)state;
     /* Block 1 is beyond a function of one block. */
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
@@ -200,9 +186,8 @@ static void test_number_of_blocks_decides(void **state)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
 }
 
-static void test_order_of_blocks_decides(void **state)
+TEST(test_order_of_blocks_decides)
 {
-    (void)state;
     /* In function 1 the fragment's block 2 at 0x20 comes before block 1 at 0x40. */
     struct wanted_table tables[] = {
         {.number = 3, .entries = {BLOCK(0, 0xa, 0), BLOCK(0x10, 0xa, 1)}, .count = 2},
@@ -217,9 +202,8 @@ static void test_order_of_blocks_decides(void **state)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
 }
 
-static void test_block_in_two_tables_decides(void **state)
+TEST(test_block_in_two_tables_decides)
 {
-    (void)state;
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
         {.number = 2, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x20, 0xb2, 1)}, .count = 2},
@@ -234,9 +218,8 @@ static void test_block_in_two_tables_decides(void **state)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
 }
 
-static void test_entries_that_are_no_blocks(void **state)
+TEST(test_entries_that_are_no_blocks)
 {
-    (void)state;
     /* Entries with hash and index 0 (BAT.md 6.3) and branches do not count. */
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
@@ -246,9 +229,8 @@ static void test_entries_that_are_no_blocks(void **state)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
 }
 
-static void test_fewer_contradictions_win(void **state)
+TEST(test_fewer_contradictions_win)
 {
-    (void)state;
     /* Block 5 is beyond both functions; in function 1 block 4 also follows it. */
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
@@ -263,9 +245,8 @@ static void test_fewer_contradictions_win(void **state)
 }
 
 /* Contradictions within a function occur in both readings, and do not decide. */
-static void test_contradiction_within_a_function(void **state)
+TEST(test_contradiction_within_a_function)
 {
-    (void)state;
     const struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
         {.number = 2, .entries = {BLOCK(0, 0xb, 1), BLOCK(0x10, 0xb, 0)}, .count = 2},
@@ -275,9 +256,8 @@ static void test_contradiction_within_a_function(void **state)
 }
 
 /* The last block of one function and the first block of the next are not compared. */
-static void test_functions_are_apart(void **state)
+TEST(test_functions_are_apart)
 {
-    (void)state;
     const struct wanted_table tables[] = {
         {.number = 2}, /* all its blocks are in the fragment */
         {.number = 1, .entries = {BLOCK(0, 0xb, 0)}, .count = 1},
@@ -297,9 +277,8 @@ static void assert_fragments_of(const struct bat_map *map, uint32_t hot, const u
         assert_int_equal(map->fragments[map->fragment_start[hot] + i], fragments[i]);
 }
 
-static void test_set_back_and_forth(void **state)
+TEST(test_set_back_and_forth)
 {
-    (void)state;
     /* By address: fragment 2, hot 0, hot 1, fragment 3. Hot indices 1 and 2 ... */
     static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
     static const struct wanted_table cold[] = {{.address = 0x100, .number = 1},
@@ -338,9 +317,8 @@ static void assert_set_fails(struct bat_map *map, unsigned form, enum bat_code c
     assert_map_is_sound(map);
 }
 
-static void test_set_what_does_not_fit(void **state)
+TEST(test_set_what_does_not_fit)
 {
-    (void)state;
     struct note_bytes note = fragment_below(0, NULL);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_set_fails(map, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX);
@@ -355,9 +333,8 @@ static void test_set_what_does_not_fit(void **state)
 }
 
 /* The worked example of BOLT 19 (BAT.md 13.4): `_start` is the wrong parent, `work` the right. */
-static void test_set_in_worked_example(void **state)
+TEST(test_set_in_worked_example)
 {
-    (void)state;
     struct note_bytes note = note_from_file(EXAMPLE_NOTE_BOLT_19);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     struct bat_block blocks[16];
@@ -459,9 +436,8 @@ static void check_layout(const struct layout *layout, unsigned *kinds)
     kinds[fits[0] + 2 * fits[1]]++;
 }
 
-static void test_random_layouts(void **state)
+TEST(test_random_layouts)
 {
-    (void)state;
     uint32_t seed = 7;
     unsigned kinds[4] = {0};
     for (unsigned i = 0; i < 2000; i++) {
@@ -470,27 +446,4 @@ static void test_random_layouts(void **state)
     }
     for (unsigned i = 0; i < 4; i++) /* none, either, both */
         assert_true(kinds[i] > 50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_table_fits),
-        cmocka_unit_test(test_only_merged_fits),
-        cmocka_unit_test(test_both_fit),
-        cmocka_unit_test(test_none_fits),
-        cmocka_unit_test(test_both_the_same),
-        cmocka_unit_test(test_number_of_blocks_decides),
-        cmocka_unit_test(test_order_of_blocks_decides),
-        cmocka_unit_test(test_block_in_two_tables_decides),
-        cmocka_unit_test(test_entries_that_are_no_blocks),
-        cmocka_unit_test(test_fewer_contradictions_win),
-        cmocka_unit_test(test_contradiction_within_a_function),
-        cmocka_unit_test(test_functions_are_apart),
-        cmocka_unit_test(test_set_back_and_forth),
-        cmocka_unit_test(test_set_what_does_not_fit),
-        cmocka_unit_test(test_set_in_worked_example),
-        cmocka_unit_test(test_random_layouts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,19 +7,11 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/ioctl.h>
-
-#include <cmocka.h>
 
 #include "profile/line_blocks.h"
 #include "profile_text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -67,9 +59,8 @@ static void assert_gathered(struct gathered *gathered, const char *expected, siz
 }
 
 /* Split anywhere, twice, the stretches together give each line once. */
-static void test_every_split(void **state)
+TEST(test_every_split)
 {
-    (void)state;
     static const char *const texts[] = {"a\nbb\n\nccc\n", "a\nbb\n\nccc", "\n\n\n",    "x",
                                         "no newline",     "\nx",          "one line\n"};
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -94,9 +85,8 @@ static void test_every_split(void **state)
 }
 
 /* A line belongs to the stretch in which it starts. */
-static void test_whose_line(void **state)
+TEST(test_whose_line)
 {
-    (void)state;
     char *path = write_file("aa\nbb\ncc\n", 9);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(file >= 0);
@@ -119,9 +109,8 @@ static void test_whose_line(void **state)
 }
 
 /* More than a buffer holds, in lines of many lengths, split in the middle of long ones. */
-static void test_large_stretches(void **state)
+TEST(test_large_stretches)
 {
-    (void)state;
     const size_t size = 5 * MIB + 12345;
     char *text = malloc(size);
     assert_non_null(text);
@@ -201,9 +190,8 @@ static void assert_same_profiles(struct bat_profile *left, struct bat_profile *r
     assert_memory_equal(&left->counters, &right->counters, sizeof(left->counters));
 }
 
-static void test_sums_over_every_split(void **state)
+TEST(test_sums_over_every_split)
 {
-    (void)state;
     const size_t size = sizeof(every_record) - 1;
     char *path = write_file(every_record, size);
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -284,9 +272,8 @@ static enum bat_code read_as_pipe(struct bat_profile *profile, const char *text,
 }
 
 /* By file and by pipe, in chunks of any size, the profile is the same, counters and all. */
-static void test_pipes(void **state)
+TEST(test_pipes)
 {
-    (void)state;
     const size_t size = sizeof(every_record) - 1;
     static const size_t chunks[] = {1, 2, 3, 7, 50, 4096};
     for (size_t i = 0; i < COUNT(chunks); i++) {
@@ -302,9 +289,8 @@ static void test_pipes(void **state)
     }
 }
 
-static void test_large_pipe(void **state)
+TEST(test_large_pipe)
 {
-    (void)state;
     /* 3 MiB, in lines that do not fit the chunks. */
     enum { LINES = 60000, LINE = 53 };
     const size_t size = (size_t)LINES * LINE;
@@ -333,9 +319,8 @@ static void test_large_pipe(void **state)
 }
 
 /* Standard input, by the name "-": a pipe; and a file, from where it stands. */
-static void test_standard_input(void **state)
+TEST(test_standard_input)
 {
-    (void)state;
     static const char text[] = "S 1 1\nS 2 2\nS 1 4\n";
     int before = dup(STDIN_FILENO);
     int ends[2];
@@ -386,9 +371,8 @@ static void assert_read_fails(const char *path, enum bat_code code, const char *
     bat_profile_free(profile);
 }
 
-static void test_no_profile(void **state)
+TEST(test_no_profile)
 {
-    (void)state;
     assert_read_fails("/nowhere/at/all", BAT_ERR_IO, strerror(ENOENT));
     assert_read_fails("/tmp", BAT_ERR_UNSUPPORTED, "found a folder");
     char *path = write_file("", 0);
@@ -423,9 +407,8 @@ static void assert_form(const char *text, uint64_t preaggregated, uint64_t fdata
     }
 }
 
-static void test_forms(void **state)
+TEST(test_forms)
 {
-    (void)state;
     static const char *const types[] = {"T 1 2 3 4", "R 1 2 3 4", "B 1 2 3 4", "F 1 2 3",
                                         "f 1 2 3",   "r 1 2 3",   "S 1 2",     "E x\nS 1 2"};
     for (size_t i = 0; i < COUNT(types); i++)
@@ -457,9 +440,8 @@ static void assert_form_fails(const char *text, uint64_t line, uint64_t column, 
     }
 }
 
-static void test_no_form(void **state)
+TEST(test_no_form)
 {
-    (void)state;
     assert_form_fails("hello\n", 1, 1, "the output of perf script, found \"hello\"");
     assert_form_fails("\n\n  Tx 1 2\n", 3, 3, "the output of perf script, found \"Tx\"");
     assert_form_fails("t 1 2 3 4", 1, 1, "the output of perf script, found \"t\"");
@@ -491,9 +473,8 @@ static char *text_with_long_line(size_t before, size_t length, const char *behin
  * spec/profiles.md 1: "a line has at most 1 MiB". Whether it is read must not depend on where it
  * stands, or on how it comes.
  */
-static void test_longest_line(void **state)
+TEST(test_longest_line)
 {
-    (void)state;
     static const size_t before[] = {0, 3, 100000, 131072, 200000};
     static const char *const behind[] = {"", "\n", "\nS 3 1\n", "\r\n"};
     for (size_t i = 0; i < COUNT(before); i++) {
@@ -643,22 +624,19 @@ static void check_large_file(size_t line, bool ends_with_newline)
     remove_large_file(&large);
 }
 
-static void test_large_file(void **state)
+TEST(test_large_file)
 {
-    (void)state;
     check_large_file(64, true);
 }
 
-static void test_large_file_with_odd_lines(void **state)
+TEST(test_large_file_with_odd_lines)
 {
-    (void)state;
     check_large_file(61, false);
 }
 
 /* Sums over stretches have a limit, too. */
-static void test_large_file_with_large_counts(void **state)
+TEST(test_large_file_with_large_counts)
 {
-    (void)state;
     struct large_file large = new_large_file(64, 17 * MIB / 64, true);
     const off_t places[2] = {64, (off_t)(16 * MIB)};
     for (unsigned i = 0; i < 2; i++) {
@@ -677,9 +655,8 @@ static void test_large_file_with_large_counts(void **state)
 }
 
 /* A line too long in the second stretch: it is told where it stands. */
-static void test_large_file_with_long_line(void **state)
+TEST(test_large_file_with_long_line)
 {
-    (void)state;
     struct large_file large = new_large_file(64, 18 * MIB / 64, true);
     const size_t first = 10 * MIB / 64;
     char *blanks = malloc(2 * MIB);
@@ -702,9 +679,8 @@ static void test_large_file_with_long_line(void **state)
 }
 
 /* fdata says at its start what it holds: a large one is read as if by one thread. */
-static void test_large_fdata(void **state)
+TEST(test_large_fdata)
 {
-    (void)state;
     enum { LINE = 64 };
     const size_t lines = 17 * MIB / LINE;
     char *text = malloc(LINE * lines + 1);
@@ -734,27 +710,4 @@ static void test_large_fdata(void **state)
     remove_file(wrong);
     remove_file(path);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_split),
-        cmocka_unit_test(test_whose_line),
-        cmocka_unit_test(test_large_stretches),
-        cmocka_unit_test(test_sums_over_every_split),
-        cmocka_unit_test(test_pipes),
-        cmocka_unit_test(test_large_pipe),
-        cmocka_unit_test(test_standard_input),
-        cmocka_unit_test(test_no_profile),
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_no_form),
-        cmocka_unit_test(test_longest_line),
-        cmocka_unit_test(test_large_file),
-        cmocka_unit_test(test_large_file_with_odd_lines),
-        cmocka_unit_test(test_large_file_with_large_counts),
-        cmocka_unit_test(test_large_file_with_long_line),
-        cmocka_unit_test(test_large_fdata),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

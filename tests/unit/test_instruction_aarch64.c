@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* next/instruction_aarch64.c: what an instruction of AArch64 is, and what it refers to. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "functions_program.h"
 #include "next/instruction_aarch64.h"
 #include "next/references.h"
+#include "unit_test.h"
 
 #define WORDS_MAX 1024u
 
@@ -154,9 +149,8 @@ static void expect(const struct row *a, const struct row *b, bool is_right, cons
 }
 
 /* The hashes are equal where objdump says the same, and nowhere else. */
-static void test_listing(void **state)
+TEST(test_listing)
 {
-    (void)state;
     struct opened *opened = open_program(false);
     struct row *rows = calloc(WORDS_MAX, sizeof(*rows));
     assert_non_null(rows);
@@ -181,9 +175,8 @@ static void test_listing(void **state)
 }
 
 /* The mnemonic is the same whatever the size, the form of the address, and the second operand. */
-static void test_kinds(void **state)
+TEST(test_kinds)
 {
-    (void)state;
     static const uint32_t same[][2] = {
         {0xf9400041, 0xb9400041}, /* ldr x1, [x2]; ldr w1, [x2] */
         {0xf9400041, 0xf8408441}, /* ... ldr x1, [x2], #8 */
@@ -204,7 +197,7 @@ static void test_kinds(void **state)
         {0x10000001, 0x90000001}, /* adr; adrp, which linkers replace */
     };
     struct opened *opened = open_program(false);
-    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
+    for (size_t i = 0; i < COUNT(same); i++)
         assert_int_equal(describe_one(opened, same[i][0]).kind,
                          describe_one(opened, same[i][1]).kind);
     close_program(opened);
@@ -212,9 +205,8 @@ static void test_kinds(void **state)
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
-    (void)state;
     struct opened *opened = open_program(false);
     /* Numbers, by their size, whatever the instruction does with them. */
     uint32_t eight = describe_one(opened, 0x91002041).constant; /* add x1, x2, #8 */
@@ -263,9 +255,8 @@ static void test_numbers(void **state)
 
 /* --- Branches --------------------------------------------------------------------------------- */
 
-static void test_branches(void **state)
+TEST(test_branches)
 {
-    (void)state;
     struct opened *opened = open_program(false);
     struct next_instruction call;
     struct next_instruction jump;
@@ -335,9 +326,8 @@ static void expect_name(const struct next_instruction *found, uint32_t name)
 }
 
 /* Without relocations: ADRP and the instruction that completes its page. */
-static void test_pages(void **state)
+TEST(test_pages)
 {
-    (void)state;
     struct opened *opened = open_program(false);
     uint32_t first = name_of_datum(opened, FIRST_DATUM);
     uint32_t second = name_of_datum(opened, SECOND_DATUM);
@@ -368,9 +358,8 @@ static void test_pages(void **state)
 }
 
 /* What has written the register since. */
-static void test_lost_pages(void **state)
+TEST(test_lost_pages)
 {
-    (void)state;
     static const uint32_t writes[] = {
         PARAMETER,  CALL, AFTER, 0xa8c10c22, /* ldp x2, x3, [x1], #16 */
         0xf9400041,                          /* ldr x1, [x2] */
@@ -383,13 +372,13 @@ static void test_lost_pages(void **state)
     struct opened *opened = open_program(false);
     uint32_t second = name_of_datum(opened, SECOND_DATUM);
     struct next_instruction found[3];
-    for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++) {
+    for (size_t i = 0; i < COUNT(writes); i++) {
         const uint32_t words[] = {ADRP, writes[i], LOAD_SECOND};
         describe(opened, TEXT, words, 3, found);
         assert_int_equal(found[2].name, 0);
         assert_int_not_equal(found[2].field, 0);
     }
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < COUNT(others); i++) {
         const uint32_t words[] = {ADRP, others[i], LOAD_SECOND};
         describe(opened, TEXT, words, 3, found);
         expect_name(&found[2], second);
@@ -405,9 +394,8 @@ static void test_lost_pages(void **state)
 }
 
 /* Relocations know the whole address, whatever is in the registers. */
-static void test_relocations(void **state)
+TEST(test_relocations)
 {
-    (void)state;
     struct opened *opened = open_program(true);
     uint32_t first = name_of_datum(opened, FIRST_DATUM);
     assert_true(next_has_linked(&opened->program));
@@ -427,9 +415,8 @@ static void test_relocations(void **state)
 }
 
 /* ADR, and literals. */
-static void test_near_addresses(void **state)
+TEST(test_near_addresses)
 {
-    (void)state;
     struct opened *opened = open_program(false);
     uint32_t first = name_of_datum(opened, FIRST_DATUM);
     struct next_instruction found = describe_one(opened, 0x10020081); /* adr x1, .+0x4010 */
@@ -454,15 +441,4 @@ static void test_near_addresses(void **state)
         assert_int_equal(both[i].name, other[i].name);
     }
     close_program(opened);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_listing),     cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_numbers),     cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_pages),       cmocka_unit_test(test_lost_pages),
-        cmocka_unit_test(test_relocations), cmocka_unit_test(test_near_addresses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

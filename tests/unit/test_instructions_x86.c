@@ -3,17 +3,10 @@
  * profile/instructions_x86*: rare encodings, and that what the opcode maps tell of common ones is
  * what Zydis tells.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <elf.h>
 
 #include "binary/code/instructions_x86.h"
+#include "unit_test.h"
 
 #define ADDRESS 0x401000u
 #define LENGTH_MAX 15u
@@ -141,10 +134,9 @@ static const struct encoding encodings[] = {
     {"blcfill %eax,%ecx", BYTES("\x8f\xe9\x70\x01\xc8"), OTHER, 0},
 };
 
-static void rare_encodings_are_known(void **state)
+TEST(rare_encodings_are_known)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(encodings) / sizeof(*encodings); i++) {
+    for (size_t i = 0; i < COUNT(encodings); i++) {
         const struct encoding *wanted = &encodings[i];
         struct bat_instruction found;
         if (!bat_instruction_decode(EM_X86_64, wanted->bytes, wanted->size, ADDRESS, &found))
@@ -227,9 +219,8 @@ static void compare_opcode(struct comparison *comparison, const uint8_t *start, 
     }
 }
 
-static void the_table_says_what_zydis_says(void **state)
+TEST(the_table_says_what_zydis_says)
 {
-    (void)state;
     struct comparison comparison = {0};
     for (size_t i = 0; i <= sizeof(prefixes); i++)
         for (size_t j = 0; j <= sizeof(prefixes); j++)
@@ -272,9 +263,8 @@ static uint16_t registers_by_zydis(const ZydisDecoder *decoder, const uint8_t *b
     return registers;
 }
 
-static void registers_written_are_what_zydis_says(void **state)
+TEST(registers_written_are_what_zydis_says)
 {
-    (void)state;
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     size_t known = 0;
@@ -317,9 +307,8 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-static void random_bytes_are_what_zydis_says(void **state)
+TEST(random_bytes_are_what_zydis_says)
 {
-    (void)state;
     struct comparison comparison = {0};
     uint64_t random = 88172645463325252u;
     for (unsigned i = 0; i < 1000000; i++) {
@@ -336,9 +325,8 @@ static void random_bytes_are_what_zydis_says(void **state)
 }
 
 /* What most code is made of, the table has to know, or it would be of no use. */
-static void common_instructions_are_in_the_table(void **state)
+TEST(common_instructions_are_in_the_table)
 {
-    (void)state;
     static const struct {
         const uint8_t *bytes;
         size_t size;
@@ -360,7 +348,7 @@ static void common_instructions_are_in_the_table(void **state)
         {BYTES("\xeb\x00")},                             /* jmp */
         {BYTES("\xc3")},                                 /* ret */
     };
-    for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++) {
+    for (size_t i = 0; i < COUNT(common); i++) {
         struct bat_instruction found;
         if (!x86_decode_by_table(common[i].bytes, common[i].size, ADDRESS, &found))
             fail_msg("%zu is not in the table", i);
@@ -369,9 +357,8 @@ static void common_instructions_are_in_the_table(void **state)
 }
 
 /* push %rbp; lea 0(%rip),%rdi; call; movzbl (%rdi),%eax; nop; je; 15 bytes */
-static void a_run_is_skipped_up_to_a_branch(void **state)
+TEST(a_run_is_skipped_up_to_a_branch)
 {
-    (void)state;
     static const uint8_t run[] = "\x55\x48\x8d\x3d\x00\x00\x00\x00\xe8\x00\x00\x00\x00\x0f\xb6\x07"
                                  "\x90\x74\x05\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90";
     assert_int_equal(bat_instructions_skip(EM_X86_64, run, sizeof(run) - 1), 17);
@@ -382,17 +369,4 @@ static void a_run_is_skipped_up_to_a_branch(void **state)
     assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run, sizeof(run) - 1), 8);
     assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run + 8, sizeof(run) - 9), 0);
     assert_int_equal(bat_instructions_skip_plain(EM_X86_64, run + 13, sizeof(run) - 14), 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_skipped_up_to_a_branch),
-        cmocka_unit_test(rare_encodings_are_known),
-        cmocka_unit_test(the_table_says_what_zydis_says),
-        cmocka_unit_test(registers_written_are_what_zydis_says),
-        cmocka_unit_test(random_bytes_are_what_zydis_says),
-        cmocka_unit_test(common_instructions_are_in_the_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* functions/key_sort: the keys ascend, and equal keys keep their order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "support/key_sort.h"
+#include "unit_test.h"
 
 /* xorshift64 */
 static uint64_t next_random(uint64_t *random)
@@ -46,9 +39,8 @@ static void check(size_t count, uint64_t limit)
     test_free(before);
 }
 
-static void few_keys(void **state)
+TEST(few_keys)
 {
-    (void)state;
     for (size_t count = 0; count < 300; count++) {
         check(count, UINT64_MAX);
         check(count, 7);
@@ -56,9 +48,8 @@ static void few_keys(void **state)
 }
 
 /* Counts up to 5000 and around 2048, where the algorithm changes, and large ones. */
-static void many_keys(void **state)
+TEST(many_keys)
 {
-    (void)state;
     for (size_t count = 300; count < 5000; count += 67)
         check(count, count);
     check(2047, UINT64_MAX);
@@ -66,13 +57,4 @@ static void many_keys(void **state)
     check(2049, UINT64_MAX);
     check(100000, UINT64_MAX);
     check(100000, 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_keys),
-        cmocka_unit_test(many_keys),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

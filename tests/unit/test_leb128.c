@@ -3,16 +3,10 @@
  * decoder/leb128.h and encoder/writer.h: LEB128 numbers (BAT.md 3). The values in the tables were
  * worked out by hand; all other forms are compared with a reader that computes in 128 bits.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "decoder/leb128.h"
 #include "encoder/writer.h"
 #include "note_bytes.h"
+#include "unit_test.h"
 
 /* --- What BAT.md 3 says, in slow motion ---------------------------------------------------- */
 
@@ -127,8 +121,6 @@ static const struct {
     {"8080808080808080807f", INT64_MIN},
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* A number, followed by bytes of ones that must not be read as part of it. */
 static struct note_bytes number_of(const char *hex, size_t *length)
 {
@@ -140,9 +132,8 @@ static struct note_bytes number_of(const char *hex, size_t *length)
     return bytes;
 }
 
-static void test_unsigned_values(void **state)
+TEST(test_unsigned_values)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(unsigned_values); i++) {
         size_t length;
         struct note_bytes bytes = number_of(unsigned_values[i].bytes, &length);
@@ -163,9 +154,8 @@ static void test_unsigned_values(void **state)
     }
 }
 
-static void test_signed_values(void **state)
+TEST(test_signed_values)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(signed_values); i++) {
         size_t length;
         struct note_bytes bytes = number_of(signed_values[i].bytes, &length);
@@ -193,9 +183,8 @@ static void test_signed_values(void **state)
 }
 
 /* All numbers of one and two bytes, and those next to them. */
-static void test_steps(void **state)
+TEST(test_steps)
 {
-    (void)state;
     for (int64_t step = -9000; step <= 9000; step++) {
         uint8_t written[BAT_LEB128_MAX + BAT_WRITER_SLACK];
         const uint8_t *end = bat_write_step(written, step);
@@ -245,9 +234,8 @@ static const struct {
     {"ffffffffffffffffffff7f", BAT_LEB128_OVERFLOW},
 };
 
-static void test_unsigned_faults(void **state)
+TEST(test_unsigned_faults)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(unsigned_faults); i++) {
         size_t length;
         struct note_bytes bytes = number_of(unsigned_faults[i].bytes, &length);
@@ -260,9 +248,8 @@ static void test_unsigned_faults(void **state)
     }
 }
 
-static void test_signed_faults(void **state)
+TEST(test_signed_faults)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(signed_faults); i++) {
         size_t length;
         struct note_bytes bytes = number_of(signed_faults[i].bytes, &length);
@@ -276,9 +263,8 @@ static void test_signed_faults(void **state)
 }
 
 /* Every proper prefix of a sound number is truncated; memory has exactly these bytes. */
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     for (unsigned length = 0; length < BAT_LEB128_MAX; length++) {
         uint8_t *bytes = malloc(length + 1);
         assert_non_null(bytes);
@@ -340,9 +326,8 @@ static void check_signed(const uint8_t *bytes, unsigned size)
  * All pairs of bytes at each position of a number, after runs of four kinds of bytes: every length,
  * every last byte and every byte before it.
  */
-static void test_all_forms(void **state)
+TEST(test_all_forms)
 {
-    (void)state;
     static const uint8_t runs[] = {0x80, 0xff, 0xc0, 0xbf};
     uint8_t bytes[2 * BAT_LEB128_MAX];
     for (unsigned run = 0; run < COUNT(runs); run++) {
@@ -358,21 +343,9 @@ static void test_all_forms(void **state)
     }
 }
 
-static void test_load64(void **state)
+TEST(test_load64)
 {
-    (void)state;
     /* Little-endian, and from any alignment. */
     const uint8_t bytes[9] = {0xff, 0x8d, 0xb7, 0xf0, 0x63, 0x0a, 0xc4, 0xa1, 0x96};
     assert_int_equal(bat_load64(bytes + 1), 0x96a1c40a63f0b78d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unsigned_values), cmocka_unit_test(test_signed_values),
-        cmocka_unit_test(test_unsigned_faults), cmocka_unit_test(test_signed_faults),
-        cmocka_unit_test(test_truncated),       cmocka_unit_test(test_all_forms),
-        cmocka_unit_test(test_load64),          cmocka_unit_test(test_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

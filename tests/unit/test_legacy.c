@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Notes of versions 1 and 2: BAT.md 9 and 10, their bytes written down here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "note_bytes.h"
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /*
  * One program in all forms: functions at 0x1000 (blocks 0 and 4, moved to 0 and 6, with a branch)
@@ -103,9 +95,8 @@ static void assert_nothing_else(const struct bat_map *map)
     assert_int_equal(bat_map_secondary_id(map, 0, 4), 0);
 }
 
-static void test_version_1(void **state)
+TEST(test_version_1)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_1);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->version, BAT_VERSION_1);
@@ -118,9 +109,8 @@ static void test_version_1(void **state)
     bat_map_free(map);
 }
 
-static void test_version_2(void **state)
+TEST(test_version_2)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_2);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->version, BAT_VERSION_2);
@@ -135,9 +125,8 @@ static void test_version_2(void **state)
     bat_map_free(map);
 }
 
-static void test_version_2_with_prefixes(void **state)
+TEST(test_version_2_with_prefixes)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_2_PREFIXES);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->version, BAT_VERSION_2);
@@ -150,9 +139,8 @@ static void test_version_2_with_prefixes(void **state)
 }
 
 /* An index that is not the fragment's own number names the parent. */
-static void test_hot_index_of_version_2(void **state)
+TEST(test_hot_index_of_version_2)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_2_HOT VERSION_2_COLD("01"));
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
@@ -174,9 +162,8 @@ static void test_hot_index_of_version_2(void **state)
 }
 
 /* The real note and two forms of it that oldnote.py made. */
-static void test_shipped_notes(void **state)
+TEST(test_shipped_notes)
 {
-    (void)state;
     static const struct {
         const char *path;
         enum bat_version version;
@@ -198,9 +185,8 @@ static void test_shipped_notes(void **state)
     }
 }
 
-static void test_wrong_version_1(void **state)
+TEST(test_wrong_version_1)
 {
-    (void)state;
     static const char *const notes[] = {
         /* tables that do not ascend, entries that do not */
         "02000000 0010000000000000 00000000 0010000000000000 00000000 00000000",
@@ -253,9 +239,8 @@ static void assert_again(const struct bat_map *map)
     free(bytes);
 }
 
-static void test_upgrade(void **state)
+TEST(test_upgrade)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_1);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(bat_map_upgrade(map, NULL, NULL, NULL), BAT_OK);
@@ -275,9 +260,8 @@ static void test_upgrade(void **state)
 }
 
 /* A function whose first block the note lacks: what is there cannot be block 0. */
-static void test_upgrade_without_first_block(void **state)
+TEST(test_upgrade_without_first_block)
 {
-    (void)state;
     struct note_bytes note =
         note_of("01000000 0010000000000000 01000000 00000000 04000000 00000000");
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
@@ -302,9 +286,8 @@ static enum bat_code code_blocks(uint32_t table, const uint32_t **offsets, uint3
     return BAT_OK;
 }
 
-static void test_upgrade_by_code(void **state)
+TEST(test_upgrade_by_code)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_1);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     uint32_t asked = 0;
@@ -322,9 +305,8 @@ static void test_upgrade_by_code(void **state)
     bat_map_free(map);
 }
 
-static void test_upgrade_that_fails(void **state)
+TEST(test_upgrade_that_fails)
 {
-    (void)state;
     struct note_bytes note = note_of(VERSION_2);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     uint32_t asked = BAT_NONE;
@@ -334,21 +316,4 @@ static void test_upgrade_that_fails(void **state)
     assert_nothing_else(map);
     assert_encodes_to(map, &note);
     bat_map_free(map);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_version_1),
-        cmocka_unit_test(test_version_2),
-        cmocka_unit_test(test_version_2_with_prefixes),
-        cmocka_unit_test(test_hot_index_of_version_2),
-        cmocka_unit_test(test_shipped_notes),
-        cmocka_unit_test(test_wrong_version_1),
-        cmocka_unit_test(test_upgrade),
-        cmocka_unit_test(test_upgrade_without_first_block),
-        cmocka_unit_test(test_upgrade_by_code),
-        cmocka_unit_test(test_upgrade_that_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,8 @@
  * decoder/lookup.c and blocks.c: look-ups in a map (BAT.md 8). The expected results are those of
  * the tables in BAT.md 13.3, or were worked out by hand from 8.1 to 8.3.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* --- Maps to ask ------------------------------------------------------------------------------ */
 
@@ -36,9 +28,8 @@ static struct bat_map *map_of_entries(const struct expected_entry *entries, uint
 
 /* --- Tables by address ------------------------------------------------------------------------ */
 
-static void test_tables_by_address(void **state)
+TEST(test_tables_by_address)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     static const struct {
         uint64_t address;
@@ -59,9 +50,8 @@ static void test_tables_by_address(void **state)
     bat_map_free(map);
 }
 
-static void test_tables_at_the_extremes(void **state)
+TEST(test_tables_at_the_extremes)
 {
-    (void)state;
     struct bat_map *map = decode_description("0000");
     assert_int_equal(bat_map_table_at(map, 0), BAT_NONE);
     assert_int_equal(bat_map_table_containing(map, UINT64_MAX), BAT_NONE);
@@ -78,9 +68,8 @@ static void test_tables_at_the_extremes(void **state)
     bat_map_free(map);
 }
 
-static void test_parent(void **state)
+TEST(test_parent)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     assert_int_equal(bat_map_parent(map, LEAF), LEAF);
     assert_int_equal(bat_map_parent(map, WORK), WORK);
@@ -118,9 +107,8 @@ static void assert_place(const struct bat_map_place *found, const struct bat_map
     assert_int_equal(found->offset, expected->offset);
 }
 
-static void test_input_of(void **state)
+TEST(test_input_of)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     struct bat_map_query queries[COUNT(places)];
     struct bat_map_place found[COUNT(places)];
@@ -150,9 +138,8 @@ static void test_input_of(void **state)
 }
 
 /* Every number that is no index, for every question about a table. */
-static void test_no_table(void **state)
+TEST(test_no_table)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     const uint32_t none[] = {BAT_NONE, BAT_NONE - 1, START + WORK_COLD, WORK_COLD + 1};
     for (size_t i = 0; i < COUNT(none); i++) {
@@ -171,9 +158,8 @@ static void test_no_table(void **state)
 
 /* --- Translate: BAT.md 8.1 -------------------------------------------------------------------- */
 
-static void test_translate_worked_example(void **state)
+TEST(test_translate_worked_example)
 {
-    (void)state;
     static const struct {
         uint32_t table;
         uint64_t offset;
@@ -208,9 +194,8 @@ static void test_translate_worked_example(void **state)
     bat_map_free(map);
 }
 
-static void test_translate_below_first_entry(void **state)
+TEST(test_translate_below_first_entry)
 {
-    (void)state;
     static const struct expected_entry entries[] = {{8, 0x20, false, 1, 1}, {9, 0x30, true, 0, 0}};
     struct bat_map *map = map_of_entries(entries, COUNT(entries));
     assert_int_equal(bat_map_translate(map, 0, 7, false), 7);
@@ -224,9 +209,8 @@ static void test_translate_below_first_entry(void **state)
     bat_map_free(map);
 }
 
-static void test_translate_equal_offsets(void **state)
+TEST(test_translate_equal_offsets)
 {
-    (void)state;
     /* BAT.md 6.1: of several entries at one offset the last one counts. */
     static const struct expected_entry entries[] = {
         {0, 0x1, false, 1, 1},  {4, 0x10, false, 1, 1}, {4, 0x5, true, 0, 0},
@@ -243,9 +227,8 @@ static void test_translate_equal_offsets(void **state)
 }
 
 /* BAT.md 13.5: the stray entry does not affect the fragment's own addresses. */
-static void test_translate_stray_entry(void **state)
+TEST(test_translate_stray_entry)
 {
-    (void)state;
     struct note_bytes note = note_from_file(STRAY_ENTRY_NOTE);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
     assert_int_equal(bat_map_translate(map, 3, 0x11, true), 0x4c);
@@ -273,9 +256,8 @@ static void assert_fallthroughs(const struct bat_map *map, uint32_t table, uint6
     assert_false(bat_fallthrough_next(&walk, &pair));
 }
 
-static void test_fallthroughs_worked_example(void **state)
+TEST(test_fallthroughs_worked_example)
 {
-    (void)state;
     static const uint32_t first[][2] = {{0x4, 0x6}, {0x6, 0xc}};
     static const uint32_t second[][2] = {{0x6, 0xc}, {0xc, 0x18}, {0x18, 0x1a}, {0x1a, 0x1e}};
     struct bat_map *map = worked_example();
@@ -339,9 +321,8 @@ static const struct {
     {200, 300, {{0}}, 0},
 };
 
-static void test_fallthroughs(void **state)
+TEST(test_fallthroughs)
 {
-    (void)state;
     struct bat_map *map = map_of_entries(blocks_and_branches, COUNT(blocks_and_branches));
     for (size_t i = 0; i < COUNT(traces); i++)
         assert_fallthroughs(map, 0, traces[i].from, traces[i].to, traces[i].pairs, traces[i].count);
@@ -350,9 +331,8 @@ static void test_fallthroughs(void **state)
 }
 
 /* "None if output offset of first >= output offset of last." */
-static void test_fallthroughs_at_one_offset(void **state)
+TEST(test_fallthroughs_at_one_offset)
 {
-    (void)state;
     /* From 4, the last block is at 4, and the last entry up to 5 is a branch at the same place. */
     static const struct expected_entry entries[] = {
         {0, A, false, 1, 0}, {4, B, false, 1, 1}, {4, 0x210, true, 0, 0}, {6, C, false, 1, 2}};
@@ -372,9 +352,8 @@ static void test_fallthroughs_at_one_offset(void **state)
     bat_map_free(map);
 }
 
-static void test_fallthroughs_without_blocks(void **state)
+TEST(test_fallthroughs_without_blocks)
 {
-    (void)state;
     static const struct expected_entry branches[] = {{0, 1, true, 0, 0}, {4, 5, true, 0, 0}};
     struct bat_map *map = map_of_entries(branches, COUNT(branches));
     assert_fallthroughs(map, 0, 0, 8, NULL, 0);
@@ -385,9 +364,8 @@ static void test_fallthroughs_without_blocks(void **state)
 }
 
 /* A table's walk neither starts in the previous table nor continues into the next. */
-static void test_fallthroughs_stay_in_the_table(void **state)
+TEST(test_fallthroughs_stay_in_the_table)
 {
-    (void)state;
     static const struct expected_entry first[] = {{0, A, false, 1, 0}};
     static const struct expected_entry second[] = {{0, 0x9, true, 0, 0}, {2, B, false, 1, 0}};
     struct note_bytes note;
@@ -430,9 +408,8 @@ static size_t fallthroughs_by_the_text(const struct expected_entry *entries, uin
     return found;
 }
 
-static void test_fallthroughs_of_all_small_tables(void **state)
+TEST(test_fallthroughs_of_all_small_tables)
 {
-    (void)state;
     /* Four entries, each 0 to 2 bytes after the previous one, and a block or a branch. */
     for (unsigned kind = 0; kind < 6 * 6 * 6 * 6; kind++) {
         struct expected_entry entries[4];
@@ -472,9 +449,8 @@ static struct bat_map *large_map(const struct expected_entry *entries)
     return decode_note(&note, BAT_HOT_INDEX_TABLE);
 }
 
-static void test_fallthroughs_of_large_tables(void **state)
+TEST(test_fallthroughs_of_large_tables)
 {
-    (void)state;
     static struct expected_entry entries[LARGE];
     static uint32_t pairs[LARGE][2];
     /* Where blocks are: at the start, at an end of 512 entries and beside it, and at the end. */
@@ -522,9 +498,8 @@ static void assert_blocks(const struct bat_map *map, uint32_t table,
     }
 }
 
-static void test_blocks_worked_example(void **state)
+TEST(test_blocks_worked_example)
 {
-    (void)state;
     static const struct bat_block leaf[] = {{0xbd78ee300000, 0, 0}};
     struct bat_map *map = worked_example();
     assert_blocks(map, WORK, work_blocks, COUNT(work_blocks));
@@ -534,9 +509,8 @@ static void test_blocks_worked_example(void **state)
     bat_map_free(map);
 }
 
-static void test_blocks_capacity(void **state)
+TEST(test_blocks_capacity)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     struct bat_block blocks[COUNT(work_blocks)];
     for (uint32_t capacity = 0; capacity < COUNT(work_blocks); capacity++) {
@@ -601,9 +575,8 @@ static struct bat_map *scattered_blocks(void)
     return decode_note(&note, BAT_HOT_INDEX_TABLE);
 }
 
-static void test_blocks_over_fragments(void **state)
+TEST(test_blocks_over_fragments)
 {
-    (void)state;
     static const struct bat_block first[] = {
         {0, 0x00, 0},    {0xa1, 0x10, 1}, {0xa2, 0x20, 2},
         {0xa3, 0x30, 3}, {0xa4, 0x40, 0}, {0, 0x50, 5}, /* one of hash and index is enough */
@@ -621,9 +594,8 @@ static void test_blocks_over_fragments(void **state)
     bat_map_free(map);
 }
 
-static void test_blocks_with_made_ones(void **state)
+TEST(test_blocks_with_made_ones)
 {
-    (void)state;
     static const struct bat_block first[] = {
         {0, 0x00, 0},    {0xa1, 0x10, 1}, {0, 0x15, 0}, {0xa2, 0x20, 2},
         {0xa3, 0x30, 3}, {0xa4, 0x40, 0}, {0, 0x50, 5},
@@ -645,18 +617,16 @@ static void test_blocks_with_made_ones(void **state)
     bat_map_free(map);
 }
 
-static void test_no_blocks(void **state)
+TEST(test_no_blocks)
 {
-    (void)state;
     static const struct expected_entry branches[] = {{0, 1, true, 0, 0}};
     struct bat_map *map = map_of_entries(branches, 1);
     assert_int_equal(bat_map_blocks(map, 0, NULL, 0), 0);
     bat_map_free(map);
 }
 
-static void test_block_at(void **state)
+TEST(test_block_at)
 {
-    (void)state;
     const uint32_t count = COUNT(work_blocks);
     assert_int_equal(bat_block_at(work_blocks, count, 0), 0);
     assert_int_equal(bat_block_at(work_blocks, count, 3), 0);
@@ -672,9 +642,8 @@ static void test_block_at(void **state)
 
 /* --- Secondary entry points: BAT.md 6.4 ------------------------------------------------------- */
 
-static void test_secondary_id(void **state)
+TEST(test_secondary_id)
 {
-    (void)state;
     struct bat_map *map = worked_example();
     assert_int_equal(bat_map_secondary_id(map, WORK, 0x1e), 1);
     assert_int_equal(bat_map_secondary_id(map, WORK, 0x22), 2);
@@ -699,9 +668,8 @@ static void test_secondary_id(void **state)
 }
 
 /* Enough entry points for an index (map_index.c), in the order of their offsets and in another. */
-static void test_many_secondary_ids(void **state)
+TEST(test_many_secondary_ids)
 {
-    (void)state;
     for (uint32_t factor = 1; factor < 100; factor += 36) {
         uint32_t offsets[100];
         struct note_bytes note;
@@ -726,35 +694,4 @@ static void test_many_secondary_ids(void **state)
         assert_int_equal(bat_map_secondary_id(map, 0, 7), 1);
         bat_map_free(map);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables_by_address),
-        cmocka_unit_test(test_tables_at_the_extremes),
-        cmocka_unit_test(test_parent),
-        cmocka_unit_test(test_input_of),
-        cmocka_unit_test(test_no_table),
-        cmocka_unit_test(test_translate_worked_example),
-        cmocka_unit_test(test_translate_below_first_entry),
-        cmocka_unit_test(test_translate_equal_offsets),
-        cmocka_unit_test(test_translate_stray_entry),
-        cmocka_unit_test(test_fallthroughs_worked_example),
-        cmocka_unit_test(test_fallthroughs),
-        cmocka_unit_test(test_fallthroughs_at_one_offset),
-        cmocka_unit_test(test_fallthroughs_without_blocks),
-        cmocka_unit_test(test_fallthroughs_stay_in_the_table),
-        cmocka_unit_test(test_fallthroughs_of_all_small_tables),
-        cmocka_unit_test(test_fallthroughs_of_large_tables),
-        cmocka_unit_test(test_blocks_worked_example),
-        cmocka_unit_test(test_blocks_capacity),
-        cmocka_unit_test(test_blocks_over_fragments),
-        cmocka_unit_test(test_blocks_with_made_ones),
-        cmocka_unit_test(test_no_blocks),
-        cmocka_unit_test(test_block_at),
-        cmocka_unit_test(test_secondary_id),
-        cmocka_unit_test(test_many_secondary_ids),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which blocks of two builds are the same, and what their counts say: each rule by itself. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <elf.h>
 
 #include "binary/code/conditions.h"
@@ -15,6 +7,7 @@
 #include "next/instruction_x86.h"
 #include "next/loops.h"
 #include "next/match_blocks.h"
+#include "unit_test.h"
 
 #define NODES_MAX 8u
 #define LINKS_MAX 16u
@@ -195,9 +188,8 @@ static void check_tables(bool with_regions)
     close_made(&news);
 }
 
-static void test_aligned_tables(void **state)
+TEST(test_aligned_tables)
 {
-    (void)state;
     check_tables(false);
     check_tables(true);
 }
@@ -216,9 +208,8 @@ static uint32_t constant_of(const char *bytes)
 }
 
 /* To add -1 is to subtract 1. */
-static void test_size_of_constants(void **state)
+TEST(test_size_of_constants)
 {
-    (void)state;
     uint32_t one = constant_of("\x2c\x01"); /* sub $1, %al */
     assert_int_not_equal(one, 0);
     assert_int_equal(constant_of("\x04\xff"), one); /* add $-1, %al */
@@ -273,9 +264,8 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
 
 /* Samples were lost: 50 of 100 are nowhere. The way that never ran gets them, though it is known
  * a little better: zero says less than 50 does. */
-static void test_weak_zeros(void **state)
+TEST(test_weak_zeros)
 {
-    (void)state;
     uint64_t result[2];
     infer_ways((double[]){0, 50}, true, (float[]){1, 0.95f}, result);
     assert_int_equal(result[0], 50);
@@ -286,9 +276,8 @@ static void test_weak_zeros(void **state)
 }
 
 /* Both ways have zero; that of a call that was never made says nothing. */
-static void test_zeros_of_calls_never_made(void **state)
+TEST(test_zeros_of_calls_never_made)
 {
-    (void)state;
     uint64_t result[2];
     infer_ways((double[]){0, 0}, false, (float[]){1, 0.9f}, result);
     assert_int_equal(result[0], 100);
@@ -329,9 +318,8 @@ static struct next_matched match_unlike(bool has_common)
  * them, or around them; that alone is 0.24 alike, and counts for about a half. Both together are
  * between 0.1 and 0.2, and no other block is as likely.
  */
-static void test_weak_match(void **state)
+TEST(test_weak_match)
 {
-    (void)state;
     struct next_matched found = match_unlike(true);
     assert_int_equal(found.old_of, 1);
     assert_true(found.content > 0.05f && found.content < 0.06f);
@@ -341,9 +329,8 @@ static void test_weak_match(void **state)
 }
 
 /* Two blocks that are the same by code and place: their counts tell which is which. */
-static void test_match_again(void **state)
+TEST(test_match_again)
 {
-    (void)state;
     static struct made olds;
     static struct made news;
     begin(&olds);
@@ -393,9 +380,8 @@ static enum flooding_condition try_all(uint8_t left, uint8_t right, bool is_exch
 }
 
 /* Two values may be exchanged, and a constant may be one more or one less. */
-static void test_orders(void **state)
+TEST(test_orders)
 {
-    (void)state;
     for (uint8_t left = 0x7c; left <= 0x7f; left++)
         for (uint8_t right = 0x7c; right <= 0x7f; right++) {
             uint32_t a = condition_in(EM_X86_64, (const uint8_t[]){left, 0}, 2);
@@ -431,9 +417,8 @@ static void check_depths(struct made *made, const uint8_t *expected)
     close_made(made);
 }
 
-static void test_loops(void **state)
+TEST(test_loops)
 {
-    (void)state;
     static struct made made;
     /* 0, then a loop of 1 to 3 with a loop of 2 alone in it, then 4. */
     begin(&made);
@@ -464,15 +449,4 @@ static void test_loops(void **state)
         add_link(&made, 1, 1, NEXT_EDGE_TAKEN, rounds);
         check_depths(&made, (const uint8_t[]){0, (uint8_t)rounds, 0});
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aligned_tables), cmocka_unit_test(test_size_of_constants),
-        cmocka_unit_test(test_weak_zeros),     cmocka_unit_test(test_zeros_of_calls_never_made),
-        cmocka_unit_test(test_weak_match),     cmocka_unit_test(test_match_again),
-        cmocka_unit_test(test_orders),         cmocka_unit_test(test_loops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* spec/options.c: option structures of programs that are older or newer than the library (bat.h).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_profile.h"
 #include "bat_symbolizer.h"
 #include "bat_validate.h"
 #include "spec/options.h"
+#include "unit_test.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
 #define INPUT TEST_DATA "/demo/small"
@@ -51,9 +44,8 @@ static void assert_now(const struct now *own, uint64_t first, uint64_t second)
     assert_int_equal(own->second, second);
 }
 
-static void test_sizes(void **state)
+TEST(test_sizes)
 {
-    (void)state;
     struct now own;
     assert_int_equal(copy(&own, NULL, NULL), BAT_OK);
     assert_now(&own, 0, 0);
@@ -68,9 +60,8 @@ static void test_sizes(void **state)
     assert_now(&own, 4, 5);
 }
 
-static void test_members_that_are_not_known(void **state)
+TEST(test_members_that_are_not_known)
 {
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct later later = {.size = sizeof(later)};
         later.third[i] = 1;
@@ -83,11 +74,10 @@ static void test_members_that_are_not_known(void **state)
     }
 }
 
-static void test_no_size(void **state)
+TEST(test_no_size)
 {
-    (void)state;
     const size_t wrong[] = {0, 1, sizeof(size_t), 1 << 20, SIZE_MAX};
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < COUNT(wrong); i++) {
         const struct now given = {wrong[i], 1, 2};
         struct now own;
         struct bat_error error = {0};
@@ -97,9 +87,8 @@ static void test_no_size(void **state)
 }
 
 /* Functions of the library that take options refuse those without their size. */
-static void test_functions(void **state)
+TEST(test_functions)
 {
-    (void)state;
     static const uint8_t byte;
     const struct bat_decode_options decode = {.hot_index = BAT_HOT_INDEX_TABLE};
     struct bat_map *map = (struct bat_map *)&byte;
@@ -118,9 +107,8 @@ static void test_functions(void **state)
     bat_builder_free(builder);
 }
 
-static void test_functions_of_files(void **state)
+TEST(test_functions_of_files)
 {
-    (void)state;
     struct bat_error error = {0};
     struct bat_binary binary;
     assert_int_equal(bat_binary_open(BOLTED, &binary, &error), BAT_OK);
@@ -161,9 +149,8 @@ static void test_functions_of_files(void **state)
     bat_binary_close(&binary);
 }
 
-static void test_symbolizer(void **state)
+TEST(test_symbolizer)
 {
-    (void)state;
     struct bat_error error = {0};
     const struct bat_symbolizer_options open = {.original = INPUT};
     struct bat_symbolizer *symbolizer = (struct bat_symbolizer *)&error;
@@ -186,17 +173,4 @@ static void test_symbolizer(void **state)
     assert_int_equal(count, 1);
     assert_null(frames[0].function);
     bat_symbolizer_close(symbolizer);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_members_that_are_not_known),
-        cmocka_unit_test(test_no_size),
-        cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_functions_of_files),
-        cmocka_unit_test(test_symbolizer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* original/: the demo program before and after BOLT, and files that are not its input. */
 #include <elf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bat_decoder.h"
 #include "bat_original.h"
 #include "bat_profile.h"
 #include "binary/build_ids.h"
 #include "binary/original/original.h"
+#include "unit_test.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
 #define INPUT TEST_DATA "/demo/small"
@@ -58,7 +50,7 @@ static uint64_t symbol_address(struct bat_elf *elf, const char *name)
 
 /* --- Pairing -------------------------------------------------------------------------------- */
 
-static void test_every_table_is_paired(void **state)
+TEST(test_every_table_is_paired)
 {
     const struct pair *pair = *state;
     struct bat_original_counters counters = bat_original_counters(pair->original);
@@ -69,7 +61,7 @@ static void test_every_table_is_paired(void **state)
     assert_true(counters.plt > 0);
 }
 
-static void test_names_lead_to_the_same_function(void **state)
+TEST(test_names_lead_to_the_same_function)
 {
     const struct pair *pair = *state;
     const char **names = NULL;
@@ -85,7 +77,7 @@ static void test_names_lead_to_the_same_function(void **state)
     free(names);
 }
 
-static void test_functions_by_name(void **state)
+TEST(test_functions_by_name)
 {
     const struct pair *pair = *state;
     uint64_t address = 0;
@@ -104,7 +96,7 @@ static void test_functions_by_name(void **state)
 /* --- Addresses ------------------------------------------------------------------------------ */
 
 /* The input address of an entry's address is the one that the entry has. */
-static void test_entries_are_where_they_say(void **state)
+TEST(test_entries_are_where_they_say)
 {
     const struct pair *pair = *state;
     const struct bat_map *map = pair->binary.map;
@@ -128,7 +120,7 @@ static void test_entries_are_where_they_say(void **state)
 }
 
 /* Every instruction of the output maps to one of the input, which maps back to it. */
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
     const struct pair *pair = *state;
     const struct bat_original *original = pair->original;
@@ -165,7 +157,7 @@ static void test_there_and_back(void **state)
 }
 
 /* The result is an instruction's start, and of the same kind, except for branches. */
-static void test_instructions_are_alike(void **state)
+TEST(test_instructions_are_alike)
 {
     const struct pair *pair = *state;
     const struct bat_original *original = pair->original;
@@ -187,7 +179,7 @@ static void test_instructions_are_alike(void **state)
     }
 }
 
-static void test_the_middle_of_an_instruction_is_its_start(void **state)
+TEST(test_the_middle_of_an_instruction_is_its_start)
 {
     const struct pair *pair = *state;
     uint64_t output = symbol_address(pair->binary.elf, "main");
@@ -201,11 +193,11 @@ static void test_the_middle_of_an_instruction_is_its_start(void **state)
     assert_int_equal(middle, start);
 }
 
-static void test_addresses_outside(void **state)
+TEST(test_addresses_outside)
 {
     const struct pair *pair = *state;
     const uint64_t outside[] = {0, 1, UINT64_MAX, bat_elf_base_address(pair->binary.elf)};
-    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+    for (size_t i = 0; i < COUNT(outside); i++) {
         uint64_t input;
         uint64_t *outputs;
         size_t count;
@@ -281,7 +273,7 @@ static uint8_t *find_id(const struct pair *pair, struct copy *copy, size_t *size
     return found;
 }
 
-static void test_another_build(void **state)
+TEST(test_another_build)
 {
     struct copy copy = copy_file(INPUT);
     size_t size;
@@ -319,7 +311,7 @@ static void refuse_id(const struct pair *pair, uint8_t first, uint8_t last)
 }
 
 /* BOLT 22 flipped the last bit; here it is flipped back, as if BOLT had not changed it. */
-static void test_last_bit_of_the_build_id(void **state)
+TEST(test_last_bit_of_the_build_id)
 {
     accept_id(*state, 0, 1);
     refuse_id(*state, 0, 2);
@@ -327,7 +319,7 @@ static void test_last_bit_of_the_build_id(void **state)
 }
 
 /* BOLT 24 flips the first bit as well, never alone. */
-static void test_first_bit_of_the_build_id(void **state)
+TEST(test_first_bit_of_the_build_id)
 {
     accept_id(*state, 0x80, 0);
     refuse_id(*state, 0x80, 1);
@@ -335,9 +327,8 @@ static void test_first_bit_of_the_build_id(void **state)
     refuse_id(*state, 0x81, 0);
 }
 
-static void test_build_id_of_one_byte(void **state)
+TEST(test_build_id_of_one_byte)
 {
-    (void)state;
     const uint8_t output[] = {0x21, 0x05};
     for (unsigned flipped = 0; flipped < 256; flipped++) {
         const uint8_t input[] = {(uint8_t)(output[0] ^ flipped), 0x05};
@@ -351,20 +342,20 @@ static void test_build_id_of_one_byte(void **state)
     assert_false(build_id_is_of_input(output, 0, output, 0));
 }
 
-static void test_the_bolted_file_itself(void **state)
+TEST(test_the_bolted_file_itself)
 {
     struct copy copy = copy_file(BOLTED);
     refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "found a file that BOLT wrote");
 }
 
-static void test_another_machine(void **state)
+TEST(test_another_machine)
 {
     struct copy copy = copy_file(INPUT);
     ((Elf64_Ehdr *)(void *)copy.bytes)->e_machine = EM_AARCH64;
     refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "machine");
 }
 
-static void test_another_type(void **state)
+TEST(test_another_type)
 {
     struct copy copy = copy_file(INPUT);
     Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)copy.bytes;
@@ -384,7 +375,7 @@ static Elf64_Shdr *find_section(const struct copy *copy, uint32_t type)
     return NULL;
 }
 
-static void test_a_stripped_file(void **state)
+TEST(test_a_stripped_file)
 {
     struct copy copy = copy_file(INPUT);
     find_section(&copy, SHT_SYMTAB)->sh_type = SHT_PROGBITS;
@@ -392,7 +383,7 @@ static void test_a_stripped_file(void **state)
 }
 
 /* Without its build-id a file has to fit by its functions. */
-static void test_without_build_id(void **state)
+TEST(test_without_build_id)
 {
     const struct bat_original_options ignoring = {.size = sizeof(ignoring),
                                                   .ignore_build_id = true};
@@ -421,7 +412,7 @@ static Elf64_Sym *find_symbol(const struct copy *copy, const char *name)
 }
 
 /* Two functions have changed their names: one is too small for the other's table. */
-static void test_functions_too_small(void **state)
+TEST(test_functions_too_small)
 {
     struct copy copy = copy_file(INPUT);
     size_t size;
@@ -436,14 +427,14 @@ static void test_functions_too_small(void **state)
     refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "too small for 1");
 }
 
-static void test_no_elf_file(void **state)
+TEST(test_no_elf_file)
 {
     struct copy copy = {.path = "/tmp/test_original.XXXXXX", .bytes = malloc(4), .size = 4};
     memcpy(copy.bytes, "text", 4);
     refuse(*state, &copy, NULL, BAT_ERR_NOT_ELF, "");
 }
 
-static void test_a_raw_note(void **state)
+TEST(test_a_raw_note)
 {
     const struct pair *pair = *state;
     struct bat_binary note = pair->binary;
@@ -457,9 +448,8 @@ static void test_a_raw_note(void **state)
 /* --- While others prepare ------------------------------------------------------------------- */
 
 /* bat_preparation_begin() does not change the binary, so it may be paired at the same time. */
-static void test_beside_preparing(void **state)
+TEST(test_beside_preparing)
 {
-    (void)state;
     struct bat_binary binary;
     struct bat_original *original;
     struct bat_records *records;
@@ -495,30 +485,4 @@ static void test_beside_preparing(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_table_is_paired),
-        cmocka_unit_test(test_names_lead_to_the_same_function),
-        cmocka_unit_test(test_functions_by_name),
-        cmocka_unit_test(test_entries_are_where_they_say),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_instructions_are_alike),
-        cmocka_unit_test(test_the_middle_of_an_instruction_is_its_start),
-        cmocka_unit_test(test_addresses_outside),
-        cmocka_unit_test(test_another_build),
-        cmocka_unit_test(test_last_bit_of_the_build_id),
-        cmocka_unit_test(test_first_bit_of_the_build_id),
-        cmocka_unit_test(test_build_id_of_one_byte),
-        cmocka_unit_test(test_the_bolted_file_itself),
-        cmocka_unit_test(test_another_machine),
-        cmocka_unit_test(test_another_type),
-        cmocka_unit_test(test_a_stripped_file),
-        cmocka_unit_test(test_without_build_id),
-        cmocka_unit_test(test_functions_too_small),
-        cmocka_unit_test(test_no_elf_file),
-        cmocka_unit_test(test_a_raw_note),
-        cmocka_unit_test(test_beside_preparing),
-    };
-    return cmocka_run_group_tests(tests, open_pair, close_pair);
-}
+GROUP(open_pair, close_pair)

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/remap/join.c and starts.c: halves of runs, and where runs begin. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "profile/remap/to_input.h"
+#include "unit_test.h"
 
 struct joining {
     struct bat_profile *result;
@@ -73,7 +66,7 @@ static void finish(struct joining *joining, uint32_t traces)
     assert_int_equal(joining->result->traces.count, traces);
 }
 
-static void test_whole_pieces_pass(void **state)
+TEST_BETWEEN(test_whole_pieces_pass, begin, end)
 {
     struct joining *joining = *state;
     add(joining, 0x10, 0x20, 0x30, 5, BAT_NONE, BAT_NONE);
@@ -84,7 +77,7 @@ static void test_whole_pieces_pass(void **state)
     assert_int_equal(joining->counters.unjoined, 0);
 }
 
-static void test_two_halves_are_one_run(void **state)
+TEST_BETWEEN(test_two_halves_are_one_run, begin, end)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
@@ -98,7 +91,7 @@ static void test_two_halves_are_one_run(void **state)
 }
 
 /* Whatever is put together, each beginning and each end has its count. */
-static void test_counts_of_many_halves(void **state)
+TEST_BETWEEN(test_counts_of_many_halves, begin, end)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
@@ -123,7 +116,7 @@ static void test_counts_of_many_halves(void **state)
 }
 
 /* A run over two joins, the later one found first. */
-static void test_a_chain(void **state)
+TEST_BETWEEN(test_a_chain, begin, end)
 {
     struct joining *joining = *state;
     uint32_t later = find_join(joining, 0x910, 0x60, 0x5c);
@@ -136,7 +129,7 @@ static void test_a_chain(void **state)
 }
 
 /* The branch of the output was taken: the input has passed the join's point on both sides. */
-static void test_halves_left_over(void **state)
+TEST_BETWEEN(test_halves_left_over, begin, end)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
@@ -152,7 +145,7 @@ static void test_halves_left_over(void **state)
 }
 
 /* A first half that begins at the point: the input came there, if only from the call before. */
-static void test_an_empty_half_left_over(void **state)
+TEST_BETWEEN(test_an_empty_half_left_over, begin, end)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
@@ -164,7 +157,7 @@ static void test_an_empty_half_left_over(void **state)
 }
 
 /* A branch that is none in the input, without a run: nothing. */
-static void test_a_second_half_without_a_run(void **state)
+TEST_BETWEEN(test_a_second_half_without_a_run, begin, end)
 {
     struct joining *joining = *state;
     uint32_t join = find_join(joining, 0x900, 0x40, 0x3c);
@@ -174,9 +167,8 @@ static void test_a_second_half_without_a_run(void **state)
 
 /* --- Starts --------------------------------------------------------------------------------- */
 
-static void test_starts(void **state)
+TEST(test_starts)
 {
-    (void)state;
     struct input_starts starts = input_starts_new();
     struct input_start start = {.from = 0x10, .way = 1, .start_join = BAT_NONE, .count = 5};
     struct input_start other = start;
@@ -207,19 +199,4 @@ static void test_starts(void **state)
     assert_true(input_starts_take(&starts, 0x900, UINT64_MAX, &taken));
     assert_int_equal(taken.count, UINT64_MAX);
     input_starts_free(&starts);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_whole_pieces_pass, begin, end),
-        cmocka_unit_test_setup_teardown(test_two_halves_are_one_run, begin, end),
-        cmocka_unit_test_setup_teardown(test_counts_of_many_halves, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_chain, begin, end),
-        cmocka_unit_test_setup_teardown(test_halves_left_over, begin, end),
-        cmocka_unit_test_setup_teardown(test_an_empty_half_left_over, begin, end),
-        cmocka_unit_test_setup_teardown(test_a_second_half_without_a_run, begin, end),
-        cmocka_unit_test(test_starts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,11 @@
  * error that says what was expected and found, or, where it can still be right, a profile. Memory
  * is watched by the sanitizers' build. The files hold every kind of record (tests/data/make.py).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "bat_profile.h"
+#include "unit_test.h"
 
 #define BINARY TEST_DATA "/demo/small.bolt"
 #define STREAM_HEADER_SIZE 16u
@@ -120,10 +112,10 @@ static void check_whole(const struct fixture *fixture, const char *name)
     assert_int_equal(counters.perf_samples, 4);
 }
 
-static void test_whole(void **state)
+TEST(test_whole)
 {
     const char *names[] = {"file.data", "stream.data", "compressed.data", "compressed2.data"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < COUNT(names); i++)
         check_whole(*state, names[i]);
 }
 
@@ -150,7 +142,7 @@ static void check_truncated_file(const struct fixture *fixture, const char *name
     }
 }
 
-static void test_truncated_files(void **state)
+TEST(test_truncated_files)
 {
     check_truncated_file(*state, "file.data");
     check_truncated_file(*state, "compressed.data");
@@ -158,7 +150,7 @@ static void test_truncated_files(void **state)
 }
 
 /* A stream may end behind any record, if it has the binary and a branch stack by then. */
-static void test_truncated_stream(void **state)
+TEST(test_truncated_stream)
 {
     struct bytes bytes = load("stream.data");
     size_t boundary = STREAM_HEADER_SIZE;
@@ -207,31 +199,20 @@ static void check_changed(const struct fixture *fixture, const char *name)
     }
 }
 
-static void test_changed_file(void **state)
+TEST(test_changed_file)
 {
     check_changed(*state, "file.data");
 }
 
-static void test_changed_stream(void **state)
+TEST(test_changed_stream)
 {
     check_changed(*state, "stream.data");
 }
 
-static void test_changed_compressed(void **state)
+TEST(test_changed_compressed)
 {
     check_changed(*state, "compressed.data");
     check_changed(*state, "compressed2.data");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole),
-        cmocka_unit_test(test_truncated_files),
-        cmocka_unit_test(test_truncated_stream),
-        cmocka_unit_test(test_changed_file),
-        cmocka_unit_test(test_changed_stream),
-        cmocka_unit_test(test_changed_compressed),
-    };
-    return cmocka_run_group_tests(tests, open_fixture, close_fixture);
-}
+GROUP(open_fixture, close_fixture)

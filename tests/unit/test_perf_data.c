@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/file.c and what it calls: whole files, and what comes of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "perf_files.h"
+#include "unit_test.h"
 
 /* --- What is read ------------------------------------------------------------------------------
  */
@@ -30,9 +23,8 @@ static void first_trace(uint64_t *trace)
     assert_true(trace[2] != 0);
 }
 
-static void test_branch_stacks(void **state)
+TEST(test_branch_stacks)
 {
-    (void)state;
     uint64_t trace[3];
     first_trace(trace);
     struct bat_elf *elf = open_binary();
@@ -63,9 +55,8 @@ static void test_branch_stacks(void **state)
     bat_elf_close(elf);
 }
 
-static void test_basic_samples(void **state)
+TEST(test_basic_samples)
 {
-    (void)state;
     uint64_t trace[3];
     first_trace(trace);
     struct bat_elf *elf = open_binary();
@@ -90,9 +81,8 @@ static void test_basic_samples(void **state)
     bat_elf_close(elf);
 }
 
-static void test_several_files_add_up(void **state)
+TEST(test_several_files_add_up)
 {
-    (void)state;
     uint64_t trace[3];
     first_trace(trace);
     struct bat_elf *elf = open_binary();
@@ -128,9 +118,8 @@ static uint64_t count_of_process_8(const struct perf_bytes *record)
     return count;
 }
 
-static void test_records_of_processes(void **state)
+TEST(test_records_of_processes)
 {
-    (void)state;
     static const struct {
         uint16_t misc;
         uint64_t count;
@@ -156,9 +145,8 @@ static void test_records_of_processes(void **state)
 }
 
 /* Loads are of use without branch stacks; what is no data of the binary keeps its address. */
-static void test_memory_loads(void **state)
+TEST(test_memory_loads)
 {
-    (void)state;
     struct bat_elf *elf = open_binary();
     struct bat_segment data = {0};
     struct bat_segment code = {0};
@@ -195,9 +183,8 @@ static void test_memory_loads(void **state)
 }
 
 /* Entries from and to the kernel, between others; they are no end of what ran before. */
-static void test_kernel_branches(void **state)
+TEST(test_kernel_branches)
 {
-    (void)state;
     const uint64_t a = 0x401000;
     const uint64_t k = PERF_KERNEL_ADDRESS;
     const uint64_t fields[] = {a, 7, 4, a + 9, a + 1, 2, a + 8, k, 1, k - 1, a + 2, 1, a, a, 1};
@@ -221,14 +208,4 @@ static void test_kernel_branches(void **state)
     }
     bat_elf_close(elf);
     drop(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_branch_stacks),        cmocka_unit_test(test_basic_samples),
-        cmocka_unit_test(test_several_files_add_up), cmocka_unit_test(test_records_of_processes),
-        cmocka_unit_test(test_memory_loads),         cmocka_unit_test(test_kernel_branches),
-    };
-    return cmocka_run_group_tests_name("perf_data", tests, NULL, NULL);
 }

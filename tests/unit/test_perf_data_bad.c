@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/file.c and what it calls: files that must be refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "perf_files.h"
+#include "unit_test.h"
 
 /* A file says at its end what it says at its beginning: none of its bytes can be missing. */
-static void test_truncated_files(void **state)
+TEST(test_truncated_files)
 {
-    (void)state;
     struct bat_elf *elf = open_binary();
     for (size_t i = 0; i < COUNT(names); i++) {
         struct perf_bytes bytes = load(names[i]);
@@ -38,9 +30,8 @@ static void test_truncated_files(void **state)
 }
 
 /* Any byte can be another one. */
-static void test_changed_bytes(void **state)
+TEST(test_changed_bytes)
 {
-    (void)state;
     static const uint8_t changes[] = {0x01, 0x80, 0xff};
     struct bat_elf *elf = open_binary();
     for (size_t i = 0; i < COUNT(names); i++) {
@@ -74,9 +65,8 @@ struct change {
     const char *message;
 };
 
-static void test_changed_headers(void **state)
+TEST(test_changed_headers)
 {
-    (void)state;
     struct perf_bytes bytes = load("file.data");
     const uint64_t attributes = bat_load64(bytes.bytes + 24);
     const uint64_t data = bat_load64(bytes.bytes + 40);
@@ -122,9 +112,8 @@ static void test_changed_headers(void **state)
 }
 
 /* What perf record --threads leaves behind. */
-static void test_folders(void **state)
+TEST(test_folders)
 {
-    (void)state;
     struct perf_bytes bytes = load("file.data");
     const uint64_t features = bat_load64(bytes.bytes + 40) + bat_load64(bytes.bytes + 48);
     /* The feature that is told last gets the number of another one. */
@@ -148,9 +137,8 @@ static void test_folders(void **state)
     bat_elf_close(elf);
 }
 
-static void test_nothing_to_use(void **state)
+TEST(test_nothing_to_use)
 {
-    (void)state;
     struct perf_bytes bytes = load("file.data");
     const struct bat_read_options other_process = {
         .size = sizeof(other_process), .has_process = true, .process = 9};
@@ -181,9 +169,8 @@ static void assert_foreign_sample(const struct perf_bytes *bytes)
     bat_elf_close(elf);
 }
 
-static void test_without_branch_stacks(void **state)
+TEST(test_without_branch_stacks)
 {
-    (void)state;
     const uint64_t fields[] = {0x401000, 7};
     struct perf_bytes bytes = make_stream(SAMPLE_IP | SAMPLE_TID, fields, sizeof(fields));
     assert_refused(
@@ -199,14 +186,4 @@ static void test_without_branch_stacks(void **state)
     bytes = make_stream(SAMPLE_IP, fields, 8);
     assert_foreign_sample(&bytes);
     drop(&bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truncated_files), cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_changed_headers), cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_nothing_to_use),  cmocka_unit_test(test_without_branch_stacks),
-    };
-    return cmocka_run_group_tests_name("perf_data_bad", tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/processes_collect.c and its like: which processes have the binary, when, and where.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "perf_bytes.h"
 #include "profile/perf/processes.h"
 #include "profile/profile.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 /* The demonstration's binary, which lies at fixed addresses, taken as it is or as if it did not. */
 struct scene {
@@ -110,9 +101,8 @@ static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t ti
 /* --- In time -----------------------------------------------------------------------------------
  */
 
-static void test_from_a_mapping_on(void **state)
+TEST(test_from_a_mapping_on)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     map(&scene, 7, 100, 0x1000);
@@ -128,9 +118,8 @@ static void test_from_a_mapping_on(void **state)
 }
 
 /* Of equal times, what stands first in the file was first. */
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     map(&scene, 7, 300, 0x3000);
@@ -146,9 +135,8 @@ static void test_order(void **state)
     close_scene(&scene);
 }
 
-static void test_forks(void **state)
+TEST(test_forks)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     fork_process(&scene, 6, 7, 50);
@@ -171,9 +159,8 @@ static void test_forks(void **state)
 }
 
 /* A process number that is given away again. */
-static void test_number_used_again(void **state)
+TEST(test_number_used_again)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     map(&scene, 7, 100, 0x1000);
@@ -185,9 +172,8 @@ static void test_number_used_again(void **state)
 }
 
 /* A library can be at several places at once; the newest counts first, and only so many fit. */
-static void test_several_places(void **state)
+TEST(test_several_places)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     for (uint64_t i = 1; i <= PERF_WINDOWS_MAX + 2; i++)
@@ -223,9 +209,8 @@ static void test_several_places(void **state)
 }
 
 /* Without times, positions are only about right. */
-static void test_without_times(void **state)
+TEST(test_without_times)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
     map(&scene, 8, 0, 0x8000);
@@ -248,9 +233,8 @@ static void test_without_times(void **state)
 /* --- Which mappings are of the binary ----------------------------------------------------------
  */
 
-static void test_names_and_build_ids(void **state)
+TEST(test_names_and_build_ids)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     size_t size;
     const uint8_t *own = bat_elf_build_id(scene.elf, &size);
@@ -296,9 +280,8 @@ static void test_names_and_build_ids(void **state)
 }
 
 /* Padded to 20 bytes where a file does not say how long they are. */
-static void test_short_build_ids(void **state)
+TEST(test_short_build_ids)
 {
-    (void)state;
     struct scene scene = open_scene(false);
     uint8_t padded[20] = {0};
     memcpy(padded, scene.binary.build_id, 8);
@@ -318,9 +301,8 @@ static void test_short_build_ids(void **state)
     close_scene(&scene);
 }
 
-static void test_mappings_that_cannot_be(void **state)
+TEST(test_mappings_that_cannot_be)
 {
-    (void)state;
     struct scene scene = open_scene(true);
     const struct perf_binary *binary = &scene.binary;
     const uint64_t in_page = scene.code.address % 4096;
@@ -347,9 +329,8 @@ static void test_mappings_that_cannot_be(void **state)
 /* --- Where there is nothing --------------------------------------------------------------------
  */
 
-static void test_nothing_found(void **state)
+TEST(test_nothing_found)
 {
-    (void)state;
     struct scene scene = open_scene(true);
     start(&scene);
     struct bat_error error;
@@ -397,9 +378,8 @@ static void test_nothing_found(void **state)
     close_scene(&scene);
 }
 
-static void test_one_process(void **state)
+TEST(test_one_process)
 {
-    (void)state;
     struct scene scene = open_scene(true);
     const struct bat_read_options wanted = {
         .size = sizeof(wanted), .has_process = true, .process = 8};
@@ -433,22 +413,4 @@ static void test_one_process(void **state)
         strstr(error.message, "expected process 8 to have small.bolt, found it in 100, 101, 102,"));
     assert_non_null(strstr(error.message, " more"));
     close_scene(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from_a_mapping_on),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_forks),
-        cmocka_unit_test(test_number_used_again),
-        cmocka_unit_test(test_several_places),
-        cmocka_unit_test(test_without_times),
-        cmocka_unit_test(test_names_and_build_ids),
-        cmocka_unit_test(test_short_build_ids),
-        cmocka_unit_test(test_mappings_that_cannot_be),
-        cmocka_unit_test(test_nothing_found),
-        cmocka_unit_test(test_one_process),
-    };
-    return cmocka_run_group_tests_name("perf_processes", tests, NULL, NULL);
 }

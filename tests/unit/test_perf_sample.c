@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/attributes.c and profile/perf/sample.c: events, and the fields of their samples. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "perf_bytes.h"
 #include "profile/perf/sample.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 /* Events with these sample types; ids 10, 11, and so on, are theirs in turn. */
 static struct perf_attributes events(const uint64_t *types, size_t count, uint64_t read_format,
@@ -63,9 +54,8 @@ static void assert_whole(const struct perf_attributes *attributes, const struct 
 /* --- Fields ------------------------------------------------------------------------------------
  */
 
-static void test_first_fields(void **state)
+TEST(test_first_fields)
 {
-    (void)state;
     const uint64_t type = SAMPLE_IDENTIFIER | SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR |
                           SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_PERIOD;
     struct perf_attributes attributes = events(&type, 1, 0, 0);
@@ -133,9 +123,8 @@ static const struct field fields[] = {
 
 static const uint64_t stack[] = {2, 0x10, 0x20, 1, 0x30, 0x40, 2};
 
-static void test_fields_around_the_stack(void **state)
+TEST(test_fields_around_the_stack)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(fields); i++) {
         const struct field *field = &fields[i];
         const uint64_t type = SAMPLE_TID | SAMPLE_BRANCH_STACK | field->bit;
@@ -162,9 +151,8 @@ static void test_fields_around_the_stack(void **state)
 }
 
 /* An index in front of the entries, and counters behind them. */
-static void test_stack_with_more(void **state)
+TEST(test_stack_with_more)
 {
-    (void)state;
     const uint64_t type = SAMPLE_BRANCH_STACK;
     struct perf_attributes attributes = events(&type, 1, 0, BRANCH_HW_INDEX | BRANCH_COUNTERS);
     assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
@@ -183,9 +171,8 @@ static void test_stack_with_more(void **state)
 }
 
 /* Numbers of elements that a sample cannot hold, and whose size in bytes would not fit 64 bits. */
-static void test_huge_counts(void **state)
+TEST(test_huge_counts)
 {
-    (void)state;
     static const struct {
         uint64_t type;
         uint64_t word;
@@ -237,9 +224,8 @@ static const struct perf_attribute *event_of(const struct perf_attributes *attri
     return code == BAT_OK ? attribute : NULL;
 }
 
-static void test_events_by_id(void **state)
+TEST(test_events_by_id)
 {
-    (void)state;
     const uint64_t by_identifier[] = {SAMPLE_IDENTIFIER, SAMPLE_IDENTIFIER | SAMPLE_IP};
     struct perf_attributes attributes = events(by_identifier, 2, 0, 0);
     assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
@@ -267,9 +253,8 @@ static void test_events_by_id(void **state)
     perf_attributes_free(&attributes);
 }
 
-static void test_events_that_cannot_be_told_apart(void **state)
+TEST(test_events_that_cannot_be_told_apart)
 {
-    (void)state;
     static const uint64_t different[][2] = {
         {SAMPLE_IP, SAMPLE_IP | SAMPLE_TID},
         {SAMPLE_IDENTIFIER, SAMPLE_IP | SAMPLE_ID},
@@ -293,9 +278,8 @@ static void test_events_that_cannot_be_told_apart(void **state)
     perf_attributes_free(&attributes);
 }
 
-static void test_time_of_other_records(void **state)
+TEST(test_time_of_other_records)
 {
-    (void)state;
     const uint64_t type =
         SAMPLE_TID | SAMPLE_TIME | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_IDENTIFIER;
     struct perf_attributes attributes = events(&type, 1, 0, 0);
@@ -339,9 +323,8 @@ static void test_time_of_other_records(void **state)
     perf_attributes_free(&attributes);
 }
 
-static void test_attribute_sizes(void **state)
+TEST(test_attribute_sizes)
 {
-    (void)state;
     struct perf_bytes bytes = {0};
     put_attribute(&bytes, SAMPLE_BRANCH_STACK, 0, 0, BRANCH_HW_INDEX);
     put_u64(&bytes, 0);
@@ -361,9 +344,8 @@ static void test_attribute_sizes(void **state)
 }
 
 /* Bits of a newer perf: refused where they can change what samples look like. */
-static void test_unknown_bits(void **state)
+TEST(test_unknown_bits)
 {
-    (void)state;
     static const struct {
         uint64_t sample_type;
         uint64_t read_format;
@@ -397,9 +379,8 @@ static void test_unknown_bits(void **state)
     }
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
-    (void)state;
     static const struct {
         struct perf_attribute attribute;
         const char *name;
@@ -428,21 +409,4 @@ static void test_names(void **state)
     assert_true(attributes.items[0].is_memory_load);
     assert_false(attributes.items[1].is_memory_load);
     perf_attributes_free(&attributes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_fields),
-        cmocka_unit_test(test_fields_around_the_stack),
-        cmocka_unit_test(test_stack_with_more),
-        cmocka_unit_test(test_huge_counts),
-        cmocka_unit_test(test_events_by_id),
-        cmocka_unit_test(test_events_that_cannot_be_told_apart),
-        cmocka_unit_test(test_time_of_other_records),
-        cmocka_unit_test(test_attribute_sizes),
-        cmocka_unit_test(test_unknown_bits),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests_name("perf_sample", tests, NULL, NULL);
 }

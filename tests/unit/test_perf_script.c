@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/script*.c: text of perf script, by the rules of spec/perf-script.md. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "profile/perf/script.h"
 #include "profile_text.h"
+#include "unit_test.h"
 
 #define MINUS_1 0xffffffffffffffffULL
 
@@ -83,9 +76,8 @@ static bool is_script(const char *line)
     return is;
 }
 
-static void test_recognition(void **state)
+TEST(test_recognition)
 {
-    (void)state;
     static const char *const scripts[] = {
         "PERFTEXT;MMAP=5;",        "T 1 2.5: PERF_RECORD_MMAP2 1/1", "  4711",
         "4711 0x10/0x20/",         "  -1  0x10/0x20/P/-/-/0",        "4711 cycles:u: 401000",
@@ -101,19 +93,18 @@ static void test_recognition(void **state)
         "4711 : 401000",     "1 cycles:u:",
         "99999999999",       "",
     };
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+    for (size_t i = 0; i < COUNT(scripts); i++)
         if (!is_script(scripts[i]))
             fail_msg("this is text of perf script: %s", scripts[i]);
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < COUNT(others); i++)
         if (is_script(others[i]))
             fail_msg("this is none: %s", others[i]);
 }
 
 /* --- Samples --------------------------------------------------------------------------------- */
 
-static void test_stack(void **state)
+TEST(test_stack)
 {
-    (void)state;
     struct bat_profile *profile =
         read_script(MAP("7") "  7  0x401030/0x401040/P/-/-/0  0x401010/0x401020/M/-/-/12/COND/- \n"
                              "7 0x401010/0x401020/P/-/-/0 0x401000/0x7f0000001000/-N/-/-/0 \r\n");
@@ -130,11 +121,10 @@ static void test_stack(void **state)
 }
 
 /* As perf prints recordings that came through a pipe: with an address and a symbol. */
-static void test_stack_behind_symbol(void **state)
+TEST(test_stack_behind_symbol)
 {
-    (void)state;
     static const char *const before[] = {"7 401030 [unknown] ", "7 2.5: 401030 a(b c)+0x1 (/x y) "};
-    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++) {
+    for (size_t i = 0; i < COUNT(before); i++) {
         char text[2048];
         snprintf(text, sizeof(text),
                  "%s%s0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n%s\n", MAP("7"),
@@ -150,9 +140,8 @@ static void test_stack_behind_symbol(void **state)
     assert_refused(MAP("7") "7 401030 0x1/0x2/X/-/-/0\n", 3, 18, "P, M or -");
 }
 
-static void test_kernel(void **state)
+TEST(test_kernel)
 {
-    (void)state;
     struct bat_profile *profile =
         read_script(MAP("7") "7 0x401030/0x401040/P/-/-/0 0xffff800000000000/0x401038/P/-/-/0 "
                              "0x401034/0xffffffff81000000/P/-/-/0 0x401010/0x401020/P/-/-/0\n7\n");
@@ -165,9 +154,8 @@ static void test_kernel(void **state)
     bat_profile_free(profile);
 }
 
-static void test_basic_samples_and_loads(void **state)
+TEST(test_basic_samples_and_loads)
 {
-    (void)state;
     struct bat_profile *profile =
         read_script(" 7 cycles:u: 401010\n 7 cycles:u:  401010\n 8 cycles:u: 401010\n" MAP(
             "7") "7 cpu/mem-loads,ldlat=30/P: 404010 401020\n"
@@ -188,9 +176,8 @@ static void test_basic_samples_and_loads(void **state)
     bat_profile_free(profile);
 }
 
-static void test_what_is_passed_over(void **state)
+TEST(test_what_is_passed_over)
 {
-    (void)state;
     struct bat_profile *profile = read_script(
         "# captured on : today\n\nsmall 7 2.6: 1 cycles:u: 401010 main+0x5 (/a b/small.bolt)\n"
         "\t          401010 main+0x5 (/a b/small.bolt)\n123  7 2.6: 1 cycles:u: 401010 f (/x)\n"
@@ -213,9 +200,8 @@ static void add_stack(char *text, unsigned entries)
 }
 
 /* Where a stack of 32 was met, the newest two entries of it and of those behind it are left out. */
-static void test_doubled_entries(void **state)
+TEST(test_doubled_entries)
 {
-    (void)state;
     char *text = calloc(1, 1 << 16);
     assert_non_null(text);
     strcpy(text, MAP("7"));
@@ -245,9 +231,8 @@ static void test_doubled_entries(void **state)
 }
 
 /* With times, the first stack of 32 is the one of the earliest time, as in perf.data. */
-static void test_doubled_entries_by_time(void **state)
+TEST(test_doubled_entries_by_time)
 {
-    (void)state;
     char *text = calloc(1, 1 << 16);
     assert_non_null(text);
     strcpy(text, MAP("7") "7 3.3: 0x401002/0x401102/P/-/-/0 0x401001/0x401101/P/-/-/0 "
@@ -283,9 +268,8 @@ static void assert_samples(const char *text, uint64_t count)
     bat_profile_free(profile);
 }
 
-static void test_processes(void **state)
+TEST(test_processes)
 {
-    (void)state;
     static const char fork[] = "x 7 3.0: PERF_RECORD_FORK(8:8):(7:7)\n";
     static const char exec[] = "x 8 4.0: PERF_RECORD_COMM exec: a:b/8:8/8\n";
     static const char early_fork[] = "x 7 0.000000: PERF_RECORD_FORK(8:8):(7:7)\n";
@@ -302,9 +286,8 @@ static void test_processes(void **state)
     assert_samples(text, 1);
 }
 
-static void test_mappings(void **state)
+TEST(test_mappings)
 {
-    (void)state;
     static const char other[] =
         "x 7 2.5: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: r-xp /other\n";
     static const char deleted[] = "7 PERF_RECORD_MMAP 7/7: [0x401000(0x1000) @ 0x1000]: x "
@@ -322,7 +305,7 @@ static void test_mappings(void **state)
     static const char *const data[] = {"MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: r--p",
                                        "MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: rw-s",
                                        "MMAP 7/7: [0x401000(0x1000) @ 0x1000]: r"};
-    for (size_t i = 0; i < sizeof(data) / sizeof(data[0]); i++) {
+    for (size_t i = 0; i < COUNT(data); i++) {
         snprintf(text, sizeof(text), "%sx 7 2.5: PERF_RECORD_%s /a b/small.bolt\n%s", other,
                  data[i], SAMPLE("7"));
         assert_samples(text, 0);
@@ -344,9 +327,8 @@ static void test_mappings(void **state)
 }
 
 /* Lines count only in sections where they belong; build-ids only in their own. */
-static void test_sections(void **state)
+TEST(test_sections)
 {
-    (void)state;
     static const char other[] =
         "x 7 2.5: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 08:01 1 1]: r-xp /other\n";
     size_t size;
@@ -371,9 +353,8 @@ static void test_sections(void **state)
     assert_samples(text, 0);
 }
 
-static void test_lost(void **state)
+TEST(test_lost)
 {
-    (void)state;
     struct bat_profile *profile =
         read_script(MAP("7") SAMPLE("7") "x 7 9.0: PERF_RECORD_LOST lost 12\n"
                                          "x 7 9.1: PERF_RECORD_LOST_SAMPLES lost 3\n");
@@ -391,16 +372,15 @@ static void test_lost(void **state)
 /* --- Without processes ----------------------------------------------------------------------- */
 
 /* As llvm-profgen reads it: an address and a stack, or a call stack's addresses and a stack. */
-static void test_without_processes(void **state)
+TEST(test_without_processes)
 {
-    (void)state;
     static const char *const texts[] = {
         "  40103f 0x401030/0x401040/P/-/-/0  0x401010/0x401020/M/-/-/12 \n",
         "\n\t          401036\n\t  40101f\n 0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n",
         MAP("7") "401036 0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n 7f0000001000\n",
         MAP("7") MAP("8") "0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct bat_profile *profile = read_script(texts[i]);
         assert_int_equal(profile->traces.count, 2);
         assert_trace(profile, 0x401030, 0x401040, MINUS_1, 1, 0);
@@ -418,9 +398,8 @@ static void test_without_processes(void **state)
 
 /* --- What is refused ------------------------------------------------------------------------- */
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
-    (void)state;
     assert_refused(MAP("7") "7 0x1/0x2/P/-/-/0 x\n", 3, 19, "an entry of a branch stack");
     assert_refused(MAP("7") "7 0x1/2/P/-/-/0\n", 3, 7, "the target of a branch");
     assert_refused(MAP("7") "7 0x1/0x2/X/-/-/0\n", 3, 11, "P, M or - for the branch's prediction");
@@ -449,23 +428,4 @@ static void test_refused(void **state)
     assert_refused(MAP("7") "7\n", 0, 0, "expected branch stacks");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recognition),
-        cmocka_unit_test(test_stack),
-        cmocka_unit_test(test_stack_behind_symbol),
-        cmocka_unit_test(test_kernel),
-        cmocka_unit_test(test_basic_samples_and_loads),
-        cmocka_unit_test(test_what_is_passed_over),
-        cmocka_unit_test(test_doubled_entries),
-        cmocka_unit_test(test_doubled_entries_by_time),
-        cmocka_unit_test(test_processes),
-        cmocka_unit_test(test_mappings),
-        cmocka_unit_test(test_sections),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_without_processes),
-        cmocka_unit_test(test_refused),
-    };
-    return cmocka_run_group_tests(tests, open_binary, close_binary);
-}
+GROUP(open_binary, close_binary)

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/perf/stream.c and profile/perf/unpack.c: records one by one, compressed ones too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <zstd.h>
 
 #include "perf_bytes.h"
 #include "profile/perf/stream.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 static int memory_file(const struct perf_bytes *bytes)
 {
@@ -89,9 +82,8 @@ static enum bat_code read_numbered(const struct perf_bytes *bytes, uint64_t star
     return code;
 }
 
-static void test_many_records(void **state)
+TEST(test_many_records)
 {
-    (void)state;
     struct perf_bytes bytes = {0};
     put(&bytes, "0123456789abcdef", 16);
     for (uint32_t i = 0; i < 1000; i++)
@@ -101,9 +93,8 @@ static void test_many_records(void **state)
     drop(&bytes);
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     struct perf_bytes bytes = {0};
     put_numbered(&bytes, 0, body_size(0));
     const size_t first = bytes.size;
@@ -119,9 +110,8 @@ static void test_truncated(void **state)
     drop(&bytes);
 }
 
-static void test_sizes_too_small(void **state)
+TEST(test_sizes_too_small)
 {
-    (void)state;
     for (uint16_t size = 0; size < 8; size++) {
         struct perf_bytes bytes = {0};
         put_numbered(&bytes, 0, body_size(0));
@@ -141,9 +131,8 @@ static void test_sizes_too_small(void **state)
 }
 
 /* Data that stands behind a record without being counted to it, short and long. */
-static void test_data_behind_records(void **state)
+TEST(test_data_behind_records)
 {
-    (void)state;
     static const size_t sizes[] = {0, 8, 4096, 600000, 3 << 20};
     for (size_t i = 0; i < 2 * COUNT(sizes); i++) {
         const size_t size = sizes[i / 2];
@@ -214,9 +203,8 @@ static void put_compressed(struct perf_bytes *out, const struct perf_bytes *byte
     ZSTD_freeCStream(stream);
 }
 
-static void test_compressed(void **state)
+TEST(test_compressed)
 {
-    (void)state;
     struct perf_bytes plain = {0};
     for (uint32_t i = 0; i < 1000; i++)
         put_numbered(&plain, i, body_size(i));
@@ -233,9 +221,8 @@ static void test_compressed(void **state)
 }
 
 /* A record that is compressed much more than others, so that one call cannot unpack it. */
-static void test_compressed_much(void **state)
+TEST(test_compressed_much)
 {
-    (void)state;
     struct perf_bytes plain = {0};
     uint8_t *zeros = calloc(1, 65527);
     for (uint32_t i = 0; i < 64; i++)
@@ -265,9 +252,8 @@ static void test_compressed_much(void **state)
     drop(&bytes);
 }
 
-static void test_compressed_badly(void **state)
+TEST(test_compressed_badly)
 {
-    (void)state;
     struct perf_bytes plain = {0};
     put_numbered(&plain, 0, body_size(0));
     put_numbered(&plain, 1, body_size(1));
@@ -307,15 +293,4 @@ static void test_compressed_badly(void **state)
         "expected records of at least 8 bytes in the compressed record, found one of 0");
     drop(&bytes);
     drop(&plain);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_many_records),     cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_sizes_too_small),  cmocka_unit_test(test_data_behind_records),
-        cmocka_unit_test(test_compressed),       cmocka_unit_test(test_compressed_much),
-        cmocka_unit_test(test_compressed_badly),
-    };
-    return cmocka_run_group_tests_name("perf_stream", tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/read/preagg_read.c: pre-aggregated profiles, by the rules of spec/profiles.md 1. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "profile_text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 /* The constants that stand for what is not known: -1, -2, -3. */
 #define MINUS_1 0xffffffffffffffffULL
@@ -20,9 +11,8 @@
 /* --- Records -----------------------------------------------------------------------------------
  */
 
-static void test_every_type(void **state)
+TEST(test_every_type)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "T 10 20 30 4\n"
@@ -53,9 +43,8 @@ static void test_every_type(void **state)
     bat_profile_free(profile);
 }
 
-static void test_records_add_up(void **state)
+TEST(test_records_add_up)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "B 1 2 10 3\nB 1 2 1 1\nT 1 2 -1 5\nS 7 1\nS 7 2\nE a\nE b\nE a\n"
@@ -72,9 +61,8 @@ static void test_records_add_up(void **state)
     bat_profile_free(profile);
 }
 
-static void test_constants(void **state)
+TEST(test_constants)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "T 1 2 -1 1\n"
@@ -109,9 +97,8 @@ static void test_constants(void **state)
 }
 
 /* "An R whose branch lies outside is an r", and others tell where a return is. */
-static void test_returns(void **state)
+TEST(test_returns)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "R 10 2 3 1\nR 10 2 3 1\nR 11 2 3 1\nT 12 2 3 1\n"
@@ -144,9 +131,8 @@ static struct bat_profile *profile_of_build_id(size_t size, bool ignore)
     return profile;
 }
 
-static void test_own_build_id(void **state)
+TEST(test_own_build_id)
 {
-    (void)state;
     struct bat_profile *profile = profile_of_build_id(sizeof(build_id), false);
     read_text(profile, bat_preagg_read,
               "S ab1000ff:10 1\nS AB1000FF:10 2\nS aB1000Ff:10 4\nS 10 8\n"
@@ -159,9 +145,8 @@ static void test_own_build_id(void **state)
     bat_profile_free(profile);
 }
 
-static void test_foreign_locations(void **state)
+TEST(test_foreign_locations)
 {
-    (void)state;
     /* Everything but the four bytes in hexadecimal is another object. */
     static const char *const names[] = {
         "X",         "x",         "ab1000fe", "ab1000",   "ab1000ff00", "ab1000f",  "0",
@@ -183,9 +168,8 @@ static void test_foreign_locations(void **state)
 }
 
 /* A binary without a build-id has nothing that a name could be; bare addresses are its own. */
-static void test_no_build_id(void **state)
+TEST(test_no_build_id)
 {
-    (void)state;
     struct bat_profile *profile = profile_of_build_id(0, false);
     read_text(profile, bat_preagg_read, "S ab1000ff:10 1\nS 10 2\nS X:10 4\n");
     assert_sample(profile, 0x400010, 2);
@@ -193,9 +177,8 @@ static void test_no_build_id(void **state)
     bat_profile_free(profile);
 }
 
-static void test_ignored_build_id(void **state)
+TEST(test_ignored_build_id)
 {
-    (void)state;
     for (size_t size = 0; size <= sizeof(build_id); size += sizeof(build_id)) {
         struct bat_profile *profile = profile_of_build_id(size, true);
         read_text(profile, bat_preagg_read,
@@ -207,9 +190,8 @@ static void test_ignored_build_id(void **state)
     }
 }
 
-static void test_most_foreign(void **state)
+TEST(test_most_foreign)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read, "S aa:1 100\nT bb:1 bb:2 X:3 1\nS X:1 1\nT bb:4 1 2 1\n");
     assert_string_equal(bat_profile_foreign_id(profile), "bb");
@@ -225,9 +207,8 @@ static void test_most_foreign(void **state)
 }
 
 /* Addresses and counts of 64 bits, and leading zeros. */
-static void test_largest_numbers(void **state)
+TEST(test_largest_numbers)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "T 8000000000000000 0000000000000000000001 7fffffffffffffff 9223372036854775790\n"
@@ -242,9 +223,8 @@ static void test_largest_numbers(void **state)
 /* --- Blanks and lines --------------------------------------------------------------------------
  */
 
-static void test_blanks(void **state)
+TEST(test_blanks)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
               "\n"
@@ -263,9 +243,8 @@ static void test_blanks(void **state)
 }
 
 /* More records than are put off at a time, some of them in the last batch. */
-static void test_all_batches_count(void **state)
+TEST(test_all_batches_count)
 {
-    (void)state;
     for (unsigned records = 0; records < 3 * BAT_COUNTS_BATCH; records += 7) {
         char text[8192];
         int length = 0;
@@ -354,9 +333,8 @@ static const struct {
     {"S 1 1\nS 2 2\nS 3 3\n\nS 4 four\n", 4, 5, "expected a decimal count, found \"four\""},
 };
 
-static void test_faults(void **state)
+TEST(test_faults)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(faults); i++)
         assert_lines_fail(bat_preagg_read, faults[i].text, strlen(faults[i].text), faults[i].line,
                           faults[i].column, faults[i].message);
@@ -364,9 +342,8 @@ static void test_faults(void **state)
 
 #define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
 
-static void test_zero_bytes(void **state)
+TEST(test_zero_bytes)
 {
-    (void)state;
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("\0S 1 1\n"), 0, 1,
                       "expected a record type (T, R, B, F, f, r, S, E or D), found \"\\x00S\"");
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S\0 1 1\n"), 0, 1,
@@ -421,9 +398,8 @@ static bool assert_read_alike(const char *text, size_t size)
 }
 
 /* Every byte in the place of every other: no crash, and what fails fails inside of its line. */
-static void test_every_byte_everywhere(void **state)
+TEST(test_every_byte_everywhere)
 {
-    (void)state;
     static const char sound[] = "T 1a X:2 -3 4\nB 1 2 3 4\nS ab:1 2\nE e\n";
     const size_t size = sizeof(sound) - 1;
     unsigned refused = 0;
@@ -470,9 +446,8 @@ static void assert_number(const char *digits, int base)
     bat_profile_free(profile);
 }
 
-static void test_numbers_of_all_lengths(void **state)
+TEST(test_numbers_of_all_lengths)
 {
-    (void)state;
     static const char hexadecimal[] = "0123456789abcdefABCDEF";
     uint32_t seed = 1;
     for (unsigned length = 1; length <= 22; length++) {
@@ -506,9 +481,8 @@ static void test_numbers_of_all_lengths(void **state)
 
 /* Any byte at any place of a number of any length: the same verdict with bytes behind or without.
  */
-static void test_number_with_any_byte(void **state)
+TEST(test_number_with_any_byte)
 {
-    (void)state;
     for (unsigned length = 1; length <= 17; length++) {
         for (unsigned place = 0; place < length; place++) {
             for (unsigned byte = 0; byte < 256; byte++) {
@@ -529,9 +503,8 @@ static void test_number_with_any_byte(void **state)
  */
 
 /* Sums beyond 64 bits, in counts and in mispredictions; traces are added late, samples at once. */
-static void test_sums_too_large(void **state)
+TEST(test_sums_too_large)
 {
-    (void)state;
     static const char *const texts[] = {
         "S 1 9223372036854775807\nS 1 1\n",
         "T 1 2 3 9223372036854775807\nT 1 2 3 1\n",
@@ -559,9 +532,8 @@ static void test_sums_too_large(void **state)
 }
 
 /* Several files are added to one another, and their sums have the same limit. */
-static void test_several_files(void **state)
+TEST(test_several_files)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(
@@ -589,9 +561,8 @@ static void test_several_files(void **state)
     bat_profile_free(profile);
 }
 
-static void test_main_kind(void **state)
+TEST(test_main_kind)
 {
-    (void)state;
     static const struct {
         const char *text;
         enum bat_profile_kind kind;
@@ -609,30 +580,6 @@ static void test_main_kind(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type),
-        cmocka_unit_test(test_records_add_up),
-        cmocka_unit_test(test_constants),
-        cmocka_unit_test(test_returns),
-        cmocka_unit_test(test_own_build_id),
-        cmocka_unit_test(test_foreign_locations),
-        cmocka_unit_test(test_no_build_id),
-        cmocka_unit_test(test_ignored_build_id),
-        cmocka_unit_test(test_most_foreign),
-        cmocka_unit_test(test_largest_numbers),
-        cmocka_unit_test(test_blanks),
-        cmocka_unit_test(test_all_batches_count),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_zero_bytes),
-        cmocka_unit_test(test_every_byte_everywhere),
-        cmocka_unit_test(test_numbers_of_all_lengths),
-        cmocka_unit_test(test_number_with_any_byte),
-        cmocka_unit_test(test_sums_too_large),
-        cmocka_unit_test(test_several_files),
-        cmocka_unit_test(test_main_kind),
-    };
-    return cmocka_run_group_tests(tests, end_texts_at_once, NULL) +
-           cmocka_run_group_tests(tests, end_texts_late, NULL);
-}
+GROUP(end_texts_at_once, NULL)
+
+GROUP(end_texts_late, NULL)

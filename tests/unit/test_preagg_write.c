@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* profile/preagg_write.c: profiles as pre-aggregated text, by the rules of spec/profiles.md 1. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "output_file.h"
 #include "profile_text.h"
+#include "unit_test.h"
 
 /* The constants that stand for what is not known: -1, -2, -3. */
 #define MINUS_1 0xffffffffffffffffULL
@@ -49,9 +42,8 @@ static void add(struct bat_counts *counts, uint64_t first, uint64_t second, uint
     assert_int_equal(bat_counts_add(counts, key, count, mispredictions), BAT_OK);
 }
 
-static void test_every_type_in_order(void **state)
+TEST(test_every_type_in_order)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     /* Neither the order of lines nor how the constants are spelled is kept. */
     read_text(profile, bat_preagg_read,
@@ -72,9 +64,8 @@ static void test_every_type_in_order(void **state)
     bat_profile_free(profile);
 }
 
-static void test_mispredictions(void **state)
+TEST(test_mispredictions)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     /* One branch with two fall-throughs and a stack's top; one without a top; one never missed. */
     add(&profile->traces, 0x10, 0x20, 0x30, 7, 2);
@@ -88,9 +79,8 @@ static void test_mispredictions(void **state)
     bat_profile_free(profile);
 }
 
-static void test_returns(void **state)
+TEST(test_returns)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     add(&profile->traces, 0x10, 0x20, 0x30, 7, 2);
     add(&profile->traces, 0x10, 0x20, MINUS_1, 3, 0);
@@ -101,9 +91,8 @@ static void test_returns(void **state)
 }
 
 /* What is written of an image with a base counts from it, but what stands for something else. */
-static void test_base_address(void **state)
+TEST(test_base_address)
 {
-    (void)state;
     const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0x400000};
     struct bat_profile *profile;
     assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
@@ -148,9 +137,8 @@ static struct bat_counts sum_branches(const struct bat_profile *profile)
 }
 
 /* Read back, every branch and every fall-through has the counts that it had. */
-static void test_read_back(void **state)
+TEST(test_read_back)
 {
-    (void)state;
     static const uint64_t ends[] = {0, 1, 2, 0x401000, 0x401004, MINUS_3, MINUS_2, MINUS_1};
     uint64_t random = 0x2545f4914f6cdd1dULL;
     struct bat_profile *profile = new_profile();
@@ -184,9 +172,8 @@ static void test_read_back(void **state)
     bat_profile_free(profile);
 }
 
-static void test_event_names(void **state)
+TEST(test_event_names)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     uint32_t number;
     assert_int_equal(bat_strings_add(&profile->events, "cpu/event=0x1, umask=2/", 23, &number),
@@ -196,9 +183,8 @@ static void test_event_names(void **state)
     bat_profile_free(profile);
 }
 
-static void test_what_has_no_form(void **state)
+TEST(test_what_has_no_form)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read, "boltedcollection\n1 f 0 1 f 4 0 1\n");
     struct bat_error error = {0};
@@ -229,9 +215,8 @@ static void test_what_has_no_form(void **state)
 }
 
 /* The largest sums that are written can be read. */
-static void test_largest(void **state)
+TEST(test_largest)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     add(&profile->traces, 0x10, 0x20, 0x30, BAT_COUNT_MAX - 1, BAT_COUNT_MAX - 1);
     add(&profile->traces, 0x10, 0x20, 0x31, 1, 1);
@@ -243,19 +228,4 @@ static void test_largest(void **state)
     assert_written(again, expected);
     bat_profile_free(again);
     bat_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type_in_order),
-        cmocka_unit_test(test_mispredictions),
-        cmocka_unit_test(test_returns),
-        cmocka_unit_test(test_base_address),
-        cmocka_unit_test(test_read_back),
-        cmocka_unit_test(test_event_names),
-        cmocka_unit_test(test_what_has_no_form),
-        cmocka_unit_test(test_largest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

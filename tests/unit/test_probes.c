@@ -3,16 +3,10 @@
  * probes/: sections of clang 22 and of BOLT 22, byte by byte, and damaged ones. GUIDs are those
  * that the compiler wrote.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bat_probes.h"
 #include "elf_image.h"
 #include "support/md5.h"
+#include "unit_test.h"
 
 #define THIRD 0xcbff5815f58b5cddu /* "third", at 0x201840 in the program */
 #define G2 0xab863d858804c8e1u    /* "g2", an alias of "g3" */
@@ -107,9 +101,8 @@ static void expect_probe(const struct bat_probes *probes, uint32_t i, uint64_t a
     assert_int_equal(probe->type, type);
 }
 
-static void test_clang(void **state)
+TEST(test_clang)
 {
-    (void)state;
     static const uint8_t bodies[] = INLINED_BODY ALIAS_BODY THIRD_BODY;
     struct file file =
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
@@ -167,9 +160,8 @@ static void test_clang(void **state)
     close_file(&file);
 }
 
-static void test_bolt(void **state)
+TEST(test_bolt)
 {
-    (void)state;
     static const uint8_t bodies[] = REWRITTEN_BODIES;
     struct file file =
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
@@ -186,9 +178,8 @@ static void test_bolt(void **state)
 }
 
 /* BOLT 22 leaves out the discriminators that it announces (bit 0x40 of the types). */
-static void test_left_out(void **state)
+TEST(test_left_out)
 {
-    (void)state;
     static const uint8_t bodies[] = "\xdd\x5c\x8b\xf5\x15\x58\xff\xcb\x03\x00"
                                     "\x01\x40\xec\x00\x60\x00\x00\x00\x00\x00"
                                     "\x02\xc0\x04\x03\x82\x08";
@@ -208,9 +199,8 @@ static void test_left_out(void **state)
 }
 
 /* Without symbols clang's encoding has no addresses; an unstripped copy has them. */
-static void test_stripped(void **state)
+TEST(test_stripped)
 {
-    (void)state;
     static const uint8_t bodies[] = THIRD_BODY;
     struct file file =
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, false);
@@ -250,9 +240,8 @@ static void expect_failure(const void *first, size_t first_size, const void *sec
 
 #define GUID "\xdd\x5c\x8b\xf5\x15\x58\xff\xcb"
 
-static void test_damaged(void **state)
+TEST(test_damaged)
 {
-    (void)state;
     expect_failure(descriptions, sizeof(descriptions) - 2, "", 0, BAT_ERR_COUNT,
                    ".pseudo_probe_desc+0x23: expected a name's length of at most 4, as 4 bytes are "
                    "left, found 5");
@@ -287,9 +276,8 @@ static void test_damaged(void **state)
 }
 
 /* Assemblers pad distances whose size they had to guess: -4 in three bytes. */
-static void test_padding(void **state)
+TEST(test_padding)
 {
-    (void)state;
     static const uint8_t bodies[] = GUID "\x02\x00\x81\x80\x00\x80\xfc\xff\x7f\x02\x80"
                                          "\x84\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00";
     struct file file = open_file("", 0, bodies, sizeof(bodies) - 1, true);
@@ -303,9 +291,8 @@ static void test_padding(void **state)
 }
 
 /* Bodies inlined into each other: as many as are allowed, and one more. */
-static void test_depth(void **state)
+TEST(test_depth)
 {
-    (void)state;
     enum { SIZE = 11 };
     static uint8_t bodies[(BAT_PROBE_DEPTH_MAX + 1) * SIZE];
     for (size_t extra = 0; extra < 2; extra++) {
@@ -340,9 +327,8 @@ static void test_depth(void **state)
 /* --- Names ------------------------------------------------------------------------------------ */
 
 /* RFC 1321, A.5, and lengths about a block's end (coreutils' md5sum): the first 8 bytes. */
-static void test_md5(void **state)
+TEST(test_md5)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t digest;
@@ -358,7 +344,7 @@ static void test_md5(void **state)
          0x55c9e32ba2f4ed57},
         {"third", THIRD},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         assert_int_equal(bat_md5_low(cases[i].text, strlen(cases[i].text)), cases[i].digest);
     char many[119];
     memset(many, 'x', sizeof(many));
@@ -369,9 +355,8 @@ static void test_md5(void **state)
     assert_int_equal(bat_probe_guid("sa", 2), SA);
 }
 
-static void test_suffixes(void **state)
+TEST(test_suffixes)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t length;
@@ -383,15 +368,14 @@ static void test_suffixes(void **state)
                  {"a.warm.resume", 6},
                  {"f.__uniq.1.llvm.2", 10},
                  {"", 0}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+    for (size_t i = 0; i < COUNT(cases); i++)
         assert_int_equal(bat_probe_name_length(cases[i].name, strlen(cases[i].name)),
                          cases[i].length);
 }
 
 /* GUIDs in all places, also where hashes are not: damaged files have any. */
-static void test_functions(void **state)
+TEST(test_functions)
 {
-    (void)state;
     static const uint64_t shapes[][7] = {
         {0, 0, 1, 2, 2, 3, 4},
         {UINT64_MAX - 6, UINT64_MAX - 5, UINT64_MAX - 3, UINT64_MAX - 3, UINT64_MAX - 1, UINT64_MAX,
@@ -399,7 +383,7 @@ static void test_functions(void **state)
         {0, 1, 2, UINT64_MAX / 2, UINT64_MAX - 2, UINT64_MAX - 1, UINT64_MAX},
         {1u << 31, 1ull << 61, 1ull << 62, 3ull << 61, 1ull << 63, 5ull << 61, 7ull << 61},
     };
-    for (size_t shape = 0; shape < sizeof(shapes) / sizeof(*shapes); shape++) {
+    for (size_t shape = 0; shape < COUNT(shapes); shape++) {
         for (uint32_t count = 0; count <= 7; count++) {
             struct bat_probe_function functions[7] = {{.guid = 0}};
             for (uint32_t i = 0; i < count; i++)
@@ -416,16 +400,4 @@ static void test_functions(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clang),    cmocka_unit_test(test_bolt),
-        cmocka_unit_test(test_stripped), cmocka_unit_test(test_left_out),
-        cmocka_unit_test(test_damaged),  cmocka_unit_test(test_padding),
-        cmocka_unit_test(test_depth),    cmocka_unit_test(test_md5),
-        cmocka_unit_test(test_suffixes), cmocka_unit_test(test_functions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,12 @@
  * back), read_profile.c (from descriptors and memory), records one by one, and writing to a
  * function. What is added must be what the same lines of text are (spec/profiles.md 1).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 
 #include "perf_files.h"
 #include "profile_dump.h"
+#include "unit_test.h"
 
 #define DEMO TEST_DATA "/demo/small.bolt"
 
@@ -61,9 +54,8 @@ static void assert_same(struct bat_profile *profile, struct bat_profile *expecte
     bat_profile_free(expected);
 }
 
-static void test_add(void **state)
+TEST(test_add)
 {
-    (void)state;
     struct bat_profile *profile = add_all();
     assert_int_equal(bat_profile_counters(profile).trace_records, COUNT(traces));
     assert_int_equal(bat_profile_counters(profile).sample_records, 2);
@@ -74,9 +66,8 @@ static void test_add(void **state)
 }
 
 /* What is told of a profile, added to another, makes the same one. */
-static void test_there_and_back(void **state)
+TEST(test_there_and_back)
 {
-    (void)state;
     struct bat_profile *profile = add_all();
     assert_int_equal(bat_profile_add_load(profile, 0x18, 0x7f0000001000, 3, NULL), BAT_OK);
     struct bat_profile *copy = new_profile();
@@ -108,9 +99,8 @@ static void test_there_and_back(void **state)
     bat_profile_free(profile);
 }
 
-static void test_cannot_be_added(void **state)
+TEST(test_cannot_be_added)
 {
-    (void)state;
     struct bat_profile *profile = add_all();
     const uint64_t key[3] = {0x500, 1, 2};
     assert_int_equal(bat_counts_add(&profile->traces, key, 1, UINT64_MAX), BAT_OK);
@@ -151,9 +141,8 @@ static struct bat_elf *open_movable(void)
     return elf;
 }
 
-static void test_mapping(void **state)
+TEST(test_mapping)
 {
-    (void)state;
     struct bat_elf *elf = open_movable();
     struct bat_profile *profile = profile_of(elf);
     /* The second PT_LOAD: 0x5f9 bytes at 0x401000, from 0x1000 of the file on. */
@@ -189,9 +178,8 @@ static void test_mapping(void **state)
     bat_elf_close(elf);
 }
 
-static void test_wrong_mappings(void **state)
+TEST(test_wrong_mappings)
 {
-    (void)state;
     const struct bat_mapping wrong[] = {
         {0x7f5500001000, 0x1000, 0x2000}, /* of no code */
         {0x7f5500001000, 0, 0x1000},      /* empty */
@@ -228,9 +216,8 @@ static void test_wrong_mappings(void **state)
 /* --- Descriptors and memory ----------------------------------------------------------------- */
 
 /* Every form: from memory, a descriptor of a file, and a pipe, as from the file itself. */
-static void test_read_without_a_path(void **state)
+TEST(test_read_without_a_path)
 {
-    (void)state;
     static const char *const files[] = {"/demo/small.preagg", "/demo/small.fdata",
                                         "/perf/file.data", "/perf/compressed.data"};
     struct bat_elf *elf = open_binary();
@@ -275,9 +262,8 @@ static void test_read_without_a_path(void **state)
 }
 
 /* Of a file that was read from before, the rest is read. */
-static void test_read_the_rest(void **state)
+TEST(test_read_the_rest)
 {
-    (void)state;
     char *path = write_file("a line of the program's\nS 10 1\nS 11 2\n", 38);
     int file = open(path, O_RDONLY);
     assert_int_equal(lseek(file, 24, SEEK_SET), 24);
@@ -293,9 +279,8 @@ static void test_read_the_rest(void **state)
     bat_profile_free(profile);
 }
 
-static void test_cannot_be_read(void **state)
+TEST(test_cannot_be_read)
 {
-    (void)state;
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read_file(profile, -1, NULL, &error), BAT_ERR_IO);
@@ -313,9 +298,8 @@ static void test_cannot_be_read(void **state)
 
 /* --- A profile of a binary ------------------------------------------------------------------ */
 
-static void test_new_of(void **state)
+TEST(test_new_of)
 {
-    (void)state;
     struct bat_binary binary;
     struct bat_profile *profile;
     assert_int_equal(bat_binary_open(DEMO, &binary, NULL), BAT_OK);
@@ -391,9 +375,8 @@ static void print_records(const struct bat_records *records, char *at)
     assert_false(bat_records_get(records, UINT64_MAX, &record));
 }
 
-static void test_records(void **state)
+TEST(test_records)
 {
-    (void)state;
     static struct written written;
     static char expected[1 << 15];
     struct bat_binary binary;
@@ -463,9 +446,8 @@ static void *translate_shared(void *context)
 
 /* What takes a profile as const does not change it: the thread sanitizer's build sees if it does.
  */
-static void test_const_profile(void **state)
+TEST(test_const_profile)
 {
-    (void)state;
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
     assert_int_equal(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL), BAT_OK);
@@ -487,9 +469,8 @@ static void test_const_profile(void **state)
     bat_elf_close(elf);
 }
 
-static void test_translate_options(void **state)
+TEST(test_translate_options)
 {
-    (void)state;
     struct bat_binary binary;
     struct bat_profile *profile;
     struct bat_records *records = (struct bat_records *)&binary;
@@ -518,23 +499,4 @@ static void test_translate_options(void **state)
     struct bat_binary raw = {.elf = NULL};
     assert_null(bat_preparation_begin(&raw, NULL));
     bat_preparation_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_add),
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_cannot_be_added),
-        cmocka_unit_test(test_mapping),
-        cmocka_unit_test(test_wrong_mappings),
-        cmocka_unit_test(test_read_without_a_path),
-        cmocka_unit_test(test_read_the_rest),
-        cmocka_unit_test(test_cannot_be_read),
-        cmocka_unit_test(test_new_of),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_const_profile),
-        cmocka_unit_test(test_translate_options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

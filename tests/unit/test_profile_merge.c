@@ -4,15 +4,9 @@
  * added: the profile is as it was then, wherever memory fails (the linker sends the library's
  * allocations through the __wrap_ functions here, see tests/CMakeLists.txt).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "profile_dump.h"
 #include "profile_text.h"
+#include "unit_test.h"
 
 /* --- Memory that fails ---------------------------------------------------------------------- */
 
@@ -95,9 +89,8 @@ static char *many_records(unsigned first, unsigned count)
     return text;
 }
 
-static void test_merge_is_reading_both(void **state)
+TEST(test_merge_is_reading_both)
 {
-    (void)state;
     struct bat_profile *left = profile_of(preagg_text, fdata_text, NULL);
     struct bat_profile *right = profile_of(other_preagg_text, other_fdata_text, NULL);
     struct bat_profile *both = profile_of(preagg_text, fdata_text, other_preagg_text);
@@ -133,9 +126,8 @@ static void assert_not_merged(struct bat_profile *profile, const char *text, enu
     bat_profile_free(other);
 }
 
-static void test_what_does_not_belong_together(void **state)
+TEST(test_what_does_not_belong_together)
 {
-    (void)state;
     struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
     assert_not_merged(profile, basic_fdata_text, BAT_ERR_MISMATCH);
     assert_not_merged(profile, large_text, BAT_ERR_RANGE);
@@ -160,9 +152,8 @@ static void check_too_large(struct bat_profile *profile, struct bat_profile *oth
 }
 
 /* fdata comes last: all that was added before it is taken back. */
-static void test_undone_at_the_end(void **state)
+TEST(test_undone_at_the_end)
 {
-    (void)state;
     struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
     add_text(profile, "boltedcollection\n1 f 1 1 g 1 9223372036854775807 1\n"
                       "1 f 1 1 g 1 9223372036854775807 1\n");
@@ -172,9 +163,8 @@ static void test_undone_at_the_end(void **state)
 }
 
 /* Mispredictions of one trace beyond 64 bits are found out when others were added already. */
-static void test_undone_in_the_middle(void **state)
+TEST(test_undone_in_the_middle)
 {
-    (void)state;
     struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
     const uint64_t key[3] = {0x700, 1, 2};
     assert_int_equal(bat_counts_add(&profile->traces, key, 1, UINT64_MAX), BAT_OK);
@@ -187,9 +177,8 @@ static void test_undone_in_the_middle(void **state)
 }
 
 /* Each form, and lines that cannot be read behind many that can. */
-static void test_failed_reads(void **state)
+TEST(test_failed_reads)
 {
-    (void)state;
     static const char *const bad[] = {"T 40 50 60 1\nS 17 1\nE x\nT Y:1 2 3 4\nT 1 2 3\n",
                                       "boltedcollection\n1 other 5 1 f 0 2 10\n1 more 5 1\n",
                                       "hello\n",
@@ -197,7 +186,7 @@ static void test_failed_reads(void **state)
                                       "PERFILE2",
                                       large_fdata_text};
     struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad); i++) {
         char *before = dump_profile(profile);
         struct bat_error error = {0};
         enum bat_code code = bat_profile_read_memory(profile, bad[i], strlen(bad[i]), NULL, &error);
@@ -214,9 +203,8 @@ static void test_failed_reads(void **state)
 }
 
 /* Call merge or read with the n-th allocation failing, for each n, until none does. */
-static void test_without_memory(void **state)
+TEST(test_without_memory)
 {
-    (void)state;
     char *many = many_records(0, 1000);
     char *more = many_records(500, 1500);
     struct bat_profile *expected = profile_of(many, fdata_text, preagg_text);
@@ -254,17 +242,4 @@ static void test_without_memory(void **state)
     bat_profile_free(expected);
     free(more);
     free(many);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge_is_reading_both),
-        cmocka_unit_test(test_what_does_not_belong_together),
-        cmocka_unit_test(test_undone_at_the_end),
-        cmocka_unit_test(test_undone_in_the_middle),
-        cmocka_unit_test(test_failed_reads),
-        cmocka_unit_test(test_without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Profiles of several binaries that are read from one file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bat_output.h"
 #include "bat_profile.h"
+#include "unit_test.h"
 
-#define COUNT 2u
+#define PROFILES 2u
 
 /* Two binaries whose build-ids are ab and abcd, the second at addresses from 0x1000 on. */
 static void make_profiles(struct bat_profile **profiles)
 {
-    static const uint8_t ids[COUNT][2] = {{0xab}, {0xab, 0xcd}};
-    for (size_t i = 0; i < COUNT; i++) {
+    static const uint8_t ids[PROFILES][2] = {{0xab}, {0xab, 0xcd}};
+    for (size_t i = 0; i < PROFILES; i++) {
         const struct bat_profile_target target = {.size = sizeof(target),
                                                   .build_id = ids[i],
                                                   .build_id_size = i + 1,
@@ -31,7 +23,7 @@ static void make_profiles(struct bat_profile **profiles)
 
 static void free_profiles(struct bat_profile **profiles)
 {
-    for (size_t i = 0; i < COUNT; i++)
+    for (size_t i = 0; i < PROFILES; i++)
         bat_profile_free(profiles[i]);
 }
 
@@ -44,7 +36,7 @@ static enum bat_code read_text(struct bat_profile **profiles, const char *text,
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     close(file);
-    enum bat_code code = bat_profiles_read(profiles, COUNT, path, NULL, counters, error);
+    enum bat_code code = bat_profiles_read(profiles, PROFILES, path, NULL, counters, error);
     unlink(path);
     return code;
 }
@@ -60,12 +52,11 @@ static uint64_t count_of(const struct bat_profile *profile, uint64_t branch, uin
     return 0;
 }
 
-static void test_each_has_its_own(void **state)
+TEST(test_each_has_its_own)
 {
-    (void)state;
-    struct bat_profile *profiles[COUNT];
+    struct bat_profile *profiles[PROFILES];
     make_profiles(profiles);
-    uint64_t inside[COUNT] = {0};
+    uint64_t inside[PROFILES] = {0};
     struct bat_profiles_counters counters = {.size = sizeof(counters), .inside = inside};
     assert_int_equal(read_text(profiles,
                                "T ab:10 abcd:20 abcd:30 3\nR abcd:40 ab:50 ab:60 4\n"
@@ -88,10 +79,9 @@ static void test_each_has_its_own(void **state)
 }
 
 /* All or nothing: what the first profile got is taken back if the second cannot have it. */
-static void test_all_or_nothing(void **state)
+TEST(test_all_or_nothing)
 {
-    (void)state;
-    struct bat_profile *profiles[COUNT];
+    struct bat_profile *profiles[PROFILES];
     struct bat_error error;
     make_profiles(profiles);
     assert_int_equal(read_text(profiles, "T ab:1 ab:2 ab:3 4\nS ab:5 6\nE e\n", NULL, NULL),
@@ -116,19 +106,18 @@ static void test_all_or_nothing(void **state)
     free_profiles(profiles);
 }
 
-static void test_arguments(void **state)
+TEST(test_arguments)
 {
-    (void)state;
-    struct bat_profile *profiles[COUNT];
+    struct bat_profile *profiles[PROFILES];
     struct bat_profiles_counters counters = {.size = 0};
     make_profiles(profiles);
     assert_int_equal(bat_profiles_read(profiles, 0, "/dev/null", NULL, NULL, NULL),
                      BAT_ERR_ARGUMENT);
-    assert_int_equal(bat_profiles_read(profiles, COUNT, "/dev/null", NULL, &counters, NULL),
+    assert_int_equal(bat_profiles_read(profiles, PROFILES, "/dev/null", NULL, &counters, NULL),
                      BAT_ERR_ARGUMENT);
-    assert_int_equal(bat_profiles_read(profiles, COUNT, "/nowhere/x", NULL, NULL, NULL),
+    assert_int_equal(bat_profiles_read(profiles, PROFILES, "/nowhere/x", NULL, NULL, NULL),
                      BAT_ERR_IO);
-    assert_int_equal(bat_profiles_read(profiles, COUNT, "/tmp", NULL, NULL, NULL),
+    assert_int_equal(bat_profiles_read(profiles, PROFILES, "/tmp", NULL, NULL, NULL),
                      BAT_ERR_UNSUPPORTED);
     assert_int_equal(bat_mapped_files("/dev/null", NULL, NULL, NULL), BAT_ERR_UNSUPPORTED);
     free_profiles(profiles);
@@ -140,10 +129,9 @@ static bool take(const void *bytes, size_t size, void *context)
     return true;
 }
 
-static void test_one_text(void **state)
+TEST(test_one_text)
 {
-    (void)state;
-    struct bat_profile *profiles[COUNT];
+    struct bat_profile *profiles[PROFILES];
     char text[1000] = "";
     make_profiles(profiles);
     assert_int_equal(
@@ -151,21 +139,10 @@ static void test_one_text(void **state)
         BAT_OK);
     struct bat_output *output;
     assert_int_equal(bat_output_begin_callback(take, text, &output, NULL), BAT_OK);
-    assert_int_equal(
-        bat_profiles_write_preagg((const struct bat_profile *const *)profiles, COUNT, output, NULL),
-        BAT_OK);
+    assert_int_equal(bat_profiles_write_preagg((const struct bat_profile *const *)profiles,
+                                               PROFILES, output, NULL),
+                     BAT_OK);
     assert_int_equal(bat_outputs_commit(&output, 1, NULL), BAT_OK);
     assert_string_equal(text, "E e\nB ab:10 0 3 2\nr ab:5 ab:6 7\nB 0 abcd:20 3 2\n");
     free_profiles(profiles);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_has_its_own),
-        cmocka_unit_test(test_all_or_nothing),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_one_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sets of ranges, against a list that is searched from end to end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "support/ranges.h"
+#include "unit_test.h"
 
 #define RANGES 400u
 #define SETS 3u
@@ -52,9 +45,8 @@ static void check_find(const struct bat_ranges *ranges, const uint32_t *sets,
         assert_int_equal(few[i], items[i]);
 }
 
-static void test_ranges(void **state)
+TEST(test_ranges)
 {
-    (void)state;
     struct bat_ranges ranges = {.nodes = NULL};
     uint32_t sets[SETS] = {0};
     struct range all[RANGES] = {{.is_there = false}};
@@ -82,10 +74,4 @@ static void test_ranges(void **state)
     for (uint32_t i = 0; i < SETS; i++)
         assert_int_equal(sets[i], 0);
     bat_ranges_free(&ranges);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ranges)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

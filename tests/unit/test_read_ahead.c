@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* debuginfo/read_ahead.c: units that are read ahead say what units say that look-ups read. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "debuginfo/debuginfo.h"
 #include "debuginfo/read_ahead.h"
+#include "unit_test.h"
 
 #define FOLDER TEST_DATA "/debug/"
 
@@ -124,9 +115,8 @@ static uint64_t compare(const char *name, const struct limits *limits, unsigned 
     return units;
 }
 
-static void test_same(void **state)
+TEST(test_same)
 {
-    (void)state;
     /* How many units only libdw can read: those in .dwo files, and those that refer to others. */
     static const struct {
         const char *name;
@@ -134,7 +124,7 @@ static void test_same(void **state)
     } programs[] = {{"dwarf2", 2},   {"dwarf4", 2},  {"dwarf5", 2}, {"compressed", 2},
                     {"sections", 2}, {"dropped", 2}, {"gcc5", 2},   {"lto", 1},
                     {"split", 0},    {"package", 0}};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+    for (size_t i = 0; i < COUNT(programs); i++)
         for (unsigned threads = 1; threads <= 3; threads++) {
             size_t frames;
             const uint64_t read = compare(programs[i].name, &no_limits, threads, &frames);
@@ -146,9 +136,8 @@ static void test_same(void **state)
 }
 
 /* Only units that have an address are read, and once. */
-static void test_few(void **state)
+TEST(test_few)
 {
-    (void)state;
     struct bat_debuginfo *debuginfo = open_program("dwarf5", &no_limits);
     const uint64_t outside[] = {0, 1, UINT64_MAX};
     debug_read_ahead(debuginfo, outside, 3);
@@ -163,9 +152,8 @@ static void test_few(void **state)
 }
 
 /* With too small a budget, what is left out does not depend on reading ahead. */
-static void test_limits(void **state)
+TEST(test_limits)
 {
-    (void)state;
     size_t all;
     compare("sections", &no_limits, 1, &all);
     for (unsigned threads = 1; threads <= 3; threads++)
@@ -173,20 +161,10 @@ static void test_limits(void **state)
             const struct limits cases[] = {{limit, UINT64_MAX, UINT64_MAX},
                                            {UINT64_MAX, limit, UINT64_MAX},
                                            {UINT64_MAX, UINT64_MAX, limit / 7}};
-            for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            for (size_t i = 0; i < COUNT(cases); i++) {
                 size_t frames;
                 compare("sections", &cases[i], threads, &frames);
                 assert_true(frames <= all);
             }
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_same),
-        cmocka_unit_test(test_few),
-        cmocka_unit_test(test_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,18 +3,9 @@
  * elfnote/: replacing several files together and single files; who may read them meanwhile; the
  * files after a failure at the end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +14,7 @@
 #include "elfnote/output.h"
 #include "folder.h"
 #include "output_file.h"
+#include "unit_test.h"
 
 /* --- File systems that lack some operations, or fail --------------------------------------------
  */
@@ -198,9 +190,8 @@ static void begin_both(struct bat_output *outputs[2])
 /* --- Several together ---------------------------------------------------------------------------
  */
 
-static void test_all_or_none(void **state)
+TEST_BETWEEN(test_all_or_none, make_folder, remove_folder)
 {
-    (void)state;
     /* Existing files: none, the first, the second, both. */
     for (unsigned there = 0; there < 4; there++) {
         struct bat_output *outputs[2];
@@ -241,16 +232,14 @@ static void fail_second(bool has_first)
     unlink(first);
 }
 
-static void test_taken_back(void **state)
+TEST_BETWEEN(test_taken_back, make_folder, remove_folder)
 {
-    (void)state;
     fail_second(false);
     fail_second(true);
 }
 
-static void test_taken_back_without_exchange(void **state)
+TEST_BETWEEN(test_taken_back_without_exchange, make_folder, remove_folder)
 {
-    (void)state;
     cannot_exchange = true;
     fail_second(false);
     fail_second(true);
@@ -258,7 +247,7 @@ static void test_taken_back_without_exchange(void **state)
 }
 
 /* Without /proc, new files have temporary names from the beginning. */
-static void test_without_proc(void **state)
+TEST_BETWEEN(test_without_proc, make_folder, remove_folder)
 {
     has_no_proc = true;
     fail_second(false);
@@ -290,7 +279,7 @@ static bool set_file_system(unsigned number)
         {true, true, false, false},   {true, true, true, false},   {false, true, false, true},
         {true, true, false, true},    {true, true, true, true},
     };
-    if (number >= sizeof(systems) / sizeof(systems[0]))
+    if (number >= COUNT(systems))
         return false;
     has_no_proc = systems[number].has_no_proc;
     cannot_exchange = systems[number].cannot_exchange;
@@ -369,9 +358,8 @@ static void assert_both(const char *state, unsigned there)
 }
 
 /* Each call fails in turn, on each file system: both files are new or both as before. */
-static void test_each_fault(void **state)
+TEST_BETWEEN(test_each_fault, make_folder, remove_folder)
 {
-    (void)state;
     unsigned faults = 0;
     for (unsigned system = 0; set_file_system(system); system++)
         for (unsigned there = 0; there < 4; there++) {
@@ -389,9 +377,8 @@ static void test_each_fault(void **state)
 
 /* Several calls fail, also those that take back: an old file may have another name, but is there.
  */
-static void test_many_faults(void **state)
+TEST_BETWEEN(test_many_faults, make_folder, remove_folder)
 {
-    (void)state;
     for (unsigned system = 0; set_file_system(system); system++)
         for (unsigned there = 0; there < 4; there++)
             for (unsigned length = 2; length <= 32; length *= 2) {
@@ -421,9 +408,8 @@ static void fail_changed(struct bat_output *outputs[2])
 }
 
 /* A file that another program makes meanwhile stays, and so does what was there before. */
-static void test_made_meanwhile(void **state)
+TEST_BETWEEN(test_made_meanwhile, make_folder, remove_folder)
 {
-    (void)state;
     for (unsigned system = 0; set_file_system(system); system++) {
         struct bat_output *outputs[2];
         save(first, "old first");
@@ -438,9 +424,8 @@ static void test_made_meanwhile(void **state)
 }
 
 /* A file that replaces the one that was looked at stays, too: by a rename, or made anew. */
-static void test_replaced_meanwhile(void **state)
+TEST_BETWEEN(test_replaced_meanwhile, make_folder, remove_folder)
 {
-    (void)state;
     for (unsigned system = 0; set_file_system(system); system++)
         for (int is_renamed = 0; is_renamed < 2; is_renamed++) {
             struct bat_output *outputs[2];
@@ -461,9 +446,8 @@ static void test_replaced_meanwhile(void **state)
 }
 
 /* A file that is gone is made anew. */
-static void test_removed_meanwhile(void **state)
+TEST_BETWEEN(test_removed_meanwhile, make_folder, remove_folder)
 {
-    (void)state;
     for (unsigned system = 0; set_file_system(system); system++) {
         struct bat_output *outputs[2];
         if (has_no_proc) /* its attributes cannot be read then */
@@ -482,9 +466,8 @@ static void test_removed_meanwhile(void **state)
 }
 
 /* A program that a signal ends during the renames would leave a temporary file. */
-static void test_signals_wait(void **state)
+TEST_BETWEEN(test_signals_wait, make_folder, remove_folder)
 {
-    (void)state;
     struct bat_output *outputs[2];
     sigset_t blocked;
     save(first, "old first");
@@ -496,9 +479,8 @@ static void test_signals_wait(void **state)
     assert_false(sigismember(&blocked, SIGTERM));
 }
 
-static void test_abandoned(void **state)
+TEST_BETWEEN(test_abandoned, make_folder, remove_folder)
 {
-    (void)state;
     struct bat_output *outputs[2];
     save(first, "old first");
     begin_both(outputs);
@@ -513,9 +495,8 @@ static void test_abandoned(void **state)
  */
 
 /* Output files never get descriptors 1 and 2: text that the program prints goes there. */
-static void test_standard_descriptors(void **state)
+TEST_BETWEEN(test_standard_descriptors, make_folder, remove_folder)
 {
-    (void)state;
     int saved[3];
     int used[3];
     for (int i = 0; i < 3; i++)
@@ -546,9 +527,8 @@ static void test_standard_descriptors(void **state)
  */
 
 /* Nobody else can read the new content until the commit gives it the old file's access. */
-static void test_private_until_the_end(void **state)
+TEST_BETWEEN(test_private_until_the_end, make_folder, remove_folder)
 {
-    (void)state;
     save(first, "old first");
     assert_int_equal(chmod(first, 0664), 0);
     struct bat_output *output = begin_output(first);
@@ -563,9 +543,8 @@ static void test_private_until_the_end(void **state)
 }
 
 /* Access that was removed while the new file was written stays removed. */
-static void test_narrowed_meanwhile(void **state)
+TEST_BETWEEN(test_narrowed_meanwhile, make_folder, remove_folder)
 {
-    (void)state;
     save(first, "old first");
     assert_int_equal(chmod(first, 0664), 0);
     struct bat_output *output = begin_output(first);
@@ -597,9 +576,8 @@ static struct bat_elf *open_demo(void)
 }
 
 /* The file changes after the last write and before the rename. */
-static void test_changed_before_commit(void **state)
+TEST_BETWEEN(test_changed_before_commit, make_folder, remove_folder)
 {
-    (void)state;
     struct bat_elf *elf = open_demo();
     struct bat_output *output;
     struct bat_error error;
@@ -617,9 +595,8 @@ static void test_changed_before_commit(void **state)
  * A link is pointed at another file between the reading of the source and the look at the file that
  * is to be replaced, and back before the commit.
  */
-static void test_link_flipped(void **state)
+TEST_BETWEEN(test_link_flipped, make_folder, remove_folder)
 {
-    (void)state;
     char path[64];
     struct bat_output *output;
     struct bat_error error;
@@ -650,9 +627,8 @@ static void test_link_flipped(void **state)
 }
 
 /* Another program has locked the file for the same change. */
-static void test_locked(void **state)
+TEST_BETWEEN(test_locked, make_folder, remove_folder)
 {
-    (void)state;
     struct bat_elf *elf = open_demo();
     struct bat_output *outputs[2];
     struct bat_error error;
@@ -692,9 +668,8 @@ static bool take_text(const void *bytes, size_t size, void *context)
     return true;
 }
 
-static void test_callback(void **state)
+TEST_BETWEEN(test_callback, make_folder, remove_folder)
 {
-    (void)state;
     struct taken taken = {.calls_left = 2};
     struct bat_output *outputs[2];
     struct bat_error error = {0};
@@ -720,9 +695,8 @@ static void test_callback(void **state)
 }
 
 /* Of many outputs, the first that is used twice is named, with the first other use. */
-static void test_many_outputs(void **state)
+TEST_BETWEEN(test_many_outputs, make_folder, remove_folder)
 {
-    (void)state;
     enum { OUTPUTS = 64 };
     static const size_t same[][2] = {{40, 3}, {50, 1}, {60, 3}};
     struct bat_output *outputs[OUTPUTS];
@@ -731,7 +705,7 @@ static void test_many_outputs(void **state)
     for (size_t i = 0; i < OUTPUTS; i++) {
         char name[16];
         size_t number = i;
-        for (size_t k = 0; k < sizeof(same) / sizeof(same[0]); k++)
+        for (size_t k = 0; k < COUNT(same); k++)
             number = i == same[k][0] ? same[k][1] : number;
         snprintf(name, sizeof(name), "many-%zu", number);
         set_path(paths[i], name);
@@ -761,9 +735,8 @@ static void test_many_outputs(void **state)
     assert_int_equal(unlink(second), 0);
 }
 
-static void test_output_of_another(void **state)
+TEST_BETWEEN(test_output_of_another, make_folder, remove_folder)
 {
-    (void)state;
     struct bat_elf *elf = open_demo();
     struct bat_output *output = begin_output(second);
     struct bat_error error;
@@ -774,9 +747,8 @@ static void test_output_of_another(void **state)
 }
 
 /* A note large enough to be mapped instead of read: its bytes may change during reading. */
-static void test_mapped_note_changed(void **state)
+TEST_BETWEEN(test_mapped_note_changed, make_folder, remove_folder)
 {
-    (void)state;
     static const char head[] = "\5\0\0\0\0\0\0\0\1\0\0\0BOLT\0\0\0\0";
     struct bat_binary binary;
     struct bat_error error;
@@ -793,34 +765,4 @@ static void test_mapped_note_changed(void **state)
     assert_int_equal(bat_binary_check_unchanged(&binary, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "was changed by another program while it was read");
     bat_binary_close(&binary);
-}
-
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_all_or_none),
-        IN_FOLDER(test_taken_back),
-        IN_FOLDER(test_taken_back_without_exchange),
-        IN_FOLDER(test_each_fault),
-        IN_FOLDER(test_many_faults),
-        IN_FOLDER(test_made_meanwhile),
-        IN_FOLDER(test_replaced_meanwhile),
-        IN_FOLDER(test_removed_meanwhile),
-        IN_FOLDER(test_signals_wait),
-        IN_FOLDER(test_without_proc),
-        IN_FOLDER(test_abandoned),
-        IN_FOLDER(test_standard_descriptors),
-        IN_FOLDER(test_private_until_the_end),
-        IN_FOLDER(test_narrowed_meanwhile),
-        IN_FOLDER(test_changed_before_commit),
-        IN_FOLDER(test_link_flipped),
-        IN_FOLDER(test_locked),
-        IN_FOLDER(test_callback),
-        IN_FOLDER(test_many_outputs),
-        IN_FOLDER(test_output_of_another),
-        IN_FOLDER(test_mapped_note_changed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

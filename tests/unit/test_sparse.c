@@ -3,17 +3,9 @@
  * decoder/sparse.c and the sparse side of decoder/decode.c: a note is accepted or refused as by
  * bat_decode(), and the tables that are wanted get the same entries.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "decoder/sparse.h"
+#include "unit_test.h"
 #include "worked_example.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* A section of any size. */
 struct section {
@@ -169,9 +161,8 @@ static struct note_bytes settled_note(void)
  */
 
 /* In place of the second step: the entries of each table alone. */
-static void test_entries_of_tables(void **state)
+TEST(test_entries_of_tables)
 {
-    (void)state;
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
@@ -205,9 +196,8 @@ static void test_entries_of_tables(void **state)
     free(section.bytes);
 }
 
-static void test_all_tables(void **state)
+TEST(test_all_tables)
 {
-    (void)state;
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
@@ -229,9 +219,8 @@ static void test_all_tables(void **state)
     free(section.bytes);
 }
 
-static void test_wanted_tables(void **state)
+TEST(test_wanted_tables)
 {
-    (void)state;
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
@@ -261,9 +250,8 @@ static void test_wanted_tables(void **state)
 }
 
 /* An empty note, of no functions at all. */
-static void test_no_tables(void **state)
+TEST(test_no_tables)
 {
-    (void)state;
     struct note_bytes note = note_of("00 00");
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
@@ -275,9 +263,8 @@ static void test_no_tables(void **state)
 }
 
 /* Whether a table at address 0 was emitted is told by its first entry, so that is kept. */
-static void test_table_at_zero(void **state)
+TEST(test_table_at_zero)
 {
-    (void)state;
     const struct expected_entry entry = {0x2, 0x2, true, 0, 0};
     struct note_bytes note;
     start_note(&note);
@@ -321,24 +308,21 @@ static void assert_complete(const struct note_bytes *note)
     free(section.bytes);
 }
 
-static void test_example(void **state)
+TEST(test_example)
 {
-    (void)state;
     struct note_bytes note = note_from_file(EXAMPLE_NOTE);
     assert_complete(&note);
 }
 
-static void test_older_version(void **state)
+TEST(test_older_version)
 {
-    (void)state;
     struct note_bytes note = note_from_file(VERSION_1_NOTE);
     assert_complete(&note);
 }
 
 /* Two hot functions above a fragment, whose index 1 fits both readings (BAT.md 7.2). */
-static void test_open_hot_index(void **state)
+TEST(test_open_hot_index)
 {
-    (void)state;
     struct note_bytes note;
     start_note(&note);
     put_hex(&note, "02");
@@ -403,9 +387,8 @@ static struct section large_section(void)
     return section;
 }
 
-static void test_large_tables(void **state)
+TEST(test_large_tables)
 {
-    (void)state;
     struct section section = large_section();
     struct consumed consumed = {.section = &section};
     struct bat_sparse_map sparse;
@@ -474,9 +457,8 @@ static void change_bytes(struct note_bytes note)
     }
 }
 
-static void test_changed_bytes(void **state)
+TEST(test_changed_bytes)
 {
-    (void)state;
     change_bytes(settled_note());
     change_bytes(note_from_file(EXAMPLE_NOTE));
 }
@@ -495,9 +477,8 @@ static void cut(struct note_bytes note)
     }
 }
 
-static void test_truncated(void **state)
+TEST(test_truncated)
 {
-    (void)state;
     cut(settled_note());
     cut(note_from_file(EXAMPLE_NOTE));
 }
@@ -517,9 +498,8 @@ static void assert_fails(const char *description, enum bat_code code, uint64_t o
 }
 
 /* Counts that the bytes cannot hold are refused before memory is taken for them. */
-static void test_huge_counts(void **state)
+TEST(test_huge_counts)
 {
-    (void)state;
     assert_fails("ffffffff0f", BAT_ERR_COUNT, 20);           /* hot functions */
     assert_fails("ffffffffffffffffff01", BAT_ERR_COUNT, 20); /* 2^64 - 1 */
     assert_fails("00 ffffffff0f", BAT_ERR_COUNT, 21);        /* fragments */
@@ -530,9 +510,8 @@ static void test_huge_counts(void **state)
 }
 
 /* The second step trusts nothing that the first one has seen: a mapped file may have changed. */
-static void test_changed_between_steps(void **state)
+TEST(test_changed_between_steps)
 {
-    (void)state;
     struct note_bytes note = settled_note();
     for (size_t i = 20; i < note.size; i++) {
         struct section section = exact(note.bytes, note.size);
@@ -547,24 +526,4 @@ static void test_changed_between_steps(void **state)
         bat_sparse_free(&sparse);
         free(section.bytes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_tables),
-        cmocka_unit_test(test_entries_of_tables),
-        cmocka_unit_test(test_wanted_tables),
-        cmocka_unit_test(test_no_tables),
-        cmocka_unit_test(test_table_at_zero),
-        cmocka_unit_test(test_example),
-        cmocka_unit_test(test_older_version),
-        cmocka_unit_test(test_open_hot_index),
-        cmocka_unit_test(test_large_tables),
-        cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_huge_counts),
-        cmocka_unit_test(test_changed_between_steps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

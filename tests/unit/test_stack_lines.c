@@ -3,16 +3,8 @@
  * stacks/stack_line.c and the readers of single forms: lines as the programs print them, taken from
  * their real output, and what is in them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bat_stacks.h"
+#include "unit_test.h"
 
 #define NO_OFFSET UINT64_MAX
 
@@ -64,9 +56,8 @@ static void expect_line(const struct example *example, enum bat_line_kind kind)
     free(line);
 }
 
-static void test_queries(void **state)
+TEST(test_queries)
 {
-    (void)state;
     static const struct example examples[] = {
         {"0x118d", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0x118d"},
         {"0X118D\r\n", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0X118D"},
@@ -79,7 +70,7 @@ static void test_queries(void **state)
         {"DATA \"a\" 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "a", NO_OFFSET, NULL},
         {"CODE FILE:/bin/a 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/bin/a", NO_OFFSET, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_QUERY);
     struct bat_stack_line read;
     bat_stack_line_read("DATA 0x10", 9, &read);
@@ -88,9 +79,8 @@ static void test_queries(void **state)
     assert_true(read.is_locals);
 }
 
-static void test_gdb(void **state)
+TEST(test_gdb)
 {
-    (void)state;
     static const struct example examples[] = {
         {"#1  0x00005555555551d9 in outer (x=0) at t.c:6", BAT_FORM_GDB, 0x5555555551d9, "outer",
          NO_OFFSET, NULL, NO_OFFSET, "#1  0x00005555555551d9"},
@@ -103,7 +93,7 @@ static void test_gdb(void **state)
          BAT_FORM_GDB, 0x401136, "(anonymous namespace)::f<int>", NO_OFFSET, NULL, NO_OFFSET, NULL},
         {"#0  mid (x=x@entry=0) at t.c:5", BAT_FORM_GDB, 0, "mid", NO_OFFSET, NULL, NO_OFFSET, ""},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
     struct bat_stack_line read;
     static const char handler[] = "#3  <signal handler called>";
@@ -116,9 +106,8 @@ static void test_gdb(void **state)
     assert_false(read.has_address);
 }
 
-static void test_sanitizers(void **state)
+TEST(test_sanitizers)
 {
-    (void)state;
     static const struct example examples[] = {
         {"    #0 0x55d8ff in main /work/t.c:7:112", BAT_FORM_SANITIZER, 0x55d8ff, "main", NO_OFFSET,
          NULL, NO_OFFSET, "    #0 0x55d8ff"},
@@ -132,13 +121,12 @@ static void test_sanitizers(void **state)
         {"#2 0x55d8ff in f(int) (/work/a+b+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff, "f(int)",
          NO_OFFSET, "/work/a+b", 0x1e3ff, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
 }
 
-static void test_systemd(void **state)
+TEST(test_systemd)
 {
-    (void)state;
     static const struct example examples[] = {
         {"                #0  0x000056028de6f139 crash (a.out + 0x1139)", BAT_FORM_SYSTEMD,
          0x56028de6f139, "crash", NO_OFFSET, "a.out", 0x1139,
@@ -146,13 +134,12 @@ static void test_systemd(void **state)
         {"#1  0x00007f0c0d9e1e40 n/a (/usr/lib/libc.so.6 + 0x23e40)", BAT_FORM_SYSTEMD,
          0x7f0c0d9e1e40, NULL, NO_OFFSET, "/usr/lib/libc.so.6", 0x23e40, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
 }
 
-static void test_glog(void **state)
+TEST(test_glog)
 {
-    (void)state;
     static const struct example examples[] = {
         {"    @     0x55d8ff1e4a7b  main", BAT_FORM_GLOG, 0x55d8ff1e4a7b, "main", NO_OFFSET, NULL,
          NO_OFFSET, "    @     0x55d8ff1e4a7b"},
@@ -161,7 +148,7 @@ static void test_glog(void **state)
         {"    @     0x55d8ff1e4a7b         64  ns::f<int>()", BAT_FORM_GLOG, 0x55d8ff1e4a7b,
          "ns::f<int>()", NO_OFFSET, NULL, NO_OFFSET, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
     static const struct example pc = {"PC: @     0x55d8ff1e4a7b  main",
                                       BAT_FORM_GLOG,
@@ -174,9 +161,8 @@ static void test_glog(void **state)
     expect_line(&pc, BAT_LINE_PC);
 }
 
-static void test_backtrace_symbols(void **state)
+TEST(test_backtrace_symbols)
 {
-    (void)state;
     static const struct example examples[] = {
         {"./a.out(f+0x29) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, "f", 0x29,
          "./a.out", NO_OFFSET, "./a.out(f+0x29) [0x55d8ff1e4a7b]"},
@@ -187,13 +173,12 @@ static void test_backtrace_symbols(void **state)
         {"frame 3: ./a.out(_Z1fi+0x29) [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, "_Z1fi", 0x29,
          "./a.out", NO_OFFSET, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
 }
 
-static void test_perf(void **state)
+TEST(test_perf)
 {
-    (void)state;
     static const struct example examples[] = {
         {"\t            11d9 outer+0x29 (/work/t.fp)", BAT_FORM_PERF, 0x11d9, "outer", 0x29,
          "/work/t.fp", NO_OFFSET, "\t            11d9"},
@@ -217,7 +202,7 @@ static void test_perf(void **state)
         {"    56021cc0014d mid (/work/t.fp.bolt)", BAT_FORM_PERF_SAMPLE, 0x56021cc0014d, "mid",
          NO_OFFSET, "/work/t.fp.bolt", NO_OFFSET, NULL},
     };
-    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+    for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
     struct bat_stack_line read;
     static const char inlined[] = "\t            11d9 leaf (inlined)";
@@ -229,9 +214,8 @@ static void test_perf(void **state)
     assert_int_equal(read.pid, 10693);
 }
 
-static void test_mappings(void **state)
+TEST(test_mappings)
 {
-    (void)state;
     static const char *const lines[] = {
         "t.pie 10450 14417.966470: PERF_RECORD_MMAP2 10450/10451: [0x5568d759d000(0x1000) @ 0x2000 "
         "fe:00 5308647 1948190928]: r-xp /work/t p",
@@ -249,9 +233,8 @@ static void test_mappings(void **state)
     }
 }
 
-static void test_other_lines(void **state)
+TEST(test_other_lines)
 {
-    (void)state;
     static const char *const texts[] = {
         "Program received signal SIGSEGV, Segmentation fault.",
         "#include <stdio.h>",
@@ -270,7 +253,7 @@ static void test_other_lines(void **state)
         "0x10-0x20 r-xp",
         "ns::f(int)",
     };
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < COUNT(texts); i++) {
         struct bat_stack_line read;
         bat_stack_line_read(texts[i], strlen(texts[i]), &read);
         print_message("%s\n", texts[i]);
@@ -278,7 +261,7 @@ static void test_other_lines(void **state)
         assert_false(read.has_address);
     }
     static const char *const blanks[] = {"", "\n", "  \t \r\n"};
-    for (size_t i = 0; i < sizeof(blanks) / sizeof(blanks[0]); i++) {
+    for (size_t i = 0; i < COUNT(blanks); i++) {
         struct bat_stack_line read;
         bat_stack_line_read(blanks[i], strlen(blanks[i]), &read);
         assert_int_equal(read.kind, BAT_LINE_BLANK);
@@ -286,9 +269,8 @@ static void test_other_lines(void **state)
 }
 
 /* Every line cut at every byte stays inside what was given: the sanitizer tells. */
-static void test_cut_lines(void **state)
+TEST(test_cut_lines)
 {
-    (void)state;
     static const char *const lines[] = {
         "CODE \"/bin/a\" 0x118d",
         "#1  0x00005555555551d9 in (anonymous namespace)::f (x=0) from /lib/a.so",
@@ -302,7 +284,7 @@ static void test_cut_lines(void **state)
         "5568d759d000-5568d759e000 r-xp 00002000 fe:00 5308647       /work/t",
     };
     size_t frames = 0;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+    for (size_t i = 0; i < COUNT(lines); i++)
         for (size_t length = 0; length <= strlen(lines[i]); length++) {
             char *cut = malloc(length ? length : 1);
             assert_non_null(cut);
@@ -314,12 +296,11 @@ static void test_cut_lines(void **state)
             frames += length == strlen(lines[i]) && read.kind != BAT_LINE_TEXT;
             free(cut);
         }
-    assert_int_equal(frames, sizeof(lines) / sizeof(lines[0]));
+    assert_int_equal(frames, COUNT(lines));
 }
 
-static void test_sample_heads(void **state)
+TEST(test_sample_heads)
 {
-    (void)state;
     static const struct {
         const char *line;
         const char *command;
@@ -329,7 +310,7 @@ static void test_sample_heads(void **state)
         {"Web Content 7/8 [001] 1.5: cycles:", "Web Content", 7},
         {"  swapper     0 [000]  1.5: cycles: ", "swapper", 0},
     };
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+    for (size_t i = 0; i < COUNT(heads); i++) {
         struct bat_slice command;
         uint64_t pid = 1;
         assert_true(bat_sample_head(heads[i].line, strlen(heads[i].line), &command, &pid));
@@ -340,17 +321,4 @@ static void test_sample_heads(void **state)
     uint64_t pid;
     assert_false(bat_sample_head("no number here", 14, &command, &pid));
     assert_false(bat_sample_head("", 0, &command, &pid));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queries),      cmocka_unit_test(test_gdb),
-        cmocka_unit_test(test_sanitizers),   cmocka_unit_test(test_systemd),
-        cmocka_unit_test(test_glog),         cmocka_unit_test(test_backtrace_symbols),
-        cmocka_unit_test(test_perf),         cmocka_unit_test(test_mappings),
-        cmocka_unit_test(test_other_lines),  cmocka_unit_test(test_cut_lines),
-        cmocka_unit_test(test_sample_heads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stacks/stack_place.c: which addresses of a text are return addresses; and stacks/folded.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bat_stacks.h"
+#include "unit_test.h"
 
 /* One letter a line: e exact, r return address, i inside the call, "." for lines without frame. */
 static void expect_places(const char *const *lines, const char *letters)
@@ -31,9 +23,8 @@ static void expect_places(const char *const *lines, const char *letters)
     }
 }
 
-static void test_perf(void **state)
+TEST(test_perf)
 {
-    (void)state;
     static const char *const lines[] = {
         "t 1 1.5:  250000 cpu-clock:u: ",
         "\tffffffff81c00131 entry_SYSCALL_64+0x6e ([kernel.kallsyms])",
@@ -55,9 +46,8 @@ static void test_perf(void **state)
     expect_places(lines, ".ee.e.r..e.rr.e");
 }
 
-static void test_gdb(void **state)
+TEST(test_gdb)
 {
-    (void)state;
     static const char *const lines[] = {
         "#0  0x0000000000001000 in f () at a.c:1",
         "#1  0x0000000000002000 in handler (n=11) at a.c:2",
@@ -69,9 +59,8 @@ static void test_gdb(void **state)
     expect_places(lines, "er.er");
 }
 
-static void test_sanitizer(void **state)
+TEST(test_sanitizer)
 {
-    (void)state;
     static const char *const lines[] = {
         "    #0 0x1000 in f a.c:1:2",
         "    #1 0x2000  (/bin/a+0x2000)",
@@ -82,9 +71,8 @@ static void test_sanitizer(void **state)
     expect_places(lines, "ei.i");
 }
 
-static void test_others(void **state)
+TEST(test_others)
 {
-    (void)state;
     static const char *const lines[] = {
         "PC: @     0x1000  f",
         "    @     0x7f00  (unknown)",
@@ -119,9 +107,8 @@ static void expect_stack(struct bat_folded *folded, size_t *i, const char *text,
     assert_int_equal(found, count);
 }
 
-static void test_folded(void **state)
+TEST(test_folded)
 {
-    (void)state;
     struct bat_folded *folded = bat_folded_new();
     assert_non_null(folded);
     add_stack(folded, (const char *const[]){"main", "g", NULL}, 2);
@@ -141,12 +128,11 @@ static void test_folded(void **state)
 }
 
 /* Stacks are sorted by their texts, in which ";" is a letter like others. */
-static void test_folded_order(void **state)
+TEST(test_folded_order)
 {
-    (void)state;
     static const char *const sorted[] = {"a",     "a b",  "a b;c",      "a;b", "a;b;c",
                                          "a<b;a", "aa;b", "b;\xc3\xa4", "ba",  "ba;a"};
-    const size_t number = sizeof(sorted) / sizeof(sorted[0]);
+    const size_t number = COUNT(sorted);
     struct bat_folded *folded = bat_folded_new();
     assert_non_null(folded);
     for (size_t k = 0; k < number; k++) {
@@ -166,9 +152,8 @@ static void test_folded_order(void **state)
 }
 
 /* Lasting names are the names of others with the same bytes. */
-static void test_folded_lasting(void **state)
+TEST(test_folded_lasting)
 {
-    (void)state;
     static const char name[] = "f;1";
     static const char empty[] = "";
     struct bat_folded *folded = bat_folded_new();
@@ -188,9 +173,8 @@ static void test_folded_lasting(void **state)
     bat_folded_free(folded);
 }
 
-static void test_many_folded(void **state)
+TEST(test_many_folded)
 {
-    (void)state;
     struct bat_folded *folded = bat_folded_new();
     assert_non_null(folded);
     for (unsigned round = 0; round < 3; round++)
@@ -208,15 +192,4 @@ static void test_many_folded(void **state)
         expect_stack(folded, &i, text, 3 * i);
     }
     bat_folded_free(folded);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_perf),           cmocka_unit_test(test_gdb),
-        cmocka_unit_test(test_sanitizer),      cmocka_unit_test(test_others),
-        cmocka_unit_test(test_folded),         cmocka_unit_test(test_folded_order),
-        cmocka_unit_test(test_folded_lasting), cmocka_unit_test(test_many_folded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

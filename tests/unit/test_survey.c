@@ -3,20 +3,9 @@
  * profile/translate/survey.c: which functions the samples of a profile are in, and what is read for
  * them. The binary is small.bolt, where main and four others have a cold fragment.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
 #include "bat_decoder.h"
 #include "profile/translate/translation.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#include "unit_test.h"
 
 #define DEMO TEST_DATA "/demo/small.bolt"
 
@@ -140,9 +129,8 @@ static void assert_found(const struct scene *scene, const uint64_t *addresses, s
 /* --- Traces ------------------------------------------------------------------------------------
  */
 
-static void test_traces(void **state)
+TEST(test_traces)
 {
-    (void)state;
     struct scene *scene = open_scene();
     static const uint64_t traces[][3] = {
         {POP + 4, PUSH, PUSH + 8},
@@ -170,9 +158,8 @@ static void test_traces(void **state)
 }
 
 /* With a fragment its function is found: records are in terms of that. */
-static void test_fragment(void **state)
+TEST(test_fragment)
 {
-    (void)state;
     struct scene *scene = open_scene();
     add_trace(scene, BAT_ADDRESS_EXTERNAL, MAIN_COLD, MAIN_COLD + 3);
     survey(scene, false);
@@ -182,9 +169,8 @@ static void test_fragment(void **state)
 }
 
 /* Addresses that no function has, among them all that mean something else in a trace. */
-static void test_outside(void **state)
+TEST(test_outside)
 {
-    (void)state;
     struct scene *scene = open_scene();
     static const uint64_t outside[] = {0,
                                        1,
@@ -208,9 +194,8 @@ static void test_outside(void **state)
     close_scene(scene);
 }
 
-static void test_empty_profile(void **state)
+TEST(test_empty_profile)
 {
-    (void)state;
     struct scene *scene = open_scene();
     survey(scene, false);
     assert_found(scene, NULL, 0);
@@ -219,9 +204,8 @@ static void test_empty_profile(void **state)
 
 /* Every address of the code, one after the other and backwards: what is remembered from one trace
  * to the next must not be taken for another address. */
-static void test_every_address(void **state)
+TEST(test_every_address)
 {
-    (void)state;
     struct scene *scene = open_scene();
     const uint64_t start = 0x401000;
     const uint64_t end = 0x406600;
@@ -241,9 +225,8 @@ static void test_every_address(void **state)
 /* --- Other samples -----------------------------------------------------------------------------
  */
 
-static void test_samples(void **state)
+TEST(test_samples)
 {
-    (void)state;
     struct scene *scene = open_scene();
     assert_int_equal(bat_profile_add_sample(scene->profile, SORT + 5, 7, NULL), BAT_OK);
     assert_int_equal(bat_profile_add_sample(scene->profile, MAIN_COLD + 1, 1, NULL), BAT_OK);
@@ -255,9 +238,8 @@ static void test_samples(void **state)
 }
 
 /* Of a load both the instruction and what it reads may be in a function. */
-static void test_loads(void **state)
+TEST(test_loads)
 {
-    (void)state;
     struct scene *scene = open_scene();
     assert_int_equal(bat_profile_add_load(scene->profile, POP + 1, PUSH + 2, 1, NULL), BAT_OK);
     survey(scene, false);
@@ -277,9 +259,8 @@ static void assert_all_loaded(const struct scene *scene)
 }
 
 /* fdata may name any function, so that naming is left to the caller. */
-static void test_fdata(void **state)
+TEST(test_fdata)
 {
-    (void)state;
     struct scene *scene = open_scene();
     add_trace(scene, SORT + 8, SORT + 9, SORT + 0xe);
     scene->profile->fdata.seen = true;
@@ -289,9 +270,8 @@ static void test_fdata(void **state)
     close_scene(scene);
 }
 
-static void test_renamed(void **state)
+TEST(test_renamed)
 {
-    (void)state;
     struct scene *scene = open_scene();
     add_trace(scene, SORT + 8, SORT + 9, SORT + 0xe);
     survey(scene, true);
@@ -301,9 +281,8 @@ static void test_renamed(void **state)
 }
 
 /* A note that has changed since it was first read is refused, not trusted. */
-static void test_changed_note(void **state)
+TEST(test_changed_note)
 {
-    (void)state;
     struct scene *scene = open_scene();
     add_trace(scene, SORT + 8, SORT + 9, SORT + 0xe);
     uint8_t *note = malloc(scene->binary.note_size);
@@ -318,16 +297,4 @@ static void test_changed_note(void **state)
     assert_int_equal(scene->error.place, BAT_PLACE_SECTION);
     free(note);
     close_scene(scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_traces),        cmocka_unit_test(test_fragment),
-        cmocka_unit_test(test_outside),       cmocka_unit_test(test_empty_profile),
-        cmocka_unit_test(test_every_address), cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_loads),         cmocka_unit_test(test_fdata),
-        cmocka_unit_test(test_renamed),       cmocka_unit_test(test_changed_note),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

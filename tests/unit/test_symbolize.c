@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* views/text/: a text is answered by the library alone, as a program that links it does. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bat_symbolize.h"
+#include "unit_test.h"
 
 /* A program without debug information; its symbols give functions. */
 #define DEMO TEST_DATA "/demo/small"
@@ -66,9 +58,8 @@ static struct bat_symbolize_findings answer(const struct bat_symbolize_options *
     return found;
 }
 
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     char address[32];
     snprintf(address, sizeof(address), "0x%" PRIx64, main_address);
     const char *const lines[] = {address, "no address", "0x10", NULL};
@@ -82,9 +73,8 @@ static void test_addresses(void **state)
     assert_false(found.has_unreadable);
 }
 
-static void test_list(void **state)
+TEST(test_list)
 {
-    (void)state;
     const char *const lines[] = {"/none 0x1", "0x2", NULL};
     struct bat_symbolize_options options = {
         .size = sizeof(options), .style = BAT_STYLE_JSON, .is_list = true};
@@ -97,9 +87,8 @@ static void test_list(void **state)
     assert_true(found.has_unreadable);
 }
 
-static void test_stacks(void **state)
+TEST(test_stacks)
 {
-    (void)state;
     char frame[64];
     char again[64];
     snprintf(frame, sizeof(frame), "#0  0x%016" PRIx64 " in f ()", main_address);
@@ -113,9 +102,8 @@ static void test_stacks(void **state)
     answer(&options, lines, "main 2\n");
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
-    (void)state;
     struct bat_output *output;
     struct bat_symbolize *text = (struct bat_symbolize *)&output;
     struct bat_error error = {0};
@@ -131,13 +119,4 @@ static void test_failures(void **state)
     bat_output_abandon(output);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_stacks),
-        cmocka_unit_test(test_failures),
-    };
-    return cmocka_run_group_tests(tests, find_main, NULL);
-}
+GROUP(find_main, NULL)

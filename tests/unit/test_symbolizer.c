@@ -4,17 +4,9 @@
  * binary is the demonstration's, at fixed addresses and so small that what is where can be looked
  * up in it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bat_original.h"
 #include "bat_symbolizer.h"
+#include "unit_test.h"
 
 #define DEMO TEST_DATA "/demo/small.bolt"
 
@@ -67,9 +59,8 @@ static const char *line_of(const char *format, uint64_t value)
     return line;
 }
 
-static void test_symbols(void **state)
+TEST(test_symbols)
 {
-    (void)state;
     assert_string_equal(main_symbol->name, "main");
     assert_true(main_symbol->size > 1);
     const struct bat_symbol *inside =
@@ -79,9 +70,8 @@ static void test_symbols(void **state)
     assert_null(bat_symbolizer_symbol(symbolizer, UINT64_MAX));
 }
 
-static void test_names_tell(void **state)
+TEST(test_names_tell)
 {
-    (void)state;
     uint64_t expected = main_symbol->address + 5;
     assert_int_equal(address_of("\t            1234 main+0x5 (/bin/small.bolt)"), expected);
     assert_int_equal(address_of("\t            1234 main+0x5"), expected);
@@ -98,9 +88,8 @@ static void test_names_tell(void **state)
     assert_int_equal(address_of(line_of("#1  0x%016lx in main ()", beyond)), 0);
 }
 
-static void test_other_files(void **state)
+TEST(test_other_files)
 {
-    (void)state;
     uint64_t address = main_symbol->address + 5;
     assert_int_equal(address_of("\t            1234 main+0x5 (/bin/other)"), 0);
     assert_int_equal(address_of(line_of("#1 0x%lx (/bin/large.small.bolt+0x5)", address)), 0);
@@ -108,9 +97,8 @@ static void test_other_files(void **state)
     assert_int_equal(address_of("\t  7ffd4fec13c000 [unknown] ([unknown])"), 0);
 }
 
-static void test_addresses_alone(void **state)
+TEST(test_addresses_alone)
 {
-    (void)state;
     uint64_t address = main_symbol->address + 5;
     assert_int_equal(address_of(line_of("    @ 0x%lx  (unknown)", address)), address);
     assert_int_equal(address_of("    @ 0x7f0012345678  (unknown)"), 0);
@@ -119,9 +107,8 @@ static void test_addresses_alone(void **state)
     assert_int_equal(address_of(line), address);
 }
 
-static void test_mappings(void **state)
+TEST(test_mappings)
 {
-    (void)state;
     /* The page of main, somewhere else. */
     uint64_t page = main_symbol->address & ~(uint64_t)0xfff;
     struct bat_elf *elf;
@@ -145,9 +132,8 @@ static void test_mappings(void **state)
     assert_int_equal(address_of(line), main_symbol->address + 5);
 }
 
-static void test_no_debug_information(void **state)
+TEST(test_no_debug_information)
 {
-    (void)state;
     assert_true(bat_symbolizer_lacks_original(symbolizer));
     const struct bat_error *reason = bat_symbolizer_no_debug(symbolizer);
     assert_non_null(reason);
@@ -226,9 +212,8 @@ static bool compare_function(struct both *both, uint64_t address)
 }
 
 /* All addresses of code, in both directions: neighbours share their answer. */
-static void test_every_address(void **state)
+TEST(test_every_address)
 {
-    (void)state;
     struct both both;
     open_both(&both);
     size_t count;
@@ -247,13 +232,4 @@ static void test_every_address(void **state)
     close_both(&both);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbols),       cmocka_unit_test(test_names_tell),
-        cmocka_unit_test(test_other_files),   cmocka_unit_test(test_addresses_alone),
-        cmocka_unit_test(test_mappings),      cmocka_unit_test(test_no_debug_information),
-        cmocka_unit_test(test_every_address),
-    };
-    return cmocka_run_group_tests(tests, open_demo, close_demo);
-}
+GROUP(open_demo, close_demo)

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* next/tables_aarch64.c: where jumps by tables lead. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include "functions_program.h"
 #include "next/tables_aarch64.h"
+#include "unit_test.h"
 
 /* A function with one indirect jump, as GNU as makes it at TEXT. adrp leads to DATA. */
 struct code {
@@ -167,9 +162,8 @@ static void expect_table(const struct code *code, const void *data, size_t size,
     next_read_tables_free(&tables);
 }
 
-static void test_bytes(void **state)
+TEST(test_bytes)
 {
-    (void)state;
     static const int8_t distances[] = {1, 0, -1};
     static const uint32_t targets[] = {13, 12, 11};
     expect_table(&signed_bytes, distances, sizeof(distances), 11, targets, 3);
@@ -179,26 +173,23 @@ static void test_bytes(void **state)
 }
 
 /* 255 is -1 with a sign, and far away without. */
-static void test_sign(void **state)
+TEST(test_sign)
 {
-    (void)state;
     static const uint8_t distances[] = {0, 255, 0};
     static const uint32_t targets[] = {12, 11, 12};
     expect_table(&signed_bytes, distances, sizeof(distances), 11, targets, 3);
     expect_table(&bytes, distances, sizeof(distances), 8, NULL, 0);
 }
 
-static void test_halfwords(void **state)
+TEST(test_halfwords)
 {
-    (void)state;
     int16_t distances[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1, -7, 1}; /* from 0x10 on */
     static const uint32_t targets[] = {7, 8, 0, 8};
     expect_table(&halfwords, distances, sizeof(distances), 6, targets, 4);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     int32_t distances[10] = {0}; /* from 0x20 on */
     distances[8] = (int32_t)(TEXT + 7 * 4 - (DATA + 0x20));
     distances[9] = (int32_t)(TEXT - (DATA + 0x20));
@@ -207,9 +198,8 @@ static void test_words(void **state)
 }
 
 /* A table of addresses ends with what is none. */
-static void test_addresses(void **state)
+TEST(test_addresses)
 {
-    (void)state;
     uint64_t all[12] = {0}; /* from 0x40 on */
     all[8] = TEXT + 6 * 4;
     all[9] = TEXT + 5 * 4;
@@ -219,21 +209,10 @@ static void test_addresses(void **state)
     expect_table(&addresses, all, sizeof(all), 4, targets, 3);
 }
 
-static void test_unknown(void **state)
+TEST(test_unknown)
 {
-    (void)state;
     static const uint8_t distances[] = {0, 0, 0};
     expect_table(&unlimited, distances, sizeof(distances), 5, NULL, 0);
     expect_table(&other_value, distances, sizeof(distances), 7, NULL, 0);
     expect_table(&tail_call, distances, sizeof(distances), 1, NULL, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_sign),
-        cmocka_unit_test(test_halfwords), cmocka_unit_test(test_words),
-        cmocka_unit_test(test_addresses), cmocka_unit_test(test_unknown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Numbers in text: eight bytes at a time as well as one by one. */
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "profile/text_fields.h"
+#include "unit_test.h"
 
 /* The slow reader's word on what the fast one is to say. */
 static void check_hex(const uint8_t *bytes, size_t size)
@@ -30,9 +24,8 @@ static void check_hex(const uint8_t *bytes, size_t size)
 }
 
 /* Each byte at each place behind digits. */
-static void test_every_byte(void **state)
+TEST(test_every_byte)
 {
-    (void)state;
     for (unsigned length = 0; length <= 8; length++)
         for (unsigned byte = 0; byte < 256; byte++) {
             uint8_t *bytes = malloc(10);
@@ -45,9 +38,8 @@ static void test_every_byte(void **state)
 }
 
 /* Texts that end before eight bytes do: not one byte more may be read. */
-static void test_short_texts(void **state)
+TEST(test_short_texts)
 {
-    (void)state;
     for (size_t size = 1; size <= 12; size++) {
         uint8_t *bytes = malloc(size);
         assert_non_null(bytes);
@@ -59,9 +51,8 @@ static void test_short_texts(void **state)
     }
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
-    (void)state;
     for (uint64_t value = 0; value < UINT64_C(1) << 28; value = value * 3 + 1) {
         char text[24];
         snprintf(text, sizeof(text), "%" PRIx64 " 1 2 3 4\n", value);
@@ -73,9 +64,8 @@ static void test_values(void **state)
     }
 }
 
-static void test_decimal_limit(void **state)
+TEST(test_decimal_limit)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool fits;
@@ -84,7 +74,7 @@ static void test_decimal_limit(void **state)
         {"18446744073709551609 ", true},  {"18446744073709551620 ", false},
         {"28446744073709551610 ", false}, {"184467440737095516150 ", false},
     };
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < COUNT(numbers); i++) {
         const uint8_t *at = (const uint8_t *)numbers[i].text;
         uint64_t value;
         bool fits;
@@ -94,15 +84,4 @@ static void test_decimal_limit(void **state)
         if (fits)
             assert_true(value == strtoull(numbers[i].text, NULL, 10));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_short_texts),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_decimal_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

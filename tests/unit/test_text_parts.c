@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* support/text_parts: parts come in their order by any number of threads, and failures end a text.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bat_output.h"
 #include "support/parallel.h"
 #include "support/text_parts.h"
+#include "unit_test.h"
 
 #define NO_PART SIZE_MAX
 
@@ -122,9 +115,8 @@ static void write_texts(struct subject subjects[3], struct taken taken[3],
     }
 }
 
-static void test_order(void **state)
+TEST(test_order)
 {
-    (void)state;
     for (unsigned threads = 0; threads <= 9; threads++) {
         struct subject subjects[3] = {{.parts = 100, .bad_part = NO_PART},
                                       {.parts = 0, .bad_part = NO_PART},
@@ -144,9 +136,8 @@ static void test_order(void **state)
 }
 
 /* A text that fails, in each of the three ways, is cut off; the others are whole. */
-static void test_failures(void **state)
+TEST(test_failures)
 {
-    (void)state;
     char *expected = expected_text(40);
     for (unsigned threads = 1; threads <= 8; threads++) {
         for (size_t bad = 0; bad < 3; bad++) {
@@ -174,13 +165,4 @@ static void test_failures(void **state)
         }
     }
     free(expected);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_failures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

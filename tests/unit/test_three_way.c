@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* binary/code/three_way.c: which targets two branches had before llvm-bolt exchanged them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "binary/code/three_way.h"
+#include "unit_test.h"
 
 /* Parts of hashes that llvm-bolt-22 wrote for blocks of SQLite with one conditional branch. */
 #define OPCODES_BRANCH UINT64_C(0x011b0000)
@@ -25,9 +18,8 @@ static uint64_t branch_hash(unsigned condition)
     return (uint64_t)instructions[condition] << 32 | OPCODES_BRANCH;
 }
 
-static void test_conditions(void **state)
+TEST(test_conditions)
 {
-    (void)state;
     for (unsigned i = 0; i < 16; i++) {
         uint32_t condition = 99;
         bool is_branch = bat_hash_is_branch(branch_hash(i) | 0xff00000000000077, &condition);
@@ -39,9 +31,8 @@ static void test_conditions(void **state)
     assert_false(bat_hash_is_branch(0, &condition));
 }
 
-static void test_outcomes(void **state)
+TEST(test_outcomes)
 {
-    (void)state;
     bool is_signed = false;
     bool is_unsigned = false;
     assert_int_equal(bat_condition_outcomes(4, &is_signed, &is_unsigned), 1 << BAT_OUTCOME_EQUAL);
@@ -102,9 +93,8 @@ static void expect(struct scene *scene, int less, int equal, int greater)
 enum { UNKNOWN = BAT_THREE_WAY_UNKNOWN, ON_1 = BAT_THREE_WAY_FIRST, ON_2 = BAT_THREE_WAY_SECOND };
 
 /* JE, else the next block: what is neither equal nor next was the first branch's. */
-static void test_exact_condition(void **state)
+TEST(test_exact_condition)
 {
-    (void)state;
     struct scene scene = scene_of(4, NEXT, MIDDLE, FAR);
     expect(&scene, ON_2, ON_2, ON_1);
     scene = scene_of(4, FAR, MIDDLE, NEXT);
@@ -117,9 +107,8 @@ static void test_exact_condition(void **state)
 }
 
 /* JLE, else the next block: behind JL as well as behind JE. */
-static void test_inexact_condition(void **state)
+TEST(test_inexact_condition)
 {
-    (void)state;
     struct scene scene = scene_of(0xe, MIDDLE, FAR, NEXT);
     expect(&scene, UNKNOWN, UNKNOWN, ON_2);
     /* What only one branch leads to tells by its predecessors' hash. */
@@ -137,9 +126,8 @@ static void test_inexact_condition(void **state)
 }
 
 /* Short branches reach 127 bytes: from 0x1a to 0x99, from 0x1c to 0x9b. */
-static void test_distances(void **state)
+TEST(test_distances)
 {
-    (void)state;
     struct scene scene = scene_of(0xe, MIDDLE, FAR, NEXT);
     scene.blocks[FAR].input_offset = 0x99;
     expect(&scene, UNKNOWN, UNKNOWN, ON_2);
@@ -153,9 +141,8 @@ static void test_distances(void **state)
 }
 
 /* The second block stands elsewhere: what stands behind the first one is its other target. */
-static void test_layout(void **state)
+TEST(test_layout)
 {
-    (void)state;
     struct scene scene = scene_of(0xe, MIDDLE, SECOND, FAR);
     scene.pair.second = NEXT;
     scene.blocks[SECOND].hash = 0;
@@ -172,9 +159,8 @@ static void test_layout(void **state)
 }
 
 /* Six bytes may be a short branch, a short jump and padding up to the next block. */
-static void test_padding(void **state)
+TEST(test_padding)
 {
-    (void)state;
     struct scene scene = scene_of(4, NEXT, MIDDLE, FAR);
     scene.blocks[NEXT].input_offset = 0x20;
     expect(&scene, UNKNOWN, ON_2, UNKNOWN);
@@ -186,9 +172,8 @@ static void test_padding(void **state)
     expect(&scene, UNKNOWN, ON_2, UNKNOWN);
 }
 
-static void test_no_pair(void **state)
+TEST(test_no_pair)
 {
-    (void)state;
     /* Signed and unsigned. */
     struct scene scene = scene_of(0xe, MIDDLE, FAR, NEXT);
     scene.pair.is_unsigned = true;
@@ -204,27 +189,10 @@ static void test_no_pair(void **state)
 }
 
 /* Nothing stands behind the last block. */
-static void test_ends(void **state)
+TEST(test_ends)
 {
-    (void)state;
     struct scene scene = scene_of(4, START, MIDDLE, NEXT);
     assert_true(bat_three_way_decide(scene.blocks, SECOND + 1, &scene.pair));
     assert_int_equal(scene.pair.places[BAT_OUTCOME_EQUAL], ON_2);
     assert_int_equal(scene.pair.places[BAT_OUTCOME_LESS], UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conditions),
-        cmocka_unit_test(test_outcomes),
-        cmocka_unit_test(test_exact_condition),
-        cmocka_unit_test(test_inexact_condition),
-        cmocka_unit_test(test_distances),
-        cmocka_unit_test(test_layout),
-        cmocka_unit_test(test_padding),
-        cmocka_unit_test(test_no_pair),
-        cmocka_unit_test(test_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,10 @@
  * profile/to_input_follow: what the instructions of small output functions are in the input, and
  * the ways between them. All code and all expected values are written by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bat_encoder.h"
 #include "functions_program.h"
 #include "profile/remap/follow.h"
+#include "unit_test.h"
 
 /* Input and output have the same three functions at the same places. */
 #define MAIN TEXT
@@ -141,9 +135,8 @@ static void assert_jumps(const struct input_path *path, uint64_t from, uint64_t 
 /* --- Blocks in another order ------------------------------------------------------------------ */
 
 /* BOLT has inverted a branch, moved a block and copied the return behind it. */
-static void test_inverted_branch(void **state)
+TEST(test_inverted_branch)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {2, 6}, {4, 8}, {5, 2}, {7, 8}};
     open_scene(&scene,
@@ -181,9 +174,8 @@ static void test_inverted_branch(void **state)
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-static void test_inlined_call(void **state)
+TEST(test_inlined_call)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene,
@@ -220,9 +212,8 @@ static void test_inlined_call(void **state)
 }
 
 /* A return of f, and a jump of f to it, have become one jump: the input is at the return there. */
-static void test_merged_returns(void **state)
+TEST(test_merged_returns)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene,
@@ -254,9 +245,8 @@ static void test_merged_returns(void **state)
 }
 
 /* Behind a return of f that became a jump, BOLT jumps once more: the input is where that leads. */
-static void test_jump_behind_return(void **state)
+TEST(test_jump_behind_return)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene,
@@ -286,9 +276,8 @@ static void test_jump_behind_return(void **state)
 }
 
 /* Calls of f in a row, all inlined: the way goes through each of them, f's jumps, and back. */
-static void test_row_of_inlined_calls(void **state)
+TEST(test_row_of_inlined_calls)
 {
-    (void)state;
     enum { CALLS = 40 };
     char input[5 * CALLS + 1];
     char output[2 * CALLS + 1];
@@ -320,9 +309,8 @@ static void test_row_of_inlined_calls(void **state)
 }
 
 /* A function that calls itself, inlined without end: the ways end. */
-static void test_endless_recursion(void **state)
+TEST(test_endless_recursion)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene,
@@ -344,9 +332,8 @@ static const struct code indirect_call = {"\x89\xc0" /* 0: mov */
                                           "\xc3",    /* 4: ret */
                                           5};
 
-static void test_promoted_call(void **state)
+TEST(test_promoted_call)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene, indirect_call, CODE("\xc3"),
@@ -373,9 +360,8 @@ static void test_promoted_call(void **state)
     close_scene(&scene);
 }
 
-static void test_promoted_call_inlined(void **state)
+TEST(test_promoted_call_inlined)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}};
     open_scene(&scene, indirect_call,
@@ -402,9 +388,8 @@ static void test_promoted_call_inlined(void **state)
 }
 
 /* The index that is compared tells which of two entries the input jumps by. */
-static void test_promoted_jump(void **state)
+TEST(test_promoted_jump)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {0xd, 7}, {0x10, 0xe}};
     open_scene(&scene,
@@ -439,9 +424,8 @@ static void test_promoted_jump(void **state)
 
 /* --- Tail calls ------------------------------------------------------------------------------- */
 
-static void test_conditional_tail_call(void **state)
+TEST(test_conditional_tail_call)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {6, 2}};
     open_scene(&scene,
@@ -463,9 +447,8 @@ static void test_conditional_tail_call(void **state)
 /* --- Code of no known pass -------------------------------------------------------------------- */
 
 /* A test that BOLT does not make of the input's. */
-static void test_unlisted_branch(void **state)
+TEST(test_unlisted_branch)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {4, 4}, {6, 6}};
     open_scene(&scene,
@@ -485,9 +468,8 @@ static void test_unlisted_branch(void **state)
 }
 
 /* A call where the input has a branch. */
-static void test_unlisted_call(void **state)
+TEST(test_unlisted_call)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {7, 4}, {9, 6}};
     open_scene(&scene,
@@ -506,9 +488,8 @@ static void test_unlisted_call(void **state)
 }
 
 /* A conditional branch out of the function, inverted: a jump goes where it went. */
-static void test_jump_of_conditional_branch(void **state)
+TEST(test_jump_of_conditional_branch)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {9, 8}};
     open_scene(&scene,
@@ -528,9 +509,8 @@ static void test_jump_of_conditional_branch(void **state)
 }
 
 /* -three-way-branch exchanges two tests of one comparison, and may change their conditions. */
-static void test_exchanged_tests(void **state)
+TEST(test_exchanged_tests)
 {
-    (void)state;
     struct scene scene;
     const struct block blocks[] = {{0, 0}, {6, 6}, {8, 8}};
     open_scene(&scene,
@@ -552,25 +532,4 @@ static void test_exchanged_tests(void **state)
     assert_false(node_at(&scene, 2)->is_unlisted);
     assert_false(node_at(&scene, 4)->is_unlisted);
     close_scene(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inverted_branch),
-        cmocka_unit_test(test_inlined_call),
-        cmocka_unit_test(test_merged_returns),
-        cmocka_unit_test(test_jump_behind_return),
-        cmocka_unit_test(test_row_of_inlined_calls),
-        cmocka_unit_test(test_endless_recursion),
-        cmocka_unit_test(test_promoted_call),
-        cmocka_unit_test(test_promoted_call_inlined),
-        cmocka_unit_test(test_promoted_jump),
-        cmocka_unit_test(test_conditional_tail_call),
-        cmocka_unit_test(test_unlisted_branch),
-        cmocka_unit_test(test_unlisted_call),
-        cmocka_unit_test(test_exchanged_tests),
-        cmocka_unit_test(test_jump_of_conditional_branch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

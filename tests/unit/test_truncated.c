@@ -2,19 +2,12 @@
 /* tools/common/truncated.c: several threads that read what a file no longer has. */
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tools/common/truncated.h"
+#include "unit_test.h"
 
 #define THREADS 4
 #define SIZE ((size_t)1 << 16)
@@ -52,9 +45,8 @@ static void read_cut_file(int complaints)
     _exit(2);
 }
 
-static void test_threads(void **state)
+TEST(test_threads)
 {
-    (void)state;
     for (int i = 0; i < REPEATS; i++) {
         int ends[2];
         assert_int_equal(pipe(ends), 0);
@@ -78,10 +70,4 @@ static void test_threads(void **state)
         assert_non_null(end);
         assert_string_equal(end, "\n");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  * Checks that need a binary are tested in tests/e2e/test_batvalidate.py.
  */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"
+#include "unit_test.h"
 
 /* --- Findings --------------------------------------------------------------------------------- */
 
@@ -138,9 +131,8 @@ static uint32_t block_of(const struct bat_map *map, uint32_t table, uint32_t num
     return map->tables[table].first_block + number;
 }
 
-static void test_sound_map(void **state)
+TEST(test_sound_map)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     struct findings findings;
     validate_map(map, &findings);
@@ -148,9 +140,8 @@ static void test_sound_map(void **state)
     bat_map_free(map);
 }
 
-static void test_sound_empty_map(void **state)
+TEST(test_sound_empty_map)
 {
-    (void)state;
     struct bat_builder *builder = bat_builder_new();
     struct bat_map *map = NULL;
     assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
@@ -161,9 +152,8 @@ static void test_sound_empty_map(void **state)
     bat_map_free(map);
 }
 
-static void test_no_receiver(void **state)
+TEST(test_no_receiver)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FRAGMENT].skew = 0x1f;
     map->tables[FRAGMENT].equal_count = 0;
@@ -177,9 +167,8 @@ static void test_no_receiver(void **state)
 
 /* --- Faults of single tables ------------------------------------------------------------------ */
 
-static void test_prefix_short(void **state)
+TEST(test_prefix_short)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     assert_int_equal(map->tables[FIRST].equal_count, 3);
     map->tables[FIRST].equal_count = 2;
@@ -192,9 +181,8 @@ static void test_prefix_short(void **state)
     bat_map_free(map);
 }
 
-static void test_skew(void **state)
+TEST(test_skew)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[OTHER_FRAGMENT].skew = 0x3f;
     map->tables[OTHER_FRAGMENT].equal_count = 0;
@@ -214,9 +202,8 @@ static void move_last(struct bat_map *map, uint32_t output)
     map->output_offsets[entry_of(map, FIRST, 3)] = output;
 }
 
-static void test_deleted_block_at_next_table(void **state)
+TEST(test_deleted_block_at_next_table)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x100);
     struct findings findings;
@@ -225,9 +212,8 @@ static void test_deleted_block_at_next_table(void **state)
     bat_map_free(map);
 }
 
-static void test_overlap(void **state)
+TEST(test_overlap)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x101);
     struct findings findings;
@@ -241,9 +227,8 @@ static void test_overlap(void **state)
 }
 
 /* A block in another part of the function: only branches may be there. */
-static void test_overlap_block_in_fragment(void **state)
+TEST(test_overlap_block_in_fragment)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x100a);
     struct findings findings;
@@ -260,11 +245,10 @@ static void move_fragment_branch(struct bat_map *map, uint32_t output)
 }
 
 /* Above, in the other fragment; below, in the hot part, modulo 2^32. */
-static void test_branch_gone_to_sibling(void **state)
+TEST(test_branch_gone_to_sibling)
 {
-    (void)state;
     const uint32_t outputs[] = {0x104, 0u - 0x1000, 0u - 0xff8, 0u - 0xf00 - 1};
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+    for (size_t i = 0; i < COUNT(outputs); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         move_fragment_branch(map, outputs[i]);
         struct findings findings;
@@ -275,11 +259,10 @@ static void test_branch_gone_to_sibling(void **state)
 }
 
 /* BOLT takes 0 for the output address of a block that it did not emit. */
-static void test_block_at_address_0(void **state)
+TEST(test_block_at_address_0)
 {
-    (void)state;
     const uint32_t outputs[] = {0u - 0x1000, 0u - 0x1000 + 1};
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+    for (size_t i = 0; i < COUNT(outputs); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         move_last(map, outputs[i]);
         struct findings findings;
@@ -290,9 +273,8 @@ static void test_block_at_address_0(void **state)
 }
 
 /* A stray branch may belong to the equal prefix, modulo 2^32 (BAT.md 6.2). */
-static void test_stray_branch_in_prefix(void **state)
+TEST(test_stray_branch_in_prefix)
 {
-    (void)state;
     struct bat_builder *builder = bat_builder_new();
     uint32_t function;
     uint32_t fragment;
@@ -316,11 +298,10 @@ static void test_stray_branch_in_prefix(void **state)
 }
 
 /* Into the second function; below all tables; further than branches reach. */
-static void test_branch_gone_astray(void **state)
+TEST(test_branch_gone_astray)
 {
-    (void)state;
     const uint32_t outputs[] = {0u - 0xf00, 0u - 0x1001, 0x80000000};
-    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+    for (size_t i = 0; i < COUNT(outputs); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         move_fragment_branch(map, outputs[i]);
         struct findings findings;
@@ -342,9 +323,8 @@ static void repeat_fragment_block(struct bat_map *map)
     map->block_indices[block_of(map, FIRST, 2)] = 2;
 }
 
-static void test_repeated_block(void **state)
+TEST(test_repeated_block)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     struct findings findings;
@@ -353,9 +333,8 @@ static void test_repeated_block(void **state)
     bat_map_free(map);
 }
 
-static void test_hash_offset(void **state)
+TEST(test_hash_offset)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_hashes[block_of(map, OTHER_FRAGMENT, 0)] = 0xb30041;
     struct findings findings;
@@ -368,9 +347,8 @@ static void test_hash_offset(void **state)
 }
 
 /* Only 16 bits of the offset are in the hash. */
-static void test_hash_of_far_block(void **state)
+TEST(test_hash_of_far_block)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->input_offsets[entry_of(map, FIRST, 3)] = 0x70050 << 1;
     struct findings findings;
@@ -379,9 +357,8 @@ static void test_hash_of_far_block(void **state)
     bat_map_free(map);
 }
 
-static void test_block_hash(void **state)
+TEST(test_block_hash)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     map->block_hashes[block_of(map, FRAGMENT, 0)] = 0xbad0020;
@@ -396,9 +373,8 @@ static void test_block_hash(void **state)
     bat_map_free(map);
 }
 
-static void test_block_index(void **state)
+TEST(test_block_index)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     map->block_indices[block_of(map, FRAGMENT, 0)] = 4;
@@ -411,9 +387,8 @@ static void test_block_index(void **state)
 }
 
 /* An entry that is an input block in one table, and is not in another. */
-static void test_block_and_none(void **state)
+TEST(test_block_and_none)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
@@ -426,9 +401,8 @@ static void test_block_and_none(void **state)
     bat_map_free(map);
 }
 
-static void test_block_order(void **state)
+TEST(test_block_order)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_indices[block_of(map, FRAGMENT, 0)] = 1;
     struct findings findings;
@@ -441,9 +415,8 @@ static void test_block_order(void **state)
 }
 
 /* Entries that are not a block of the input function have neither hash nor index. */
-static void test_entry_for_no_block(void **state)
+TEST(test_entry_for_no_block)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
     map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
@@ -453,9 +426,8 @@ static void test_entry_for_no_block(void **state)
     bat_map_free(map);
 }
 
-static void test_block_count(void **state)
+TEST(test_block_count)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 4;
     struct findings findings;
@@ -468,9 +440,8 @@ static void test_block_count(void **state)
 }
 
 /* In real notes, functions have more blocks than the note has entries for. */
-static void test_more_blocks_than_told(void **state)
+TEST(test_more_blocks_than_told)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 99;
     struct findings findings;
@@ -479,11 +450,10 @@ static void test_more_blocks_than_told(void **state)
     bat_map_free(map);
 }
 
-static void test_secondary(void **state)
+TEST(test_secondary)
 {
-    (void)state;
     const uint32_t offsets[] = {0x41, 0x08, 0xffffffff};
-    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+    for (size_t i = 0; i < COUNT(offsets); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         map->secondary_entries[0] = offsets[i];
         struct findings findings;
@@ -496,9 +466,8 @@ static void test_secondary(void **state)
 }
 
 /* Many faults of one kind in one function are one finding, which gives their number. */
-static void test_faults_are_counted(void **state)
+TEST(test_faults_are_counted)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 2;
     struct findings findings;
@@ -507,9 +476,8 @@ static void test_faults_are_counted(void **state)
     bat_map_free(map);
 }
 
-static void test_merged_hot_index(void **state)
+TEST(test_merged_hot_index)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_MERGED);
     struct findings findings;
     validate_map(map, &findings);
@@ -569,10 +537,9 @@ static const struct bad_description bad_descriptions[] = {
     {"hot-index", 36, 20, {1, 0x10, HASH, 1, 0, 0, 0, 1, 0x10, 2, 0, 0, 0}},
 };
 
-static void test_bytes_that_do_not_decode(void **state)
+TEST(test_bytes_that_do_not_decode)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad_descriptions) / sizeof(bad_descriptions[0]); i++) {
+    for (size_t i = 0; i < COUNT(bad_descriptions); i++) {
         const struct bad_description *bad = &bad_descriptions[i];
         uint8_t note[128];
         struct findings findings;
@@ -585,9 +552,8 @@ static void test_bytes_that_do_not_decode(void **state)
     }
 }
 
-static void test_bad_container(void **state)
+TEST(test_bad_container)
 {
-    (void)state;
     uint8_t note[64];
     size_t size = make_note(note, (const uint8_t[]){0, 0}, 2);
     struct findings findings;
@@ -622,9 +588,8 @@ static const uint8_t note_with_faults[] = {
 };
 
 /* A finding's offset is the start of the table's record in the section. */
-static void test_places(void **state)
+TEST(test_places)
 {
-    (void)state;
     uint8_t note[256];
     size_t size = make_note(note, note_with_faults, sizeof(note_with_faults));
     struct findings findings;
@@ -656,9 +621,8 @@ static void overwrite(const struct bat_finding *finding, void *context)
 }
 
 /* Findings are made on the caller's thread, from the bytes as they were when decoded. */
-static void test_bytes_that_change_meanwhile(void **state)
+TEST(test_bytes_that_change_meanwhile)
 {
-    (void)state;
     uint8_t note[256];
     size_t size = make_note(note, note_with_faults, sizeof(note_with_faults));
     struct overwriting overwriting = {.note = note, .size = size, .caller = pthread_self()};
@@ -674,9 +638,8 @@ static void test_bytes_that_change_meanwhile(void **state)
     assert_int_equal(verdict.warnings, 1);
 }
 
-static void test_round_trip_differs(void **state)
+TEST(test_round_trip_differs)
 {
-    (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     uint8_t *note = NULL;
     size_t size = 0;
@@ -693,9 +656,8 @@ static void test_round_trip_differs(void **state)
     bat_map_free(map);
 }
 
-static void test_list_of_checks(void **state)
+TEST(test_list_of_checks)
 {
-    (void)state;
     size_t count = 0;
     const struct bat_check *checks = bat_checks(&count);
     assert_true(count > 20);
@@ -706,42 +668,4 @@ static void test_list_of_checks(void **state)
             assert_string_not_equal(checks[i].id, checks[j].id);
     }
     assert_string_equal(bat_severity_name(BAT_WARNING), "warning");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_map),
-        cmocka_unit_test(test_sound_empty_map),
-        cmocka_unit_test(test_no_receiver),
-        cmocka_unit_test(test_prefix_short),
-        cmocka_unit_test(test_skew),
-        cmocka_unit_test(test_deleted_block_at_next_table),
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_overlap_block_in_fragment),
-        cmocka_unit_test(test_branch_gone_to_sibling),
-        cmocka_unit_test(test_block_at_address_0),
-        cmocka_unit_test(test_stray_branch_in_prefix),
-        cmocka_unit_test(test_branch_gone_astray),
-        cmocka_unit_test(test_repeated_block),
-        cmocka_unit_test(test_hash_offset),
-        cmocka_unit_test(test_hash_of_far_block),
-        cmocka_unit_test(test_block_hash),
-        cmocka_unit_test(test_block_index),
-        cmocka_unit_test(test_block_and_none),
-        cmocka_unit_test(test_block_order),
-        cmocka_unit_test(test_entry_for_no_block),
-        cmocka_unit_test(test_block_count),
-        cmocka_unit_test(test_more_blocks_than_told),
-        cmocka_unit_test(test_secondary),
-        cmocka_unit_test(test_faults_are_counted),
-        cmocka_unit_test(test_merged_hot_index),
-        cmocka_unit_test(test_bytes_that_do_not_decode),
-        cmocka_unit_test(test_bad_container),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_bytes_that_change_meanwhile),
-        cmocka_unit_test(test_round_trip_differs),
-        cmocka_unit_test(test_list_of_checks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

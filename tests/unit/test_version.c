@@ -2,35 +2,18 @@
 /* The library's version is the project's; PROJECT_VERSION comes from CMake. */
 #include <batkit/bat_version.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "unit_test.h"
 
-#include <cmocka.h>
-
-static void test_text_is_the_projects(void **state)
+TEST(test_text_is_the_projects)
 {
-    (void)state;
     assert_string_equal(bat_version(), PROJECT_VERSION);
     assert_string_equal(BATKIT_VERSION, PROJECT_VERSION);
 }
 
-static void test_number_is_of_the_text(void **state)
+TEST(test_number_is_of_the_text)
 {
-    (void)state;
     unsigned major, minor, patch;
     assert_int_equal(sscanf(PROJECT_VERSION, "%u.%u.%u", &major, &minor, &patch), 3);
     assert_int_equal(bat_version_number(), major * 10000 + minor * 100 + patch);
     assert_int_equal(BATKIT_VERSION_NUMBER, bat_version_number());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text_is_the_projects),
-        cmocka_unit_test(test_number_is_of_the_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The content of the notes of BAT.md 13, row by row of its tables. Include after cmocka.h.
+ * The content of the notes of BAT.md 13, row by row of its tables.
  */
 #ifndef TESTS_UNIT_WORKED_EXAMPLE_H
 #define TESTS_UNIT_WORKED_EXAMPLE_H
 
 #include "note_bytes.h"
+#include "unit_test.h"
 
 #define EXAMPLE_NOTE TEST_DATA "/spec/version-3.note"
 #define EXAMPLE_NOTE_BOLT_19 TEST_DATA "/spec/version-3-bolt-19.note"

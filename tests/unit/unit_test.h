@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What each unit test begins with: cmocka, what cmocka needs before it, and TEST(). */
+#ifndef UNIT_TEST_H
+#define UNIT_TEST_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* A test for the program's main(), which unit_main.c has. */
+void add_test(const struct CMUnitTest *test);
+
+/* Run the tests between these two, and once again for each further call; without a call, they run
+ * alone. */
+void add_group(CMFixtureFunction begin, CMFixtureFunction end);
+
+/* Macros, because functions are defined: TEST(name) { ... } is a test that runs in its turn in the
+ * file. */
+#define TEST(name) TEST_BETWEEN(name, NULL, NULL)
+
+/* A test with its own beginning and end, for which *state is one. */
+#define TEST_BETWEEN(name, begin, end)                                                             \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        add_test(&(const struct CMUnitTest){#name, name, begin, end, NULL});                       \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+
+/* All tests of the file run between these two. */
+#define GROUP(begin, end)                                                                          \
+    __attribute__((constructor)) static void add_group_##begin(void)                               \
+    {                                                                                              \
+        add_group(begin, end);                                                                     \
+    }
+
+#endif
