@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat_binary.h"
 
-#include <stdlib.h>
-
 #include "bat_decoder.h"
 #include "decoder/decoding.h"
 #include "decoder/sparse.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A note as JSON: spec/json.md. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bat_binary.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Headers of line-number programs: DWARF 2 to 5, sections 6.2.4. */
 #include <dwarf.h>
-#include <stdlib.h>
 
 #include "line_table.h"
 #include "spec/grow.h"

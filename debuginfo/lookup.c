@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Looks up the frames of an address. */
-#include <stdlib.h>
 
 #include "debuginfo.h"
 #include "stretches.h"

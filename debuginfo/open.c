@@ -2,7 +2,6 @@
 /* Opens debug information: finds the units and their addresses. */
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bat_elf.h"
 #include "debuginfo.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Symbols of functions in the file that has the debug information. */
 #include <gelf.h>
-#include <stdlib.h>
 
 #include "debuginfo.h"
 #include "spec/binary_search.h"

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "decoder/legacy/legacy.h"
 #include "decoding.h"

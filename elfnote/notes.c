@@ -4,7 +4,6 @@
 #include "text_budget.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BOLT_INFO_SECTION ".note.bolt_info"

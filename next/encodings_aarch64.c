@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "encodings_aarch64.h"
 
-#include <stddef.h>
-
 enum {
     NONE = AARCH64_NONE,
     R = AARCH64_GENERAL,

@@ -2,7 +2,6 @@
 #include "instruction_x86.h"
 
 #include <Zydis/Zydis.h>
-#include <string.h>
 
 #include "references.h"
 

@@ -3,8 +3,6 @@
  * Functions of the old program that have samples and no namesake are looked for by their code:
  * candidates are those that share the most of what few functions have.
  */
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "match_functions.h"

@@ -2,11 +2,9 @@
 #include "match_functions.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "binary/functions/name_parts.h"
 #include "signature.h"
 #include "spec/grow.h"
 #include "spec/sort.h"

@@ -4,10 +4,8 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "binary/code/reader.h"
-#include "binary/functions/name_parts.h"
 #include "references.h"
 #include "unit.h"
 

@@ -3,7 +3,6 @@
 #include "unit.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "binary/code/conditions.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the units whose code did not change, and the functions that never ran. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "carrying.h"
 #include "spec/binary_search.h"

@@ -2,7 +2,6 @@
 #include "unit_graph.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "spec/grow.h"
 #include "spec/sort.h"

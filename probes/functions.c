@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* .pseudo_probe_desc: spec/pseudo-probes.md 2. */
-#include <stdlib.h>
 
 #include "reading.h"
 #include "spec/array.h"

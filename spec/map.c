@@ -2,7 +2,6 @@
 #include "map.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "array.h"
 #include "map_index.h"

@@ -5,7 +5,6 @@
  * loaded at its own addresses plus a multiple of the page size.
  */
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/binary_search.h"

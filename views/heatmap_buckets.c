@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "heatmap_buckets.h"
-#include "spec/compare_numbers.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 

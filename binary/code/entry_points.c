@@ -15,7 +15,6 @@
 
 #include "elfnote/symbol_table.h"
 #include "reader.h"
-#include "spec/compare_numbers.h"
 #include "spec/little_endian.h"
 #include "support/parallel.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "inlined_parts.h"
-#include "spec/binary_search.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 

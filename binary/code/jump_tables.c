@@ -6,7 +6,6 @@
  * Tables of AArch64 are not read, because perf2bolt does not read them.
  */
 #include <elf.h>
-#include <stdlib.h>
 
 #include "spec/binary_search.h"
 #include "spec/grow.h"

@@ -8,8 +8,6 @@
 
 #include "binary/functions/eh_frame.h"
 #include "reader.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
 
 /* --- Sections ----------------------------------------------------------------------------- */
 

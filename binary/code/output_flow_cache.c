@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The flows of a program's functions (output_flow.h), each read at its first use. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "output_flows.h"
 #include "support/parallel.h"

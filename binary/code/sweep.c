@@ -11,7 +11,6 @@
 
 #include "exceptions.h"
 #include "spec/binary_search.h"
-#include "spec/grow.h"
 
 /* --- Decoding ----------------------------------------------------------------------------- */
 

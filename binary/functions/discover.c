@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
-#include "spec/binary_search.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "plt.h"
 

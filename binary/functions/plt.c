@@ -8,7 +8,6 @@
 #include "elfnote/symbol_table.h"
 #include "plt_slots.h"
 #include "spec/binary_search.h"
-#include "spec/grow.h"
 #include "spec/sort.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)

@@ -3,8 +3,6 @@
 #include "spec/grow.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Finds the functions' sizes and secondary entry points. */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the pointers to folded functions that the input's relocations make (folded.h). */
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "folded.h"

@@ -7,7 +7,6 @@
 #include "spec/array.h"
 #include "spec/binary_search.h"
 #include "spec/little_endian.h"
-#include "spec/map.h"
 
 /* Bytes of a table without entries, of an entry, and of a cold fragment in the list of parents. */
 #define TABLE_SIZE 12u

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Makes a sample profile from ranges and branches, or from basic samples. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bat_autofdo.h"
 #include "binary/functions/name_parts.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The degree to which two profiles agree: spec/compare.md. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "overlaps.h"
 #include "spec/compare_numbers.h"

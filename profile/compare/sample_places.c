@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "sample_places.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 void sample_places_free(struct sample_places *places)
 {
     bat_strings_free(&places->names);

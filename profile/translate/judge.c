@@ -13,7 +13,6 @@
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "support/parallel.h"
-#include "yaml_blocks.h"
 
 /* What one thread has judged. */
 struct part {

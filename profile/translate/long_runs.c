@@ -5,7 +5,6 @@
  * made once, for all runs. Traces come by the start of their runs, so the runs of one function
  * follow each other.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/grow.h"

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Translates the traces of a BOLTed binary to records of its input binary: spec/profiles.md 2. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "bat_decoder.h"
 #include "binary/code/instructions.h"
 #include "binary/original/folded.h"
 #include "binary/original/original.h"
-#include "profile/event_words.h"
-#include "profile/prepare_binary.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "spec/options.h"
 #include "tableless.h"
 #include "translation.h"
 

@@ -2,7 +2,6 @@
 #include "yaml_lists.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/binary_search.h"

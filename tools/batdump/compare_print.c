@@ -2,7 +2,6 @@
 /* Comparisons as text and as JSON. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "binary/note_facts.h"
 #include "dump.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --probes: the text that llvm-profgen --show-pseudo-probe prints, by address. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "bat_original.h"
 #include "bat_probes.h"

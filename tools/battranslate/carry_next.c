@@ -8,7 +8,6 @@
 #include "optional_elf.h"
 #include "profile/translate/records_to_traces.h"
 #include "support/text_memory.h"
-#include "tools/common/stores.h"
 #include "translate_work.h"
 
 /* The next build, and its profile. */

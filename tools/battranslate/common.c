@@ -2,8 +2,6 @@
 #include "translate.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "bat_compare.h"
 #include "bat_yaml_profile.h"

@@ -6,7 +6,6 @@
 
 #include "bat_debuginfo.h"
 #include "elfnote/descriptors.h"
-#include "tools/common/stores.h"
 
 bool optional_is_missing(int error)
 {

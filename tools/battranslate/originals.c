@@ -12,7 +12,6 @@
 #include "binary/build_ids.h"
 #include "optional_elf.h"
 #include "spec/grow.h"
-#include "tools/common/stores.h"
 
 /* Folders in folders. */
 #define DEPTH_MAX 16u

@@ -15,7 +15,6 @@
 #include "elfnote/descriptors.h"
 #include "profile/read/part_digests.h"
 #include "spec/compare_numbers.h"
-#include "spec/escape_controls.h"
 #include "support/temporary.h"
 #include "support/text_writer.h"
 #include "tools/common/output.h"

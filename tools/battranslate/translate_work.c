@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The steps of translating the profile of one binary. */
-#include <inttypes.h>
 #include <malloc.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "elfnote/shipped.h"

@@ -2,7 +2,6 @@
 #include "foreign_profile.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bat_symbolizer.h"

@@ -2,12 +2,10 @@
 /* Sections, pieces, functions and blocks. */
 #include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bat_decoder.h"
 #include "binary/functions/functions.h"
 #include "report.h"
-#include "spec/binary_search.h"
 #include "spec/sort.h"
 
 /* --- Sections -------------------------------------------------------------------------------- */
