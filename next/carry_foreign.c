@@ -206,10 +206,48 @@ static enum bat_code list_changed(struct next_carrying *carrying, bool with_comm
  * library that was linked in, or code that a release has no more, may have nearly all the counts.
  */
 #define FUNCTIONS_ENOUGH 0.5
+/*
+ * Of the program that has fewer functions of its own so many have a namesake in the other. Releases
+ * add or take away; two programs into which the same libraries are linked have each its own.
+ */
+#define NAMESAKES_ENOUGH 0.6
+/* If so many are found by their code, names say nothing: they were changed as a whole. */
+#define RENAMED_ENOUGH 0.2
 
 static double share_of(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0 : (double)part / (double)whole;
+}
+
+static size_t count_own(const struct next_program *program)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < program->unit_count; i++)
+        count += !is_common_code(next_unit_name(program, i));
+    return count;
+}
+
+/* The share of functions with a namesake, with samples or without. */
+static double share_of_namesakes(const struct next_carrying *carrying)
+{
+    size_t olds = count_own(&carrying->olds);
+    size_t news = count_own(&carrying->news);
+    size_t namesakes = 0;
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
+        namesakes += (carrying->pairs.how[i] == NEXT_BY_NAME ||
+                      carrying->pairs.how[i] == NEXT_BY_PLAIN_NAME) &&
+                     !is_common_code(next_unit_name(&carrying->olds, i));
+    return share_of(namesakes, olds < news ? olds : news);
+}
+
+/* The share of functions with samples that have another name now. */
+static double share_of_renamed(const struct next_carrying *carrying)
+{
+    size_t renamed = 0;
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
+        renamed += is_own(carrying, i, false) && carrying->pairs.how[i] == NEXT_BY_CODE &&
+                   is_found(carrying, i);
+    return share_of(renamed, carrying->report->own.functions);
 }
 
 enum bat_code next_check_foreign(struct next_carrying *carrying)
@@ -232,6 +270,12 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
         return code;
     double count = share_of(report->found.count, report->own.count);
     double functions = share_of(report->found.functions, report->own.functions);
+    double namesakes = share_of_namesakes(carrying);
+    if (!with_common && namesakes < NAMESAKES_ENOUGH && share_of_renamed(carrying) < RENAMED_ENOUGH)
+        return bat_fail(carrying->error, BAT_ERR_MISMATCH,
+                        "expected another build of the same program, found one with %.1f%% of the "
+                        "functions' names: it is another program",
+                        100 * namesakes);
     if (functions >= carrying->options->found_min &&
         (count >= carrying->options->found_min || functions >= FUNCTIONS_ENOUGH))
         return BAT_OK;

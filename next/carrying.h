@@ -68,7 +68,7 @@ enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_un
 /*
  * Set the likeness of pairs with samples, and what the report says of it. BAT_ERR_MISMATCH if less
  * than found_min of the functions is in the new program, too; or of the counts, unless half of the
- * functions are.
+ * functions are; or if few names are in both.
  */
 enum bat_code next_check_foreign(struct next_carrying *carrying);
 

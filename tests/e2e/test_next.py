@@ -929,6 +929,28 @@ class Wrong(unittest.TestCase):
         run("gcc", *FLAGS, "other.c", *LINKS, "-o", "other", folder=self.pair.folder)
         self.refuse("it is another program", f"--for={self.pair.folder / 'other'}")
 
+    def test_shared_library(self):
+        """Another program into which the same library is linked, with nearly all of the counts and most functions that ran."""
+        library = "".join(f"__attribute__((noinline)) int part{i}(int a) {{ int s = {i}; for (int i = 0; i < 999; i++) s += i * a % {i + 3};"
+                          " return s; }\n" for i in range(20))
+        calls = " + ".join(f"part{i}(s)" for i in range(20))
+        for name in ("mine", "yours"):
+            own = "".join(f"__attribute__((noinline)) int {name}{i}(int a) {{ return a * {i} + n_{name}(a ^ {i}); }}\n" for i in range(60))
+            (self.pair.folder / f"{name}.c").write_text(
+                f"{library}__attribute__((noinline)) int n_{name}(int a) {{ return a + {len(name)}; }}\n{own}int (*all[])(int) = {{"
+                + ", ".join(f"{name}{i}" for i in range(60))
+                + f"}};\nint main(int n, char **v) {{ int s = n; for (int i = 0; i < 5; i++) s += {calls} + all[i](s); return s & 1; }}\n",
+                encoding="ascii")
+            run("gcc", *FLAGS, f"{name}.c", *LINKS, "-o", name, folder=self.pair.folder)
+        records = "".join(f"0 [unknown] 0 1 part{i} 0 0 1000\n" for i in range(20)) + "".join(f"1 main 0 1 mine{i} 0 0 1\n" for i in range(5))
+        (self.pair.folder / "mine.fdata").write_text(records, encoding="ascii")
+        out = self.pair.folder / "x.fdata"
+        for other, status in (("mine", 0), ("yours", 1)):
+            done = toolbox.run("battranslate", self.pair.folder / "mine", "-p", self.pair.folder / "mine.fdata", "-q", "-o", out,
+                               f"--for={self.pair.folder / other}")
+            self.assertEqual((done.returncode, "of the functions' names: it is another program" in done.stderr), (status, status == 1),
+                             done.stderr)
+
     def test_no_program(self):
         """No ELF file, one that is cut off, one of another machine, a stripped one."""
         old = (self.pair.folder / "old").read_bytes()
