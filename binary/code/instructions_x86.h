@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * Decodes x86-64 instructions in two ways, by opcode maps and with Zydis, and says which registers
- * they write. Internal to binary/code/.
- */
+/* Decodes x86-64 instructions by opcode maps and with Zydis. Internal to binary/code/. */
 #ifndef BAT_BINARY_CODE_INSTRUCTIONS_X86_H
 #define BAT_BINARY_CODE_INSTRUCTIONS_X86_H
 
@@ -20,16 +17,8 @@ enum {
     X86_SIB_NO_INDEX = 4, /* unless REX.X is set */
     X86_SIB_NO_BASE = 5,  /* with mod 0, whatever REX.B is */
     X86_SIB_SCALE_8 = 8,
-    X86_REX_B = 1,
-    X86_REX_R = 4,
     X86_REX_W = 8,
 };
-
-/* True for prefixes other than REX and LOCK. */
-static inline bool x86_is_prefix(uint8_t byte)
-{
-    return (byte & 0xe7) == 0x26 || (byte & 0xfc) == 0x64 || (byte & 0xfe) == 0xf2;
-}
 
 /* For LLVM, a LOCK prefix in first place is an instruction by itself. */
 #define X86_LOCK_PREFIX 0xf0
@@ -59,13 +48,6 @@ bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
 /* Decode any instruction with Zydis. */
 bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction);
-
-/*
- * The general registers that an instruction writes, whole or in part: bit 0 is RAX. RSP counts for
- * pushes and calls. False if Zydis must decode it: the maps do not have the instruction, or what it
- * writes may become the target of a jump through a table.
- */
-bool x86_registers_lost(const uint8_t *bytes, size_t size, uint16_t *registers);
 
 /* True for LEAVE, and POP of any operand. */
 bool x86_is_pop(const uint8_t *bytes, size_t size);

@@ -6,6 +6,8 @@
  * exceptions. All else is left to Zydis: x87, VEX, EVEX, privileged and rare instructions, prefixes
  * in unusual places.
  */
+#include <string.h>
+
 #include "instructions_x86.h"
 #include "spec/little_endian.h"
 
@@ -149,91 +151,35 @@ static unsigned hex(char digit)
     return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
 }
 
-/* --- Bytes ------------------------------------------------------------------------------------ */
-
-/* The instruction that is being decoded. */
-struct decoding {
-    const uint8_t *bytes;
-    size_t size;
-    size_t at;          /* the next byte */
-    unsigned mandatory; /* MANDATORY_ */
-    bool has_prefix;    /* any but REX */
-    uint8_t rex;
-};
-
-static bool is_at_end(const struct decoding *decoding)
-{
-    return decoding->at == decoding->size;
-}
-
-/* Read the prefixes; false if they contradict each other: Zydis decides which of them counts. */
-static bool read_prefixes(struct decoding *decoding)
-{
-    for (; !is_at_end(decoding) && one_byte[decoding->bytes[decoding->at]] == PREFIX;
-         decoding->at++) {
-        uint8_t byte = decoding->bytes[decoding->at];
-        decoding->has_prefix = true;
-        if (byte != 0x66 && byte < 0xf2) /* a segment */
-            continue;
-        if (decoding->mandatory > (byte == 0x66 ? MANDATORY_66 : MANDATORY_NONE))
-            return false;
-        decoding->mandatory = byte == 0x66   ? MANDATORY_66
-                              : byte == 0xf2 ? MANDATORY_F2
-                                             : MANDATORY_F3;
-    }
-    if (!is_at_end(decoding) && (decoding->bytes[decoding->at] & 0xf0) == 0x40)
-        decoding->rex = decoding->bytes[decoding->at++];
-    return !is_at_end(decoding);
-}
-
-/* The bytes behind a ModRM byte that belong to its memory operand. */
-static size_t memory_size(const struct decoding *decoding, uint8_t modrm)
-{
-    uint8_t mod = modrm >> 6;
-    uint8_t base = modrm & 7;
-    size_t sib_size = 0;
-    if (mod == X86_MOD_REGISTER)
-        return 0;
-    if (base == X86_RM_SIB) {
-        sib_size = 1;
-        base = is_at_end(decoding) ? 0 : decoding->bytes[decoding->at] & 7;
-    }
-    if (mod == 1)
-        return sib_size + 1;
-    return sib_size + (mod == 2 || base == X86_RM_RIP ? 4 : 0);
-}
-
-/* A signed number of 1, 2, 4 or 8 bytes; 0 for other sizes. */
-static uint64_t read_number(const uint8_t *bytes, size_t size)
-{
-    switch (size) {
-    case 1:
-        return (uint64_t)(int8_t)bytes[0];
-    case 2:
-        return (uint64_t)(int16_t)bat_load16(bytes);
-    case 4:
-        return (uint64_t)(int32_t)bat_load32(bytes);
-    case 8:
-        return bat_load64(bytes);
-    default:
-        return 0;
-    }
-}
-
 /* --- Instructions ----------------------------------------------------------------------------- */
 
-/* The letter of a one-byte opcode with the letter GROUP. */
-static int group_shape(const struct decoding *decoding, uint8_t opcode)
+/* Where the parts of an instruction are, of which LENGTH_MAX bytes can be read. */
+struct layout {
+    const struct shape *shape;
+    uint8_t modrm; /* 0 if there is none */
+    size_t operand_at;
+    size_t number_at;
+    size_t length;
+};
+
+/* The meaning of a prefix for the opcode. */
+static unsigned mandatory_by(uint8_t prefix)
 {
-    if (is_at_end(decoding))
-        return UNKNOWN;
-    uint8_t modrm = decoding->bytes[decoding->at];
+    return prefix == 0x66   ? MANDATORY_66
+           : prefix == 0xf2 ? MANDATORY_F2
+           : prefix == 0xf3 ? MANDATORY_F3
+                            : MANDATORY_NONE; /* a segment */
+}
+
+/* The letter of a one-byte opcode with the letter GROUP. */
+static int group_shape(uint8_t opcode, uint8_t rex, uint8_t modrm)
+{
     uint8_t extension = modrm >> 3 & 7;
     switch (opcode) {
     case 0x8d: /* LEA */
         return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
     case 0x90: /* NOP; with REX it may be XCHG */
-        return decoding->rex ? UNKNOWN : NOP;
+        return rex ? UNKNOWN : NOP;
     case 0xc6: /* MOV */
         return extension == 0 ? MODRM_BYTE : UNKNOWN;
     case 0xc7:
@@ -250,40 +196,37 @@ static int group_shape(const struct decoding *decoding, uint8_t opcode)
 }
 
 /* The letter of a two-byte opcode with the letter GROUP. */
-static int group_shape_of_two(const struct decoding *decoding, uint8_t opcode)
+static int group_shape_of_two(uint8_t opcode, uint8_t modrm)
 {
-    if (is_at_end(decoding))
-        return UNKNOWN;
-    uint8_t modrm = decoding->bytes[decoding->at];
     if (opcode == 0xba) /* BT, BTS, BTR, BTC */
         return (modrm >> 3 & 7) >= 4 ? MODRM_COUNT : UNKNOWN;
     return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
 }
 
-/* Read the opcode and return its letter. */
-static int read_opcode(struct decoding *decoding)
+/* The letter of the opcode at *at, which moves behind it. */
+static inline int read_opcode(const uint8_t *bytes, size_t *at, unsigned mandatory, uint8_t rex)
 {
-    uint8_t opcode = decoding->bytes[decoding->at++];
-    if (opcode != 0x0f) {
-        if (decoding->mandatory > MANDATORY_66)
-            return UNKNOWN;
-        return one_byte[opcode] == GROUP ? group_shape(decoding, opcode) : one_byte[opcode];
-    }
-    if (is_at_end(decoding))
+    uint8_t opcode = bytes[(*at)++];
+    if (opcode != 0x0f)
+        return one_byte[opcode] == GROUP ? group_shape(opcode, rex, bytes[*at]) : one_byte[opcode];
+    opcode = bytes[(*at)++];
+    if (!(hex(mandatory_of[opcode]) & mandatory))
         return UNKNOWN;
-    opcode = decoding->bytes[decoding->at++];
-    if (!(hex(mandatory_of[opcode]) & decoding->mandatory))
-        return UNKNOWN;
-    return two_bytes[opcode] == GROUP ? group_shape_of_two(decoding, opcode) : two_bytes[opcode];
+    return two_bytes[opcode] == GROUP ? group_shape_of_two(opcode, bytes[*at]) : two_bytes[opcode];
 }
 
-static size_t number_size(const struct decoding *decoding, const struct shape *shape)
+/* The letter of the opcode behind a prefix. */
+static int read_prefixed(const uint8_t *bytes, size_t *at, unsigned *mandatory, uint8_t *rex)
 {
-    if (shape->number_size < 4 || shape->is_target)
-        return shape->number_size;
-    if (decoding->rex & X86_REX_W)
-        return shape->number_size;
-    return decoding->mandatory == MANDATORY_66 ? 2 : 4;
+    *mandatory = mandatory_by(bytes[0]);
+    if ((bytes[1] & 0xf0) == 0x40)
+        *rex = bytes[(*at)++];
+    const bool is_one_byte = bytes[*at] != 0x0f;
+    const int letter = read_opcode(bytes, at, *mandatory, *rex);
+    if (letter == UNKNOWN || letter == PREFIX || (is_one_byte && *mandatory > MANDATORY_66) ||
+        shapes[(size_t)letter].is_bare)
+        return UNKNOWN;
+    return letter;
 }
 
 /* The bytes behind a ModRM byte that belong to its memory operand, with a SIB byte for rm 4. */
@@ -292,50 +235,28 @@ static const uint8_t memory_sizes[] = {0, 0, 0, 0, 1, 4, 0, 0,  /* mod 0 */
                                        4, 4, 4, 4, 5, 4, 4, 4,  /* mod 2 */
                                        0, 0, 0, 0, 0, 0, 0, 0}; /* mod 3 */
 
-/* A number behind an instruction's other bytes: 1 or 4 bytes with a sign, or none. */
-static inline uint64_t read_short_number(const uint8_t *bytes, size_t size)
+/* Branches, which have four bytes whatever is in front of them, have no prefixes here. */
+static inline size_t number_size(const struct shape *shape, unsigned mandatory, uint8_t rex)
 {
-    if (size == 0)
-        return 0;
-    return size == 1 ? (uint64_t)(int8_t)bytes[0] : (uint64_t)(int32_t)bat_load32(bytes);
+    if (shape->number_size < 4 || (rex & X86_REX_W))
+        return shape->number_size;
+    return mandatory == MANDATORY_66 ? 2 : 4;
 }
 
-/* Where the parts of an instruction are. */
-struct layout {
-    const struct shape *shape;
-    uint8_t modrm; /* 0 if there is none */
-    size_t operand_at;
-    size_t number_at;
-    size_t length;
-};
-
-/* The letter of an opcode at decoding->at without prefixes but REX; decoding->at moves behind it.
- */
-static inline int common_letter(struct decoding *decoding)
+/* False for instructions with several prefixes, and others that Zydis has to decode. */
+static inline bool lay_out(const uint8_t *bytes, struct layout *layout)
 {
-    uint8_t opcode = decoding->bytes[decoding->at++];
-    if (opcode != 0x0f)
-        return one_byte[opcode] == GROUP ? group_shape(decoding, opcode) : one_byte[opcode];
-    opcode = decoding->bytes[decoding->at++];
-    if (!(hex(mandatory_of[opcode]) & MANDATORY_NONE))
-        return UNKNOWN;
-    return two_bytes[opcode] == GROUP ? group_shape_of_two(decoding, opcode) : two_bytes[opcode];
-}
-
-/*
- * The most common instructions: no prefixes but REX. LENGTH_MAX bytes must be there. False for all
- * others; what it tells is what the rest of x86_decode_by_table() tells.
- */
-static inline bool lay_out_common(const uint8_t *bytes, struct layout *layout)
-{
-    struct decoding decoding = {.bytes = bytes, .size = LENGTH_MAX, .mandatory = MANDATORY_NONE};
+    size_t at = 0;
+    unsigned mandatory = MANDATORY_NONE;
+    uint8_t rex = 0;
     if ((bytes[0] & 0xf0) == 0x40)
-        decoding.rex = bytes[decoding.at++];
-    int letter = common_letter(&decoding);
-    if (letter == UNKNOWN || letter == PREFIX || (letter == MOVE && (decoding.rex & X86_REX_W)))
+        rex = bytes[at++];
+    int letter = read_opcode(bytes, &at, MANDATORY_NONE, rex);
+    if (letter == PREFIX && !rex)
+        letter = read_prefixed(bytes, &at, &mandatory, &rex);
+    if (letter == UNKNOWN || letter == PREFIX)
         return false;
     const struct shape *shape = &shapes[(size_t)letter];
-    size_t at = decoding.at;
     *layout = (struct layout){.shape = shape, .operand_at = at};
     if (shape->has_modrm) {
         layout->modrm = bytes[at++];
@@ -345,28 +266,7 @@ static inline bool lay_out_common(const uint8_t *bytes, struct layout *layout)
             at += 4;
     }
     layout->number_at = at;
-    layout->length = at + (shape->number_size == 8 ? 4 : shape->number_size);
-    return true;
-}
-
-static inline bool decode_common(const uint8_t *bytes, uint64_t address,
-                                 struct bat_instruction *instruction)
-{
-    struct layout layout;
-    if (!lay_out_common(bytes, &layout))
-        return false;
-    uint64_t next = address + layout.length;
-    uint64_t number = read_short_number(bytes + layout.number_at, layout.length - layout.number_at);
-    *instruction =
-        (struct bat_instruction){.length = (uint8_t)layout.length, .kind = layout.shape->kind};
-    if (layout.shape->is_target)
-        instruction->target = next + number;
-    else
-        instruction->immediate = layout.shape->has_no_sign ? (uint8_t)number : number;
-    if ((layout.modrm & 0xc7) == X86_RM_RIP) {
-        instruction->has_reference = true;
-        instruction->reference = next + read_short_number(bytes + layout.operand_at, 4);
-    }
+    layout->length = at + number_size(shape, mandatory, rex);
     return true;
 }
 
@@ -389,7 +289,7 @@ static inline size_t skip(const uint8_t *bytes, size_t size, bool passes_calls)
 {
     size_t at = 0;
     struct layout layout;
-    while (size - at >= LENGTH_MAX && lay_out_common(bytes + at, &layout) &&
+    while (size - at >= LENGTH_MAX && lay_out(bytes + at, &layout) &&
            passes(layout.shape, passes_calls))
         at += layout.length;
     return at;
@@ -405,41 +305,50 @@ size_t instructions_skip_plain_x86(const uint8_t *bytes, size_t size)
     return skip(bytes, size, false);
 }
 
+/* A signed number of 0, 1, 2, 4 or 8 bytes. */
+static inline uint64_t read_number(const uint8_t *bytes, size_t size)
+{
+    if (size <= 1)
+        return size == 0 ? 0 : (uint64_t)(int8_t)bytes[0];
+    if (size == 4)
+        return (uint64_t)(int32_t)bat_load32(bytes);
+    return size == 2 ? (uint64_t)(int16_t)bat_load16(bytes) : bat_load64(bytes);
+}
+
+static inline bool decode(const uint8_t *bytes, size_t size, uint64_t address,
+                          struct bat_instruction *instruction)
+{
+    struct layout layout;
+    if (!lay_out(bytes, &layout) || layout.length > size)
+        return false;
+    uint64_t next = address + layout.length;
+    uint64_t number = read_number(bytes + layout.number_at, layout.length - layout.number_at);
+    *instruction =
+        (struct bat_instruction){.length = (uint8_t)layout.length, .kind = layout.shape->kind};
+    if (layout.shape->is_target)
+        instruction->target = next + number;
+    else
+        instruction->immediate = layout.shape->has_no_sign ? (uint8_t)number : number;
+    if ((layout.modrm & 0xc7) == X86_RM_RIP) {
+        instruction->has_reference = true;
+        instruction->reference = next + read_number(bytes + layout.operand_at, 4);
+    }
+    return true;
+}
+
+/* Near the end of the code. Not inline: an array on the stack costs each call some time. */
+static __attribute__((noinline)) bool decode_last(const uint8_t *bytes, size_t size,
+                                                  uint64_t address,
+                                                  struct bat_instruction *instruction)
+{
+    uint8_t padded[LENGTH_MAX] = {0};
+    memcpy(padded, bytes, size);
+    return decode(padded, size, address, instruction);
+}
+
 bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction)
 {
-    if (size >= LENGTH_MAX && decode_common(bytes, address, instruction))
-        return true;
-    struct decoding decoding = {
-        .bytes = bytes, .size = size < LENGTH_MAX ? size : LENGTH_MAX, .mandatory = MANDATORY_NONE};
-    if (!read_prefixes(&decoding))
-        return false;
-    int letter = read_opcode(&decoding);
-    if (letter == UNKNOWN || letter == PREFIX)
-        return false;
-    const struct shape *shape = &shapes[(size_t)letter];
-    size_t operand_size = 0;
-    uint8_t modrm = 0;
-    if (shape->has_modrm) {
-        if (is_at_end(&decoding))
-            return false;
-        modrm = bytes[decoding.at++];
-        operand_size = memory_size(&decoding, modrm);
-    }
-    size_t number_at = decoding.at + operand_size;
-    size_t length = number_at + number_size(&decoding, shape);
-    if (length > decoding.size || (shape->is_bare && decoding.has_prefix))
-        return false;
-    uint64_t next = address + length;
-    uint64_t number = read_number(bytes + number_at, length - number_at);
-    *instruction = (struct bat_instruction){.length = (uint8_t)length, .kind = shape->kind};
-    if (shape->is_target)
-        instruction->target = next + number;
-    else
-        instruction->immediate = shape->has_no_sign ? (uint8_t)number : number;
-    if ((modrm & 0xc7) == X86_RM_RIP) {
-        instruction->has_reference = true;
-        instruction->reference = next + read_number(bytes + decoding.at, operand_size);
-    }
-    return true;
+    return size < LENGTH_MAX ? decode_last(bytes, size, address, instruction)
+                             : decode(bytes, LENGTH_MAX, address, instruction);
 }

@@ -201,19 +201,6 @@ static enum bat_code use_register(struct code_sweep *sweep, const struct content
     return code_add_table(sweep, &table, error);
 }
 
-/* Clear the registers that an instruction writes; false if it may be part of one of the forms. */
-static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t size,
-                           uint32_t index)
-{
-    uint16_t registers;
-    if (!x86_registers_lost(bytes, size, &registers))
-        return false;
-    for (unsigned number = 0; registers >> number != 0; number++)
-        if (registers >> number & 1)
-            tracker->registers[number] = (struct content){.written = index};
-    return true;
-}
-
 /* With relocations, BOLT takes data for a table whose address an instruction takes, also if it
  * finds no jump that uses it. */
 static enum bat_code note_address(struct code_sweep *sweep, const struct content *content,
@@ -227,7 +214,7 @@ static enum bat_code note_address(struct code_sweep *sweep, const struct content
                : BAT_OK;
 }
 
-/* Process an instruction that may be part of a form; false if it cannot be decoded. */
+/* False if the instruction cannot be decoded. */
 static bool pass_instruction(struct code_sweep *sweep, struct tracker *tracker, uint32_t index,
                              enum bat_code *code, struct bat_error *error)
 {
@@ -257,9 +244,7 @@ enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_err
     enum bat_code code = BAT_OK;
     ZydisDecoderInit(&tracker.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (uint32_t i = 0; i < sweep->count && code == BAT_OK; i++) {
-        const uint8_t *bytes = sweep->bytes + sweep->all[i].offset;
-        if (bytes[0] != X86_LOCK_PREFIX &&
-            !lose_registers(&tracker, bytes, sweep->size - sweep->all[i].offset, i) &&
+        if (sweep->bytes[sweep->all[i].offset] != X86_LOCK_PREFIX &&
             !pass_instruction(sweep, &tracker, i, &code, error))
             break;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * profile/instructions_x86*: rare encodings, and that what the opcode maps tell of common ones is
- * what Zydis tells.
+ * binary/code/instructions_x86*: rare encodings, and that what the opcode maps tell of common ones
+ * is what Zydis tells.
  */
 #include <elf.h>
 
@@ -236,64 +236,6 @@ TEST(the_table_says_what_zydis_says)
                 compare_opcode(&comparison, start, size, (uint8_t)opcode);
             }
     assert_true(comparison.by_table > comparison.asked / 10);
-}
-
-/* --- Registers that are written --------------------------------------------------------------- */
-
-/* The bit of the general register that holds this one; 0 for others. */
-static uint16_t register_bit(ZydisRegister name)
-{
-    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
-    bool is_general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
-    return (uint16_t)(is_general ? 1u << (whole - ZYDIS_REGISTER_RAX) : 0u);
-}
-
-/* What Zydis says that an instruction writes. */
-static uint16_t registers_by_zydis(const ZydisDecoder *decoder, const uint8_t *bytes)
-{
-    ZydisDecodedInstruction decoded;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    assert_true(
-        ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder, bytes, LENGTH_MAX, &decoded, operands)));
-    uint16_t registers = 0;
-    for (ZyanU8 i = 0; i < decoded.operand_count; i++)
-        if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-            (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
-            registers |= register_bit(operands[i].reg.value);
-    return registers;
-}
-
-TEST(registers_written_are_what_zydis_says)
-{
-    ZydisDecoder decoder;
-    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    size_t known = 0;
-    for (size_t i = 0; i <= sizeof(prefixes); i++)
-        for (unsigned opcode = 0; opcode < 0x20000; opcode++) {
-            /* A prefix, which map, the opcode and its ModRM byte. */
-            uint8_t bytes[LENGTH_MAX] = {0};
-            size_t size = 0;
-            if (i < sizeof(prefixes))
-                bytes[size++] = prefixes[i];
-            if (opcode & 0x10000)
-                bytes[size++] = 0x0f;
-            bytes[size++] = (uint8_t)(opcode >> 8);
-            bytes[size] = (uint8_t)opcode;
-            uint16_t registers;
-            if (!x86_registers_lost(bytes, LENGTH_MAX, &registers))
-                continue;
-            known++;
-            if (registers != registers_by_zydis(&decoder, bytes))
-                fail_msg("%02x %02x %02x %02x: found 0x%x", bytes[0], bytes[1], bytes[2], bytes[3],
-                         registers);
-        }
-    assert_true(known > 100000);
-    /* lea 0(%rip),%rax; mov 0(,%rax,8),%rax; movslq (%rax),%rax; add %rcx,%rax */
-    uint16_t registers;
-    assert_false(x86_registers_lost(BYTES("\x48\x8d\x05\0\0\0\0"), &registers));
-    assert_false(x86_registers_lost(BYTES("\x48\x8b\x04\xc5\0\0\0\0"), &registers));
-    assert_false(x86_registers_lost(BYTES("\x48\x63\x00"), &registers));
-    assert_false(x86_registers_lost(BYTES("\x48\x01\xc8"), &registers));
 }
 
 /* --- Random bytes ----------------------------------------------------------------------------- */
