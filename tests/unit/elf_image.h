@@ -29,20 +29,13 @@ struct image {
     size_t names_index;
 };
 
-static inline void *image_grow(void *old, size_t size)
-{
-    void *grown = realloc(old, size);
-    assert_non_null(grown);
-    return grown;
-}
-
 /* Append bytes (zeros for NULL) to the file; returns their offset. */
 static inline uint64_t image_append(struct image *image, const void *bytes, size_t size)
 {
     uint64_t offset = image->size;
     if (image->size + size > image->capacity) {
         image->capacity = (image->size + size) * 2;
-        image->bytes = image_grow(image->bytes, image->capacity);
+        image->bytes = kept_memory(image->bytes, image->capacity);
     }
     if (bytes && size > 0)
         memcpy(image->bytes + offset, bytes, size);
@@ -79,7 +72,7 @@ static inline Elf64_Shdr *image_header(struct image *image, const char *name, ui
     if (image->section_count == image->section_capacity) {
         image->section_capacity = image->section_capacity * 2 + 16;
         image->sections =
-            image_grow(image->sections, image->section_capacity * sizeof(*image->sections));
+            kept_memory(image->sections, image->section_capacity * sizeof(*image->sections));
     }
     Elf64_Shdr *section = &image->sections[image->section_count++];
     *section = (Elf64_Shdr){.sh_name = image_name(image, name),
@@ -171,39 +164,34 @@ static inline Elf64_Ehdr *image_finish_at_end(struct image *image)
     return image_finish(image, table);
 }
 
-static inline void image_free(struct image *image)
-{
-    free(image->bytes);
-    free(image->sections);
-    *image = (struct image){.bytes = NULL};
-}
-
 /* --- Files -------------------------------------------------------------------------------- */
 
-/* A folder for one test's files, removed with remove_folder(): in memory where there is such a file
- * system, since every file that is written is synchronised. */
+static inline void remove_folder(void *folder)
+{
+    char command[256];
+    snprintf(command, sizeof(command), "rm -rf '%s'", (char *)folder);
+    assert_int_equal(system(command), 0);
+    free(folder);
+}
+
+/* A folder for one test's files: in memory where there is such a file system, since every file that
+ * is written is synchronised. */
 static inline char *make_folder(void)
 {
     bool in_memory = access("/dev/shm", W_OK) == 0;
     char *folder = strdup(in_memory ? "/dev/shm/test_elfnote.XXXXXX" : "/tmp/test_elfnote.XXXXXX");
     assert_non_null(folder);
     assert_non_null(mkdtemp(folder));
+    keep(remove_folder, folder);
     return folder;
 }
 
-static inline void remove_folder(char *folder)
-{
-    char command[256];
-    snprintf(command, sizeof(command), "rm -rf '%s'", folder);
-    assert_int_equal(system(command), 0);
-    free(folder);
-}
-
-/* folder/name in memory that the caller frees. */
+/* folder/name. */
 static inline char *path_in(const char *folder, const char *name)
 {
     char *path = NULL;
     assert_true(asprintf(&path, "%s/%s", folder, name) > 0);
+    keep(free, path);
     return path;
 }
 
@@ -232,7 +220,7 @@ static inline struct loaded load(const char *path)
     struct stat status;
     assert_int_equal(fstat(file, &status), 0);
     loaded.size = (size_t)status.st_size;
-    loaded.bytes = image_grow(NULL, loaded.size + 1);
+    loaded.bytes = kept_memory(NULL, loaded.size + 1);
     assert_int_equal(read(file, loaded.bytes, loaded.size), loaded.size);
     close(file);
     return loaded;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Folders of tests. */
+/* Files and folders of tests. */
 #ifndef BAT_TEST_FOLDER_H
 #define BAT_TEST_FOLDER_H
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include "unit_test.h"
 
@@ -17,6 +18,36 @@ static inline unsigned count_files(const char *folder)
         count++;
     closedir(directory);
     return count - 2; /* "." and ".." */
+}
+
+/* A file of these bytes in the folder for temporary files, to be removed with remove_file(). */
+static inline char *new_file(const void *bytes, size_t size)
+{
+    char *path = strdup("/tmp/test_profile.XXXXXX");
+    assert_non_null(path);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    for (size_t written = 0; written < size;) {
+        ssize_t now = write(file, (const char *)bytes + written, size - written);
+        assert_true(now > 0);
+        written += (size_t)now;
+    }
+    close(file);
+    return path;
+}
+
+static inline void remove_file(void *path)
+{
+    unlink(path);
+    free(path);
+}
+
+/* A file of these bytes until the test ends. */
+static inline char *write_file(const void *bytes, size_t size)
+{
+    char *path = new_file(bytes, size);
+    keep(remove_file, path);
+    return path;
 }
 
 #endif

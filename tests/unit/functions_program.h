@@ -74,8 +74,8 @@ static inline uint32_t add_string(struct symbols *to, const char *string)
 
 static inline struct program *new_program(uint16_t machine)
 {
-    struct program *program = calloc(1, sizeof(*program));
-    assert_non_null(program);
+    struct program *program = kept_memory(NULL, sizeof(*program));
+    memset(program, 0, sizeof(*program));
     program->machine = machine;
     memset(program->text, 0xc3, sizeof(program->text)); /* RET; on AArch64 no NOP either */
     program->symbols.count = program->symbols.size = 1;
@@ -233,7 +233,6 @@ static inline void save_program(const struct program *program, const char *path)
     Elf64_Ehdr *header = image_finish_at_end(&image);
     header->e_machine = program->machine;
     save(path, image.bytes, image.size);
-    image_free(&image);
 }
 
 #endif

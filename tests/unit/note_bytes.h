@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Notes written byte by byte in tests, and checks of decoding them. Nothing here uses the
- * library's encoder.
+ * Notes written byte by byte in tests, and checks of decoding them. Only assert_encodes()
+ * uses the library's encoder.
  */
 #ifndef TESTS_UNIT_NOTE_BYTES_H
 #define TESTS_UNIT_NOTE_BYTES_H
 
 #include "bat_decoder.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define NOTE_BYTES_MAX 8192u
@@ -148,13 +149,21 @@ static inline struct bat_map *decode_note(const struct note_bytes *note,
     if (decode_copy(note->bytes, note->size, hot_index, &map, &error) != BAT_OK)
         fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
     assert_non_null(map);
-    return map;
+    return kept_map(map);
 }
 
 static inline struct bat_map *decode_description(const char *description)
 {
     struct note_bytes note = note_of(description);
     return decode_note(&note, BAT_HOT_INDEX_AUTO);
+}
+
+static inline void assert_encodes(const struct bat_map *map, const struct note_bytes *expected)
+{
+    size_t size;
+    uint8_t *bytes = encode_map(map, &size);
+    assert_int_equal(size, expected->size);
+    assert_memory_equal(bytes, expected->bytes, size);
 }
 
 /* Check that decoding fails with this code at this offset in the section, and says something. */

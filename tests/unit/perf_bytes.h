@@ -16,8 +16,7 @@ static inline void put(struct perf_bytes *out, const void *bytes, size_t size)
 {
     while (out->size + size > out->capacity || !out->bytes) {
         out->capacity = out->capacity ? out->capacity * 2 : 64;
-        out->bytes = realloc(out->bytes, out->capacity);
-        assert_non_null(out->bytes);
+        out->bytes = kept_memory(out->bytes, out->capacity);
     }
     memcpy(out->bytes + out->size, bytes, size);
     out->size += size;
@@ -69,12 +68,6 @@ static inline void put_attribute(struct perf_bytes *out, uint64_t sample_type, u
     memcpy(attribute + ATTRIBUTE_REGS_USER, &registers, 8);
     memcpy(attribute + ATTRIBUTE_REGS_INTR, &registers, 8);
     put(out, attribute, sizeof(attribute));
-}
-
-static inline void drop(struct perf_bytes *out)
-{
-    free(out->bytes);
-    *out = (struct perf_bytes){0};
 }
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_PERF_FILES_H
 #define TESTS_UNIT_PERF_FILES_H
 
+#include "kept.h"
 #include "perf_bytes.h"
 #include "profile_text.h"
 #include "unit_test.h"
@@ -30,9 +31,7 @@ static inline struct perf_bytes load(const char *name)
 
 static inline struct bat_elf *open_binary(void)
 {
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &elf, NULL), BAT_OK);
-    return elf;
+    return open_elf(TEST_DATA "/demo/small.bolt");
 }
 
 static inline struct bat_profile *profile_of(const struct bat_elf *elf)
@@ -41,14 +40,14 @@ static inline struct bat_profile *profile_of(const struct bat_elf *elf)
     target.build_id = bat_elf_build_id(elf, &target.build_id_size);
     struct bat_profile *profile;
     assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
-    return profile;
+    return kept_profile(profile);
 }
 
 static inline enum bat_code read_bytes(struct bat_profile *profile, const struct perf_bytes *bytes,
                                        const struct bat_read_options *options,
                                        struct bat_error *error)
 {
-    char *path = write_file(bytes->bytes, bytes->size);
+    char *path = new_file(bytes->bytes, bytes->size);
     enum bat_code code = bat_profile_read(profile, path, options, error);
     remove_file(path);
     return code;
@@ -67,8 +66,6 @@ static inline void assert_refused(const struct perf_bytes *bytes,
         fail_msg("expected %s at 0x%llx: ...%s...\n     got %s at 0x%llx: %s", bat_code_name(code),
                  (unsigned long long)offset, message, bat_code_name(got),
                  (unsigned long long)error.offset, error.message);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 /* A process maps the demonstration's code. */
@@ -78,7 +75,6 @@ static inline void put_mapping(struct perf_bytes *bytes, uint32_t process, uint1
     struct bat_segment code = {0};
     for (size_t i = 0; bat_elf_segment(elf, i, &code) && !(code.flags & 1); i++)
         continue;
-    bat_elf_close(elf);
     put_header(bytes, RECORD_MMAP, misc, 48);
     put_u64(bytes, process);
     put_u64(bytes, code.address & ~UINT64_C(4095));

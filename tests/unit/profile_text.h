@@ -3,17 +3,18 @@
 #ifndef TESTS_UNIT_PROFILE_TEXT_H
 #define TESTS_UNIT_PROFILE_TEXT_H
 
-#include <unistd.h>
-
+#include "folder.h"
 #include "profile/profile.h"
 #include "unit_test.h"
+
+KEPT(kept_profile, struct bat_profile, bat_profile_free)
 
 static inline struct bat_profile *new_profile(void)
 {
     const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0};
     struct bat_profile *profile;
     assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
-    return profile;
+    return kept_profile(profile);
 }
 
 /*
@@ -71,11 +72,9 @@ static inline void assert_lines_fail(text_reader *reader, const char *text, size
                  (unsigned long long)error.column, error.message);
     assert_int_equal(error.code, BAT_ERR_SYNTAX);
     assert_int_equal(error.place, BAT_PLACE_TEXT);
-    bat_profile_free(profile);
     /* The same without anybody to tell. */
     profile = new_profile();
     assert_int_equal(read_lines(profile, reader, text, size, 10, NULL), BAT_ERR_SYNTAX);
-    bat_profile_free(profile);
 }
 
 static inline void assert_trace(const struct bat_profile *profile, uint64_t branch, uint64_t from,
@@ -117,33 +116,11 @@ static inline int end_texts_late(void **state)
 /* --- Files -------------------------------------------------------------------------------------
  */
 
-/* A file of these bytes in the folder for temporary files, to be removed with remove_file(). */
-static inline char *write_file(const void *bytes, size_t size)
-{
-    char *path = strdup("/tmp/test_profile.XXXXXX");
-    assert_non_null(path);
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    for (size_t written = 0; written < size;) {
-        ssize_t now = write(file, (const char *)bytes + written, size - written);
-        assert_true(now > 0);
-        written += (size_t)now;
-    }
-    close(file);
-    return path;
-}
-
-static inline void remove_file(char *path)
-{
-    unlink(path);
-    free(path);
-}
-
 /* Read a text by way of a file. */
 static inline enum bat_code read_as_file(struct bat_profile *profile, const char *text,
                                          struct bat_error *error)
 {
-    char *path = write_file(text, strlen(text));
+    char *path = new_file(text, strlen(text));
     enum bat_code code = bat_profile_read(profile, path, NULL, error);
     remove_file(path);
     return code;

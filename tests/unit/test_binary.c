@@ -2,33 +2,16 @@
 /* binary/: opening, names of tables, hot indices by symbols, and bytes by kind of field. */
 #include <elf.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "binary/functions/name_parts.h"
+#include "folder.h"
+#include "kept.h"
 #include "unit_test.h"
 
 /* --- Files to open -------------------------------------------------------------------------- */
-
-/* A file in the folder for temporary files, removed with its path. */
-static char *write_file(const void *bytes, size_t size)
-{
-    char *path = strdup("/tmp/test_binary.XXXXXX");
-    assert_non_null(path);
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, bytes, size), size);
-    close(file);
-    return path;
-}
-
-static void remove_file(char *path)
-{
-    unlink(path);
-    free(path);
-}
 
 struct test_symbol {
     const char *name;
@@ -134,8 +117,7 @@ struct test_table {
 static uint8_t *build_note(const struct test_table *tables, size_t count, enum bat_hot_index form,
                            size_t *size)
 {
-    struct bat_builder *builder = bat_builder_new();
-    assert_non_null(builder);
+    struct bat_builder *builder = new_builder();
     uint32_t handles[16];
     for (size_t i = 0; i < count; i++) {
         const struct test_table *table = &tables[i];
@@ -149,13 +131,9 @@ static uint8_t *build_note(const struct test_table *tables, size_t count, enum b
         code = bat_builder_add_block(builder, handles[i], 0, i * 16, i + 1, (uint32_t)i, NULL);
         assert_int_equal(code, BAT_OK);
     }
-    struct bat_map *map = NULL;
     const struct bat_builder_options options = {.size = sizeof(options), .hot_index = form};
-    assert_int_equal(bat_builder_finish(builder, &options, &map, NULL), BAT_OK);
-    bat_builder_free(builder);
-    uint8_t *note = NULL;
-    assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
-    bat_map_free(map);
+    struct bat_map *map = finish_map(builder, &options);
+    uint8_t *note = encode_map(map, size);
     return note;
 }
 
@@ -173,7 +151,6 @@ static enum bat_code open_bad(const void *bytes, size_t size, struct bat_error *
     char *path = write_file(bytes, size);
     struct bat_binary binary;
     enum bat_code code = bat_binary_open(path, &binary, error);
-    remove_file(path);
     assert_null(binary.map);
     assert_null(binary.elf);
     assert_null(binary.owned);
@@ -201,25 +178,19 @@ TEST(test_raw_note)
         assert_null(names[i]);
     free(names);
     bat_binary_close(&binary);
-    remove_file(path);
-    free(note);
 }
 
 /* A pipe has no known size; 200 kB need more than one read. */
 TEST(test_raw_note_from_pipe)
 {
-    struct bat_builder *builder = bat_builder_new();
+    struct bat_builder *builder = new_builder();
     uint32_t table = 0;
     assert_int_equal(bat_builder_add_function(builder, 0x1000, 1, 20000, &table, NULL), BAT_OK);
     for (uint32_t i = 0; i < 20000; i++)
         assert_int_equal(bat_builder_add_block(builder, table, i, i, i + 1, i, NULL), BAT_OK);
-    struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
-    bat_builder_free(builder);
-    uint8_t *note = NULL;
+    struct bat_map *map = finish_map(builder, NULL);
     size_t size = 0;
-    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
-    bat_map_free(map);
+    uint8_t *note = encode_map(map, &size);
     assert_true(size > 200000);
 
     int ends[2];
@@ -238,7 +209,6 @@ TEST(test_raw_note_from_pipe)
     int status = 1;
     assert_int_equal(waitpid(writer, &status, 0), writer);
     assert_int_equal(status, 0);
-    free(note);
 }
 
 TEST(test_neither_elf_nor_note)
@@ -263,7 +233,6 @@ TEST(test_note_cut_short)
         assert_int_equal(open_bad(note, kept, &error), BAT_ERR_TRUNCATED);
         assert_int_equal(error.place, BAT_PLACE_SECTION);
     }
-    free(note);
 }
 
 /* --- Names ---------------------------------------------------------------------------------- */
@@ -297,8 +266,6 @@ TEST(test_table_names)
     assert_null(names[2]);
     free(names);
     bat_binary_close(&binary);
-    remove_file(path);
-    free(note);
 }
 
 TEST(test_input_of)
@@ -350,8 +317,6 @@ TEST(test_input_of)
     assert_int_equal(place.offset, 0x30);
     assert_false(bat_binary_input_of(&binary, &names, 0xfff, false, &place));
     bat_binary_close(&binary);
-    remove_file(path);
-    free(note);
 }
 
 TEST(test_addresses_to_symbols_and_tables)
@@ -385,8 +350,6 @@ TEST(test_addresses_to_symbols_and_tables)
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x4000), BAT_NONE);
     bat_names_free(&names);
     bat_binary_close(&binary);
-    remove_file(path);
-    free(note);
 }
 
 TEST(test_fragment_names)
@@ -501,15 +464,11 @@ static void check_parent(const struct test_symbol *symbols, size_t count, uint64
     assert_int_equal(map->tables[bat_map_parent(map, 3)].address, parent);
     assert_int_equal(map->hot_index, form);
     assert_int_equal(map->hot_index_ambiguous, ambiguous);
-    uint8_t *again = NULL;
     size_t again_size = 0;
-    assert_int_equal(bat_encode(map, &again, &again_size, NULL), BAT_OK);
+    uint8_t *again = encode_map(map, &again_size);
     assert_int_equal(again_size, size);
     assert_memory_equal(again, note, size);
-    free(again);
     bat_binary_close(&binary);
-    remove_file(path);
-    free(note);
 }
 
 TEST(test_symbols_choose_the_reading)
@@ -578,7 +537,7 @@ TEST(test_shares_of_known_note)
 /* Numbers on both sides of every length that a LEB128 number can have. */
 TEST(test_shares_add_up)
 {
-    struct bat_builder *builder = bat_builder_new();
+    struct bat_builder *builder = new_builder();
     uint64_t address = 0;
     for (unsigned i = 0; i < 62; i++) {
         uint32_t table = 0;
@@ -596,24 +555,19 @@ TEST(test_shares_add_up)
             assert_int_equal(bat_builder_add_secondary(builder, table, input, NULL), BAT_OK);
         }
     }
-    struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
-    bat_builder_free(builder);
-    uint8_t *note = NULL;
+    struct bat_map *map = finish_map(builder, NULL);
     size_t size = 0;
-    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    encode_map(map, &size);
     struct bat_shares shares;
     bat_map_shares(map, &shares);
     assert_int_equal(bat_shares_sum(&shares), size);
-    free(note);
-    bat_map_free(map);
 }
 
 TEST(test_shares_of_merged_note)
 {
     /* Two fragments of the last of 127 hot functions lie below all: index 126 in the hot table,
      * 128 among all tables. */
-    struct bat_builder *builder = bat_builder_new();
+    struct bat_builder *builder = new_builder();
     uint32_t table = 0;
     for (uint64_t i = 1; i <= 127; i++) {
         assert_int_equal(bat_builder_add_function(builder, i * 0x100, i, 1, &table, NULL), BAT_OK);
@@ -624,22 +578,17 @@ TEST(test_shares_of_merged_note)
         assert_int_equal(bat_builder_add_fragment(builder, i, table, &fragment, NULL), BAT_OK);
         assert_int_equal(bat_builder_add_block(builder, fragment, 0, 9, i, 0, NULL), BAT_OK);
     }
-    struct bat_map *map = NULL;
     const struct bat_builder_options options = {.size = sizeof(options),
                                                 .hot_index = BAT_HOT_INDEX_MERGED};
-    assert_int_equal(bat_builder_finish(builder, &options, &map, NULL), BAT_OK);
-    bat_builder_free(builder);
+    struct bat_map *map = finish_map(builder, &options);
     struct bat_shares shares;
     bat_map_shares(map, &shares);
     assert_int_equal(shares.bytes[BAT_SHARE_HOT_INDICES], 2 + 1); /* 128, then a delta of 0 */
-    uint8_t *note = NULL;
     size_t size = 0;
-    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    encode_map(map, &size);
     assert_int_equal(bat_shares_sum(&shares), size);
-    free(note);
 
     bat_map_canonicalize(map);
     bat_map_shares(map, &shares);
     assert_int_equal(shares.bytes[BAT_SHARE_HOT_INDICES], 1 + 1); /* 126, then a delta of 0 */
-    bat_map_free(map);
 }

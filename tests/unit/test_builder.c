@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* encoder/builder.c: maps from tables and entries in any order. */
 #include "bat_encoder.h"
+#include "kept.h"
 #include "unit_test.h"
 #include "worked_example.h"
 
 /* --- Adding what must be accepted ---------------------------------------------------------------
  */
-
-static struct bat_builder *new_builder(void)
-{
-    struct bat_builder *builder = bat_builder_new();
-    assert_non_null(builder);
-    return builder;
-}
 
 static uint32_t add_function(struct bat_builder *builder, uint64_t address, uint64_t hash,
                              uint32_t blocks)
@@ -43,27 +37,14 @@ static void add_entry(struct bat_builder *builder, uint32_t table,
 
 static struct bat_map *finish(struct bat_builder *builder, enum bat_hot_index hot_index)
 {
-    struct bat_map *map = NULL;
-    struct bat_error error = {0};
     const struct bat_builder_options options = {.size = sizeof(options), .hot_index = hot_index};
-    if (bat_builder_finish(builder, &options, &map, &error) != BAT_OK)
-        fail_msg("%s", error.message);
+    struct bat_map *map = finish_map(builder, &options);
     assert_non_null(map);
     assert_int_equal(map->version, BAT_VERSION_3);
     assert_int_equal(map->hot_index, hot_index);
     assert_false(map->hot_index_ambiguous);
     assert_map_is_sound(map);
     return map;
-}
-
-static void assert_encodes(const struct bat_map *map, const struct note_bytes *expected)
-{
-    uint8_t *bytes = NULL;
-    size_t size = 0;
-    assert_int_equal(bat_encode(map, &bytes, &size, NULL), BAT_OK);
-    assert_int_equal(size, expected->size);
-    assert_memory_equal(bytes, expected->bytes, size);
-    free(bytes);
 }
 
 /* --- The finished map ----------------------------------------------------------------------------
@@ -76,8 +57,6 @@ TEST(test_empty)
     assert_int_equal(bat_map_tables(map), 0);
     struct note_bytes note = note_of("0000");
     assert_encodes(map, &note);
-    bat_map_free(map);
-    bat_builder_free(builder);
     bat_builder_free(NULL);
 }
 
@@ -129,9 +108,7 @@ TEST(test_worked_example)
         assert_int_equal(map->tables[WORK_COLD].parent, WORK);
         struct note_bytes note = note_from_file(round ? EXAMPLE_NOTE_BOLT_19 : EXAMPLE_NOTE);
         assert_encodes(map, &note);
-        bat_map_free(map);
     }
-    bat_builder_free(builder);
 }
 
 /* Entries of all tables in turn, and each table's from its last to its first. */
@@ -154,8 +131,6 @@ TEST(test_entries_in_any_order)
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     struct note_bytes note = note_from_file(EXAMPLE_NOTE);
     assert_encodes(map, &note);
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 TEST(test_equal_offsets_keep_their_order)
@@ -175,8 +150,6 @@ TEST(test_equal_offsets_keep_their_order)
         add_entry(builder, table, &added[i]);
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     assert_entries(map, 0, sorted, COUNT(sorted));
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 TEST(test_secondary_entry_points)
@@ -198,8 +171,6 @@ TEST(test_secondary_entry_points)
     assert_int_equal(map->tables[1].secondary_count, 0);
     assert_int_equal(bat_map_secondary_id(map, 2, 3), 2);
     assert_int_equal(none, 2); /* handles count up from 0 */
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 /* Many tables of either kind, in falling order of address, with fragments of any parent. */
@@ -236,8 +207,6 @@ TEST(test_many_tables)
         assert_int_equal(map->output_offsets[fragment->first_entry], 4);
         assert_int_equal(map->input_offsets[fragment->first_entry] / 2, added + 4);
     }
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 /* BAT.md 12: the largest value of every field. */
@@ -261,8 +230,6 @@ TEST(test_limits)
     /* 0xffffffff + 0x7fffffff is not 0x7fffffff modulo 2^32. */
     assert_int_equal(map->tables[1].skew, 0x7fffffff);
     assert_int_equal(map->tables[1].equal_count, 0);
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 /* BAT.md 13.5: the prefix that BOLT writes is equal modulo 2^32. */
@@ -278,8 +245,6 @@ TEST(test_stray_entry)
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     assert_int_equal(map->tables[1].skew, 0x3b);
     assert_int_equal(map->tables[1].equal_count, 3);
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 /* --- What is refused -----------------------------------------------------------------------------
@@ -326,8 +291,6 @@ TEST(test_wrong_handles)
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     struct note_bytes note = note_of("01 01 0000000000000000 00 00 00 00 01 01 00 00 00 00");
     assert_encodes(map, &note);
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 TEST(test_numbers_out_of_range)
@@ -356,8 +319,6 @@ TEST(test_numbers_out_of_range)
     assert_int_equal(map->entry_count, 0);
     assert_int_equal(map->block_count, 0);
     assert_int_equal(map->secondary_count, 0);
-    bat_map_free(map);
-    bat_builder_free(builder);
 }
 
 static void assert_finish_fails(struct bat_builder *builder, unsigned hot_index, enum bat_code code)
@@ -390,8 +351,7 @@ TEST(test_same_address_twice)
 
     /* The last hot function and the first fragment are neighbours in the map, but not the same. */
     add_fragment(builder, 0x20, add_function(builder, 0x10, 0, 0));
-    bat_map_free(finish(builder, BAT_HOT_INDEX_TABLE));
-    bat_builder_free(builder);
+    finish(builder, BAT_HOT_INDEX_TABLE);
 }
 
 /* The builder is empty after bat_builder_finish(), and can be used again. */
@@ -408,16 +368,14 @@ TEST(test_used_again)
         if (round < 2)
             assert_finish_fails(builder, forms[round], BAT_ERR_ARGUMENT);
         else
-            bat_map_free(finish(builder, BAT_HOT_INDEX_TABLE));
+            finish(builder, BAT_HOT_INDEX_TABLE);
         /* The old handle is not valid any more ... */
         assert_int_equal(bat_builder_add_branch(builder, table, 0, 0, NULL), BAT_ERR_ARGUMENT);
         /* ... and nothing that was added before is left. */
         add_function(builder, 7, 0, 0);
         struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
         assert_encodes(map, &note);
-        bat_map_free(map);
     }
     /* A builder that was not finished is freed completely. */
     add_entry(builder, add_function(builder, 1, 0, 0), &leaf_entries[0]);
-    bat_builder_free(builder);
 }

@@ -12,6 +12,7 @@
 
 #include "binary/code/code_blocks.h"
 #include "elf_image.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define TEXT 0x401000u
@@ -373,7 +374,6 @@ static void save_program(const struct block_case *wanted, const char *path)
     image_append_names(&image);
     image_finish_at_end(&image);
     save(path, image.bytes, image.size);
-    image_free(&image);
 }
 
 static void check(enum bat_code code, const struct bat_error *error)
@@ -390,20 +390,13 @@ static struct program open_program(const struct block_case *wanted)
     struct bat_error error;
     char *path = path_in(program.folder, "program");
     save_program(wanted, path);
-    check(bat_elf_open(path, &program.elf, &error), &error);
+    program.elf = open_elf(path);
     check(bat_functions_create(program.elf, NULL, &program.functions, &error), &error);
     check(bat_code_open(program.elf, NULL, program.functions, first, 1, 0, &program.reader, &error),
           &error);
-    free(path);
+    kept_functions(program.functions);
+    kept_code(program.reader);
     return program;
-}
-
-static void close_program(struct program *program)
-{
-    bat_code_close(program->reader);
-    bat_functions_free(program->functions);
-    bat_elf_close(program->elf);
-    remove_folder(program->folder);
 }
 
 /* --- Blocks ------------------------------------------------------------------------------- */
@@ -440,7 +433,6 @@ TEST(blocks_are_those_of_perf2bolt)
         if (strcmp(text, cases[i].expected) != 0)
             fail_msg("%s: expected %s, found %s", cases[i].what, cases[i].expected, text);
         bat_code_blocks_free(&blocks);
-        close_program(&program);
     }
 }
 
@@ -467,7 +459,6 @@ TEST(damaged_code_has_blocks_or_none)
             assert_true(blocks.all[j].reach >= j && blocks.all[j].reach < blocks.count);
         }
         bat_code_blocks_free(&blocks);
-        close_program(&program);
     }
 }
 
@@ -488,7 +479,6 @@ TEST(only_what_was_asked_for_can_be_read)
         bat_code_open(program.elf, NULL, program.functions, beyond, 1, 0, &reader, &error),
         BAT_ERR_ARGUMENT);
     assert_null(reader);
-    close_program(&program);
 }
 
 /* --- Traces ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 /* binary/code/conditions.c: which conditional branches test the same. */
 #include "binary/code/conditions.h"
 #include "elf_image.h"
+#include "kept.h"
 #include "unit_test.h"
 
 /* The condition of the branch that these bytes are, in a program for this machine. */
@@ -16,14 +17,9 @@ static uint32_t condition_of(uint16_t machine, const char *bytes, size_t size)
     char *folder = make_folder();
     char *path = path_in(folder, "program");
     save(path, image.bytes, image.size);
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(path);
     uint32_t condition = condition_at(elf, 0x400000 + offset);
     assert_int_equal(condition_at(elf, 0x100000), CONDITION_UNKNOWN);
-    bat_elf_close(elf);
-    free(path);
-    remove_folder(folder);
-    image_free(&image);
     return condition;
 }
 

@@ -4,6 +4,7 @@
 
 #include "binary/functions/data_symbols.h"
 #include "functions_program.h"
+#include "kept.h"
 #include "unit_test.h"
 
 static void add_datum(struct program *program, const char *name, unsigned binding, uint64_t address,
@@ -11,6 +12,8 @@ static void add_datum(struct program *program, const char *name, unsigned bindin
 {
     add_symbol(&program->symbols, name, STT_OBJECT, binding, IN_DATA, address, size);
 }
+
+KEPT(kept_data, struct bat_data_symbols, bat_data_symbols_free)
 
 struct opened {
     struct bat_elf *elf;
@@ -24,26 +27,18 @@ static struct opened open_data(struct program *program)
     assert_true(file >= 0);
     close(file);
     save_program(program, path);
-    free(program);
     struct opened opened;
-    assert_int_equal(bat_elf_open(path, &opened.elf, NULL), BAT_OK);
+    opened.elf = open_elf(path);
     unlink(path);
     struct bat_error error = {0};
     if (bat_data_symbols_open(opened.elf, &opened.data, &error) != BAT_OK)
         fail_msg("%s", error.message);
     /* Number all. */
-    uint8_t *wanted = malloc(bat_data_symbols_count(opened.data) + 1);
-    assert_non_null(wanted);
+    uint8_t *wanted = kept_memory(NULL, bat_data_symbols_count(opened.data) + 1);
     memset(wanted, 1, bat_data_symbols_count(opened.data) + 1);
     assert_int_equal(bat_data_symbols_number(opened.data, wanted, &error), BAT_OK);
-    free(wanted);
+    kept_data(opened.data);
     return opened;
-}
-
-static void close_data(struct opened *opened)
-{
-    bat_data_symbols_free(opened->data);
-    bat_elf_close(opened->elf);
 }
 
 /* What holds this address, as "name+offset"; "" for nothing. */
@@ -83,7 +78,6 @@ TEST(test_sizes)
     assert_data(&opened, DATA + DATA_SIZE, "");
     assert_data(&opened, 0, "");
     assert_data(&opened, UINT64_MAX, "");
-    close_data(&opened);
 }
 
 TEST(test_nested)
@@ -101,7 +95,6 @@ TEST(test_nested)
     assert_data(&opened, DATA + 0x39, "outer+29");
     assert_data(&opened, DATA + 0x4f, "outer+3f");
     assert_data(&opened, DATA + 0x50, "");
-    close_data(&opened);
 }
 
 TEST(test_names)
@@ -126,7 +119,6 @@ TEST(test_names)
     assert_data(&opened, DATA + 0x57, "e+7");
     /* Functions are no data. */
     assert_data(&opened, TEXT + 0x10, "");
-    close_data(&opened);
 }
 
 /* However deep they are, looking up an address ends, and finds what is near. */
@@ -143,7 +135,6 @@ TEST(test_deep)
     assert_data(&opened, DATA + 39, "n39+0");
     assert_data(&opened, DATA + DATA_SIZE - 1, "n0+ff");
     assert_data(&opened, DATA + DATA_SIZE - 40, "n39+b1");
-    close_data(&opened);
 }
 
 TEST(test_no_symbols)
@@ -153,5 +144,4 @@ TEST(test_no_symbols)
     struct opened opened = open_data(program);
     assert_int_equal(bat_data_symbols_count(opened.data), 0);
     assert_data(&opened, DATA, "");
-    close_data(&opened);
 }

@@ -6,9 +6,12 @@
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
 #include "debuginfo/debuginfo.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define FOLDER TEST_DATA "/debug/"
+
+KEPT(kept_debuginfo, struct bat_debuginfo, bat_debuginfo_close)
 
 static struct bat_debuginfo *open_program(const char *name, const char *debug_file)
 {
@@ -18,7 +21,7 @@ static struct bat_debuginfo *open_program(const char *name, const char *debug_fi
     struct bat_error error;
     if (bat_debuginfo_open(path, debug_file, &debuginfo, &error) != BAT_OK)
         fail_msg("%s: %s", path, error.message);
-    return debuginfo;
+    return kept_debuginfo(debuginfo);
 }
 
 /* The frames of an address as make.sh writes what the symbolizer says. */
@@ -63,7 +66,6 @@ TEST(test_frames)
     for (size_t i = 0; i < COUNT(programs); i++) {
         struct bat_debuginfo *debuginfo = open_program(programs[i], NULL);
         expect_all(programs[i], debuginfo);
-        bat_debuginfo_close(debuginfo);
     }
 }
 
@@ -72,7 +74,6 @@ TEST(test_separate_file)
     struct bat_debuginfo *debuginfo = open_program("stripped", FOLDER "dwarf5.debug");
     assert_string_equal(bat_debuginfo_path(debuginfo), FOLDER "dwarf5.debug");
     expect_all("dwarf5", debuginfo);
-    bat_debuginfo_close(debuginfo);
 }
 
 static void expect_refused(const char *program, const char *debug_file, enum bat_code code,
@@ -110,7 +111,6 @@ TEST(test_dropped)
         assert_false(bat_debuginfo_line(debuginfo, address, &line));
         assert_null(bat_debuginfo_function(debuginfo, address));
     }
-    bat_debuginfo_close(debuginfo);
 }
 
 /* Units are read when an address is in them. */
@@ -127,7 +127,6 @@ TEST(test_units)
     for (int i = 0; i < 3; i++)
         assert_true(bat_debuginfo_frames(debuginfo, address, &frames) > 0);
     assert_int_equal(bat_debuginfo_counters(debuginfo).units_read, 1);
-    bat_debuginfo_close(debuginfo);
 }
 
 TEST(test_lines_alone)
@@ -145,7 +144,6 @@ TEST(test_lines_alone)
     assert_null(line.linkage_name);
     assert_false(bat_debuginfo_line(debuginfo, 0x10, &line));
     assert_int_equal(line.line, 0);
-    bat_debuginfo_close(debuginfo);
 }
 
 /* The address of a function's symbol in a program of FOLDER; 0 if it has none. */
@@ -153,8 +151,7 @@ static uint64_t symbol_address(const char *program, const char *name)
 {
     char path[512];
     snprintf(path, sizeof(path), FOLDER "%s", program);
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(path);
     const struct bat_symbol *symbols;
     size_t count;
     assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
@@ -162,7 +159,6 @@ static uint64_t symbol_address(const char *program, const char *name)
     for (size_t i = 0; i < count; i++)
         if (strcmp(symbols[i].name, name) == 0)
             address = symbols[i].address;
-    bat_elf_close(elf);
     return address;
 }
 
@@ -184,7 +180,6 @@ TEST(test_functions)
     }
     assert_true(several > 0);
     assert_null(bat_debuginfo_function(debuginfo, 0x10));
-    bat_debuginfo_close(debuginfo);
 }
 
 /* --- The innermost of runs that nest ------------------------------------------------------- */
@@ -305,10 +300,8 @@ TEST(test_damaged)
         snprintf(program, sizeof(program), FOLDER "%s", programs[i]);
         uint8_t *bytes = read_file(program, &size);
         assert_true(open_bytes(path, bytes, size, NULL));
-        struct bat_elf *elf;
-        assert_int_equal(bat_elf_open(program, &elf, NULL), BAT_OK);
+        struct bat_elf *elf = open_elf(program);
         const struct bat_section text = *bat_elf_section(elf, ".text");
-        bat_elf_close(elf);
         size_t refused = 0;
         for (size_t at = 0; at < size; at += 7) {
             uint8_t kept = bytes[at];
@@ -351,7 +344,6 @@ TEST(test_calls_of_dropped)
     assert_string_equal(function->linkage_name, "rarely");
     const uint64_t start = function->ranges[0].start;
     const uint64_t code_size = function->ranges[0].end - start;
-    bat_debuginfo_close(debuginfo);
     size_t size;
     uint8_t *bytes = read_file(FOLDER "dropped", &size);
     uint8_t *bounds = find_bounds(bytes, size, start, (uint32_t)code_size);

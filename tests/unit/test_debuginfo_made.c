@@ -99,7 +99,6 @@ static void save_program(const struct program *program, const char *path)
     image_append_names(&image);
     image_finish_at_end(&image);
     save(path, image.bytes, image.size);
-    image_free(&image);
 }
 
 static enum bat_code open_program(const struct program *program, struct bat_debuginfo **debuginfo,
@@ -109,8 +108,6 @@ static enum bat_code open_program(const struct program *program, struct bat_debu
     char *path = path_in(folder, "program");
     save_program(program, path);
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, error);
-    free(path);
-    remove_folder(folder);
     return code;
 }
 

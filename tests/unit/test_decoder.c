@@ -21,7 +21,6 @@ TEST(test_no_tables)
     assert_int_equal(map->block_count, 0);
     assert_int_equal(map->secondary_count, 0);
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 /* Descriptions of all four lengths modulo 4: the padding is 0 to 3 bytes. */
@@ -41,7 +40,6 @@ TEST(test_padding)
         struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
         assert_int_equal(map->hot_count, 1);
         assert_int_equal(map->tables[0].address, addresses[i]);
-        bat_map_free(map);
 
         const uint8_t *description = NULL;
         size_t size = 0;
@@ -123,7 +121,7 @@ TEST(test_padding_is_zeros)
         assert_container_fails(&note, BAT_ERR_CONTAINER, i);
         note.bytes[i] = 0;
     }
-    bat_map_free(decode_note(&note, BAT_HOT_INDEX_AUTO));
+    decode_note(&note, BAT_HOT_INDEX_AUTO);
 }
 
 /* --- The notes of BAT.md 13 ---------------------------------------------------------------- */
@@ -191,7 +189,6 @@ TEST(test_worked_example)
     /* Index 1 is `work` in the table; in the merged list it is `leaf`: both fit. */
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
     assert_true(map->hot_index_ambiguous);
-    bat_map_free(map);
 }
 
 /* BAT.md 13.4: index 2 is `_start` in the table, and `work` in the merged list, which is right. */
@@ -203,12 +200,10 @@ TEST(test_worked_example_by_bolt_19)
     assert_worked_example(map);
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_MERGED);
     assert_true(map->hot_index_ambiguous);
-    bat_map_free(map);
 
     map = decode_note(&note, BAT_HOT_INDEX_TABLE);
     assert_int_equal(map->tables[WORK_COLD].parent, START);
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
-    bat_map_free(map);
 }
 
 /* BAT.md 13.5: the last entry lies below the fragment, and is equal modulo 2^32. */
@@ -231,7 +226,6 @@ TEST(test_stray_entry)
     assert_int_equal(fragment->parent, 1);
     assert_entries(map, 3, entries, COUNT(entries));
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 /* --- A note with one of everything, field by field ----------------------------------------- */
@@ -381,7 +375,6 @@ TEST(test_everything)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->cold_count, 1);
     assert_everything(map);
-    bat_map_free(map);
 
     note = everything_but(BAT_NONE, NULL, true, offsets);
     map = decode_note(&note, BAT_HOT_INDEX_AUTO);
@@ -390,7 +383,6 @@ TEST(test_everything)
     /* The running address went on from 0x2006 (BAT.md 4). */
     assert_int_equal(map->tables[3].address, 0x2006 + 0x7ffffffffULL);
     assert_int_equal(map->tables[3].entry_count, 64);
-    bat_map_free(map);
 }
 
 /* A number with more bytes than it needs, or more than 64 bits, is refused at its offset. */
@@ -571,7 +563,6 @@ TEST(test_number_of_blocks)
 {
     struct bat_map *map = decode_description(HOT "ffffffff0f 00 00 00 00");
     assert_int_equal(map->tables[0].input_block_count, UINT32_MAX);
-    bat_map_free(map);
     assert_description_fails(HOT "8080808010 00 00 00 00", BAT_ERR_RANGE, 10);
     assert_description_fails(HOT "ffffffffffffffffff01 00 00 00 00", BAT_ERR_RANGE, 10);
 }
@@ -584,7 +575,6 @@ TEST(test_secondary_entry_points)
     static const uint32_t expected[] = {0x1e, 0x1b, 0x1b, 0xffffffff, 0xfffffffe};
     assert_int_equal(map->tables[0].secondary_count, 5);
     assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
-    bat_map_free(map);
     assert_description_fails(HOT "00 02 00 00 1e 8080808010 00", BAT_ERR_RANGE, 15);
     /* -3 modulo 2^64 is refused. */
     assert_description_fails(HOT "00 02 00 00 1e fdffffffffffffffff01 00", BAT_ERR_RANGE, 15);
@@ -614,7 +604,6 @@ TEST(test_many_secondary_entry_points)
                              (table + 1) * (i + 1));
     }
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 #define EMPTY_HOT "0000000000000000 00 00 00 00 "
@@ -629,7 +618,6 @@ TEST(test_addresses)
     assert_int_equal(map->tables[1].address, UINT64_MAX - 0x7fffffff);
     assert_int_equal(map->by_address[0], 1);
     assert_int_equal(map->by_address[1], 0);
-    bat_map_free(map);
 
     /*
      * A stray entry leads past the end of the address space: 2^64 - 0x100 + 0x200 is 0x100. From
@@ -643,7 +631,6 @@ TEST(test_addresses)
     assert_int_equal(map->tables[1].address, UINT64_MAX - 0x7f);
     assert_int_equal(map->tables[2].address, 2);
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 TEST(test_order_of_tables)
@@ -673,7 +660,6 @@ TEST(test_skew)
     /* Any skew of 32 bits, also where there is no prefix for it (BAT.md 7.1). */
     struct bat_map *map = decode_description("01 00 " EMPTY_HOT "01 01 00 ffffffff0f 00 00");
     assert_int_equal(map->tables[1].skew, UINT32_MAX);
-    bat_map_free(map);
     assert_description_fails("01 00 " EMPTY_HOT "01 01 00 8080808010 00 00", BAT_ERR_RANGE, 17);
 }
 
@@ -698,7 +684,6 @@ TEST(test_hot_index_deltas)
     /* All fragments lie above: the merged reading gives the same, so there is no doubt. */
     assert_false(map->hot_index_ambiguous);
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 TEST(test_hot_index_beyond_all_tables)
@@ -756,7 +741,6 @@ static void assert_table(const char *skew, const char *body, const struct expect
         struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
         assert_entries(map, skew ? 1 : 0, expected, count);
         assert_map_is_sound(map);
-        bat_map_free(map);
     }
 }
 
@@ -916,7 +900,6 @@ TEST(test_tables_start_anew)
         assert_int_equal(map->input_offsets[i], 0x14);
         assert_int_equal(map->block_indices[i], 7);
     }
-    bat_map_free(map);
 }
 
 /* --- Entries at random, against the rules ----------------------------------------------------- */
@@ -1063,7 +1046,6 @@ static void check_random_table(const struct random_table *table, unsigned tail)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->tables[1].equal_count, table->equal);
     assert_entries(map, 1, table->entries, table->count);
-    bat_map_free(map);
 }
 
 TEST(test_random_tables)

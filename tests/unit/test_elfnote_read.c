@@ -4,6 +4,7 @@
 
 #include "bat_elf.h"
 #include "elf_image.h"
+#include "kept.h"
 #include "unit_test.h"
 
 /* --- Notes -------------------------------------------------------------------------------- */
@@ -16,8 +17,8 @@ static uint8_t *make_note(const char *owner, uint32_t type, const void *descript
     size_t padded_owner = (owner_size + 3) / 4 * 4;
     size_t padded = (description_size + 3) / 4 * 4;
     *size = 12 + padded_owner + padded;
-    uint8_t *note = calloc(1, *size);
-    assert_non_null(note);
+    uint8_t *note = kept_memory(NULL, *size);
+    memset(note, 0, *size);
     uint32_t words[3] = {(uint32_t)owner_size, (uint32_t)description_size, type};
     memcpy(note, words, sizeof(words));
     memcpy(note + 12, owner, owner_size);
@@ -31,7 +32,6 @@ static Elf64_Shdr *note_section(struct image *image, const char *name, const cha
     size_t size = 0;
     uint8_t *note = make_note(owner, type, description, description_size, &size);
     Elf64_Shdr *section = image_section(image, name, SHT_NOTE, note, size);
-    free(note);
     return section;
 }
 
@@ -103,8 +103,6 @@ static enum bat_code open_image(const struct image *image, struct bat_elf **elf,
     char *path = path_in(folder, "a.out");
     save(path, image->bytes, image->size);
     enum bat_code code = bat_elf_open(path, elf, error);
-    free(path);
-    remove_folder(folder);
     return code;
 }
 
@@ -114,7 +112,7 @@ static struct bat_elf *open_good(const struct image *image)
     struct bat_error error = {.message = ""};
     if (open_image(image, &elf, &error) != BAT_OK)
         fail_msg("%s", error.message);
-    return elf;
+    return kept_elf(elf);
 }
 
 /* Check that opening a damaged image fails like this, and free the image. */
@@ -126,7 +124,6 @@ static void assert_bad(struct image *image, enum bat_code code, const char *mess
     assert_null(elf);
     assert_int_equal(error.code, code);
     assert_string_equal(error.message, message);
-    image_free(image);
 }
 
 /* --- Opening -------------------------------------------------------------------------------- */
@@ -166,8 +163,6 @@ TEST(test_getters)
     assert_int_equal(size, 16);
     assert_null(bat_elf_section_bytes(elf, &sections[BSS], &size));
     assert_int_equal(size, 0);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 /* Released bytes have the same content when they are read again; any range is allowed. */
@@ -185,8 +180,6 @@ TEST(test_release)
     bat_elf_release(elf, NULL, 4096);
     assert_memory_equal(bytes, image.bytes, image.size);
     assert_string_equal(bat_elf_sections(elf, &size)[TEXT].name, ".text");
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 TEST(test_segments)
@@ -205,8 +198,6 @@ TEST(test_segments)
     assert_true(bat_elf_is_executable(elf, 0x50001f));
     assert_false(bat_elf_is_executable(elf, 0x500020));
     assert_false(bat_elf_is_executable(elf, 0x400000));
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 /* Of a segment that claims bytes beyond the file's end, the bytes in the file can be read. */
@@ -222,8 +213,6 @@ TEST(test_segment_beyond_file)
     assert_non_null(bat_elf_at_address(elf, 0x500000 + image.size - offset - 1, &available));
     assert_int_equal(available, 1);
     assert_null(bat_elf_at_address(elf, 0x500000 + image.size - offset, &available));
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 TEST(test_not_elf)
@@ -232,9 +221,10 @@ TEST(test_not_elf)
     assert_bad(&image, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
     image_append(&image, "\177ELG and more", 13);
     assert_bad(&image, BAT_ERR_NOT_ELF, "not an ELF file: it does not start with \\177ELF");
+    image.size = 0;
     image_append(&image, "\177ELF", 4);
     assert_bad(&image, BAT_ERR_ELF, "truncated: only 4 bytes of an ELF header");
-    image_append(&image, "\177ELF\2\1\1", 7);
+    image_append(&image, "\2\1\1", 3);
     assert_bad(&image, BAT_ERR_ELF, "truncated: 7 bytes, less than the 64 of an ELF header");
 }
 
@@ -375,8 +365,6 @@ TEST(test_no_sections)
     assert_string_equal(error.message, "no section headers, so no .note.bolt_bat section can be "
                                        "found: they were stripped from this file");
     assert_int_equal(bat_elf_base_address(elf), 0x400000);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 TEST(test_not_a_file)
@@ -394,9 +382,6 @@ TEST(test_not_a_file)
     assert_int_equal(bat_elf_open(nothing, &elf, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "cannot be opened: No such file or directory");
     assert_null(elf);
-    free(fifo);
-    free(nothing);
-    remove_folder(folder);
 }
 
 /* --- Notes ---------------------------------------------------------------------------------- */
@@ -409,8 +394,6 @@ TEST(test_build_id_and_info)
     assert_memory_equal(bat_elf_build_id(elf, &size), build_id, sizeof(build_id));
     assert_int_equal(size, sizeof(build_id));
     assert_string_equal(bat_elf_bolt_info(elf), bolt_info);
-    bat_elf_close(elf);
-    image_free(&image);
 
     image = image_new();
     image_append_names(&image);
@@ -420,8 +403,6 @@ TEST(test_build_id_and_info)
     assert_null(bat_elf_build_id(elf, &size));
     assert_int_equal(size, 0);
     assert_null(bat_elf_bolt_info(elf));
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 /* Without section headers the build-id is still in a segment. */
@@ -437,8 +418,6 @@ TEST(test_build_id_by_segment)
     size_t size = 0;
     assert_memory_equal(bat_elf_build_id(elf, &size), build_id, sizeof(build_id));
     assert_int_equal(size, sizeof(build_id));
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 TEST(test_note_by_name)
@@ -452,8 +431,6 @@ TEST(test_note_by_name)
     assert_int_equal(section->index, NOTE);
     assert_int_equal(size, image.sections[NOTE].sh_size);
     assert_memory_equal(note, image.bytes + image.sections[NOTE].sh_offset, size);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 /* An image with two notes of owner BOLT in ".notes", of which the second is the BAT note. */
@@ -466,8 +443,6 @@ static struct image image_with_two_notes(size_t *offset, size_t *size)
     uint64_t start = image_append(&image, first, first_size);
     *offset = image_append(&image, second, *size);
     image_header(&image, ".notes", SHT_NOTE, start, image.size - start);
-    free(first);
-    free(second);
     image_append_names(&image);
     image_finish_at_end(&image);
     return image;
@@ -484,8 +459,6 @@ TEST(test_note_by_owner_and_type)
     assert_int_equal(bat_elf_note(elf, &note, &size, NULL, NULL), BAT_OK);
     assert_int_equal(size, expected_size);
     assert_memory_equal(note, image.bytes + offset, size);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 static void assert_no_note(struct image *image, enum bat_code code, const char *message)
@@ -498,8 +471,6 @@ static void assert_no_note(struct image *image, enum bat_code code, const char *
     assert_null(note);
     assert_int_equal(size, 0);
     assert_string_equal(error.message, message);
-    bat_elf_close(elf);
-    image_free(image);
 }
 
 TEST(test_note_that_cannot_be_read)
@@ -581,8 +552,6 @@ TEST(test_symbols)
     assert_ptr_equal(again, symbols);
     assert_int_equal(bat_elf_symbols(elf, true, &again, &count, NULL), BAT_OK);
     assert_int_equal(count, 0);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 /* A symbol of .dynsym whose section index is in an SHT_SYMTAB_SHNDX section. */
@@ -618,8 +587,6 @@ static void assert_bad_symbols(struct image *image, bool dynamic, const char *me
     assert_null(symbols);
     assert_int_equal(count, 0);
     assert_string_equal(error.message, message);
-    bat_elf_close(elf);
-    image_free(image);
 }
 
 TEST(test_symbols_with_index_table)
@@ -631,8 +598,6 @@ TEST(test_symbols_with_index_table)
     assert_int_equal(bat_elf_symbols(elf, true, &symbols, &count, NULL), BAT_OK);
     assert_int_equal(count, 1);
     assert_symbol(&symbols[0], "f", NULL, 0x1000, 2, 1);
-    bat_elf_close(elf);
-    image_free(&image);
 
     image = image_with_index_table(6, true);
     assert_bad_symbols(&image, true,
@@ -663,8 +628,6 @@ TEST(test_symbols_without_names)
     size_t count = 1;
     assert_int_equal(bat_elf_symbols(elf, false, &found, &count, NULL), BAT_OK);
     assert_int_equal(count, 0);
-    bat_elf_close(elf);
-    image_free(&image);
 }
 
 TEST(test_damaged_symbols)
@@ -766,9 +729,6 @@ TEST(test_every_prefix)
     for (size_t size = 0; size < image.size; size++)
         assert_false(open_any(path, image.bytes, size));
     assert_true(open_any(path, image.bytes, image.size));
-    free(path);
-    remove_folder(folder);
-    image_free(&image);
 }
 
 TEST(test_every_byte_changed)
@@ -787,7 +747,4 @@ TEST(test_every_byte_changed)
     }
     /* Some changes must be refused, others must not matter. */
     assert_in_range(opened, 1, image.size * sizeof(changes) - 1);
-    free(path);
-    remove_folder(folder);
-    image_free(&image);
 }

@@ -9,6 +9,7 @@
 #include "elf_image.h"
 #include "elfnote/elf_file.h"
 #include "folder.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define NOTE_NAME ".note.bolt_bat"
@@ -39,15 +40,9 @@ static struct parsed parse(const char *path)
         parsed.header.e_shstrndx == SHN_XINDEX ? first.sh_link : parsed.header.e_shstrndx;
     size_t size = parsed.section_count * sizeof(Elf64_Shdr);
     assert_true(parsed.header.e_shoff + size <= parsed.file.size);
-    parsed.sections = image_grow(NULL, size);
+    parsed.sections = kept_memory(NULL, size);
     memcpy(parsed.sections, parsed.file.bytes + parsed.header.e_shoff, size);
     return parsed;
-}
-
-static void parsed_free(struct parsed *parsed)
-{
-    free(parsed->file.bytes);
-    free(parsed->sections);
 }
 
 static const char *name_of(const struct parsed *parsed, size_t index)
@@ -159,8 +154,6 @@ static void assert_only_note_changed(const char *before_path, const char *after_
     } else {
         assert_int_equal(new_note, 0);
     }
-    parsed_free(&before);
-    parsed_free(&after);
 }
 
 static void assert_same_files(const char *path, const char *other)
@@ -169,8 +162,6 @@ static void assert_same_files(const char *path, const char *other)
     struct loaded b = load(other);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.bytes, b.bytes, a.size);
-    free(a.bytes);
-    free(b.bytes);
 }
 
 /* --- A file and its changes ------------------------------------------------------------------- */
@@ -188,15 +179,7 @@ static struct place place_of(struct image *image)
     place.before = path_in(place.folder, "before");
     place.after = path_in(place.folder, "after");
     save(place.before, image->bytes, image->size);
-    image_free(image);
     return place;
-}
-
-static void place_free(struct place *place)
-{
-    remove_folder(place->folder);
-    free(place->before);
-    free(place->after);
 }
 
 static void write_note(const struct place *place, const void *note, size_t size)
@@ -224,14 +207,12 @@ static void assert_refused(struct place *place, const void *note, enum bat_code 
     assert_int_equal(found, code);
     assert_string_equal(error.message, message);
     assert_int_equal(access(place->after, F_OK), -1);
-    place_free(place);
 }
 
 static size_t count_sections(const char *path)
 {
     struct parsed parsed = parse(path);
     size_t count = parsed.section_count;
-    parsed_free(&parsed);
     return count;
 }
 
@@ -240,7 +221,6 @@ static Elf64_Shdr section_of(const char *path, size_t index)
     struct parsed parsed = parse(path);
     assert_true(index < parsed.section_count);
     Elf64_Shdr section = parsed.sections[index];
-    parsed_free(&parsed);
     return section;
 }
 
@@ -268,8 +248,6 @@ TEST(test_add_to_linker_output)
     uint64_t end = after.sections[3].sh_offset + sizeof(note_a);
     assert_int_equal(after.header.e_shoff, (end + 7) / 8 * 8);
     assert_int_equal(after.file.size, after.header.e_shoff + 4 * sizeof(Elf64_Shdr));
-    parsed_free(&after);
-    place_free(&place);
 }
 
 /* As BOLT writes: section names, its two notes, the table, aligned to 16 or, by BOLT 16, to 64. */
@@ -304,7 +282,6 @@ TEST(test_remove_and_put_back)
             size_t without_16 = (image.sections[4].sh_offset + 15) / 16 * 16;
             size_t without_64 = (image.sections[4].sh_offset + 63) / 64 * 64;
             if (alignments[a] == 64 && (with_16 == with_64 || without_16 == without_64)) {
-                image_free(&image);
                 continue;
             }
             struct place place = place_of(&image);
@@ -320,8 +297,6 @@ TEST(test_remove_and_put_back)
             go_on(&place);
             write_note(&place, note, size);
             assert_same_files(place.after, original);
-            free(original);
-            place_free(&place);
         }
     }
 }
@@ -340,7 +315,6 @@ TEST(test_overlay)
     assert_int_equal(after.sections[4].sh_offset, overlay + 7);
     for (size_t i = 0; i < sizeof(note_a); i++)
         assert_int_equal(after.file.bytes[old_note + i], 0);
-    parsed_free(&after);
 
     /* A shorter note takes the old one's place, and the table stays. */
     write_note(&place, note_c, sizeof(note_c));
@@ -350,7 +324,6 @@ TEST(test_overlay)
     assert_int_equal(after.sections[4].sh_offset, old_note);
     for (size_t i = sizeof(note_c); i < sizeof(note_a); i++)
         assert_int_equal(after.file.bytes[old_note + i], 0);
-    parsed_free(&after);
 
     write_note(&place, NULL, 0);
     after = parse(place.after);
@@ -358,8 +331,6 @@ TEST(test_overlay)
     assert_memory_equal(after.file.bytes + overlay, "overlay", 7);
     for (size_t i = 0; i < sizeof(note_a); i++)
         assert_int_equal(after.file.bytes[old_note + i], 0);
-    parsed_free(&after);
-    place_free(&place);
 }
 
 /* An overlay that is a large hole stays a hole. */
@@ -377,7 +348,6 @@ TEST(test_hole)
     assert_in_range(status.st_blocks * 512, 0, hole / 8);
     write_note(&place, note_b, sizeof(note_b));
     assert_true(section_of(place.after, 4).sh_offset == size + hole);
-    place_free(&place);
 }
 
 /* Bytes before the table are kept unless they look like padding. */
@@ -396,8 +366,6 @@ TEST(test_bytes_before_table_stay)
         struct parsed after = parse(place.after);
         assert_memory_equal(after.file.bytes + start, unknown[u], size);
         assert_true(after.sections[2].sh_offset >= start + size);
-        parsed_free(&after);
-        place_free(&place);
     }
 }
 
@@ -415,12 +383,10 @@ TEST(test_remove_from_the_middle)
     assert_int_equal(after.section_count, 4);
     const Elf64_Shdr nothing = {.sh_type = SHT_NULL};
     assert_memory_equal(&after.sections[1], &nothing, sizeof(nothing));
-    parsed_free(&after);
 
     go_on(&place);
     write_note(&place, note_a, sizeof(note_a));
     assert_int_equal(section_of(place.after, 4).sh_size, sizeof(note_a));
-    place_free(&place);
 }
 
 /* A last section whose index is in use elsewhere keeps its header too. */
@@ -442,7 +408,6 @@ TEST(test_remove_what_is_referenced)
         struct place place = place_of(&image);
         write_note(&place, NULL, 0);
         assert_int_equal(section_of(place.after, 5).sh_type, SHT_NULL);
-        place_free(&place);
     }
 }
 
@@ -469,14 +434,11 @@ TEST(test_table_anywhere)
             assert_true(after.header.e_shoff > after.sections[4].sh_offset);
         else
             assert_int_equal(after.header.e_shoff, table);
-        parsed_free(&after);
         write_note(&place, NULL, 0);
         go_on(&place);
         write_note(&place, note_a, sizeof(note_a));
         after = parse(place.after);
         assert_true(after.header.e_shoff > after.sections[4].sh_offset);
-        parsed_free(&after);
-        place_free(&place);
     }
 }
 
@@ -505,8 +467,6 @@ TEST(test_names_that_cannot_grow)
         assert_int_equal(after.sections[after.names_index].sh_type, SHT_STRTAB);
         assert_int_equal(after.sections[after.names_index].sh_size,
                          before.sections[1].sh_size + sizeof(NOTE_NAME));
-        parsed_free(&before);
-        parsed_free(&after);
 
         /* A second note needs no second copy. */
         go_on(&place);
@@ -514,7 +474,6 @@ TEST(test_names_that_cannot_grow)
         go_on(&place);
         write_note(&place, note_b, sizeof(note_b));
         assert_int_equal(section_of(place.after, mapped ? 4 : 5).sh_size, sizeof(note_b));
-        place_free(&place);
     }
 }
 
@@ -532,7 +491,6 @@ TEST(test_mapped_names_with_the_name)
     Elf64_Shdr after = section_of(place.after, 1);
     assert_memory_equal(&after, &names, sizeof(names));
     assert_int_equal(count_sections(place.after), 3);
-    place_free(&place);
 }
 
 /* Section names whose last terminator is missing: it is added before the new name. */
@@ -545,7 +503,6 @@ TEST(test_names_without_terminator)
     image_finish_at_end(&image);
     struct place place = place_of(&image);
     write_note(&place, note_a, sizeof(note_a));
-    place_free(&place);
 }
 
 /* A note that was found by its owner gets the name by which BOLT finds it. */
@@ -563,8 +520,6 @@ TEST(test_note_gets_its_name)
     struct parsed after = parse(place.after);
     assert_int_equal(after.section_count, 3);
     assert_int_equal(find_note(&after), 1);
-    parsed_free(&after);
-    place_free(&place);
 }
 
 /* A note that a segment maps keeps its bytes; the new one is written elsewhere. */
@@ -578,7 +533,6 @@ TEST(test_mapped_note)
     struct place place = place_of(&image);
     write_note(&place, note_c, sizeof(note_c));
     write_note(&place, NULL, 0);
-    place_free(&place);
 }
 
 /* --- Many sections -------------------------------------------------------------------------- */
@@ -608,13 +562,10 @@ TEST(test_extended_section_count)
     assert_int_equal(after.header.e_shnum, 0);
     assert_int_equal(after.sections[0].sh_size, SHN_LORESERVE);
     assert_int_equal(after.header.e_shstrndx, 1);
-    parsed_free(&after);
 
-    struct bat_elf *elf = NULL;
-    assert_int_equal(bat_elf_open(place.after, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(place.after);
     const struct bat_section *section = bat_elf_section(elf, NOTE_NAME);
     assert_int_equal(section->index, SHN_LORESERVE - 1);
-    bat_elf_close(elf);
 
     /* And back: with one section less the number fits in the ELF header again. */
     go_on(&place);
@@ -622,8 +573,6 @@ TEST(test_extended_section_count)
     after = parse(place.after);
     assert_int_equal(after.header.e_shnum, SHN_LORESERVE - 1);
     assert_int_equal(after.sections[0].sh_size, 0);
-    parsed_free(&after);
-    place_free(&place);
 }
 
 TEST(test_extended_names_index)
@@ -635,8 +584,6 @@ TEST(test_extended_names_index)
     assert_int_equal(after.header.e_shstrndx, SHN_XINDEX);
     assert_int_equal(after.sections[0].sh_link, SHN_LORESERVE);
     assert_int_equal(after.section_count, SHN_LORESERVE + 2);
-    parsed_free(&after);
-    place_free(&place);
 
     /* The section for a copy of the names may be the first beyond the limit. */
     image = image_with_sections(SHN_LORESERVE, false);
@@ -647,8 +594,6 @@ TEST(test_extended_names_index)
     after = parse(place.after);
     assert_int_equal(after.header.e_shstrndx, SHN_XINDEX);
     assert_int_equal(after.names_index, SHN_LORESERVE);
-    parsed_free(&after);
-    place_free(&place);
 }
 
 /* A program header table without entries may be anywhere, even beyond the file's end. */
@@ -665,8 +610,6 @@ TEST(test_no_program_headers_behind_the_end)
     write_note(&place, NULL, 0);
     struct parsed after = parse(place.after);
     assert_true(after.header.e_phoff > after.file.size);
-    parsed_free(&after);
-    place_free(&place);
 }
 
 /* --- What is refused -------------------------------------------------------------------------- */
@@ -757,8 +700,6 @@ TEST(test_in_place)
     assert_int_equal(stat(place.before, &status), 0);
     assert_int_equal(status.st_mode & 07777, 04751);
     assert_int_equal(count_files(place.folder), 2);
-    free(copy);
-    place_free(&place);
 }
 
 TEST(test_symbolic_link)
@@ -777,9 +718,6 @@ TEST(test_symbolic_link)
     assert_int_equal(symlink("nowhere", dangling), 0);
     assert_int_equal(bat_write_file(dangling, "x", 1, &error), BAT_ERR_IO);
     assert_non_null(strstr(error.message, "it is a symbolic link to a file that does not exist"));
-    free(dangling);
-    free(link_path);
-    place_free(&place);
 }
 
 static void assert_cannot_write(const char *path, const char *reason)
@@ -805,10 +743,6 @@ TEST(test_no_regular_file)
     assert_cannot_write(nothing, "the path names no file");
     assert_cannot_write("", "the path names no file");
     assert_int_equal(count_files(folder), 1);
-    free(fifo);
-    free(nowhere);
-    free(nothing);
-    remove_folder(folder);
 }
 
 TEST(test_write_file)
@@ -828,10 +762,7 @@ TEST(test_write_file)
     struct loaded loaded = load(path);
     assert_int_equal(loaded.size, 6);
     assert_memory_equal(loaded.bytes, "second", 6);
-    free(loaded.bytes);
     assert_int_equal(count_files(folder), 1);
-    free(path);
-    remove_folder(folder);
 }
 
 /* As on a full disk: the system refuses to write beyond some size. */
@@ -859,9 +790,6 @@ TEST(test_no_room)
     assert_int_equal(after.size, before.size);
     assert_memory_equal(after.bytes, before.bytes, before.size);
     assert_int_equal(count_files(place.folder), 1);
-    free(before.bytes);
-    free(after.bytes);
-    place_free(&place);
 }
 
 /* Another program writes to the file after it was opened, or replaces it. */
@@ -869,9 +797,8 @@ TEST(test_changed_meanwhile)
 {
     for (int how = 0; how < 4; how++) {
         struct place place = bolt_place();
-        struct bat_elf *elf = NULL;
         struct bat_error error;
-        assert_int_equal(bat_elf_open(place.before, &elf, NULL), BAT_OK);
+        struct bat_elf *elf = open_elf(place.before);
         struct timespec times[2] = {elf->status.st_atim, elf->status.st_mtim};
         if (how == 0) {
             times[1].tv_sec -= 1;
@@ -890,8 +817,6 @@ TEST(test_changed_meanwhile)
             save(other, copy.bytes, copy.size);
             assert_int_equal(rename(other, place.before), 0);
             assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
-            free(other);
-            free(copy.bytes);
         }
         struct loaded before = load(place.before);
         struct bat_output *output;
@@ -910,10 +835,6 @@ TEST(test_changed_meanwhile)
         assert_int_equal(after.size, before.size);
         assert_memory_equal(after.bytes, before.bytes, before.size);
         assert_int_equal(count_files(place.folder), 1);
-        free(before.bytes);
-        free(after.bytes);
-        bat_elf_close(elf);
-        place_free(&place);
     }
 }
 
@@ -987,7 +908,6 @@ TEST(test_random_files)
         struct place place = place_of(&image);
         struct parsed parsed = parse(place.before);
         bool is_there = find_note(&parsed) != 0;
-        parsed_free(&parsed);
         for (int change = 0; change < 4; change++) {
             if (is_there && random_below(3) == 0) {
                 write_note(&place, NULL, 0);
@@ -998,6 +918,5 @@ TEST(test_random_files)
             }
             go_on(&place);
         }
-        place_free(&place);
     }
 }

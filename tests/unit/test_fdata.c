@@ -75,7 +75,6 @@ TEST(test_branches)
     assert_int_equal(bat_profile_counters(profile).fdata_records, 6);
     assert_int_equal(bat_profile_distinct(profile), 5);
     assert_int_equal(bat_profile_main_kind(profile), BAT_PROFILE_BRANCHES);
-    bat_profile_free(profile);
 }
 
 /* Kinds 3 to 5 are memory accesses: no mispredictions. */
@@ -94,7 +93,6 @@ TEST(test_memory_records)
     assert_branch(profile, END(5, "x", 0x10), END(5, "y", 8), 2, 0);
     assert_branch(profile, END(1, "main", 0x10), END(4, "table", 8), 3, 1);
     assert_false(profile->fdata.bolted);
-    bat_profile_free(profile);
 }
 
 TEST(test_basic_samples)
@@ -122,13 +120,11 @@ TEST(test_basic_samples)
         assert_string_equal(bat_strings_get(&profile->events, 1), "instructions:u");
         assert_int_equal(bat_profile_counters(profile).fdata_records, 4);
         assert_int_equal(bat_profile_main_kind(profile), BAT_PROFILE_SAMPLES);
-        bat_profile_free(profile);
     }
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_fdata_read, "no_lbr\n1 f 0 4\n");
     assert_int_equal(profile->events.count, 0);
     assert_false(profile->fdata.bolted);
-    bat_profile_free(profile);
 }
 
 /*
@@ -147,7 +143,6 @@ TEST(test_escapes)
     assert_branch(profile, END(1, "\\ ", 1), END(1, "\\\\", 2), 2, 0);
     assert_branch(profile, END(1, "a\\ 1", 1), END(1, "a\\x09", 2), 3, 0);
     assert_branch(profile, END(1, "a\\b", 1), END(1, "\xc3\xa4\\x7f", 2), 4, 0);
-    bat_profile_free(profile);
 }
 
 TEST(test_blanks)
@@ -160,7 +155,6 @@ TEST(test_blanks)
               "\n");
     assert_int_equal(profile->fdata.branches.count, 1);
     assert_branch(profile, END(1, "main", 0x1a), END(1, "f", 0), 60, 4);
-    bat_profile_free(profile);
 }
 
 TEST(test_largest_numbers)
@@ -170,7 +164,6 @@ TEST(test_largest_numbers)
               "1 a ffffffffffffffff 1 b 00000000000000000001 9223372036854775807 "
               "9223372036854775807\n");
     assert_branch(profile, END(1, "a", UINT64_MAX), END(1, "b", 1), INT64_MAX, INT64_MAX);
-    bat_profile_free(profile);
 }
 
 /* Names that are like the words of the header, or begin like them. */
@@ -181,7 +174,6 @@ TEST(test_words)
     assert_branch(profile, END(1, "no_lbr", 1), END(1, "boltedcollection", 2), 1, 0);
     assert_false(profile->fdata.bolted);
     assert_false(profile->fdata.no_lbr);
-    bat_profile_free(profile);
 }
 
 /* --- What is refused -----------------------------------------------------------------------------
@@ -251,12 +243,10 @@ TEST(test_repeated_header)
     read_text(profile, bat_fdata_read,
               "boltedcollection\n1 a 1 1 b 2 0 1\nboltedcollection\n1 a 1 1 b 2 0 1\n");
     assert_branch(profile, END(1, "a", 1), END(1, "b", 2), 2, 0);
-    bat_profile_free(profile);
     profile = new_profile();
     read_text(profile, bat_fdata_read, "no_lbr x\n1 a 1 1\nno_lbr y\n1 a 1 2\n");
     assert_named_sample(profile, END(1, "a", 1), 3);
     assert_int_equal(profile->events.count, 2);
-    bat_profile_free(profile);
 }
 
 #define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
@@ -303,7 +293,6 @@ TEST(test_every_byte_everywhere)
                 assert_in_range(error.line, 1, 5);
                 assert_in_range(error.column, 1, size);
             }
-            bat_profile_free(profile);
         }
     }
     assert_true(refused > size * 100);
@@ -324,7 +313,6 @@ TEST(test_sums_too_large)
                          BAT_ERR_RANGE);
         assert_int_equal(error.code, BAT_ERR_RANGE);
         assert_non_null(strstr(error.message, "2^63"));
-        bat_profile_free(profile);
     }
 }
 
@@ -364,7 +352,6 @@ TEST(test_several_files)
         read_as_file(profile, "boltedcollection\n1 a 1 1 b 2 0 9223372036854775807\n", &error),
         BAT_ERR_RANGE);
     assert_int_equal(error.code, BAT_ERR_RANGE);
-    bat_profile_free(profile);
 }
 
 TEST(test_several_files_of_samples)
@@ -378,7 +365,6 @@ TEST(test_several_files_of_samples)
     assert_int_equal(profile->events.count, 3);
     assert_true(profile->fdata.no_lbr);
     assert_false(profile->fdata.bolted);
-    bat_profile_free(profile);
 }
 
 /* Two fdata files belong together only if their headers say the same. */
@@ -402,7 +388,6 @@ TEST(test_headers_that_differ)
                 assert_non_null(strstr(error.message, "expected fdata "));
                 assert_non_null(strstr(error.message, "found "));
             }
-            bat_profile_free(profile);
         }
     }
 }

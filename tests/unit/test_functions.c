@@ -5,6 +5,7 @@
 #include "binary/code/code_blocks.h"
 #include "binary/functions/functions.h"
 #include "functions_program.h"
+#include "kept.h"
 #include "unit_test.h"
 
 /* --- Asking ------------------------------------------------------------------------------- */
@@ -19,17 +20,12 @@ struct table {
 
 static struct bat_elf *open_program(struct program *program, const char *folder, const char *name)
 {
-    struct bat_elf *elf;
-    struct bat_error error;
     char *path = path_in(folder, name);
     save_program(program, path);
-    if (bat_elf_open(path, &elf, &error))
-        fail_msg("%s", error.message);
-    free(path);
-    return elf;
+    return open_elf(path);
 }
 
-/* Both programs are freed; symbols may be NULL. */
+/* symbols may be NULL. */
 static enum bat_code try_table(struct program *program, struct program *symbols,
                                struct table *table, struct bat_error *error)
 {
@@ -37,9 +33,9 @@ static enum bat_code try_table(struct program *program, struct program *symbols,
     table->elf = open_program(program, table->folder, "program");
     if (symbols)
         table->symbols = open_program(symbols, table->folder, "symbols");
-    free(program);
-    free(symbols);
-    return bat_functions_create(table->elf, table->symbols, &table->functions, error);
+    enum bat_code code = bat_functions_create(table->elf, table->symbols, &table->functions, error);
+    kept_functions(table->functions);
+    return code;
 }
 
 static struct table table_of(struct program *program)
@@ -49,14 +45,6 @@ static struct table table_of(struct program *program)
     if (try_table(program, NULL, &table, &error))
         fail_msg("%s", error.message);
     return table;
-}
-
-static void close_table(struct table *table)
-{
-    bat_functions_free(table->functions);
-    bat_elf_close(table->symbols);
-    bat_elf_close(table->elf);
-    remove_folder(table->folder);
 }
 
 /* The function that contains the address, or NULL. */
@@ -98,7 +86,6 @@ static void assert_fails(struct program *program, enum bat_code code, const char
     assert_int_equal(try_table(program, NULL, &table, &error), code);
     assert_string_equal(error.message, message);
     assert_null(table.functions);
-    close_table(&table);
 }
 
 /* --- Names -------------------------------------------------------------------------------- */
@@ -127,7 +114,6 @@ TEST(test_local_names_have_file_and_number)
     assert_at(&table, TEXT + 0x40, "no_file/2");
     assert_at(&table, TEXT + 0x50, "f"); /* a FILE symbol counts for local symbols only */
     assert_at(&table, TEXT + 0x60, "no_file/3");
-    close_table(&table);
 }
 
 TEST(test_objects_count_in_numbers_without_file)
@@ -141,7 +127,6 @@ TEST(test_objects_count_in_numbers_without_file)
     struct table table = table_of(program);
     assert_at(&table, TEXT, "f/2");
     assert_at(&table, TEXT + 0x10, "g/a.c/1");
-    close_table(&table);
 }
 
 TEST(test_of_several_names_two_slashes_win)
@@ -166,7 +151,6 @@ TEST(test_of_several_names_two_slashes_win)
     assert_at(&table, TEXT + 0x10, "one/a.c/1");
     assert_at(&table, TEXT + 0x20, "go/pkg/f");
     assert_at(&table, TEXT + 0x30, "has/slash/1");
-    close_table(&table);
 }
 
 TEST(test_odd_names)
@@ -181,7 +165,6 @@ TEST(test_odd_names)
     assert_at(&table, TEXT + 0x10, "ANONYMOUS.0");
     assert_at(&table, TEXT + 0x20, "ANONYMOUS.1");
     assert_at(&table, OTHER, ".other/1");
-    close_table(&table);
 }
 
 TEST(test_section_symbols_come_last)
@@ -191,7 +174,6 @@ TEST(test_section_symbols_come_last)
     add_symbol(&program->symbols, "start", STT_NOTYPE, STB_GLOBAL, IN_OTHER, OTHER, 0);
     struct table table = table_of(program);
     assert_at(&table, OTHER, "start");
-    close_table(&table);
 }
 
 TEST(test_fragments_are_told_by_name)
@@ -213,7 +195,6 @@ TEST(test_fragments_are_told_by_name)
         if (!(function->flags & BAT_FUNCTION_FRAGMENT) == names[i].is_fragment)
             fail_msg("%s: flags 0x%" PRIx32, names[i].name, function->flags);
     }
-    close_table(&table);
 }
 
 /* --- What is a function --------------------------------------------------------------------- */
@@ -235,7 +216,6 @@ TEST(test_symbols_that_are_no_functions)
     struct table table = table_of(program);
     assert_int_equal(count_of(&table), 0);
     assert_nothing_at(&table, TEXT);
-    close_table(&table);
 }
 
 TEST(test_section_index_of_its_own_table)
@@ -248,7 +228,6 @@ TEST(test_section_index_of_its_own_table)
     struct table table = table_of(program);
     assert_int_equal(count_of(&table), 1);
     assert_at(&table, OTHER + 3, "far");
-    close_table(&table);
 }
 
 TEST(test_untyped_symbols)
@@ -267,7 +246,6 @@ TEST(test_untyped_symbols)
     assert_at(&table, TEXT + 0x10, "another");
     assert_at(&table, TEXT + 0x2f, "sized");
     assert_at(&table, TEXT + 0x30, "behind/1");
-    close_table(&table);
 }
 
 TEST(test_functions_inside_functions_are_entry_points)
@@ -291,7 +269,6 @@ TEST(test_functions_inside_functions_are_entry_points)
     assert_int_equal(entries[2], TEXT + 0x30);
     bat_functions_entry_points(table.functions, 1, &count);
     assert_int_equal(count, 0);
-    close_table(&table);
 }
 
 TEST(test_mapping_symbols_are_none)
@@ -302,7 +279,6 @@ TEST(test_mapping_symbols_are_none)
         add_untyped(program, "$d.5", STB_LOCAL, TEXT + 0x40, 0);
         struct table table = table_of(program);
         assert_int_equal(count_of(&table), is_arm ? 0 : 1);
-        close_table(&table);
     }
 }
 
@@ -324,7 +300,6 @@ TEST(test_unsized_functions_reach_to_the_next_object)
     assert_at(&table, TEXT + 0x38, "object/1");
     assert_int_equal(function_at(&table, TEXT + 0x40)->size, TEXT_SIZE - 0x40);
     assert_nothing_at(&table, TEXT + TEXT_SIZE);
-    close_table(&table);
 }
 
 TEST(test_the_largest_of_all_sizes_counts)
@@ -342,7 +317,6 @@ TEST(test_the_largest_of_all_sizes_counts)
     assert_at(&table, TEXT, "small");
     assert_int_equal(function_at(&table, TEXT + 0x20)->size, 0x10);
     assert_int_equal(function_at(&table, TEXT + 0x40)->size, 8);
-    close_table(&table);
 }
 
 static void put_text(struct program *program, uint64_t address, const char *bytes, size_t size)
@@ -387,7 +361,6 @@ TEST(test_padding_belongs_to_the_function_before)
                 fail_msg("case %zu", i);
         assert_non_null(function_at(&table, padding - 1));
     }
-    close_table(&table);
 }
 
 TEST(test_padding_on_aarch64)
@@ -412,7 +385,6 @@ TEST(test_padding_on_aarch64)
     for (size_t i = 0; i < count; i++)
         if (!function_at(&table, TEXT + 0x10 * i + 12) == cases[i].is_padding)
             fail_msg("case %zu", i);
-    close_table(&table);
 }
 
 TEST(test_overlapping_functions)
@@ -428,7 +400,6 @@ TEST(test_overlapping_functions)
     assert_at(&table, TEXT + 8, "a");
     assert_nothing_at(&table, TEXT + 0x10);
     assert_at(&table, TEXT + 0x18, "object");
-    close_table(&table);
 
     program = new_program(EM_X86_64);
     add_global(program, "c", TEXT, 0x20);
@@ -437,7 +408,6 @@ TEST(test_overlapping_functions)
     assert_int_equal(count_of(&table), 1);
     assert_int_equal(function_at(&table, TEXT)->flags, BAT_FUNCTION_CONFLICT);
     assert_at(&table, TEXT + 0x1f, "c");
-    close_table(&table);
 }
 
 /* --- FDEs ----------------------------------------------------------------------------------- */
@@ -464,7 +434,6 @@ TEST(test_code_with_only_an_fde)
     assert_nothing_at(&table, TEXT + 0x88);
     assert_at(&table, TEXT + 0xab, "__BOLT_FDE_FUNCat4010ab");
     assert_int_equal(function_at(&table, TEXT + 0xab)->flags, BAT_FUNCTION_FDE | BAT_FUNCTION_LATE);
-    close_table(&table);
 }
 
 TEST(test_symbol_in_the_middle_of_an_fde)
@@ -486,7 +455,6 @@ TEST(test_symbol_in_the_middle_of_an_fde)
     assert_true(function->flags & BAT_FUNCTION_CONFLICT);
     assert_at(&table, TEXT + 0x1f, "f"); /* whatever code is there */
     assert_at(&table, TEXT + 3, "__BOLT_FDE_FUNCat401000");
-    close_table(&table);
 }
 
 /* --- The whole table ------------------------------------------------------------------------ */
@@ -511,7 +479,6 @@ TEST(test_find_agrees_with_a_search_of_all)
     }
     assert_int_equal(bat_functions_find(table.functions, 0), BAT_NONE);
     assert_int_equal(bat_functions_find(table.functions, UINT64_MAX), BAT_NONE);
-    close_table(&table);
 }
 
 TEST(test_symbols_of_another_file)
@@ -529,7 +496,6 @@ TEST(test_symbols_of_another_file)
     assert_at(&table, TEXT, "f/a.c/1");
     assert_int_equal(function_at(&table, TEXT)->size, 0x10);
     assert_at(&table, TEXT + 0x20, "__BOLT_FDE_FUNCat401020");
-    close_table(&table);
 }
 
 TEST(test_stripped_file)
@@ -539,12 +505,10 @@ TEST(test_stripped_file)
     add_fde(program, TEXT, 0x10);
     struct table table = table_of(program);
     assert_at(&table, TEXT, "__BOLT_FDE_FUNCat401000");
-    close_table(&table);
 
     program = new_program(EM_X86_64);
     table = table_of(program);
     assert_int_equal(count_of(&table), 0);
-    close_table(&table);
 }
 
 /* --- Damage --------------------------------------------------------------------------------- */
@@ -608,7 +572,6 @@ TEST(test_fdes_of_any_size)
         assert_int_equal(bat_code_blocks(reader, count - 1, &blocks, NULL), BAT_OK);
         assert_int_equal(blocks.count, 0);
         bat_code_close(reader);
-        close_table(&table);
     }
 }
 

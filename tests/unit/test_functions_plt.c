@@ -5,6 +5,7 @@
 #include "binary/functions/functions.h"
 #include "binary/functions/plt.h"
 #include "functions_program.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define GOT 0x405000u /* slots in .data */
@@ -17,25 +18,17 @@ struct opened {
     struct bat_functions *functions;
 };
 
-static struct opened open_and_free(struct program *program)
+static struct opened open_all(struct program *program)
 {
     struct opened opened = {.folder = make_folder()};
     struct bat_error error;
     char *path = path_in(opened.folder, "program");
     save_program(program, path);
-    free(program);
-    if (bat_elf_open(path, &opened.elf, &error) ||
-        bat_functions_create(opened.elf, NULL, &opened.functions, &error))
+    opened.elf = open_elf(path);
+    if (bat_functions_create(opened.elf, NULL, &opened.functions, &error))
         fail_msg("%s", error.message);
-    free(path);
+    kept_functions(opened.functions);
     return opened;
-}
-
-static void close_opened(struct opened *opened)
-{
-    bat_functions_free(opened->functions);
-    bat_elf_close(opened->elf);
-    remove_folder(opened->folder);
 }
 
 /* Check the functions of the program, one on each line: "address size name". */
@@ -86,12 +79,11 @@ TEST(test_lazy_entries)
     add_relocation(program, GOT + 40, free_symbol, R_X86_64_JUMP_SLOT, 0);
     add_fde(program, PLT, 64);
     add_symbol(&program->symbols, "", STT_SECTION, STB_LOCAL, IN_PLT, PLT, 0);
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     /* The entry in the middle, whose slot no relocation fills, belongs to the one before. */
     assert_functions(&opened, "402000 10 __BOLT_PSEUDO_.plt\n"
                               "402010 20 memcpy@PLT\n"
                               "402030 10 free@PLT\n");
-    close_opened(&opened);
 }
 
 TEST(test_entries_with_endbr)
@@ -108,11 +100,10 @@ TEST(test_entries_with_endbr)
     add_relocation(program, GOT + 24, symbol, R_X86_64_JUMP_SLOT, 0);
     symbol = add_symbol(&program->dynamic, "exit", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, GOT + 32, symbol, R_X86_64_GLOB_DAT, 0);
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     assert_functions(&opened, "402000 30 __BOLT_PSEUDO_.plt\n"
                               "403000 10 puts@PLT\n"
                               "403010 10 exit@PLT\n");
-    close_opened(&opened);
 }
 
 TEST(test_small_entries)
@@ -127,10 +118,9 @@ TEST(test_small_entries)
     symbol = add_symbol(&program->dynamic, "read", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, GOT + 8, symbol, R_X86_64_GLOB_DAT, 0);
     add_relocation(program, GOT + 8, 1, R_X86_64_GLOB_DAT, 0); /* the first one counts */
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     assert_functions(&opened, "403000 8 open@PLT\n"
                               "403008 8 read@PLT\n");
-    close_opened(&opened);
 }
 
 TEST(test_functions_of_the_file_itself)
@@ -153,14 +143,13 @@ TEST(test_functions_of_the_file_itself)
     add_relocation(program, GOT + 16, 0, R_X86_64_IRELATIVE, TEXT + 0x20);
     add_relocation(program, GOT + 24, 0, R_X86_64_IRELATIVE, TEXT + 0x21); /* no function */
     add_relocation(program, GOT + 32, 0, R_X86_64_RELATIVE, TEXT + 0x20);  /* no resolver */
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     assert_functions(&opened, "401000 4 alias/1\n"
                               "401010 4 known_as@@V1\n"
                               "401020 4 resolver/a.c/1\n"
                               "402000 10 alias/1@PLT\n"
                               "402010 10 known_as@PLT\n"
                               "402020 30 resolver/1@PLT\n");
-    close_opened(&opened);
 }
 
 TEST(test_symbol_at_an_entry)
@@ -174,10 +163,9 @@ TEST(test_symbol_at_an_entry)
     add_relocation(program, GOT, symbol, R_X86_64_JUMP_SLOT, 0);
     add_symbol(&program->symbols, "first", STT_FUNC, STB_GLOBAL, IN_PLT, PLT, 8);
     add_symbol(&program->symbols, "second", STT_FUNC, STB_GLOBAL, IN_PLT, PLT + 16, 8);
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     assert_functions(&opened, "402000 8 first\n"
                               "402010 8 second\n");
-    close_opened(&opened);
 }
 
 /* ADRP X16, page; LDR X17, [X16, offset]; ADD X16, X16, offset; BR X17 */
@@ -215,12 +203,11 @@ TEST(test_aarch64_entries)
     add_relocation(program, GOT + 32, symbol, R_AARCH64_JUMP_SLOT, 0);
     symbol = add_symbol(&program->dynamic, "read", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, TEXT + 8, symbol, R_AARCH64_JUMP_SLOT, 0);
-    struct opened opened = open_and_free(program);
+    struct opened opened = open_all(program);
     assert_functions(&opened, "402000 1c __BOLT_PSEUDO_.plt\n"
                               "40201c 10 puts@PLT\n"
                               "40202c 18 exit@PLT\n"
                               "402044 10 read@PLT\n");
-    close_opened(&opened);
 }
 
 /* Code that looks like an entry but is not; nothing may be read out of bounds. */
@@ -246,10 +233,9 @@ TEST(test_other_instructions_make_no_entries)
         add_relocation(program, PLT + 0x12, symbol, R_X86_64_JUMP_SLOT, 0);
         add_relocation(program, PLT + 0x33 + 0x1000, symbol, R_X86_64_JUMP_SLOT, 0);
         add_relocation(program, PLT + 0x40, 1000, R_X86_64_JUMP_SLOT, 0);
-        struct opened opened = open_and_free(program);
+        struct opened opened = open_all(program);
         assert_functions(&opened, is_arm ? "402000 64 __BOLT_PSEUDO_.plt\n"
                                          : "402000 64 __BOLT_PSEUDO_.plt\n"
                                            "403000 8 __BOLT_PSEUDO_.plt.sec\n");
-        close_opened(&opened);
     }
 }

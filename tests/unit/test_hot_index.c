@@ -73,7 +73,6 @@ static void assert_reading(const struct note_bytes *note, enum bat_hot_index wan
     assert_int_equal(map->hot_index_ambiguous, is_ambiguous);
     assert_int_equal(map->tables[map->hot_count].parent, parent);
     assert_map_is_sound(map);
-    bat_map_free(map);
 }
 
 TEST(test_only_table_fits)
@@ -141,7 +140,6 @@ TEST(test_both_the_same)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
     assert_false(map->hot_index_ambiguous);
-    bat_map_free(map);
 }
 
 /* --- Both fit: what the blocks say -------------------------------------------------------------
@@ -300,7 +298,6 @@ TEST(test_set_back_and_forth)
         assert_fragments_of(map, 1, NULL, 0);
         assert_map_is_sound(map);
     }
-    bat_map_free(map);
 }
 
 static void assert_set_fails(struct bat_map *map, unsigned form, enum bat_code code)
@@ -324,12 +321,10 @@ TEST(test_set_what_does_not_fit)
     assert_set_fails(map, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX);
     assert_set_fails(map, BAT_HOT_INDEX_AUTO, BAT_ERR_ARGUMENT);
     assert_set_fails(map, 3, BAT_ERR_ARGUMENT);
-    bat_map_free(map);
 
     note = fragment_below(2, NULL);
     map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_set_fails(map, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX);
-    bat_map_free(map);
 }
 
 /* The worked example of BOLT 19 (BAT.md 13.4): `_start` is the wrong parent, `work` the right. */
@@ -345,7 +340,6 @@ TEST(test_set_in_worked_example)
     assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
     assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
     assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
-    bat_map_free(map);
 }
 
 /* --- Layouts at random, against the text --------------------------------------------------------

@@ -80,7 +80,6 @@ TEST(test_every_split)
             }
         }
         close(file);
-        remove_file(path);
     }
 }
 
@@ -105,7 +104,6 @@ TEST(test_whose_line)
         assert_gathered(&gathered, cases[i].text, strlen(cases[i].text));
     }
     close(file);
-    remove_file(path);
 }
 
 /* More than a buffer holds, in lines of many lengths, split in the middle of long ones. */
@@ -129,7 +127,6 @@ TEST(test_large_stretches)
         assert_gathered(&gathered, text, size);
     }
     close(file);
-    remove_file(path);
     free(text);
 }
 
@@ -204,16 +201,11 @@ TEST(test_sums_over_every_split)
         struct bat_profile *sum = new_profile();
         read_stretch_of(parts[0], file, 0, split);
         read_stretch_of(parts[1], file, split, UINT64_MAX);
-        for (unsigned i = 0; i < 2; i++) {
+        for (unsigned i = 0; i < 2; i++)
             assert_int_equal(bat_profile_take(sum, parts[i], NULL), BAT_OK);
-            bat_profile_free(parts[i]);
-        }
         assert_same_profiles(whole, sum);
-        bat_profile_free(whole);
-        bat_profile_free(sum);
     }
     close(file);
-    remove_file(path);
 }
 
 /* --- Files and pipes
@@ -284,8 +276,6 @@ TEST(test_pipes)
         assert_int_equal(bat_profile_counters(by_file).bytes, size);
         assert_int_equal(bat_profile_counters(by_file).lines, 15);
         assert_same_profiles(by_file, by_pipe);
-        bat_profile_free(by_file);
-        bat_profile_free(by_pipe);
     }
 }
 
@@ -304,7 +294,6 @@ TEST(test_large_pipe)
     assert_int_equal(read_as_pipe(by_pipe, text, size, 60000, NULL), BAT_OK);
     assert_int_equal(by_file->samples.count, 89);
     assert_same_profiles(by_file, by_pipe);
-    bat_profile_free(by_pipe);
 
     /* An error far behind has its line and column. */
     text[(size_t)55554 * LINE + 50] = 'x';
@@ -313,8 +302,6 @@ TEST(test_large_pipe)
     assert_int_equal(read_as_pipe(by_pipe, text, size, 60000, &error), BAT_ERR_SYNTAX);
     assert_int_equal(error.line, 55555);
     assert_int_equal(error.column, 48); /* where the count starts: "    55554" with an x for a 5 */
-    bat_profile_free(by_pipe);
-    bat_profile_free(by_file);
     free(text);
 }
 
@@ -333,7 +320,6 @@ TEST(test_standard_input)
     assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
     assert_sample(profile, 1, 5);
     assert_sample(profile, 2, 2);
-    bat_profile_free(profile);
 
     char *path = write_file(text, strlen(text));
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -342,7 +328,6 @@ TEST(test_standard_input)
     profile = new_profile();
     assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
     assert_sample(profile, 1, 5);
-    bat_profile_free(profile);
 
     /* Someone has read the first line already: as with a pipe, it is gone. */
     assert_int_equal(lseek(STDIN_FILENO, 6, SEEK_SET), 6);
@@ -350,8 +335,6 @@ TEST(test_standard_input)
     assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
     assert_sample(profile, 1, 4);
     assert_sample(profile, 2, 2);
-    bat_profile_free(profile);
-    remove_file(path);
 
     if (before >= 0) {
         dup2(before, STDIN_FILENO);
@@ -368,7 +351,6 @@ static void assert_read_fails(const char *path, enum bat_code code, const char *
     if (!strstr(error.message, text))
         fail_msg("\"%s\" is not in \"%s\"", text, error.message);
     assert_int_equal(bat_profile_read(profile, path, NULL, NULL), code);
-    bat_profile_free(profile);
 }
 
 TEST(test_no_profile)
@@ -377,7 +359,6 @@ TEST(test_no_profile)
     assert_read_fails("/tmp", BAT_ERR_UNSUPPORTED, "found a folder");
     char *path = write_file("", 0);
     assert_read_fails(path, BAT_ERR_SYNTAX, "found an empty file");
-    remove_file(path);
     assert_read_fails("/dev/null", BAT_ERR_SYNTAX, "found no input");
 }
 
@@ -403,7 +384,6 @@ static void assert_form(const char *text, uint64_t preaggregated, uint64_t fdata
             lines += *at == '\n' || at[1] == '\0';
         assert_int_equal(counters.lines, lines);
         assert_int_equal(counters.bytes, strlen(text));
-        bat_profile_free(profile);
     }
 }
 
@@ -436,7 +416,6 @@ static void assert_form_fails(const char *text, uint64_t line, uint64_t column, 
         if (error.line != line || error.column != column || !strstr(error.message, message))
             fail_msg("in chunks of %zu, got %llu:%llu: %s", chunk, (unsigned long long)error.line,
                      (unsigned long long)error.column, error.message);
-        bat_profile_free(profile);
     }
 }
 
@@ -498,7 +477,6 @@ TEST(test_longest_line)
                         assert_int_equal(error.column, 1);
                         assert_non_null(strstr(error.message, "1048576 bytes, found a longer"));
                     }
-                    bat_profile_free(profile);
                 }
                 free(text);
             }
@@ -537,7 +515,6 @@ static struct large_file new_large_file(size_t line, size_t lines, bool ends_wit
 static void remove_large_file(struct large_file *large)
 {
     close(large->file);
-    remove_file(large->path);
 }
 
 static void count_progress(uint64_t bytes, void *sum)
@@ -567,7 +544,6 @@ static void assert_large_sums(const struct large_file *large, unsigned threads, 
     assert_int_equal(counters.sample_records, large->lines);
     assert_int_equal(counters.bytes, size);
     assert_int_equal(progress, size);
-    bat_profile_free(profile);
 }
 
 /*
@@ -588,7 +564,6 @@ static void assert_large_error(const struct large_file *large, unsigned threads,
     if (error.line != first + 1 || error.column != 3)
         fail_msg("%u threads, line %zu: got %llu:%llu", threads, first + 1,
                  (unsigned long long)error.line, (unsigned long long)error.column);
-    bat_profile_free(profile);
     /* The addresses that stood there were of one or two digits, and blanks may be zeros. */
     for (unsigned i = 0; i < 2; i++) {
         char text[8];
@@ -650,7 +625,6 @@ TEST(test_large_file_with_large_counts)
     assert_int_equal(bat_profile_read(profile, large.path, &options, &error), BAT_ERR_RANGE);
     assert_int_equal(error.code, BAT_ERR_RANGE);
     assert_non_null(strstr(error.message, "2^63"));
-    bat_profile_free(profile);
     remove_large_file(&large);
 }
 
@@ -673,7 +647,6 @@ TEST(test_large_file_with_long_line)
         assert_int_equal(error.line, first + 1);
         assert_int_equal(error.column, 1);
         assert_non_null(strstr(error.message, "found a longer one"));
-        bat_profile_free(profile);
     }
     remove_large_file(&large);
 }
@@ -698,7 +671,6 @@ TEST(test_large_fdata)
     for (uint32_t i = 0; i < 80; i++)
         sum += bat_counts_item(&profile->fdata.samples, i)[2];
     assert_int_equal(sum, lines * (lines - 1) / 2);
-    bat_profile_free(profile);
 
     text[(lines - 2) * LINE] = '9';
     char *wrong = write_file(text, LINE * lines);
@@ -706,8 +678,5 @@ TEST(test_large_fdata)
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read(profile, wrong, &options, &error), BAT_ERR_SYNTAX);
     assert_int_equal(error.line, lines - 1);
-    bat_profile_free(profile);
-    remove_file(wrong);
-    remove_file(path);
     free(text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* next/instruction_aarch64.c: what an instruction of AArch64 is, and what it refers to. */
 #include "functions_program.h"
+#include "kept.h"
 #include "next/instruction_aarch64.h"
 #include "next/references.h"
 #include "unit_test.h"
@@ -64,29 +65,24 @@ static void save_opened(const char *path, bool with_relocations)
     header->e_machine = EM_AARCH64;
     header->e_type = ET_EXEC;
     save(path, image.bytes, image.size);
-    image_free(&image);
+}
+
+static void close_program(void *program)
+{
+    next_program_free(program);
 }
 
 static struct opened *open_program(bool with_relocations)
 {
-    struct opened *opened = calloc(1, sizeof(*opened));
-    assert_non_null(opened);
+    struct opened *opened = kept_memory(NULL, sizeof(*opened));
     opened->folder = make_folder();
     opened->path = path_in(opened->folder, "program");
     save_opened(opened->path, with_relocations);
     struct bat_error error;
-    assert_int_equal(bat_elf_open(opened->path, &opened->elf, &error), BAT_OK);
+    opened->elf = open_elf(opened->path);
     assert_int_equal(next_program_open(opened->elf, NULL, 1, &opened->program, &error), BAT_OK);
+    keep(close_program, &opened->program);
     return opened;
-}
-
-static void close_program(struct opened *opened)
-{
-    next_program_free(&opened->program);
-    bat_elf_close(opened->elf);
-    free(opened->path);
-    remove_folder(opened->folder);
-    free(opened);
 }
 
 /* Describe count words that are in one block from address on. */
@@ -171,7 +167,6 @@ TEST(test_listing)
         }
     }
     free(rows);
-    close_program(opened);
 }
 
 /* The mnemonic is the same whatever the size, the form of the address, and the second operand. */
@@ -200,7 +195,6 @@ TEST(test_kinds)
     for (size_t i = 0; i < COUNT(same); i++)
         assert_int_equal(describe_one(opened, same[i][0]).kind,
                          describe_one(opened, same[i][1]).kind);
-    close_program(opened);
 }
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
@@ -250,7 +244,6 @@ TEST(test_numbers)
     assert_int_equal(describe_one(opened, 0xa9bd7bfd).constant, 0); /* stp x29, x30, [sp, #-48]! */
     assert_int_equal(describe_one(opened, 0x910023e1).constant, 0); /* add x1, sp, #8 */
     assert_int_equal(describe_one(opened, 0xd10083ff).constant, 0); /* sub sp, sp, #32 */
-    close_program(opened);
 }
 
 /* --- Branches --------------------------------------------------------------------------------- */
@@ -290,7 +283,6 @@ TEST(test_branches)
     assert_int_equal(describe_one(opened, 0xd65f03c0).flags, 0);                /* ret */
     assert_int_equal(describe_one(opened, 0xd503201f).flags, NEXT_IS_NOP);
     assert_int_equal(describe_one(opened, 0xd503245f).flags, 0); /* bti c */
-    close_program(opened);
 }
 
 /* --- Addresses -------------------------------------------------------------------------------- */
@@ -354,7 +346,6 @@ TEST(test_pages)
     assert_int_equal(there[0].name, found[0].name);
     assert_int_equal(there[1].exact, found[1].exact);
     assert_int_equal(there[1].name, found[1].name);
-    close_program(opened);
 }
 
 /* What has written the register since. */
@@ -390,7 +381,6 @@ TEST(test_lost_pages)
     const uint32_t lost[] = {ADRP_SAVED, SAVED_PARAMETER, SAVED_SECOND};
     describe(opened, TEXT, lost, 3, found);
     assert_int_equal(found[2].name, 0);
-    close_program(opened);
 }
 
 /* Relocations know the whole address, whatever is in the registers. */
@@ -411,7 +401,6 @@ TEST(test_relocations)
     describe(opened, TEXT + 0x180, words, 5, found);
     assert_int_equal(found[2].name, 0);
     assert_int_not_equal(found[2].field, 0);
-    close_program(opened);
 }
 
 /* ADR, and literals. */
@@ -440,5 +429,4 @@ TEST(test_near_addresses)
         assert_int_equal(both[i].exact, other[i].exact);
         assert_int_equal(both[i].name, other[i].name);
     }
-    close_program(opened);
 }

@@ -47,7 +47,6 @@ TEST(test_tables_by_address)
         assert_int_equal(bat_map_table_at(map, cases[i].address), cases[i].at);
         assert_int_equal(bat_map_table_containing(map, cases[i].address), cases[i].containing);
     }
-    bat_map_free(map);
 }
 
 TEST(test_tables_at_the_extremes)
@@ -55,7 +54,6 @@ TEST(test_tables_at_the_extremes)
     struct bat_map *map = decode_description("0000");
     assert_int_equal(bat_map_table_at(map, 0), BAT_NONE);
     assert_int_equal(bat_map_table_containing(map, UINT64_MAX), BAT_NONE);
-    bat_map_free(map);
 
     /* Tables at 0 (which has an entry, as BOLT emitted it) and at 2^64 - 1. */
     map = decode_description("02 00 0000000000000000 00 00 01 00 00 00 0000000000000000 00"
@@ -65,7 +63,6 @@ TEST(test_tables_at_the_extremes)
     assert_int_equal(bat_map_table_at(map, UINT64_MAX - 1), BAT_NONE);
     assert_int_equal(bat_map_table_at(map, UINT64_MAX), 1);
     assert_int_equal(bat_map_table_containing(map, UINT64_MAX), 1);
-    bat_map_free(map);
 }
 
 TEST(test_parent)
@@ -74,7 +71,6 @@ TEST(test_parent)
     assert_int_equal(bat_map_parent(map, LEAF), LEAF);
     assert_int_equal(bat_map_parent(map, WORK), WORK);
     assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
-    bat_map_free(map);
 }
 
 /* --- Where an address was: BAT.md 8.1 ----------------------------------------------------------
@@ -126,7 +122,6 @@ TEST(test_input_of)
             assert_place(&found[j], &places[j].place);
     }
     bat_map_inputs_of(map, NULL, 0, NULL);
-    bat_map_free(map);
 
     map = decode_description("0000");
     struct bat_map_query query = {.output_address = 5};
@@ -134,7 +129,6 @@ TEST(test_input_of)
     assert_place(&found[0], &(struct bat_map_place){BAT_NONE, BAT_NONE, 5});
     bat_map_inputs_of(map, &query, 1, &found[1]);
     assert_place(&found[1], &found[0]);
-    bat_map_free(map);
 }
 
 /* Every number that is no index, for every question about a table. */
@@ -153,7 +147,6 @@ TEST(test_no_table)
         assert_int_equal(bat_map_blocks(map, none[i], &block, 1), 0);
         assert_int_equal(bat_map_secondary_id(map, none[i], 0x1e), 0);
     }
-    bat_map_free(map);
 }
 
 /* --- Translate: BAT.md 8.1 -------------------------------------------------------------------- */
@@ -191,7 +184,6 @@ TEST(test_translate_worked_example)
         assert_int_equal(
             bat_map_translate(map, cases[i].table, cases[i].offset, cases[i].is_branch_source),
             cases[i].input_offset);
-    bat_map_free(map);
 }
 
 TEST(test_translate_below_first_entry)
@@ -203,10 +195,8 @@ TEST(test_translate_below_first_entry)
     assert_int_equal(bat_map_translate(map, 0, 0, false), 0);
     assert_int_equal(bat_map_translate(map, 0, 8, false), 0x20);
     assert_int_equal(bat_map_translate(map, 0, 9, true), 0x30);
-    bat_map_free(map);
     map = map_of_entries(entries, 0);
     assert_int_equal(bat_map_translate(map, 0, 5, true), 5);
-    bat_map_free(map);
 }
 
 TEST(test_translate_equal_offsets)
@@ -223,7 +213,6 @@ TEST(test_translate_equal_offsets)
     assert_int_equal(bat_map_translate(map, 0, 8, false), 0x34);
     assert_int_equal(bat_map_translate(map, 0, 9, true), 0x7fffffff);
     assert_int_equal(bat_map_translate(map, 0, 10, false), 0x80000000);
-    bat_map_free(map);
 }
 
 /* BAT.md 13.5: the stray entry does not affect the fragment's own addresses. */
@@ -235,7 +224,6 @@ TEST(test_translate_stray_entry)
     assert_int_equal(bat_map_translate(map, 3, 0x20, false), 0x5b);
     assert_int_equal(bat_map_translate(map, 3, 0xffffffcf, true), 0x4c);
     assert_int_equal(bat_map_translate(map, 3, 0xffffffd0, true), 0xb);
-    bat_map_free(map);
 }
 
 /* --- Fall-throughs: BAT.md 8.2 ---------------------------------------------------------------- */
@@ -266,7 +254,6 @@ TEST(test_fallthroughs_worked_example)
     assert_fallthroughs(map, WORK, 0x10, 0x15, NULL, 0);
     assert_fallthroughs(map, WORK, 0x15, 0x8, NULL, 0);
     assert_fallthroughs(map, WORK_COLD, 0x0, 0xa, NULL, 0);
-    bat_map_free(map);
 }
 
 /*
@@ -327,7 +314,6 @@ TEST(test_fallthroughs)
     for (size_t i = 0; i < COUNT(traces); i++)
         assert_fallthroughs(map, 0, traces[i].from, traces[i].to, traces[i].pairs, traces[i].count);
     assert_fallthroughs(map, BAT_NONE, 2, 12, NULL, 0);
-    bat_map_free(map);
 }
 
 /* "None if output offset of first >= output offset of last." */
@@ -342,14 +328,12 @@ TEST(test_fallthroughs_at_one_offset)
     assert_fallthroughs(map, 0, 4, 5, NULL, 0);
     assert_fallthroughs(map, 0, 0, 4, to_b, 1);
     assert_fallthroughs(map, 0, 4, 6, to_c, 1);
-    bat_map_free(map);
 
     /* The previous block, if several branches are at the offset of both ends. */
     static const struct expected_entry branches[] = {
         {0, A, false, 1, 0}, {4, 0x110, true, 0, 0}, {4, 0x120, true, 0, 0}};
     map = map_of_entries(branches, COUNT(branches));
     assert_fallthroughs(map, 0, 4, 8, NULL, 0);
-    bat_map_free(map);
 }
 
 TEST(test_fallthroughs_without_blocks)
@@ -357,10 +341,8 @@ TEST(test_fallthroughs_without_blocks)
     static const struct expected_entry branches[] = {{0, 1, true, 0, 0}, {4, 5, true, 0, 0}};
     struct bat_map *map = map_of_entries(branches, COUNT(branches));
     assert_fallthroughs(map, 0, 0, 8, NULL, 0);
-    bat_map_free(map);
     map = map_of_entries(branches, 0);
     assert_fallthroughs(map, 0, 0, 8, NULL, 0);
-    bat_map_free(map);
 }
 
 /* A table's walk neither starts in the previous table nor continues into the next. */
@@ -379,7 +361,6 @@ TEST(test_fallthroughs_stay_in_the_table)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
     assert_fallthroughs(map, 1, 0, 8, NULL, 0);
     assert_fallthroughs(map, 0, 0, UINT64_MAX, NULL, 0);
-    bat_map_free(map);
 }
 
 /* All traces over small tables of every kind, compared with 8.2 taken literally. */
@@ -427,7 +408,6 @@ TEST(test_fallthroughs_of_all_small_tables)
                 assert_fallthroughs(map, 0, from, to, (const uint32_t(*)[2])pairs, count);
             }
         }
-        bat_map_free(map);
     }
 }
 
@@ -472,7 +452,6 @@ TEST(test_fallthroughs_of_large_tables)
                 assert_fallthroughs(map, 1, from, to, (const uint32_t(*)[2])pairs, count);
             }
         }
-        bat_map_free(map);
     }
 }
 
@@ -506,7 +485,6 @@ TEST(test_blocks_worked_example)
     /* The result for the fragment is the same. */
     assert_blocks(map, WORK_COLD, work_blocks, COUNT(work_blocks));
     assert_blocks(map, LEAF, leaf, COUNT(leaf));
-    bat_map_free(map);
 }
 
 TEST(test_blocks_capacity)
@@ -522,7 +500,6 @@ TEST(test_blocks_capacity)
         assert_true(needed >= COUNT(work_blocks));
     }
     assert_int_equal(bat_map_blocks(map, WORK, blocks, COUNT(work_blocks)), COUNT(work_blocks));
-    bat_map_free(map);
 }
 
 /*
@@ -591,7 +568,6 @@ TEST(test_blocks_over_fragments)
     assert_blocks(map, 1, second, COUNT(second));
     assert_blocks(map, 2, second, COUNT(second));
     assert_blocks(map, 4, second, COUNT(second));
-    bat_map_free(map);
 }
 
 TEST(test_blocks_with_made_ones)
@@ -614,7 +590,6 @@ TEST(test_blocks_with_made_ones)
         assert_memory_equal(blocks, expected[function], counts[function] * sizeof(*blocks));
     }
     assert_int_equal(bat_map_noted_blocks(map, BAT_NONE, NULL, 0), 0);
-    bat_map_free(map);
 }
 
 TEST(test_no_blocks)
@@ -622,7 +597,6 @@ TEST(test_no_blocks)
     static const struct expected_entry branches[] = {{0, 1, true, 0, 0}};
     struct bat_map *map = map_of_entries(branches, 1);
     assert_int_equal(bat_map_blocks(map, 0, NULL, 0), 0);
-    bat_map_free(map);
 }
 
 TEST(test_block_at)
@@ -653,7 +627,6 @@ TEST(test_secondary_id)
     assert_int_equal(bat_map_secondary_id(map, WORK, 0x10000001e), 0);
     assert_int_equal(bat_map_secondary_id(map, LEAF, 0x1e), 0);
     assert_int_equal(bat_map_secondary_id(map, START, 0x1e), 0);
-    bat_map_free(map);
 
     /* Two functions: each has its own ids, and of repeated offsets the first counts. */
     map = decode_description("02 01 0000000000000000 00 02 00 00 05 05"
@@ -664,7 +637,6 @@ TEST(test_secondary_id)
     assert_int_equal(bat_map_secondary_id(map, 1, 7), 1);
     assert_int_equal(bat_map_secondary_id(map, 1, 2), 2);
     assert_int_equal(bat_map_secondary_id(map, 1, 10), 0);
-    bat_map_free(map);
 }
 
 /* Enough entry points for an index (map_index.c), in the order of their offsets and in another. */
@@ -692,6 +664,5 @@ TEST(test_many_secondary_ids)
         }
         assert_int_equal(bat_map_secondary_id(map, 1, 0xffff0000ffff0000), 0);
         assert_int_equal(bat_map_secondary_id(map, 0, 7), 1);
-        bat_map_free(map);
     }
 }

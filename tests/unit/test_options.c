@@ -6,6 +6,7 @@
 #include "bat_profile.h"
 #include "bat_symbolizer.h"
 #include "bat_validate.h"
+#include "kept.h"
 #include "spec/options.h"
 #include "unit_test.h"
 
@@ -97,14 +98,12 @@ TEST(test_functions)
     assert_null(map);
     assert_non_null(strstr(error.message, "struct bat_decode_options"));
 
-    struct bat_builder *builder = bat_builder_new();
-    assert_non_null(builder);
+    struct bat_builder *builder = new_builder();
     const struct bat_builder_options build = {.hot_index = BAT_HOT_INDEX_TABLE};
     map = (struct bat_map *)&byte;
     assert_int_equal(bat_builder_finish(builder, &build, &map, &error), BAT_ERR_ARGUMENT);
     assert_null(map);
     assert_non_null(strstr(error.message, "struct bat_builder_options"));
-    bat_builder_free(builder);
 }
 
 TEST(test_functions_of_files)

@@ -49,10 +49,7 @@ TEST(test_branch_stacks)
         assert_int_equal(counters.perf_unknown_records, 1);
         assert_int_equal(counters.perf_processes, 2);
         assert_int_equal(counters.bytes, bytes.size);
-        bat_profile_free(profile);
-        drop(&bytes);
     }
-    bat_elf_close(elf);
 }
 
 TEST(test_basic_samples)
@@ -75,10 +72,7 @@ TEST(test_basic_samples)
         assert_string_equal(bat_strings_get(&profile->events, 0), "cycles:u");
         assert_string_equal(bat_strings_get(&profile->events, 1), "cpu-clock:u");
         assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, n == 0 ? 0 : 2);
-        bat_profile_free(profile);
-        drop(&bytes);
     }
-    bat_elf_close(elf);
 }
 
 TEST(test_several_files_add_up)
@@ -90,12 +84,9 @@ TEST(test_several_files_add_up)
     for (size_t i = 0; i < COUNT(names); i++) {
         struct perf_bytes bytes = load(names[i]);
         assert_int_equal(read_bytes(profile, &bytes, NULL, NULL), BAT_OK);
-        drop(&bytes);
     }
     assert_trace(profile, trace[0], trace[1], trace[2], 8, 0);
     assert_int_equal(bat_profile_counters(profile).perf_samples, 16);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 /* Of another process's samples, how many count if this record of it is there. */
@@ -112,9 +103,6 @@ static uint64_t count_of_process_8(const struct perf_bytes *record)
     assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
     uint64_t count = bat_profile_counters(profile).sample_records - 1;
     assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1 - count);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
-    drop(&bytes);
     return count;
 }
 
@@ -128,7 +116,6 @@ TEST(test_records_of_processes)
         struct perf_bytes record = {0};
         put_mapping(&record, 8, mappings[i].misc);
         assert_int_equal(count_of_process_8(&record), mappings[i].count);
-        drop(&record);
     }
     /* A fork without a time is perf's, of a process that was there before. */
     for (uint64_t time = 0; time < 2; time++) {
@@ -140,7 +127,6 @@ TEST(test_records_of_processes)
         const uint32_t name[] = {8, 8, 0x636261, 0};
         put_record(&record, RECORD_COMM, 0, name, sizeof(name));
         assert_int_equal(count_of_process_8(&record), time);
-        drop(&record);
     }
 }
 
@@ -170,7 +156,6 @@ TEST(test_memory_loads)
         put(&bytes, "cpu/mem-loads/u\0\0\0\0\0\0\0\0", 24);
         enum bat_code code_of_read = read_bytes(profile, &bytes, NULL, NULL);
         assert_int_equal(code_of_read, i < 2 ? BAT_OK : BAT_ERR_MISMATCH);
-        drop(&bytes);
     }
     assert_int_equal(profile->mem_samples.count, 2);
     for (size_t i = 0; i < 2; i++) {
@@ -178,8 +163,6 @@ TEST(test_memory_loads)
         assert_non_null(item);
         assert_int_equal(item[2], 1);
     }
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 /* Entries from and to the kernel, between others; they are no end of what ran before. */
@@ -204,8 +187,5 @@ TEST(test_kernel_branches)
         else
             assert_trace(profile, BAT_ADDRESS_EXTERNAL, a + 2, a + 9, 1, 1);
         assert_trace(profile, a, a, BAT_ADDRESS_EXTERNAL, 1, 1);
-        bat_profile_free(profile);
     }
-    bat_elf_close(elf);
-    drop(&bytes);
 }

@@ -14,7 +14,6 @@ TEST(test_truncated_files)
             struct bat_profile *profile = profile_of(elf);
             struct bat_error error = {0};
             enum bat_code code = read_bytes(profile, &bytes, NULL, &error);
-            bat_profile_free(profile);
             /* A stream may end behind any record. */
             if (is_stream && code == BAT_OK)
                 continue;
@@ -24,9 +23,7 @@ TEST(test_truncated_files)
             if (error.offset != BAT_NO_OFFSET)
                 assert_true(error.offset <= bytes.size);
         }
-        drop(&bytes);
     }
-    bat_elf_close(elf);
 }
 
 /* Any byte can be another one. */
@@ -46,13 +43,10 @@ TEST(test_changed_bytes)
                 assert_true(error.message[0] != '\0');
                 refused++;
             }
-            bat_profile_free(profile);
             *byte ^= changes[at % COUNT(changes)];
         }
         assert_true(refused > 100);
-        drop(&bytes);
     }
-    bat_elf_close(elf);
 }
 
 /* A file with some of its bytes changed. */
@@ -106,9 +100,7 @@ TEST(test_changed_headers)
         put(&changed, bytes.bytes, bytes.size);
         memcpy(changed.bytes + change->at, &change->value, change->size);
         assert_refused(&changed, NULL, change->code, change->offset, change->message);
-        drop(&changed);
     }
-    drop(&bytes);
 }
 
 /* What perf record --threads leaves behind. */
@@ -127,14 +119,11 @@ TEST(test_folders)
     const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
     assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, bat_load64(bytes.bytes + at),
                    "expected a file with all records, found one of several in a folder");
-    drop(&bytes);
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read(profile, TEST_DATA, NULL, &error), BAT_ERR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "found a folder without"));
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 TEST(test_nothing_to_use)
@@ -151,9 +140,6 @@ TEST(test_nothing_to_use)
     assert_int_equal(read_bytes(profile, &bytes, NULL, &error), BAT_ERR_ARGUMENT);
     assert_string_equal(error.message, "expected the profiled binary, without which samples of "
                                        "perf cannot be read, found none");
-    bat_profile_free(profile);
-    bat_elf_close(elf);
-    drop(&bytes);
 }
 
 /* A profile without a sample of the binary is an empty one. */
@@ -165,8 +151,6 @@ static void assert_foreign_sample(const struct perf_bytes *bytes)
     assert_int_equal(bat_profile_distinct(profile), 0);
     assert_int_equal(bat_profile_counters(profile).perf_samples, 1);
     assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 TEST(test_without_branch_stacks)
@@ -177,13 +161,10 @@ TEST(test_without_branch_stacks)
         &bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
         "expected branch stacks, found none in 1 samples of small.bolt: record them with "
         "perf record -e cycles:u -j any,u, or take the samples alone with -ba");
-    drop(&bytes);
     const uint64_t other[] = {0x401000, 8};
     bytes = make_stream(SAMPLE_IP | SAMPLE_TID, other, sizeof(other));
     assert_foreign_sample(&bytes);
-    drop(&bytes);
     /* Without processes, nothing can be known of them. */
     bytes = make_stream(SAMPLE_IP, fields, 8);
     assert_foreign_sample(&bytes);
-    drop(&bytes);
 }

@@ -35,7 +35,7 @@ static struct bat_profile *profile_of_binary(bool is_bolted)
     target.build_id = bat_elf_build_id(binary, &target.build_id_size);
     struct bat_profile *profile;
     assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
-    return profile;
+    return kept_profile(profile);
 }
 
 static struct bat_profile *read_script(const char *text)
@@ -57,10 +57,8 @@ static void assert_refused(const char *text, uint64_t line, uint64_t column, con
         fail_msg("expected %llu:%llu: %s\n     got %llu:%llu: %s", (unsigned long long)line,
                  (unsigned long long)column, message, (unsigned long long)error.line,
                  (unsigned long long)error.column, error.message);
-    bat_profile_free(profile);
     profile = profile_of_binary(true);
     assert_int_not_equal(read_as_file(profile, text, NULL), BAT_OK);
-    bat_profile_free(profile);
 }
 
 /* --- Which text it is ------------------------------------------------------------------------ */
@@ -117,7 +115,6 @@ TEST(test_stack)
     assert_int_equal(profile->counters.perf_branches, 4);
     assert_int_equal(profile->counters.trace_records, 4);
     assert_int_equal(profile->counters.lines, 4);
-    bat_profile_free(profile);
 }
 
 /* As perf prints recordings that came through a pipe: with an address and a symbol. */
@@ -135,7 +132,6 @@ TEST(test_stack_behind_symbol)
         assert_trace(profile, 0x401010, 0x401020, 0x401030, 1, 1);
         assert_int_equal(profile->counters.perf_samples, 2);
         assert_int_equal(profile->counters.perf_plain_samples, 1);
-        bat_profile_free(profile);
     }
     assert_refused(MAP("7") "7 401030 0x1/0x2/X/-/-/0\n", 3, 18, "P, M or -");
 }
@@ -151,7 +147,6 @@ TEST(test_kernel)
     assert_int_equal(profile->counters.perf_kernel_branches, 2);
     assert_int_equal(profile->counters.perf_branches, 4);
     assert_int_equal(profile->counters.perf_plain_samples, 1);
-    bat_profile_free(profile);
 }
 
 TEST(test_basic_samples_and_loads)
@@ -173,7 +168,6 @@ TEST(test_basic_samples_and_loads)
     assert_non_null(bat_counts_find(&profile->mem_samples, stack));
     bat_profile_drop_memory(profile);
     assert_int_equal(bat_profile_memory_samples(profile), 0);
-    bat_profile_free(profile);
 }
 
 TEST(test_what_is_passed_over)
@@ -186,7 +180,6 @@ TEST(test_what_is_passed_over)
             "7") "7 0x401010/0x401020/P/-/-/0\n");
     assert_int_equal(profile->traces.count, 1);
     assert_trace(profile, 0x401010, 0x401020, MINUS_1, 1, 0);
-    bat_profile_free(profile);
 }
 
 /* Text with stacks of so many entries, one a line, from address i on. */
@@ -218,7 +211,6 @@ TEST(test_doubled_entries)
     assert_trace(profile, 0x40101f, 0x40111f, 0x40101e, 1, 0);
     assert_int_equal(profile->counters.perf_dropped, 6);
     assert_int_equal(profile->counters.trace_records, 31 + 30 + 1);
-    bat_profile_free(profile);
 
     /* Only BOLTed programs of x86 are treated so. */
     profile = profile_of_binary(false);
@@ -226,7 +218,6 @@ TEST(test_doubled_entries)
     assert_int_equal(read_as_file(profile, text, &error), BAT_OK);
     assert_trace(profile, 0x401000, 0x401100, MINUS_1, 4, 0);
     assert_int_equal(profile->counters.perf_dropped, 0);
-    bat_profile_free(profile);
     free(text);
 }
 
@@ -247,7 +238,6 @@ TEST(test_doubled_entries_by_time)
     assert_trace(profile, 0x401000, 0x401100, MINUS_1, 1, 0);
     assert_trace(profile, 0x401000, 0x401100, 0x401001, 1, 0);
     assert_trace(profile, 0x401002, 0x401102, MINUS_1, 2, 0);
-    bat_profile_free(profile);
     free(text);
 }
 
@@ -265,7 +255,6 @@ static void assert_samples(const char *text, uint64_t count)
     const uint64_t key[3] = {0x401010, 0x401020, MINUS_1};
     const uint64_t *item = bat_counts_find(&profile->traces, key);
     assert_int_equal(item ? item[3] : 0, count);
-    bat_profile_free(profile);
 }
 
 TEST(test_processes)
@@ -360,13 +349,11 @@ TEST(test_lost)
                                          "x 7 9.1: PERF_RECORD_LOST_SAMPLES lost 3\n");
     assert_int_equal(profile->counters.perf_lost, 15);
     assert_int_equal(profile->counters.perf_processes, 1);
-    bat_profile_free(profile);
     /* Damaged numbers do not wrap around to few losses. */
     profile = read_script(MAP("7") SAMPLE("7") "x 7 9.0: PERF_RECORD_LOST lost 12\n"
                                                "x 7 9.1: PERF_RECORD_LOST lost "
                                                "18446744073709551610\n");
     assert_true(profile->counters.perf_lost == UINT64_MAX);
-    bat_profile_free(profile);
 }
 
 /* --- Without processes ----------------------------------------------------------------------- */
@@ -386,7 +373,6 @@ TEST(test_without_processes)
         assert_trace(profile, 0x401030, 0x401040, MINUS_1, 1, 0);
         assert_trace(profile, 0x401010, 0x401020, 0x401030, 1, 1);
         assert_int_equal(profile->counters.perf_samples, 1);
-        bat_profile_free(profile);
     }
     assert_refused("401a 0x1/0x2/P/-/-/0\n40103f 0x401030/401040/P/-/-/0\n", 2, 17,
                    "the target of a branch");

@@ -24,7 +24,6 @@ static char *written(const struct bat_profile *profile)
     assert_non_null(text);
     assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
     fclose(file);
-    remove_file(path);
     return text;
 }
 
@@ -61,7 +60,6 @@ TEST(test_every_type_in_order)
                             "F 23 33 7\n"
                             "S 16 10\n"
                             "S 17 1\n");
-    bat_profile_free(profile);
 }
 
 TEST(test_mispredictions)
@@ -76,7 +74,6 @@ TEST(test_mispredictions)
     assert_written(profile, "T 10 20 30 7\nT 10 20 31 5\nB 10 20 4 6\n"
                             "T 10 21 30 9\nB 10 21 0 8\n"
                             "T 11 21 30 6\n");
-    bat_profile_free(profile);
 }
 
 TEST(test_returns)
@@ -87,7 +84,6 @@ TEST(test_returns)
     const uint64_t branch = 0x10;
     assert_int_equal(bat_counts_add(&profile->returns, &branch, 0, 0), BAT_OK);
     assert_written(profile, "R 10 20 30 7\nR 10 20 ffffffffffffffff 3\nB 10 20 0 2\n");
-    bat_profile_free(profile);
 }
 
 /* What is written of an image with a base counts from it, but what stands for something else. */
@@ -168,8 +164,6 @@ TEST(test_read_back)
     }
     bat_counts_free(&before);
     bat_counts_free(&after);
-    bat_profile_free(again);
-    bat_profile_free(profile);
 }
 
 TEST(test_event_names)
@@ -180,7 +174,6 @@ TEST(test_event_names)
                      BAT_OK);
     assert_int_equal(bat_strings_add(&profile->events, "", 0, &number), BAT_OK);
     assert_written(profile, "E cpu/event=0x1,_umask=2/\n");
-    bat_profile_free(profile);
 }
 
 TEST(test_what_has_no_form)
@@ -193,8 +186,6 @@ TEST(test_what_has_no_form)
     assert_int_equal(bat_profile_write_preagg(profile, output, &error), BAT_ERR_MISMATCH);
     bat_output_abandon(output);
     assert_non_null(strstr(error.message, "found fdata"));
-    remove_file(path);
-    bat_profile_free(profile);
 
     /* The sum of two counters that are fine by themselves. */
     profile = new_profile();
@@ -210,8 +201,6 @@ TEST(test_what_has_no_form)
     assert_int_equal(fread(left, 1, sizeof(left), file), 3);
     assert_string_equal(left, "old");
     fclose(file);
-    remove_file(path);
-    bat_profile_free(profile);
 }
 
 /* The largest sums that are written can be read. */
@@ -226,6 +215,4 @@ TEST(test_largest)
     struct bat_profile *again = new_profile();
     read_text(again, bat_preagg_read, expected);
     assert_written(again, expected);
-    bat_profile_free(again);
-    bat_profile_free(profile);
 }

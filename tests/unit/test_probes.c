@@ -5,6 +5,7 @@
  */
 #include "bat_probes.h"
 #include "elf_image.h"
+#include "kept.h"
 #include "support/md5.h"
 #include "unit_test.h"
 
@@ -76,16 +77,8 @@ static struct file open_file(const void *first, size_t first_size, const void *s
     assert_non_null(stream);
     assert_int_equal(fwrite(image.bytes, 1, image.size, stream), image.size);
     assert_int_equal(fclose(stream), 0);
-    image_free(&image);
-    struct bat_error error;
-    assert_int_equal(bat_elf_open(path, &file.elf, &error), BAT_OK);
+    file.elf = open_elf(path);
     return file;
-}
-
-static void close_file(struct file *file)
-{
-    bat_elf_close(file->elf);
-    remove_folder(file->folder);
 }
 
 /* --- What is read ----------------------------------------------------------------------------- */
@@ -157,7 +150,6 @@ TEST(test_clang)
     assert_int_equal(nodes[4].function, 1);
     assert_null(bat_probes_function(probes, G3));
     bat_probes_free(probes);
-    close_file(&file);
 }
 
 TEST(test_bolt)
@@ -174,7 +166,6 @@ TEST(test_bolt)
     expect_probe(probes, 1, 0x6000ec, 0x0597379299f8f2aa, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 2, 0x6000f0, THIRD, 2, BAT_PROBE_DIRECT_CALL);
     bat_probes_free(probes);
-    close_file(&file);
 }
 
 /* BOLT 22 leaves out the discriminators that it announces (bit 0x40 of the types). */
@@ -195,7 +186,6 @@ TEST(test_left_out)
     expect_probe(probes, 2, 0x6000f8, THIRD, 3, BAT_PROBE_DIRECT_CALL);
     assert_int_equal(probes->probes[0].discriminator, 0);
     bat_probes_free(probes);
-    close_file(&file);
 }
 
 /* Without symbols clang's encoding has no addresses; an unstripped copy has them. */
@@ -218,8 +208,6 @@ TEST(test_stripped)
     assert_int_equal(bat_probes_read(whole.elf, NULL, &probes, &error), BAT_OK);
     assert_int_equal(probes->node_count + probes->function_count, 0);
     bat_probes_free(probes);
-    close_file(&whole);
-    close_file(&file);
 }
 
 /* --- Damaged sections ------------------------------------------------------------------------- */
@@ -232,7 +220,6 @@ static void expect_failure(const void *first, size_t first_size, const void *sec
     struct bat_error error;
     assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), code);
     assert_string_equal(error.message, message);
-    close_file(&file);
 }
 
 #define EXPECT_FAILURE(bytes, code, message)                                                       \
@@ -287,7 +274,6 @@ TEST(test_padding)
     expect_probe(probes, 0, 0x20183c, THIRD, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 1, 0x201840, THIRD, 2, BAT_PROBE_BLOCK);
     bat_probes_free(probes);
-    close_file(&file);
 }
 
 /* Bodies inlined into each other: as many as are allowed, and one more. */
@@ -320,7 +306,6 @@ TEST(test_depth)
                                 ".pseudo_probe+0x2bff: expected at most 1024 bodies inlined into "
                                 "each other, found more");
         }
-        close_file(&file);
     }
 }
 

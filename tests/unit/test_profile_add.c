@@ -51,7 +51,6 @@ static void assert_same(struct bat_profile *profile, struct bat_profile *expecte
     memset(&profile->counters, 0, sizeof(profile->counters));
     memset(&expected->counters, 0, sizeof(expected->counters));
     assert_dump(profile, dump_profile(expected));
-    bat_profile_free(expected);
 }
 
 TEST(test_add)
@@ -62,7 +61,6 @@ TEST(test_add)
     struct bat_profile *expected = new_profile();
     read_text(expected, bat_preagg_read, same_text);
     assert_same(profile, expected);
-    bat_profile_free(profile);
 }
 
 /* What is told of a profile, added to another, makes the same one. */
@@ -96,7 +94,6 @@ TEST(test_there_and_back)
         assert_int_equal(bat_profile_add_event(copy, bat_profile_event(profile, i), NULL), BAT_OK);
     assert_int_equal(i, 2);
     assert_same(profile, copy);
-    bat_profile_free(profile);
 }
 
 TEST(test_cannot_be_added)
@@ -119,7 +116,6 @@ TEST(test_cannot_be_added)
     assert_int_equal(bat_profile_add_load(profile, 0, 2, 1, NULL), BAT_OK);
     assert_int_equal(bat_profile_add_load(profile, UINT64_MAX, 2, 1, NULL), BAT_OK);
     assert_dump(profile, before);
-    bat_profile_free(profile);
 }
 
 /* --- Mappings ------------------------------------------------------------------------------- */
@@ -135,10 +131,7 @@ static struct bat_elf *open_movable(void)
     fclose(file);
     bytes[16] = 3; /* e_type: ET_DYN */
     char *path = write_file(bytes, size);
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
-    remove_file(path);
-    return elf;
+    return open_elf(path);
 }
 
 TEST(test_mapping)
@@ -174,8 +167,6 @@ TEST(test_mapping)
     const uint64_t loads[][2] = {{0x401010, 0x404000}, {0x401010, 0x7ffff0000000}};
     for (size_t i = 0; i < COUNT(loads); i++)
         assert_non_null(bat_counts_find(&profile->mem_samples, loads[i]));
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 TEST(test_wrong_mappings)
@@ -197,8 +188,6 @@ TEST(test_wrong_mappings)
     /* The one before stays. */
     assert_int_equal(bat_profile_add_sample(profile, 0x7f5500001010, 1, NULL), BAT_OK);
     assert_sample(profile, 0x401010, 1);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 
     /* At fixed addresses a binary is nowhere else. */
     elf = open_binary();
@@ -206,11 +195,8 @@ TEST(test_wrong_mappings)
     assert_int_equal(bat_profile_set_mapping(profile, &fine, NULL), BAT_ERR_MISMATCH);
     const struct bat_mapping fixed = {0x401000, 0x1000, 0x1000};
     assert_int_equal(bat_profile_set_mapping(profile, &fixed, NULL), BAT_OK);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
     profile = new_profile();
     assert_int_equal(bat_profile_set_mapping(profile, &fixed, NULL), BAT_ERR_ARGUMENT);
-    bat_profile_free(profile);
 }
 
 /* --- Descriptors and memory ----------------------------------------------------------------- */
@@ -234,7 +220,6 @@ TEST(test_read_without_a_path)
         struct bat_profile *profile = profile_of(elf);
         assert_int_equal(bat_profile_read_memory(profile, bytes, (size_t)size, NULL, NULL), BAT_OK);
         assert_dump(profile, dump_profile(expected));
-        bat_profile_free(profile);
 
         /* From the start of the file, whose position stays there; twice is all there twice. */
         assert_int_equal(lseek(file, 0, SEEK_SET), 0);
@@ -244,7 +229,6 @@ TEST(test_read_without_a_path)
         assert_int_equal(lseek(file, 0, SEEK_CUR), 0);
         assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_OK);
         assert_int_equal(profile->counters.bytes, 2 * expected->counters.bytes);
-        bat_profile_free(profile);
         close(file);
 
         int ends[2];
@@ -254,11 +238,8 @@ TEST(test_read_without_a_path)
         profile = profile_of(elf);
         assert_int_equal(bat_profile_read_file(profile, ends[0], NULL, NULL), BAT_OK);
         assert_dump(profile, dump_profile(expected));
-        bat_profile_free(profile);
         close(ends[0]);
-        bat_profile_free(expected);
     }
-    bat_elf_close(elf);
 }
 
 /* Of a file that was read from before, the rest is read. */
@@ -275,8 +256,6 @@ TEST(test_read_the_rest)
     /* The descriptor is open, and at its end. */
     assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_ERR_SYNTAX);
     close(file);
-    remove_file(path);
-    bat_profile_free(profile);
 }
 
 TEST(test_cannot_be_read)
@@ -293,7 +272,6 @@ TEST(test_cannot_be_read)
                      BAT_ERR_ARGUMENT);
     assert_int_equal(bat_profile_read(profile, DEMO, &sizeless, &error), BAT_ERR_ARGUMENT);
     assert_int_equal(bat_profile_distinct(profile), 0);
-    bat_profile_free(profile);
 }
 
 /* --- A profile of a binary ------------------------------------------------------------------ */
@@ -321,7 +299,6 @@ TEST(test_new_of)
     assert_int_equal(profile->base_address, 0);
     assert_false(profile->is_bolted);
     bat_profile_free(profile);
-    bat_elf_close(binary.elf);
     /* A raw note. */
     struct bat_error error = {0};
     binary.elf = NULL;
@@ -465,8 +442,6 @@ TEST(test_const_profile)
         assert_int_equal(sharing[i].records, sharing[0].records);
         assert_int_equal(sharing[i].traces, profile->traces.count);
     }
-    bat_profile_free(profile);
-    bat_elf_close(elf);
 }
 
 TEST(test_translate_options)

@@ -105,10 +105,6 @@ TEST(test_merge_is_reading_both)
     assert_dump(left, dump_profile(both));
     assert_int_equal(bat_profile_merge(empty, left, NULL), BAT_OK);
     assert_dump(empty, dump_profile(both));
-    bat_profile_free(empty);
-    bat_profile_free(both);
-    bat_profile_free(right);
-    bat_profile_free(left);
 }
 
 static void assert_not_merged(struct bat_profile *profile, const char *text, enum bat_code code)
@@ -123,7 +119,6 @@ static void assert_not_merged(struct bat_profile *profile, const char *text, enu
     before = dump_profile(profile);
     assert_int_equal(bat_profile_read_memory(profile, text, strlen(text), NULL, &error), code);
     assert_dump(profile, before);
-    bat_profile_free(other);
 }
 
 TEST(test_what_does_not_belong_together)
@@ -134,10 +129,9 @@ TEST(test_what_does_not_belong_together)
     char *before = dump_profile(profile);
     assert_int_equal(bat_profile_merge(profile, profile, NULL), BAT_ERR_ARGUMENT);
     assert_dump(profile, before);
-    bat_profile_free(profile);
 }
 
-/* Checks that other's counts do not fit, and that profile is as before. Frees both. */
+/* Checks that other's counts do not fit, and that profile is as before. */
 static void check_too_large(struct bat_profile *profile, struct bat_profile *other)
 {
     char *before = dump_profile(profile);
@@ -147,8 +141,6 @@ static void check_too_large(struct bat_profile *profile, struct bat_profile *oth
     before = dump_profile(profile);
     assert_int_equal(bat_profile_take(profile, other, &error), BAT_ERR_RANGE);
     assert_dump(profile, before);
-    bat_profile_free(other);
-    bat_profile_free(profile);
 }
 
 /* fdata comes last: all that was added before it is taken back. */
@@ -198,8 +190,6 @@ TEST(test_failed_reads)
     add_text(profile, other_preagg_text);
     struct bat_profile *expected = profile_of(preagg_text, fdata_text, other_preagg_text);
     assert_dump(profile, dump_profile(expected));
-    bat_profile_free(expected);
-    bat_profile_free(profile);
 }
 
 /* Call merge or read with the n-th allocation failing, for each n, until none does. */
@@ -234,12 +224,9 @@ TEST(test_without_memory)
                 assert_dump(profile, before);
                 failures++;
             }
-            bat_profile_free(profile);
         }
     }
     assert_true(failures > 10);
-    bat_profile_free(from);
-    bat_profile_free(expected);
     free(more);
     free(many);
 }

@@ -13,6 +13,7 @@
 #include "bat_binary.h"
 #include "elfnote/output.h"
 #include "folder.h"
+#include "kept.h"
 #include "output_file.h"
 #include "unit_test.h"
 
@@ -153,7 +154,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    (void)state;
+    release_kept(state);
     cannot_exchange = false;
     cannot_tell = false;
     cannot_link = false;
@@ -562,17 +563,14 @@ TEST_BETWEEN(test_narrowed_meanwhile, make_folder, remove_folder)
 
 static struct bat_elf *open_demo(void)
 {
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(TEST_DATA "/demo/small.bolt");
     uint64_t size;
     const uint8_t *bytes = bat_elf_bytes(elf, &size);
     FILE *file = fopen(first, "we");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, (size_t)size, file), size);
     fclose(file);
-    bat_elf_close(elf);
-    assert_int_equal(bat_elf_open(first, &elf, NULL), BAT_OK);
-    return elf;
+    return open_elf(first);
 }
 
 /* The file changes after the last write and before the rename. */
@@ -588,7 +586,6 @@ TEST_BETWEEN(test_changed_before_commit, make_folder, remove_folder)
     assert_string_equal(error.message, "was changed by another program while it was copied");
     assert_content(first, "changed");
     assert_int_equal(count_files(folder), 1);
-    bat_elf_close(elf);
 }
 
 /*
@@ -600,12 +597,11 @@ TEST_BETWEEN(test_link_flipped, make_folder, remove_folder)
     char path[64];
     struct bat_output *output;
     struct bat_error error;
-    struct bat_elf *elf = open_demo();
-    bat_elf_close(elf);
+    open_demo();
     save(second, "another file");
     set_path(path, "link");
     assert_int_equal(symlink(first, path), 0);
-    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(path);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink(second, path), 0);
     bool is_begun = bat_elf_begin_output(elf, path, &output, &error) == BAT_OK;
@@ -622,7 +618,6 @@ TEST_BETWEEN(test_link_flipped, make_folder, remove_folder)
     assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_ERR_IO);
     bat_output_abandon(output);
     assert_content(second, "another file");
-    bat_elf_close(elf);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -644,7 +639,6 @@ TEST_BETWEEN(test_locked, make_folder, remove_folder)
     assert_int_equal(bat_outputs_commit(&outputs[1], 1, &error), BAT_OK);
     close(other);
     assert_int_equal(count_files(folder), 2);
-    bat_elf_close(elf);
 }
 
 /* An output has the attributes of the file that it was begun for, and of no other. */
@@ -691,7 +685,6 @@ TEST_BETWEEN(test_callback, make_folder, remove_folder)
     assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[0], NULL), BAT_OK);
     assert_int_equal(bat_elf_leave_note(elf, outputs[0], &error), BAT_ERR_ARGUMENT);
     bat_output_abandon(outputs[0]);
-    bat_elf_close(elf);
 }
 
 /* Of many outputs, the first that is used twice is named, with the first other use. */
@@ -743,7 +736,6 @@ TEST_BETWEEN(test_output_of_another, make_folder, remove_folder)
     assert_int_equal(bat_elf_leave_note(elf, output, &error), BAT_ERR_ARGUMENT);
     assert_string_equal(error.message, "the output was begun for another file");
     bat_output_abandon(output);
-    bat_elf_close(elf);
 }
 
 /* A note large enough to be mapped instead of read: its bytes may change during reading. */

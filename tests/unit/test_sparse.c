@@ -303,7 +303,6 @@ static void assert_complete(const struct note_bytes *note)
     assert_same_tables(sparse.map, full);
     for (uint32_t i = 0; i < bat_map_tables(full); i++)
         assert_same_entries(sparse.map, full, i);
-    bat_map_free(full);
     bat_sparse_free(&sparse);
     free(section.bytes);
 }

@@ -30,6 +30,22 @@ struct scene {
     struct bat_error error;
 };
 
+static void close_scene(void *opened)
+{
+    struct scene *scene = opened;
+    free(scene->translation.surveyed);
+    free(scene->translation.touched);
+    free(scene->translation.ends);
+    free(scene->translation.keys);
+    bat_records_forget_code(&scene->records);
+    bat_functions_free(scene->records.functions);
+    free(scene->records.tables);
+    bat_sparse_free(&scene->sparse);
+    bat_profile_free(scene->profile);
+    bat_binary_close(&scene->binary);
+    free(scene);
+}
+
 static struct scene *open_scene(void)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
@@ -55,22 +71,8 @@ static struct scene *open_scene(void)
                                               .options = {.keep_all_records = true},
                                               .records = records,
                                               .error = &scene->error};
+    keep(close_scene, scene);
     return scene;
-}
-
-static void close_scene(struct scene *scene)
-{
-    free(scene->translation.surveyed);
-    free(scene->translation.touched);
-    free(scene->translation.ends);
-    free(scene->translation.keys);
-    bat_records_forget_code(&scene->records);
-    bat_functions_free(scene->records.functions);
-    free(scene->records.tables);
-    bat_sparse_free(&scene->sparse);
-    bat_profile_free(scene->profile);
-    bat_binary_close(&scene->binary);
-    free(scene);
 }
 
 static void add_trace(struct scene *scene, uint64_t branch, uint64_t from, uint64_t to)
@@ -154,7 +156,6 @@ TEST(test_traces)
         assert_int_equal(scene->translation.order[i].value, ascending[i]);
     static const uint64_t found[] = {POP, PUSH, SORT, MAIN, PARTITION, INTERPRET};
     assert_found(scene, found, COUNT(found));
-    close_scene(scene);
 }
 
 /* With a fragment its function is found: records are in terms of that. */
@@ -165,7 +166,6 @@ TEST(test_fragment)
     survey(scene, false);
     static const uint64_t found[] = {MAIN, MAIN_COLD};
     assert_found(scene, found, COUNT(found));
-    close_scene(scene);
 }
 
 /* Addresses that no function has, among them all that mean something else in a trace. */
@@ -191,7 +191,6 @@ TEST(test_outside)
     }
     assert_found(scene, NULL, 0);
     assert_int_equal(scene->sparse.map->entry_count, 0);
-    close_scene(scene);
 }
 
 TEST(test_empty_profile)
@@ -199,7 +198,6 @@ TEST(test_empty_profile)
     struct scene *scene = open_scene();
     survey(scene, false);
     assert_found(scene, NULL, 0);
-    close_scene(scene);
 }
 
 /* Every address of the code, one after the other and backwards: what is remembered from one trace
@@ -219,7 +217,6 @@ TEST(test_every_address)
         assert_int_equal(ends->from, bat_functions_find(scene->records.functions, item[1]));
         assert_int_equal(ends->to, bat_functions_find(scene->records.functions, item[2]));
     }
-    close_scene(scene);
 }
 
 /* --- Other samples -----------------------------------------------------------------------------
@@ -234,7 +231,6 @@ TEST(test_samples)
     survey(scene, false);
     static const uint64_t found[] = {SORT, MAIN, MAIN_COLD, DIE};
     assert_found(scene, found, COUNT(found));
-    close_scene(scene);
 }
 
 /* Of a load both the instruction and what it reads may be in a function. */
@@ -245,7 +241,6 @@ TEST(test_loads)
     survey(scene, false);
     static const uint64_t found[] = {POP, PUSH};
     assert_found(scene, found, COUNT(found));
-    close_scene(scene);
 }
 
 /* --- When all functions are needed -------------------------------------------------------------
@@ -267,7 +262,6 @@ TEST(test_fdata)
     survey(scene, false);
     assert_false(scene->translation.has_names);
     assert_all_loaded(scene);
-    close_scene(scene);
 }
 
 TEST(test_renamed)
@@ -277,7 +271,6 @@ TEST(test_renamed)
     survey(scene, true);
     assert_true(scene->translation.has_names);
     assert_all_loaded(scene);
-    close_scene(scene);
 }
 
 /* A note that has changed since it was first read is refused, not trusted. */
@@ -296,5 +289,4 @@ TEST(test_changed_note)
                          BAT_OK);
     assert_int_equal(scene->error.place, BAT_PLACE_SECTION);
     free(note);
-    close_scene(scene);
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "bat_symbolize.h"
+#include "kept.h"
 #include "unit_test.h"
 
 /* A program without debug information; its symbols give functions. */
@@ -25,15 +26,13 @@ static bool take(const void *bytes, size_t size, void *context)
 static int find_main(void **state)
 {
     (void)state;
-    struct bat_elf *elf;
     const struct bat_symbol *symbols;
     size_t count;
-    assert_int_equal(bat_elf_open(DEMO, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(DEMO);
     assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
     for (size_t i = 0; i < count; i++)
         if (strcmp(symbols[i].name, "main") == 0)
             main_address = symbols[i].address;
-    bat_elf_close(elf);
     return main_address == 0;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "bat_original.h"
 #include "bat_symbolizer.h"
+#include "kept.h"
 #include "unit_test.h"
 
 #define DEMO TEST_DATA "/demo/small.bolt"
@@ -21,16 +22,14 @@ static int open_demo(void **state)
         print_error("%s\n", error.message);
         return 1;
     }
-    struct bat_elf *elf;
     const struct bat_symbol *symbols;
     size_t count;
-    assert_int_equal(bat_elf_open(DEMO, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(DEMO);
     assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
     uint64_t address = 0;
     for (size_t i = 0; i < count; i++)
         if (strcmp(symbols[i].name, "main") == 0)
             address = symbols[i].address;
-    bat_elf_close(elf);
     main_symbol = bat_symbolizer_symbol(symbolizer, address);
     return main_symbol ? 0 : 1;
 }
@@ -111,14 +110,12 @@ TEST(test_mappings)
 {
     /* The page of main, somewhere else. */
     uint64_t page = main_symbol->address & ~(uint64_t)0xfff;
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(DEMO, &elf, NULL), BAT_OK);
+    struct bat_elf *elf = open_elf(DEMO);
     struct bat_segment segment;
     size_t i = 0;
     do
         assert_true(bat_elf_segment(elf, i++, &segment));
     while (page < segment.address || page - segment.address >= segment.file_size);
-    bat_elf_close(elf);
     char line[256];
     snprintf(line, sizeof(line), "7f0012345000-7f0012346000 r-xp %08lx fe:00 5   /b/small.bolt",
              page - segment.address + segment.offset);

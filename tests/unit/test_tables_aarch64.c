@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* next/tables_aarch64.c: where jumps by tables lead. */
 #include "functions_program.h"
+#include "kept.h"
 #include "next/tables_aarch64.h"
 #include "unit_test.h"
 
@@ -129,13 +130,12 @@ static void read_table(const struct code *code, const void *data, size_t size,
     char *folder = make_folder();
     char *path = path_in(folder, "program");
     save(path, image.bytes, image.size);
-    image_free(&image);
 
     struct bat_elf *elf;
     struct bat_error error;
     struct next_program program;
     struct bat_code_graph graph;
-    assert_int_equal(bat_elf_open(path, &elf, &error), BAT_OK);
+    elf = open_elf(path);
     assert_int_equal(next_program_open(elf, NULL, 1, &program, &error), BAT_OK);
     assert_int_equal(bat_code_graph(program.reader, 0, &graph, &error), BAT_OK);
     *tables = (struct next_read_tables){.count = 0};
@@ -143,9 +143,6 @@ static void read_table(const struct code *code, const void *data, size_t size,
     assert_int_equal(tables->count, 1);
     bat_code_graph_free(&graph);
     next_program_free(&program);
-    bat_elf_close(elf);
-    free(path);
-    remove_folder(folder);
 }
 
 /* jump and targets are in words from the function's start. */

@@ -10,11 +10,53 @@ static struct {
 } groups[4];
 static size_t group_count;
 
+/* In no memory of malloc(), which fails in some tests. */
+static struct {
+    void (*release)(void *);
+    void *thing;
+} kept[1 << 16];
+static size_t kept_count;
+
+void keep(void (*release)(void *), void *thing)
+{
+    if (kept_count == COUNT(kept))
+        abort();
+    kept[kept_count].release = release;
+    kept[kept_count++].thing = thing;
+}
+
+void *kept_memory(void *old, size_t size)
+{
+    void *memory = realloc(old, size);
+    assert_non_null(memory);
+    size_t i = old ? kept_count : 0;
+    while (i > 0 && kept[i - 1].thing != old)
+        i--;
+    if (i > 0)
+        kept[i - 1].thing = memory;
+    else
+        keep(free, memory);
+    return memory;
+}
+
+int release_kept(void **state)
+{
+    (void)state;
+    while (kept_count > 0) {
+        kept_count--;
+        kept[kept_count].release(kept[kept_count].thing);
+    }
+    return 0;
+}
+
 void add_test(const struct CMUnitTest *test)
 {
     if (test_count == COUNT(tests))
         abort();
-    tests[test_count++] = *test;
+    tests[test_count] = *test;
+    if (!test->teardown_func)
+        tests[test_count].teardown_func = release_kept;
+    test_count++;
 }
 
 void add_group(CMFixtureFunction begin, CMFixtureFunction end)

@@ -23,6 +23,29 @@ void add_test(const struct CMUnitTest *test);
  * alone. */
 void add_group(CMFixtureFunction begin, CMFixtureFunction end);
 
+/* Has release(thing) called when the test ends, after that of what is kept later. */
+void keep(void (*release)(void *), void *thing);
+
+/* realloc() for memory that is freed when the test ends; it does not fail. */
+void *kept_memory(void *old, size_t size);
+
+/* Releases all that is kept: for tests with an end of their own. */
+int release_kept(void **state);
+
+/* A macro, because a function is defined: name() keeps a thing of the type, if it is not NULL, and
+ * returns it. */
+#define KEPT(name, type, release)                                                                  \
+    static inline void name##_released(void *thing)                                                \
+    {                                                                                              \
+        release(thing);                                                                            \
+    }                                                                                              \
+    static inline type *name(type *thing)                                                          \
+    {                                                                                              \
+        if (thing)                                                                                 \
+            keep(name##_released, thing);                                                          \
+        return thing;                                                                              \
+    }
+
 /* Macros, because functions are defined: TEST(name) { ... } is a test that runs in its turn in the
  * file. */
 #define TEST(name) TEST_BETWEEN(name, NULL, NULL)
