@@ -213,7 +213,7 @@ class Report(unittest.TestCase):
         self.open(name)
         function = self.browser.run("document.querySelector('.static a').hash")
         stacks = ["#stacks"] if self.browser.run("!!document.getElementById('stacks')") else []
-        return ["#summary", "#map", "#functions", function, "#map?s=" + function[3:], *stacks]
+        return ["#summary", "#map", "#functions", function, function + "&show=instructions", "#map?s=" + function[3:], *stacks]
 
     def test_all_views(self):
         """Each view at each width, light and dark: it has its content, and nothing sticks out."""
@@ -414,6 +414,44 @@ class Report(unittest.TestCase):
         self.browser.wait(f"document.querySelector('#function h2').innerText !== {title!r} && " + READY)
         self.go("#f=0x1")
         self.assertIn("There is no function at 0x1.", self.text())
+
+    def test_instructions(self):
+        """Before and after side by side with the data's counts; what is there stays in the address, and in links."""
+        page = report_page.Page(self.pages["sqlite"])
+        self.open("sqlite")
+        function = self.browser.run("document.querySelector('.static a').hash")
+        number = next(p.function for p in page.pieces if p.address == int(function[3:], 16))
+        self.go(function)
+        self.browser.run("[...document.querySelectorAll('button')].find((b) => b.innerText === 'Instructions').click()")
+        self.browser.wait("location.hash.endsWith('&show=instructions') && document.activeElement.innerText === 'Instructions'")
+        self.assertEqual(self.browser.run("document.activeElement.ariaPressed"), "true")
+        listings = [page.instructions("before")[number], [i for p in sorted(
+            (p for p, piece in enumerate(page.pieces) if piece.function == number),
+            key=lambda p: (p != page.functions[number].main, p)) for i in page.instructions("after")[p]]]
+        self.assertGreater(len(listings[1]), 1000)
+        # All rows, not only those that are near.
+        self.browser.run("dispatchEvent(new Event('beforeprint'))")
+        for side, listing in zip(("input", "output"), listings):
+            shown = self.browser.run(f"[...document.querySelectorAll('.blocks.{side} .block')].map((b) => "
+                                     "[b.querySelector('code').innerText.trim(), b.querySelector('.count').innerText])")
+            self.assertEqual([count for _, count in shown], [f"{i.count:,}" for i in listing])
+            self.assertEqual([text.split(" ")[0] for text, _ in shown], [i.text.split(" ")[0] for i in listing])
+            ways = self.browser.run(f"[...document.querySelectorAll('.blocks.{side} .ways')].map((w) => w.innerText.trim())")
+            self.assertEqual(ways, [", ".join(
+                [f"{taken:,} taken"] * bool(taken) + [f"{i.passed:,} not"] * bool(i.passed))
+                for i in listing for taken in [sum(count for count, _ in i.ways.values())]])
+        # A row marks where it comes from; a callee's link keeps what is shown.
+        self.browser.run("document.querySelector('.blocks.output .block').focus()")
+        self.assertEqual(set(self.browser.run("[...document.querySelectorAll('.block.marked')].map((b) => b.id)")), {"in-0", "out-0"})
+        link = self.browser.run("[...document.querySelectorAll('.block a')].find((a) => a.hash !== location.hash)?.hash")
+        self.assertTrue(link.endswith("&show=instructions"))
+        address = self.browser.run("location.hash")
+        self.open("sqlite", address)
+        self.assertTrue(self.browser.run("!!document.querySelector('.sides.code')"))
+        # On a phone each list is as wide as the screen, and the page is not wider.
+        self.browser.screen(390)
+        self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
+        self.assertGreater(self.browser.run("document.querySelector('.blocks.output').clientWidth"), 300)
 
     def test_function_by_keyboard(self):
         """A list of blocks is one stop for Tab; arrows go up and down in it, and to a block's other place."""

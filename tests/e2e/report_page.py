@@ -14,6 +14,7 @@ Piece = collections.namedtuple("Piece", "address size kind function samples exec
 Function = collections.namedtuple("Function", "name plain main input_address input_size is_reordered")
 Block = collections.namedtuple("Block", "output input count file line")
 Edge = collections.namedtuple("Edge", "source source_block target target_block is_entry count mispredicted")
+Instruction = collections.namedtuple("Instruction", "address size text count to function file line passed ways")
 
 
 def numbers(data):
@@ -148,6 +149,38 @@ class Page:
         for change, block, to, to_block, is_entry, count, mispredicted in zip(*self.columns("edges")[:7]):
             source += signed(change)
             result.append(Edge(source - 1, block, source + signed(to) - 1, to_block, bool(is_entry), count, mispredicted))
+        return result
+
+    def instructions(self, side):
+        """The instructions of "before" or "after", by function or piece: to is another instruction's address, function what
+        it leads to, ways {address: (count, mispredicted)}."""
+        texts, columns = self.texts("instructions"), self.columns(side)
+        branches = [iter(column) for column in self.columns(side + "-branches")[:6]]
+        numbers_of, number = {}, 0
+        for step in branches[0]:
+            number += step
+            passed, ways = next(branches[1]), {}
+            for _ in range(next(branches[2])):
+                ways[number + signed(next(branches[3]))] = next(branches[4]), next(branches[5])
+            numbers_of[number] = passed, ways
+        owners, addresses, all_ = [], [], list(zip(*columns[2:8]))
+        owner, at = 0, 0
+        for change, count in zip(*columns[:2]):
+            owner += signed(change)
+            address = self.functions[owner].input_address if side == "before" else self.pieces[owner].address
+            for size, *_ in all_[at:at + count]:
+                owners.append(owner)
+                addresses.append(address)
+                address += size
+            at += count
+        result, ran, file, line = {}, 0, 0, 0
+        for i, (size, text, more, target, files, lines) in enumerate(all_):
+            ran, file, line = ran + signed(more), file + signed(files), line + signed(lines)
+            to = addresses[i + signed(target // 2 - 1)] if target and target % 2 == 0 else None
+            passed, ways = numbers_of.get(i, (0, {}))
+            result.setdefault(owners[i], []).append(Instruction(
+                addresses[i], size, texts[text].decode(), ran, to, target // 2 if target % 2 else None, file - 1, line, passed,
+                {addresses[k]: counts for k, counts in ways.items()}))
         return result
 
 

@@ -29,6 +29,7 @@ import debug_programs
 import elffile
 import fixtures
 import report_page
+import test_code_blocks
 import toolbox
 
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
@@ -226,13 +227,94 @@ class Numbers(unittest.TestCase):
             done = toolbox.run("batreport", self.fixture.bolted, "-p", self.profile, "-o", path)
             self.assertEqual(done.stderr, "")
 
+    def listings(self):
+        """(side, its binary, a recording of the same run in it, instructions)."""
+        for side, path, profile in (("after", self.fixture.bolted, self.profile),
+                                    ("before", self.fixture.input, bolt_judge.truth(self.fixture).profile("T"))):
+            yield side, path, profile, self.page.instructions(side)
+
+    def test_instructions(self):
+        """Where instructions begin, and where they go to, says objdump; all hot functions are there."""
+        for side, path, _, listing in self.listings():
+            said, targets = {}, {}
+            for line in subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], stdout=subprocess.PIPE, check=True,
+                                       text=True).stdout.splitlines():
+                found = re.match(r" +([0-9a-f]+):\t(\S+)(?:.* ([0-9a-f]+) <)?", line)
+                if found:
+                    address = int(found[1], 16)
+                    said[address] = found[2]
+                    targets[address] = int(found[3], 16) if found[3] and found[2][0] in "jcl" else None
+            places = collections.defaultdict(list)
+            for piece in self.page.pieces:
+                places[piece.function].append((piece.address, piece.size))
+            if side == "before":
+                places = {i: [(f.input_address, f.input_size)] for i, f in enumerate(self.page.functions)}
+            direct = 0
+            for instruction in itertools.chain.from_iterable(listing.values()):
+                self.assertIn(instruction.address, said)
+                target = targets[instruction.address]
+                if instruction.to is not None:
+                    self.assertEqual(instruction.to, target)
+                elif instruction.function is not None:
+                    self.assertTrue(any(a is None or a <= target < a + size for a, size in places[instruction.function]))
+                direct += instruction.to is not None or instruction.function is not None
+            self.assertGreater(direct, 3000)
+            shown = {self.page.pieces[o].function if side == "after" else o for o in listing}
+            samples = collections.Counter({p.function: 0 for p in self.page.pieces if p.kind == PLT})
+            for piece in self.page.pieces:
+                samples[piece.function] += piece.samples if piece.kind != PLT else 0
+            hottest = {function for function, _ in samples.most_common(100)}
+            self.assertLessEqual(hottest, shown)
+            self.assertTrue(all(samples[function] for function in shown))
+
+    def test_counts_of_instructions(self):
+        """How often each ran, went to another one, and on to the next: by recordings of both layouts."""
+        for side, _, profile, listing in self.listings():
+            flat = sorted(itertools.chain.from_iterable(listing.values()), key=lambda i: i.address)
+            addresses = [i.address for i in flat]
+            owner = {i.address: o for o, all_ in listing.items() for i in all_}
+
+            def at(address):
+                i = bisect.bisect_right(addresses, address) - 1 if address is not None else -1
+                return i if i >= 0 and address < addresses[i] + flat[i].size else None
+
+            counts, passed, ways = [0] * (len(flat) + 1), [0] * (len(flat) + 1), collections.Counter()
+            for branch, start, end, count in traces(profile):
+                first, last, source = at(start), at(end), at(branch)
+                if first is None:
+                    continue
+                if source is not None:
+                    ways[source, first] += count
+                if last is None or last < first or owner[addresses[last]] != owner[addresses[first]]:
+                    last = first
+                counts[first] += count
+                counts[last + 1] -= count
+                passed[first] += count
+                passed[last] -= count
+            counts, passed = list(itertools.accumulate(counts)), list(itertools.accumulate(passed))
+            self.assertEqual([i for i, count in zip(flat, counts) if i.count != count][:5], [])
+            branches = 0
+            for i, instruction in enumerate(flat):
+                self.assertIn(instruction.passed, (0, passed[i]))
+                self.assertEqual(instruction.passed != 0, instruction.text[0] == "j" and instruction.text[:3] != "jmp" and passed[i] != 0)
+                branches += bool(instruction.ways)
+                for address, (count, _) in instruction.ways.items():
+                    self.assertEqual(count, ways[i, at(address)])
+            self.assertGreater(branches, 500)
+
     def test_forms(self):
         """Branches and runs apart from each other tell the same of each block as traces do."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "page.html")
             toolbox.fine("batreport", self.fixture.bolted, "-p", self.reference.profile("BF"), "-o", path)
-            for blocks, others in zip(self.blocks, report_page.Page(path).blocks()):
+            other = report_page.Page(path)
+            for blocks, others in zip(self.blocks, other.blocks()):
                 self.assertEqual([b.count for b in blocks], [b.count for b in others])
+            counts = [{i.address: (i.count, i.passed, i.ways) for all_ in page.instructions("after").values() for i in all_}
+                      for page in (self.page, other)]
+            both = counts[0].keys() & counts[1].keys()
+            self.assertGreater(len(both), 20000)
+            self.assertEqual({a for a in both if counts[0][a] != counts[1][a]}, set())
 
     def test_calls(self):
         """Branches to the starts of other functions: perf2bolt's records, in its names."""
@@ -558,6 +640,36 @@ class Whole(Folder):
                                *map(hex, places)], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
         said = [re.sub(r" \(discriminator \d+\)$", "", line) for line in done[1::2]]
         self.assertEqual(list(places.values()), said)
+
+    def test_lines_of_instructions(self):
+        """Those of the input are llvm-symbolizer's."""
+        program = debug_programs.get("inlined-fixed")
+        page = self.make("-p", program.run_of(program.bolted("profile2")), f"--original={program.input}",
+                         binary=program.bolted("profile2"))
+        files = page.texts("files")
+        said = {hex(i.address): f"{files[i.file].decode()}:{i.line}" for all_ in page.instructions("before").values() for i in all_
+                if i.file >= 0 and i.line}
+        self.assertGreater(len(said), 200)
+        done = subprocess.run(["llvm-symbolizer-22", "--no-inlines", "--obj=" + str(program.input), "--output-style=GNU", *said],
+                              stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        self.assertEqual(list(said.values()), [re.sub(r" \(discriminator \d+\)$", "", line) for line in done[1::2]])
+
+    def test_blocks_without_table(self):
+        """The hottest functions that BOLT left have llvm-bolt's blocks; how often they ran is the profile's."""
+        for name in ("sqlite-fixed-skip", "sqlite-aarch64-skip"):
+            binary, blocks_of = test_code_blocks.binary_of(name), test_code_blocks.theirs(name)
+            page = self.make(binary=binary)
+            left = [p for p in page.pieces if p.kind == LEFT and len(getattr(blocks_of.get(p.address), "blocks", [])) > 3][::10]
+            profile = self.folder / "profile"
+            profile.write_text("".join(f"F {p.address:x} {p.address + blocks_of[p.address].blocks[1][0]:x} {i + 1}\n"
+                                       for i, p in enumerate(left)), "ascii")
+            page = self.make("-p", profile, binary=binary)
+            expected = {p.address: [b[0] for b in blocks_of[p.address].blocks] for p in left}
+            found = {piece.address: blocks for piece, blocks in zip(page.pieces, page.blocks()) if piece.kind == LEFT and blocks}
+            self.assertEqual({address: [b.output for b in blocks] for address, blocks in found.items()}, expected)
+            self.assertGreater(len(found), 20)
+            for i, piece in enumerate(left):
+                self.assertEqual([b.count for b in found[piece.address]][:3], [i + 1, i + 1, 0])
 
     def test_stacks(self):
         """The tree has each stack's prefixes, with the sums of their counts."""

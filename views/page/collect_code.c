@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sections, pieces, functions and blocks. */
+/* Sections, pieces and functions. */
 #include <elf.h>
 #include <stdlib.h>
 
@@ -220,53 +220,6 @@ static void find_inputs(struct report *report)
     }
 }
 
-/* --- Blocks ---------------------------------------------------------------------------------- */
-
-static void list_blocks_of(struct report *report, struct report_piece *piece)
-{
-    const struct bat_map *map = report->binary.map;
-    const struct bat_table *table = &map->tables[piece->table];
-    piece->first_block = report->block_count;
-    for (uint32_t i = 0; i < table->entry_count; i++) {
-        uint32_t input = map->input_offsets[table->first_entry + i];
-        if (input & BAT_BRANCH_ENTRY)
-            continue;
-        report->blocks[report->block_count++] = (struct report_block){
-            .output = map->output_offsets[table->first_entry + i], .input = input >> 1};
-    }
-    piece->block_count = report->block_count - piece->first_block;
-}
-
-static enum bat_code list_blocks(struct report *report)
-{
-    const struct bat_map *map = report->binary.map;
-    report->blocks = malloc(((size_t)map->block_count + 1) * sizeof(*report->blocks));
-    report->block_counts = calloc((size_t)map->block_count + 1, sizeof(*report->block_counts));
-    report->block_hints = calloc((size_t)map->block_count + 1, sizeof(*report->block_hints));
-    if (!report->blocks || !report->block_counts || !report->block_hints)
-        return report_no_memory(report);
-    for (uint32_t i = 0; i < report->piece_count; i++)
-        if (report->pieces[i].table != BAT_NONE)
-            list_blocks_of(report, &report->pieces[i]);
-    /* Blocks that have output code, in the order of the output, fragments behind the hot part. */
-    for (uint32_t i = 0; i < report->function_count; i++) {
-        struct report_function *function = &report->functions[i];
-        uint32_t before = 0;
-        for (uint32_t j = 0; j < function->piece_count; j++) {
-            const struct report_piece *piece =
-                &report->pieces[report->pieces_of[function->first_piece + j]];
-            for (uint32_t k = 0; k < piece->block_count; k++) {
-                const struct report_block *block = &report->blocks[piece->first_block + k];
-                if (block->output >= report_block_end(report, piece, k))
-                    continue;
-                function->is_reordered |= block->input < before;
-                before = block->input;
-            }
-        }
-    }
-    return BAT_OK;
-}
-
 enum bat_code report_collect_code(struct report *report)
 {
     bool fits = list_sections(report->binary.elf, &report->output);
@@ -281,5 +234,5 @@ enum bat_code report_collect_code(struct report *report)
         return code;
     list_pieces(report);
     find_inputs(report);
-    return list_blocks(report);
+    return BAT_OK;
 }

@@ -4,13 +4,8 @@
 
 #include "report.h"
 
-/* The next trace or sample of the profile; false behind the last. */
-struct walk {
-    uint64_t trace;
-    uint64_t sample;
-};
-
-static bool next(const struct bat_profile *profile, struct walk *walk, struct bat_trace *trace)
+bool report_walk_next(const struct bat_profile *profile, struct report_walk *walk,
+                      struct bat_trace *trace)
 {
     if (bat_profile_trace(profile, walk->trace, trace)) {
         walk->trace++;
@@ -115,14 +110,12 @@ static int by_ends(const void *left, const void *right)
     return a->is_entry - b->is_entry;
 }
 
-/* Sort, and join edges with the same ends. */
-static void join_edges(struct report *report)
+size_t report_join_edges(struct report_edge *edges, size_t count)
 {
-    struct report_edge *edges = report->edges;
-    if (report->edge_count > 1)
-        qsort(edges, report->edge_count, sizeof(*edges), by_ends);
+    if (count > 1)
+        qsort(edges, count, sizeof(*edges), by_ends);
     size_t kept = 0;
-    for (size_t i = 0; i < report->edge_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (kept != 0 && by_ends(&edges[kept - 1], &edges[i]) == 0) {
             edges[kept - 1].count += edges[i].count;
             edges[kept - 1].mispredictions += edges[i].mispredictions;
@@ -130,7 +123,7 @@ static void join_edges(struct report *report)
             edges[kept++] = edges[i];
         }
     }
-    report->edge_count = kept;
+    return kept;
 }
 
 static void add_edge(struct report *report, uint32_t to, const struct bat_trace *trace)
@@ -157,27 +150,41 @@ static void add_edge(struct report *report, uint32_t to, const struct bat_trace 
     }
 }
 
+/* The piece that a trace begins in, or BAT_NONE. */
+static uint32_t piece_of(const struct report *report, const struct bat_trace *trace)
+{
+    return trace->from ? report_piece_at(report, trace->from) : BAT_NONE;
+}
+
+enum bat_code report_collect_samples(struct report *report)
+{
+    struct bat_trace trace;
+    for (struct report_walk walk = {0};
+         report->has_profile && report_walk_next(report->profile, &walk, &trace);) {
+        count_piece(report, piece_of(report, &trace), &trace);
+        report->has_runs_alone |=
+            trace.branch == BAT_TRACE_FALLTHROUGH_ONLY && trace.to != BAT_TRACE_BRANCH_ONLY;
+        report->edge_count += report_is_branch(&trace);
+    }
+    return BAT_OK;
+}
+
 enum bat_code report_collect_heat(struct report *report)
 {
     if (!report->has_profile)
         return BAT_OK;
-    struct bat_trace trace;
-    size_t traces = 0;
-    while (bat_profile_trace(report->profile, traces, &trace)) {
-        report->has_runs_alone |= trace.branch == BAT_TRACE_FALLTHROUGH_ONLY;
-        traces++;
-    }
-    report->edges = malloc((traces + 1) * sizeof(*report->edges));
+    report->edges = malloc((report->edge_count + 1) * sizeof(*report->edges));
     if (!report->edges)
         return report_no_memory(report);
-    for (struct walk walk = {0}; next(report->profile, &walk, &trace);) {
-        uint32_t piece = trace.from ? report_piece_at(report, trace.from) : BAT_NONE;
-        count_piece(report, piece, &trace);
+    report->edge_count = 0;
+    struct bat_trace trace;
+    for (struct report_walk walk = {0}; report_walk_next(report->profile, &walk, &trace);) {
+        uint32_t piece = piece_of(report, &trace);
         if (piece != BAT_NONE)
             count_run(report, &report->pieces[piece], &trace);
         add_edge(report, piece, &trace);
     }
     sum_blocks(report);
-    join_edges(report);
+    report->edge_count = report_join_edges(report->edges, report->edge_count);
     return BAT_OK;
 }

@@ -31,6 +31,17 @@ static bool find_lines_of(struct report *report, struct bat_debuginfo *debuginfo
     return fits && !bat_debuginfo_lacks_memory(debuginfo);
 }
 
+/* The lines of the instructions of the layout that the debug information is of. */
+static bool find_lines_of_code(struct report *report, struct bat_debuginfo *debuginfo)
+{
+    struct report_listing *listing =
+        &report->listings[report->original ? REPORT_BEFORE : REPORT_AFTER];
+    bool fits = true;
+    for (uint32_t i = 0; fits && i < listing->count; i++)
+        fits = find_line(report, debuginfo, listing->all[i].address, &listing->all[i].line);
+    return fits && !bat_debuginfo_lacks_memory(debuginfo);
+}
+
 /* Debug information of the input, or, without --original, of the output if BOLT kept it there. */
 static enum bat_code open_debuginfo(struct report *report, struct bat_debuginfo **debuginfo)
 {
@@ -64,6 +75,7 @@ enum bat_code report_collect_lines(struct report *report)
         if (function->samples != 0 && (!report->original || function->input_section != BAT_NONE))
             fits = find_lines_of(report, debuginfo, &report->pieces[i]);
     }
+    fits = fits && find_lines_of_code(report, debuginfo);
     bat_debuginfo_close(debuginfo);
     return fits ? BAT_OK : report_no_memory(report);
 }

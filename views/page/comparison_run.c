@@ -18,13 +18,9 @@ static void free_comparison(struct report_comparison *comparison)
 static enum bat_code collect_side(struct report *report)
 {
     static report_step_fn *const steps[] = {
-        report_open_binaries,
-        report_collect_code,
-        report_collect_profile,
-        report_collect_verdict,
-        report_collect_heat,
-        report_collect_pages,
-        NULL,
+        report_open_binaries,   report_collect_code,    report_collect_profile,
+        report_collect_verdict, report_collect_samples, report_collect_blocks,
+        report_collect_heat,    report_collect_pages,   NULL,
     };
     return report_collect(report, steps);
 }

@@ -107,9 +107,7 @@ void report_write_curves(const struct report_pages before[2], const struct repor
 /* The first screen's answers. */
 void report_write_answer(const struct report *report, struct bat_text_writer *page);
 
-/* The numbers of the functions with the most samples, at most `most`, 1 or more; returns how many.
- */
-uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most);
+/* A table of the hottest functions. */
 void report_write_hottest(const struct report *report, struct bat_text_writer *page);
 
 /* The name of a function in profiles, demangled; with a link to its page unless it is BAT_NONE. */
@@ -131,6 +129,13 @@ enum bat_code report_write_columns(struct bat_text_writer *page, const char *nam
 
 /* The members of the description that are about one binary, without braces. */
 void report_write_members(const struct report *report, struct bat_text_writer *page);
+
+/* The part with some strings. */
+enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
+                                   const struct bat_strings *strings);
+
+/* The parts with the instructions of the hottest functions, if there are any. */
+enum bat_code report_write_listings(const struct report *report, struct bat_text_writer *page);
 
 /*
  * The parts of one binary's code; their names begin with prefix. Functions that are nameless, by

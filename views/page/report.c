@@ -84,10 +84,33 @@ char *report_plain_name(const struct bat_page_request *request, const char *name
     return request->demangle ? request->demangle(name) : NULL;
 }
 
-uint32_t report_function_of_records(const struct report *report, uint64_t address)
+/* True if function a stands before b: more samples, then the lower number. */
+static bool is_hotter(const struct report *report, uint32_t a, uint32_t b)
+{
+    uint64_t left = report->functions[a].samples;
+    uint64_t right = report->functions[b].samples;
+    return left != right ? left > right : a < b;
+}
+
+uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->function_count; i++) {
+        if (report->functions[i].samples == 0 ||
+            (count == most && !is_hotter(report, i, hottest[count - 1])))
+            continue;
+        uint32_t at = count < most ? count++ : count - 1;
+        for (; at != 0 && is_hotter(report, i, hottest[at - 1]); at--)
+            hottest[at] = hottest[at - 1];
+        hottest[at] = i;
+    }
+    return count;
+}
+
+uint32_t report_function_at(const struct report *report, unsigned side, uint64_t address)
 {
     uint64_t output = address;
-    if (report->is_moved) {
+    if (side == REPORT_BEFORE) {
         const struct bat_original *original = report->original;
         uint32_t input = bat_functions_find(original->input_functions, address);
         if (input == BAT_NONE || original->first_home[input] == original->first_home[input + 1])
@@ -96,4 +119,9 @@ uint32_t report_function_of_records(const struct report *report, uint64_t addres
     }
     uint32_t piece = report_piece_at(report, output);
     return piece == BAT_NONE ? BAT_NONE : report->pieces[piece].function;
+}
+
+uint32_t report_function_of_records(const struct report *report, uint64_t address)
+{
+    return report_function_at(report, report->is_moved ? REPORT_BEFORE : REPORT_AFTER, address);
 }

@@ -41,7 +41,7 @@ struct report_piece {
     uint32_t table;    /* of the note; or BAT_NONE */
     uint32_t function; /* that it belongs to */
     uint32_t first_block;
-    uint32_t block_count; /* entries that are blocks, in the note's order; 0 without a table */
+    uint32_t block_count; /* entries that are blocks, in the note's order; 0 if none are known */
     enum report_kind kind;
 };
 
@@ -64,7 +64,7 @@ struct report_line {
     uint32_t line;
 };
 
-/* A block of the note, in the order of pieces. */
+/* A block of the note, or of the code of a hot function without a table; in the order of pieces. */
 struct report_block {
     uint32_t output; /* offset from the piece's start */
     uint32_t input;  /* offset from the input function's start */
@@ -82,6 +82,42 @@ struct report_edge {
     bool is_entry; /* it goes to the first byte of a function */
     uint64_t count;
     uint64_t mispredictions;
+};
+
+/* --- The code of the hottest functions ---------------------------------------------------------
+ */
+
+/* An instruction. */
+struct report_instruction {
+    uint64_t address;
+    uint64_t target; /* of a branch, jump or call; 0 if the text has all there is */
+    uint64_t count;  /* how often it ran */
+    uint64_t passed; /* ... and then the next one behind it, of code that has counts */
+    struct report_line line;
+    uint32_t text; /* number in instruction_texts; without the target if there is one */
+    uint8_t length;
+    bool may_pass; /* a conditional branch */
+};
+
+/* Code without a gap: a piece of the output, or an input function. */
+struct report_run {
+    uint64_t address;
+    uint64_t size;
+    uint32_t function;
+    uint32_t piece; /* of the output, else BAT_NONE */
+    uint32_t count; /* of instructions */
+};
+
+/* The instructions of the hottest functions in one layout; all by address. */
+struct report_listing {
+    struct report_run *runs;
+    struct report_instruction *all;
+    struct report_edge
+        *branches; /* taken inside of a function; blocks are instructions, pieces 0 */
+    uint32_t run_count;
+    uint32_t count;
+    size_t capacity;
+    size_t branch_count;
 };
 
 /* --- What llvm-bolt will refuse ----------------------------------------------------------------
@@ -127,6 +163,9 @@ struct report_node {
 /* --- All ------------------------------------------------------------------------------------- */
 
 struct bat_functions;
+
+/* The two layouts of the code. */
+enum { REPORT_BEFORE, REPORT_AFTER };
 
 struct report {
     const struct bat_page_request *request;
@@ -176,6 +215,9 @@ struct report {
     uint64_t samples_nowhere;  /* in the binary, in no function */
     struct report_edge *edges; /* by source piece and block, then target */
     size_t edge_count;
+    bool *is_hottest;                  /* of each function; or NULL */
+    struct report_listing listings[2]; /* before, after; of x86-64 */
+    struct bat_strings instruction_texts;
     struct report_pages pages[2][2]; /* [before, after][pages, huge pages] */
     struct report_path paths[2];     /* before, after */
 
@@ -194,7 +236,12 @@ enum bat_code report_collect_check(struct report *report);
 
 /* Only the verdict of the checks that cost nothing, of the profile if there is one. */
 enum bat_code report_collect_verdict(struct report *report);
+
+/* In this order: samples, the blocks, how often they and their branches ran, the instructions. */
+enum bat_code report_collect_samples(struct report *report);
+enum bat_code report_collect_blocks(struct report *report);
 enum bat_code report_collect_heat(struct report *report);
+enum bat_code report_collect_instructions(struct report *report);
 enum bat_code report_collect_pages(struct report *report);
 enum bat_code report_collect_lines(struct report *report);
 enum bat_code report_collect_stacks(struct report *report);
@@ -224,6 +271,31 @@ static inline uint64_t report_block_end(const struct report *report,
                                               : piece->size;
     return end < piece->size ? end : piece->size;
 }
+
+/* The numbers of the functions with the most samples, at most `most`, 1 or more; returns how many.
+ */
+uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most);
+
+/* The next trace or sample of a profile; false behind the last. All zero is the beginning. */
+struct report_walk {
+    uint64_t trace;
+    uint64_t sample;
+};
+
+bool report_walk_next(const struct bat_profile *profile, struct report_walk *walk,
+                      struct bat_trace *trace);
+
+/* The instruction of a listing that an address is in, or BAT_NONE. Logarithmic. */
+uint32_t report_listing_at(const struct report_listing *listing, uint64_t address);
+
+/* The function of the output whose code an address of one layout is in, or BAT_NONE. */
+uint32_t report_function_at(const struct report *report, unsigned side, uint64_t address);
+
+/* The run of a listing that an address is in, or NULL. Logarithmic. */
+const struct report_run *report_run_at(const struct report_listing *listing, uint64_t address);
+
+/* Sort edges by their ends, and join those with the same; returns how many there are then. */
+size_t report_join_edges(struct report_edge *edges, size_t count);
 
 /*
  * The function that starts at an address of the binary that the records are of: the input binary if

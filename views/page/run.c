@@ -13,6 +13,13 @@ void report_free(struct report *report)
     free(report->nodes);
     bat_strings_free(&report->stack_names);
     free(report->edges);
+    free(report->is_hottest);
+    for (unsigned side = 0; side < 2; side++) {
+        free(report->listings[side].runs);
+        free(report->listings[side].all);
+        free(report->listings[side].branches);
+    }
+    bat_strings_free(&report->instruction_texts);
     bat_verdict_free(&report->check);
     free(report->refusals);
     free(report->lines);
@@ -78,11 +85,19 @@ enum bat_code report_collect(struct report *report, report_step_fn *const steps[
 static enum bat_code collect(struct report *report)
 {
     static report_step_fn *const steps[] = {
-        begin_check,           report_open_binaries,
-        report_collect_code,   report_collect_profile,
-        report_collect_check,  report_collect_heat,
-        report_collect_pages,  report_collect_lines,
-        report_collect_stacks, NULL,
+        begin_check,
+        report_open_binaries,
+        report_collect_code,
+        report_collect_profile,
+        report_collect_check,
+        report_collect_samples,
+        report_collect_blocks,
+        report_collect_heat,
+        report_collect_instructions,
+        report_collect_pages,
+        report_collect_lines,
+        report_collect_stacks,
+        NULL,
     };
     return report_collect(report, steps);
 }

@@ -50,7 +50,9 @@ void report_write_members(const struct report *report, struct bat_text_writer *p
     bat_text_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
                     report->samples, report->has_profile ? "true" : "false",
                     report->original ? "true" : "false");
-    bat_text_format(page, ",\"hasLines\":%s", report->lines ? "true" : "false");
+    bat_text_format(page, ",\"hasLines\":%s,\"instructions\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]",
+                    report->lines ? "true" : "false", report->listings[REPORT_BEFORE].count,
+                    report->listings[REPORT_AFTER].count, report->instruction_texts.count);
     write_sections(page, "output", &report->output);
     write_sections(page, "input", &report->input);
     bat_text_string(page, ",\n\"chunks\":[");
@@ -274,7 +276,7 @@ static enum bat_code write_refused(const struct report *report, struct bat_text_
     return code;
 }
 
-static enum bat_code write_strings(struct bat_text_writer *page, const char *name,
+enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
                                    const struct bat_strings *strings)
 {
     struct pack pack = {0};
@@ -293,7 +295,7 @@ static enum bat_code write_stacks(const struct report *report, struct bat_text_w
         pack_number(&columns.all[2], report->nodes[i].count);
     }
     enum bat_code code = report_write_columns(page, "stacks", &columns);
-    return code == BAT_OK ? write_strings(page, "frames", &report->stack_names) : code;
+    return code == BAT_OK ? report_write_strings(page, "frames", &report->stack_names) : code;
 }
 
 enum bat_code report_write_code(const struct report *report, const char *prefix,
@@ -316,6 +318,8 @@ enum bat_code report_write_data(struct report *report, struct bat_text_writer *p
     if (code == BAT_OK)
         code = write_refused(report, page);
     if (code == BAT_OK)
-        code = write_strings(page, "files", &report->files);
+        code = report_write_listings(report, page);
+    if (code == BAT_OK)
+        code = report_write_strings(page, "files", &report->files);
     return code == BAT_OK ? write_stacks(report, page) : code;
 }

@@ -8,29 +8,6 @@
 
 #define HOTTEST 100u
 
-/* True if function a stands before b: more samples, then the lower number. */
-static bool is_hotter(const struct report *report, uint32_t a, uint32_t b)
-{
-    uint64_t left = report->functions[a].samples;
-    uint64_t right = report->functions[b].samples;
-    return left != right ? left > right : a < b;
-}
-
-uint32_t report_find_hottest(const struct report *report, uint32_t *hottest, uint32_t most)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < report->function_count; i++) {
-        if (report->functions[i].samples == 0 ||
-            (count == most && !is_hotter(report, i, hottest[count - 1])))
-            continue;
-        uint32_t at = count < most ? count++ : count - 1;
-        for (; at != 0 && is_hotter(report, i, hottest[at - 1]); at--)
-            hottest[at] = hottest[at - 1];
-        hottest[at] = i;
-    }
-    return count;
-}
-
 void report_write_name(const struct report *report, uint32_t function, const char *name,
                        struct bat_text_writer *page)
 {

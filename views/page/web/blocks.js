@@ -37,24 +37,26 @@ export function pieceRow(kind, text, more) {
   return make("li", {class: "piece key-" + kind}, make("span", {}, text), make("span", {class: "more"}, more));
 }
 
-// A block in a list. label: [offset, where it comes from or ""]; source: [text, title], or nothing; heat: from 0 to 1.
-// It is empty before its fill() is called.
-export function blockRow(id, label, size, count, heat, isCold, source) {
-  const row = make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "-1", title: source?.[1]});
+// A row of a list: label, [offset, where it comes from or ""]; size, a text, or a function that makes it; count; heat, from
+// 0 to 1; isCold; isStart, of a block of instructions; source, [text, title], or nothing. It is empty before its fill() is
+// called.
+export function blockRow(id, cells) {
+  const names = ["block", cells.isCold && "is-cold", cells.isStart && "is-start"].filter(Boolean);
+  const row = make("li", {id, class: names.join(" "), tabindex: "-1", title: cells.source?.[1]});
   row.fill = () => {
     row.fill = undefined;
-    row.append(...blockCells(label, size, count, heat, source));
+    row.append(...blockCells(cells));
   };
   return row;
 }
 
-function blockCells(label, size, count, heat, source) {
+function blockCells({label, size, count, heat, source}) {
   const bar = make("span", {class: "bar", "aria-hidden": "true"});
   bar.style.width = 100 * heat + "%";
   bar.style.background = heatColor(heat);
   return [bar, make("span", {class: "at"}, label[0], make("span", {class: "from"}, label[1] && " ← " + label[1])),
-          make("span", {class: "size"}, size), make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")),
-          make("span", {class: "count"}, numberText(count))];
+          make("span", {class: "size"}, typeof size === "function" ? size() : size),
+          make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")), make("span", {class: "count"}, numberText(count))];
 }
 
 // Fills rows and draws curves when they come near what is in sight, so that functions of thousands of blocks open at

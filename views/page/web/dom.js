@@ -84,7 +84,7 @@ export function noteState(view, values) {
     return;
   const query = new URLSearchParams(
     Object.entries(values).filter(([, value]) => value !== undefined && value !== "")).toString();
-  const address = "#" + view + (query && "?" + query);
+  const address = "#" + (view === "function" ? query : view + (query && "?" + query));
   if (address !== location.hash)
     history.replaceState(history.state, "", address);
 }

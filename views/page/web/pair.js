@@ -1,44 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function in both binaries: its sizes and places, and its blocks in the order of each.
-import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, curve, linkPath, outputLabel, pieceRow, piecesInOrder, showNear, sideSvg, walkBlocks } from "./blocks.js";
+import { blockRows, outputLabel, piecesInOrder } from "./blocks.js";
 import { changeOf } from "./changes.js";
 import { COLD, kindNames } from "./code.js";
-import { make, nameElement } from "./dom.js";
+import { make } from "./dom.js";
 import { hexText, numberText } from "./format.js";
-import { heatOf, onColorsChange } from "./heat.js";
 import { COMPARED, INPUT, addressOf, changeText, hasProfile, keyOf, nameOf, rowAt, rows, sides, valueOf } from "./pairs.js";
+import { SidesPage } from "./sides.js";
 
-const titles = ["Old", "New"];
-
-export class PairPage {
-  constructor(section) {
-    this.title = section.querySelector("h2");
-    this.body = make("div", {});
-    section.append(this.body);
-    onColorsChange(() => this.row !== undefined && this.show(this.row));
+export class PairPage extends SidesPage {
+  numberAt(text) {
+    return rowAt(text);
   }
 
-  async open({f}) {
-    const row = rowAt(f);
-    if (row < 0) {
-      this.row = undefined;
-      this.title.textContent = "No function";
-      this.body.replaceChildren(make("p", {}, `There is no function at ${f}.`));
-      return;
-    }
-    await this.show(row);
+  nameOf(row) {
+    return nameOf(row);
   }
 
-  async show(row) {
-    this.row = row;
-    const orders = await Promise.all(sides.map((code, side) =>
-      rows.of[side][row] < 0 ? [] : piecesInOrder(code, rows.of[side][row])));
-    if (this.row !== row)
-      return;
+  load(row) {
+    return Promise.all(sides.map((code, side) => (rows.of[side][row] < 0 ? [] : piecesInOrder(code, rows.of[side][row]))));
+  }
+
+  fill(row, orders) {
     this.lists = orders.map((order, side) => order.flatMap(([piece, blocks]) => blockRows(sides[side], piece, blocks)));
-    this.most = this.lists.flat().reduce((most, block) => Math.max(most, block.count), 0);
-    this.title.replaceChildren(nameElement(nameOf(row)));
-    this.body.replaceChildren(this.makeFacts(row), ...this.makeBlocks(row));
+    return [this.makeFacts(row), ...this.makeBlocks(row)];
   }
 
   // --- Figures -----------------------------------------------------------------------------------
@@ -69,23 +54,13 @@ export class PairPage {
 
   // --- Blocks ------------------------------------------------------------------------------------
 
-  makeList(side) {
-    const list = make("ol", {class: "blocks " + (side ? "output" : "input"), "aria-label": `Blocks, ${titles[side].toLowerCase()}`}), heights = [], {pieces} = sides[side];
-    let y = 0, last = -1;
-    this.lists[side].forEach((block, i) => {
-      if (block.piece !== last) {
-        const kind = pieces.kind[block.piece];
-        list.append(pieceRow(kind, `${kindNames[kind]} at ${hexText(sides[side].addressOf(block.piece))}`,
-                             `, ${numberText(pieces.size[block.piece])} bytes`));
-        y += BLOCK_ROW;
-        last = block.piece;
-      }
-      heights.push(y + BLOCK_ROW / 2);
-      y += BLOCK_ROW;
-      list.append(blockRow(`${side ? "out" : "in"}-${i}`, outputLabel(block), `${block.end - block.from} B`, block.count,
-                           heatOf(block.count, this.most), pieces.kind[block.piece] === COLD));
-    });
-    return {list, heights, tall: y};
+  headOf(side, piece) {
+    const {pieces} = sides[side], kind = pieces.kind[piece];
+    return [kind, `${kindNames[kind]} at ${hexText(sides[side].addressOf(piece))}`, `, ${numberText(pieces.size[piece])} bytes`];
+  }
+
+  cellsOf(side, block) {
+    return {label: outputLabel(block), size: `${block.end - block.from} B`, isCold: sides[side].pieces.kind[block.piece] === COLD};
   }
 
   // [old, new] blocks that come from one block of the input, if the input is the same.
@@ -104,44 +79,11 @@ export class PairPage {
   }
 
   makeBlocks(row) {
-    const made = [this.makeList(0), this.makeList(1)];
-    this.links = this.findLinks(row);
-    const svg = sideSvg("links", LINK_WIDTH, Math.max(made[0].tall, made[1].tall, 1));
-    const curves = this.links.map(([i, k]) => {
-      const [a, b] = [made[0].heights[i], made[1].heights[k]];
-      return curve(a, b, () => [linkPath(a, b, heatOf(this.lists[1][k].count, this.most), i, k)]);
-    });
-    const lists = made.map(({list}, side) => make("div", {class: "side"},
-      make("h3", {}, titles[side]), rows.of[side][row] < 0 ? make("p", {class: "remark"}, "not there") : list));
-    this.grid = make("div", {class: "sides pair"}, lists[0], make("div", {class: "middle"}, svg), lists[1]);
-    const touched = walkBlocks(this.grid, (block) => this.mark(block));
-    // A side without the function has no list.
-    showNear(this.grid, made.filter((unused, side) => rows.of[side][row] >= 0).map(({heights}) => heights), [[svg, curves]],
-             () => this.showMark());
     const isEdited = rows.flags[row] & COMPARED && rows.flags[row] & INPUT;
-    return [make("h3", {class: "group"}, "Blocks"), make("p", {class: "remark"},
-      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " +
-      (isEdited ? "The input has changed, so blocks cannot be joined." : "") +
-      (hasProfile ? " The number is how often the block ran. " : " "), make("span", {class: "keys"}, BLOCK_KEYS)), this.grid, touched];
-  }
-
-  // Mark a block and its places on the other side.
-  mark(block) {
-    if (!block || block === this.marked)
-      return;
-    this.marked = block;
-    this.grid.querySelectorAll(".marked").forEach((element) => element.classList.remove("marked"));
-    this.showMark();
-  }
-
-  showMark() {
-    const block = this.marked;
-    if (!block?.isConnected || !this.grid.contains(block))
-      return;
-    const [side, text] = block.id.split("-"), number = Number(text), at = side === "in" ? 0 : 1;
-    const linked = this.links.filter((link) => link[at] === number);
-    const select = ["#" + block.id, ...linked.flatMap(([i, k]) =>
-      [`#in-${i}`, `#out-${k}`, `path[data-in="${i}"][data-out="${k}"]`])];
-    this.grid.querySelectorAll(select.join(",")).forEach((element) => element.classList.add("marked"));
+    return [make("h3", {class: "group"}, "Blocks"), ...this.makeSides({
+      titles: ["Old", "New"], lists: this.lists, links: this.findLinks(row), absent: "not there",
+      remark: "Offsets count from the start of the part; behind the arrow is the offset in the input function. " +
+        (isEdited ? "The input has changed, so blocks cannot be joined." : "") +
+        (hasProfile ? " The number is how often the block ran. " : " ")})];
   }
 }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The instructions of the hottest functions, as spec/report.md describes them. */
+#include "page.h"
+
+/* What an instruction leads to: nothing, or twice the number of a function and 1, or twice the
+ * change of the number to that of another instruction, zigzag-coded, and 2. */
+static uint64_t target_of(const struct report *report, unsigned side, uint32_t number)
+{
+    const struct report_listing *listing = &report->listings[side];
+    const struct report_instruction *instruction = &listing->all[number];
+    if (instruction->target == 0)
+        return 0;
+    uint32_t to = report_listing_at(listing, instruction->target);
+    if (to == BAT_NONE || report_run_at(listing, instruction->target)->function !=
+                              report_run_at(listing, instruction->address)->function)
+        return 2 * (uint64_t)report_function_at(report, side, instruction->target) + 1;
+    return 2 + 2 * (to >= number ? 2 * (uint64_t)(to - number) : 2 * (uint64_t)(number - to) - 1);
+}
+
+static enum bat_code write_instructions(const struct report *report, unsigned side,
+                                        const char *name, struct bat_text_writer *page)
+{
+    const struct report_listing *listing = &report->listings[side];
+    struct report_columns columns = {0};
+    struct pack *all = columns.all;
+    uint32_t owner = 0;
+    for (uint32_t i = 0; i < listing->run_count; i++) {
+        const struct report_run *run = &listing->runs[i];
+        uint32_t next = run->piece == BAT_NONE ? run->function : run->piece;
+        pack_change(&all[0], owner, next);
+        pack_number(&all[1], run->count);
+        owner = next;
+    }
+    struct report_instruction last = {.line = {0}};
+    for (uint32_t i = 0; i < listing->count; i++) {
+        struct report_instruction instruction = listing->all[i];
+        instruction.line.file++; /* BAT_NONE becomes 0 */
+        pack_number(&all[2], instruction.length);
+        pack_number(&all[3], instruction.text);
+        pack_change(&all[4], last.count, instruction.count);
+        pack_number(&all[5], target_of(report, side, i));
+        pack_change(&all[6], last.line.file, instruction.line.file);
+        pack_change(&all[7], last.line.line, instruction.line.line);
+        last = instruction;
+    }
+    return report_write_columns(page, name, &columns);
+}
+
+/* Instructions that may pass or go, and where in their functions they went to. */
+static enum bat_code write_branches(const struct report_listing *listing, const char *name,
+                                    struct bat_text_writer *page)
+{
+    struct report_columns columns = {0};
+    struct pack *all = columns.all;
+    uint32_t last = 0;
+    size_t next = 0;
+    for (uint32_t i = 0; i < listing->count; i++) {
+        size_t first = next;
+        while (next < listing->branch_count && listing->branches[next].from_block == i)
+            next++;
+        if (next == first && (!listing->all[i].may_pass || listing->all[i].passed == 0))
+            continue;
+        pack_number(&all[0], i - last);
+        pack_number(&all[1], listing->all[i].may_pass ? listing->all[i].passed : 0);
+        pack_number(&all[2], next - first);
+        for (size_t k = first; k < next; k++) {
+            pack_change(&all[3], i, listing->branches[k].to_block);
+            pack_number(&all[4], listing->branches[k].count);
+            pack_number(&all[5], listing->branches[k].mispredictions);
+        }
+        last = i;
+    }
+    return report_write_columns(page, name, &columns);
+}
+
+enum bat_code report_write_listings(const struct report *report, struct bat_text_writer *page)
+{
+    static const char *const names[2][2] = {{"before", "before-branches"},
+                                            {"after", "after-branches"}};
+    enum bat_code code = BAT_OK;
+    if (report->listings[REPORT_AFTER].count == 0)
+        return code;
+    for (unsigned side = 0; code == BAT_OK && side < 2; side++) {
+        code = write_instructions(report, side, names[side][0], page);
+        if (code == BAT_OK)
+            code = write_branches(&report->listings[side], names[side][1], page);
+    }
+    return code == BAT_OK ? report_write_strings(page, "instructions", &report->instruction_texts)
+                          : code;
+}
