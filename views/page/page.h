@@ -123,7 +123,10 @@ struct report_columns {
     struct pack all[REPORT_COLUMNS];
 };
 
-/* Write a part with columns as the element data-NAME, and free them. */
+/* Write a part of bytes as the element data-NAME, and free them. */
+enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack);
+
+/* The same of columns. */
 enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
                                    struct report_columns *columns);
 

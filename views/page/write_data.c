@@ -71,29 +71,6 @@ static void write_description(const struct report *report, struct bat_text_write
 
 /* --- Packed parts ---------------------------------------------------------------------------- */
 
-/* Write a part of bytes as the element data-NAME, and free them. */
-static enum bat_code write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
-{
-    bat_text_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
-    bat_text_flush(page);
-    enum bat_code code =
-        page->code == BAT_OK ? pack_write(pack, page->output, page->error) : page->code;
-    bat_text_string(page, "</script>\n");
-    pack_free(pack);
-    return code;
-}
-
-enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
-                                   struct report_columns *columns)
-{
-    struct pack pack = {0};
-    for (size_t i = 0; i < REPORT_COLUMNS; i++) {
-        pack_column(&pack, &columns->all[i]);
-        pack_free(&columns->all[i]);
-    }
-    return write_part(page, name, &pack);
-}
-
 /* A part of the code of a binary: prefix tells which one. */
 static const char *prefixed(const char *prefix, const char *name, char text[PART_NAME_SIZE])
 {
@@ -124,9 +101,9 @@ static enum bat_code write_names(const struct report *report, const char *prefix
     char warning[KEPT_NAMES_WARNING_SIZE];
     if (kept_names_warning(&kept, warning))
         report_warn(report, bat_elf_path(report->binary.elf), "%s", warning);
-    enum bat_code code = write_part(page, prefixed(prefix, "names", part), &names);
+    enum bat_code code = report_write_part(page, prefixed(prefix, "names", part), &names);
     if (code == BAT_OK)
-        return write_part(page, prefixed(prefix, "plain", part), &plain);
+        return report_write_part(page, prefixed(prefix, "plain", part), &plain);
     pack_free(&plain);
     return code;
 }
@@ -268,20 +245,12 @@ static enum bat_code write_refused(const struct report *report, struct bat_text_
     }
     enum bat_code code = report_write_columns(page, "refused", &columns);
     if (code == BAT_OK)
-        code = write_part(page, "reasons", &reasons);
+        code = report_write_part(page, "reasons", &reasons);
     if (code == BAT_OK)
-        code = write_part(page, "refused-names", &names);
+        code = report_write_part(page, "refused-names", &names);
     pack_free(&reasons);
     pack_free(&names);
     return code;
-}
-
-enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
-                                   const struct bat_strings *strings)
-{
-    struct pack pack = {0};
-    pack_bytes(&pack, strings->text, strings->text_size);
-    return write_part(page, name, &pack);
 }
 
 static enum bat_code write_stacks(const struct report *report, struct bat_text_writer *page)
