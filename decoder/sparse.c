@@ -86,9 +86,7 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
     struct bat_decoding decoding = {
         .map = sparse->map,
         .reader = {.start = section, .end = description + description_size, .error = error}};
-    code = allocate(&decoding, wanted);
-    if (code == BAT_OK)
-        code = load_tables(&decoding, sparse->bodies, wanted);
+    code = allocate(&decoding, wanted) ?: load_tables(&decoding, sparse->bodies, wanted);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = bat_fail_memory(error, "to decode the note");
     free(sparse->bodies);

@@ -116,8 +116,7 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
         if (code != BAT_OK)
             return code;
     }
-    enum bat_code code = find_names(elf, error);
-    return code == BAT_OK ? name_sections(elf, error) : code;
+    return find_names(elf, error) ?: name_sections(elf, error);
 }
 
 void elf_set_numbers(Elf64_Ehdr *header, Elf64_Shdr *first, size_t count, size_t names_index)

@@ -389,9 +389,7 @@ static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
     if (code == BAT_OK)
         code = replacement_write(file, edit->headers, pieces[LAYOUT_TABLE].size,
                                  pieces[LAYOUT_TABLE].offset, error);
-    if (code == BAT_OK)
-        code = replacement_write(file, &header, sizeof(header), 0, error);
-    return code;
+    return code ?: replacement_write(file, &header, sizeof(header), 0, error);
 }
 
 /*
@@ -422,12 +420,9 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
 static enum bat_code write_edit(struct edit *edit, struct replacement *file,
                                 struct bat_error *error)
 {
-    enum bat_code code = copy_kept(edit, file, error);
-    if (code == BAT_OK)
-        code = write_pieces(edit, file, error);
-    if (code == BAT_OK)
-        code = bat_elf_check_unchanged(edit->elf, error);
-    return code == BAT_OK ? check_readable(file, error) : code;
+    enum bat_code code = copy_kept(edit, file, error) ?: write_pieces(edit, file, error);
+    code = code ?: bat_elf_check_unchanged(edit->elf, error);
+    return code ?: check_readable(file, error);
 }
 
 static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
@@ -435,15 +430,9 @@ static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
 {
     if (output->source != edit->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "the output was begun for another file");
-    enum bat_code code = find_old_note(edit, error);
-    if (code == BAT_OK)
-        code = find_name(edit, error);
-    if (code == BAT_OK)
-        code = make_headers(edit, error);
-    if (code == BAT_OK)
-        code = plan(edit, error);
-    if (code == BAT_OK)
-        code = write_edit(edit, &output->replacement, error);
+    enum bat_code code = find_old_note(edit, error) ?: find_name(edit, error);
+    code = code ?: make_headers(edit, error) ?: plan(edit, error);
+    code = code ?: write_edit(edit, &output->replacement, error);
     free(edit->headers);
     return code;
 }
@@ -500,8 +489,7 @@ static enum bat_code rewrite_path(const char *path, const char *output, const vo
 {
     struct bat_elf *elf = NULL;
     enum bat_code code = bat_elf_open(path, &elf, error);
-    if (code == BAT_OK)
-        code = rewrite(elf, output, section, size, error);
+    code = code ?: rewrite(elf, output, section, size, error);
     bat_elf_close(elf);
     return code;
 }

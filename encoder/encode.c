@@ -151,8 +151,7 @@ static enum bat_code encode_description(struct bat_encoding *encoding)
 {
     if (encoding->map->version == BAT_VERSION_1)
         return bat_encode_version_1(encoding);
-    enum bat_code code = encode_hot_tables(encoding);
-    return code == BAT_OK ? encode_cold_tables(encoding) : code;
+    return encode_hot_tables(encoding) ?: encode_cold_tables(encoding);
 }
 
 enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uint8_t **section,
@@ -172,9 +171,7 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
                                     .start = bytes,
                                     .at = bytes + BAT_NOTE_HEADER_SIZE,
                                     .places = places};
-    code = encode_description(&encoding);
-    if (code == BAT_OK)
-        code = encode_container(bytes, encoding.at, size, error);
+    code = encode_description(&encoding) ?: encode_container(bytes, encoding.at, size, error);
     if (code != BAT_OK) {
         free(bytes);
         return code;

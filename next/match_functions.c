@@ -297,14 +297,10 @@ enum bat_code next_match_functions(const struct next_measured *measured,
     enum bat_code code = allocate(&matching);
     for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
         code = add_symbols(&matching, is_new);
-    if (code == BAT_OK)
-        code = pair_names(&matching, NEXT_BY_NAME);
+    code = code ?: pair_names(&matching, NEXT_BY_NAME);
     for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
         code = add_plain_names(&matching, is_new);
-    if (code == BAT_OK)
-        code = pair_names(&matching, NEXT_BY_PLAIN_NAME);
-    if (code == BAT_OK)
-        code = prefer_parts(&matching, measured);
+    code = code ?: pair_names(&matching, NEXT_BY_PLAIN_NAME) ?: prefer_parts(&matching, measured);
     if (code == BAT_OK) {
         take_old_names(&matching);
         code = next_match_by_code(measured, new_program, pairs, error);

@@ -105,8 +105,7 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
     struct bat_probe probe = {.node = node};
     uint8_t flags;
     enum bat_code code = probe_bytes_number(&reading->bytes, "a probe's id", &probe.id);
-    if (code == BAT_OK)
-        code = probe_bytes_byte(&reading->bytes, "a probe's type", &flags);
+    code = code ?: probe_bytes_byte(&reading->bytes, "a probe's type", &flags);
     if (code != BAT_OK)
         return code;
     probe.type = flags & TYPE_BITS;
@@ -165,13 +164,10 @@ static enum bat_code read_body(struct reading *reading, uint32_t parent, uint32_
     enum bat_code code = BAT_OK;
     if (parent != BAT_NONE)
         code = probe_bytes_number(bytes, "a call site's id", &node.call_site);
-    if (code == BAT_OK)
-        code = probe_bytes_word(bytes, "a body's GUID", &node.guid);
+    code = code ?: probe_bytes_word(bytes, "a body's GUID", &node.guid);
     uint32_t probes;
-    if (code == BAT_OK)
-        code = probe_bytes_count(bytes, "a number of probes", PROBE_MIN, &probes);
-    if (code == BAT_OK)
-        code = probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined);
+    code = code ?: probe_bytes_count(bytes, "a number of probes", PROBE_MIN, &probes);
+    code = code ?: probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined);
     if (code != BAT_OK)
         return code;
     if (parent == BAT_NONE && !reading->has_addresses) {

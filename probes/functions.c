@@ -7,10 +7,8 @@
 static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_function *function)
 {
     enum bat_code code = probe_bytes_word(bytes, "a function's GUID", &function->guid);
-    if (code == BAT_OK)
-        code = probe_bytes_word(bytes, "a function's hash", &function->hash);
-    if (code == BAT_OK)
-        code = probe_bytes_count(bytes, "a name's length", 1, &function->name_length);
+    code = code ?: probe_bytes_word(bytes, "a function's hash", &function->hash);
+    code = code ?: probe_bytes_count(bytes, "a name's length", 1, &function->name_length);
     if (code != BAT_OK)
         return code;
     function->name = (const char *)bytes->at;

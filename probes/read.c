@@ -59,10 +59,8 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
 {
     struct probe_bytes bytes;
     enum bat_code code = open_section(elf, DESCRIPTIONS, &bytes, error);
-    if (code == BAT_OK)
-        code = probes_read_functions(bytes, probes);
-    if (code == BAT_OK)
-        code = open_section(elf, PROBES, &bytes, error);
+    code = code ?: probes_read_functions(bytes, probes);
+    code = code ?: open_section(elf, PROBES, &bytes, error);
     if (code != BAT_OK)
         return code;
     struct probe_bases bases = {.symbols = symbols};

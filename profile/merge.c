@@ -148,9 +148,7 @@ static enum bat_code merge_names(struct profile_merge *merge)
     if (code == BAT_OK)
         code =
             merge_numbered(&profile->foreign_names, &from->foreign_names, &merge->foreign_numbers);
-    if (code == BAT_OK)
-        code = merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
-    return code;
+    return code ?: merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
 }
 
 static void take_back_names(struct profile_merge *merge)
@@ -230,9 +228,7 @@ static enum bat_code begin_merge(struct profile_merge *merge, struct bat_profile
         from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK;
     if (code != BAT_OK)
         return code;
-    code = merge_names(merge);
-    if (code == BAT_OK)
-        code = merge_tables(merge, used_up);
+    code = merge_names(merge) ?: merge_tables(merge, used_up);
     if (code != BAT_OK)
         take_back(merge);
     return bat_counts_fail(error, code, "the profile");

@@ -251,11 +251,8 @@ enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct
     code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
-    code = write_events(&writer, &profile->events);
-    if (code == BAT_OK)
-        code = write_traces(&writer);
-    if (code == BAT_OK)
-        code = write_samples(&writer);
+    code = write_events(&writer, &profile->events) ?: write_traces(&writer);
+    code = code ?: write_samples(&writer);
     return bat_text_finish(&writer.text, code);
 }
 
@@ -285,24 +282,19 @@ enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profile
     struct bat_strings events = {0};
     enum bat_code code = BAT_OK;
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
-        code = check_profile(profiles[i], error);
-        if (code == BAT_OK)
-            code = set_profile(&writer, profiles[i], error);
+        code = check_profile(profiles[i], error) ?: set_profile(&writer, profiles[i], error);
     }
     if (code != BAT_OK)
         return code;
     for (size_t i = 0; i < count && code == BAT_OK; i++)
         if (bat_strings_add_all(&events, &profiles[i]->events, NULL) != BAT_OK)
             code = bat_fail_memory(error, "to write the profile");
-    if (code == BAT_OK)
-        code = bat_text_begin(&writer.text, output, error);
+    code = code ?: bat_text_begin(&writer.text, output, error);
     if (code == BAT_OK) {
         code = write_events(&writer, &events);
         for (size_t i = 0; i < count && code == BAT_OK; i++) {
             set_profile(&writer, profiles[i], error);
-            code = write_traces(&writer);
-            if (code == BAT_OK)
-                code = write_samples(&writer);
+            code = write_traces(&writer) ?: write_samples(&writer);
         }
         code = bat_text_finish(&writer.text, code);
     }

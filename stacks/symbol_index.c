@@ -178,8 +178,7 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     if (code == BAT_OK && count == 0)
         code = bat_elf_symbols(elf, true, &symbols, &count, error);
     size_t plt_count = 0;
-    if (code == BAT_OK)
-        code = make_plt(index, &plt_count, error);
+    code = code ?: make_plt(index, &plt_count, error);
     if (code != BAT_OK)
         return code;
     const size_t most = count + plt_count;

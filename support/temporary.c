@@ -95,8 +95,7 @@ enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int
     if (code != BAT_OK)
         return code;
     code = bat_temporary_write(*file, bytes, size, error);
-    if (code == BAT_OK)
-        code = bat_temporary_append(*file, stream, NULL, NULL, error);
+    code = code ?: bat_temporary_append(*file, stream, NULL, NULL, error);
     return rewind_or_close(file, code, error);
 }
 

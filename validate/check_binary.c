@@ -167,8 +167,7 @@ static enum bat_code check_functions(struct bat_checking *checking)
     struct bat_frames frames;
     struct bat_elf *elf = checking->binary->elf;
     enum bat_code code = bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error);
-    if (code == BAT_OK)
-        code = bat_frames_collect(elf, &frames, checking->error);
+    code = code ?: bat_frames_collect(elf, &frames, checking->error);
     if (code != BAT_OK)
         return code;
     if (symbol_count == 0)
@@ -185,6 +184,5 @@ enum bat_code bat_check_binary(struct bat_checking *checking)
 {
     if (!checking->binary->elf)
         return BAT_OK;
-    enum bat_code code = check_executable(checking);
-    return code == BAT_OK ? check_functions(checking) : code;
+    return check_executable(checking) ?: check_functions(checking);
 }

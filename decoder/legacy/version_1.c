@@ -98,8 +98,7 @@ static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *
     tables->parents[i] = table->address;
     reader->table = &table->address;
     code = read_count(reader, "number of entries", ENTRY_SIZE, &table->entry_count);
-    if (code == BAT_OK)
-        code = decode_entries(decoding, table);
+    code = code ?: decode_entries(decoding, table);
     reader->table = NULL;
     return code;
 }
@@ -119,8 +118,7 @@ static enum bat_code decode_parent(struct bat_reader *reader, struct tables *tab
     uint64_t fragment = 0;
     uint64_t parent = 0;
     enum bat_code code = bat_reader_u64(reader, "fragment's address", &fragment);
-    if (code == BAT_OK)
-        code = bat_reader_u64(reader, "parent's address", &parent);
+    code = code ?: bat_reader_u64(reader, "parent's address", &parent);
     if (code != BAT_OK)
         return code;
     if (!is_first && fragment <= *before)
@@ -196,10 +194,7 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < tables->count; i++)
         code = decode_table(decoding, tables, i);
-    if (code == BAT_OK)
-        code = decode_parents(&decoding->reader, tables);
-    if (code == BAT_OK)
-        code = bat_decode_finish(decoding);
+    code = code ?: decode_parents(&decoding->reader, tables) ?: bat_decode_finish(decoding);
     if (code != BAT_OK)
         return code;
     struct bat_map *map = decoding->map;
@@ -229,8 +224,7 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     map->version = BAT_VERSION_1;
     map->hot_index = BAT_HOT_INDEX_TABLE;
     enum bat_code code = read_count(reader, "number of tables", TABLE_SIZE, &tables.count);
-    if (code == BAT_OK)
-        code = allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
+    code = code ?: allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
     if (code != BAT_OK)
         return code;
     tables.all = bat_array_new(tables.count, sizeof(*tables.all));

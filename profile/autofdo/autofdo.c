@@ -289,7 +289,7 @@ static enum bat_code find_callee(struct work *work, const char *text, uint32_t *
     }
     *length = profile_name_length(text);
     enum bat_code code = bat_strings_add(&work->forest.names, text, *length, name);
-    return code == BAT_OK ? bat_counts_add(&work->callees, &key, *name, *length) : code;
+    return code ?: bat_counts_add(&work->callees, &key, *name, *length);
 }
 
 /* The entry of a function, looked up once. name_length is that of its name without suffixes. */
@@ -318,7 +318,7 @@ static enum bat_code find_target(struct work *work, uint64_t address, struct tar
         return BAT_OK;
     size_t name_length;
     enum bat_code code = find_callee(work, function->linkage_name, &target->callee, &name_length);
-    return code == BAT_OK ? find_entry(work, function, name_length, &target->entry) : code;
+    return code ?: find_entry(work, function, name_length, &target->entry);
 }
 
 /* A branch to a function's entry is a call of it. */
@@ -334,8 +334,7 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch,
     if (code == BAT_OK && leaf.is_found)
         code = forest_call(&work->forest, leaf.node, leaf.place, target->callee, branch[2]);
     uint32_t root;
-    if (code == BAT_OK)
-        code = forest_root(&work->forest, target->callee, &root);
+    code = code ?: forest_root(&work->forest, target->callee, &root);
     if (code != BAT_OK)
         return code;
     struct forest_node *node = &work->forest.nodes[root];
@@ -372,11 +371,8 @@ static enum bat_code count_traces(struct work *work)
     if (code == BAT_OK)
         code =
             ranges_collect(&work->ranges, work->profile, &work->code, &work->counters, work->error);
-    if (code == BAT_OK)
-        code = count_ranges(work);
-    if (code == BAT_OK)
-        code = count_calls(work);
-    return code;
+    code = code ?: count_ranges(work);
+    return code ?: count_calls(work);
 }
 
 /* --- Basic samples -------------------------------------------------------------------------- */
@@ -396,8 +392,7 @@ static enum bat_code count_samples(struct work *work)
         }
         struct leaf leaf;
         code = leaves_find(&work->leaves, sample[0], &leaf);
-        if (code == BAT_OK)
-            code = count_instructions(work, &leaf, 1, 1, sample[1]);
+        code = code ?: count_instructions(work, &leaf, 1, 1, sample[1]);
         if (work->counters.instructions == before)
             work->counters.without_debug += sample[1];
     }
@@ -448,8 +443,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     enum bat_code code = code_map_create(&work.code, elf, error);
     if (code == BAT_OK && leaves_new(&work.leaves, debuginfo, &work.forest) != BAT_OK)
         code = fail_memory(&work);
-    if (code == BAT_OK)
-        code = make_forest(&work, kind);
+    code = code ?: make_forest(&work, kind);
     if (code == BAT_OK)
         forest_add_up(&work.forest);
     if (code == BAT_OK)

@@ -186,14 +186,10 @@ enum bat_code bat_overlaps_add_profile(struct bat_overlaps *comparison,
 {
     struct bat_functions *functions = NULL;
     enum bat_code code = elf ? bat_functions_create(elf, NULL, &functions, error) : BAT_OK;
-    if (code == BAT_OK)
-        code = bat_overlaps_begin(comparison, error);
-    if (code == BAT_OK)
-        code = add_fdata(comparison, &profile->fdata, &profile->fdata.branches, error);
-    if (code == BAT_OK)
-        code = add_fdata(comparison, &profile->fdata, &profile->fdata.samples, error);
-    if (code == BAT_OK)
-        code = add_addresses(comparison, profile, functions, error);
+    code = code ?: bat_overlaps_begin(comparison, error);
+    code = code ?: add_fdata(comparison, &profile->fdata, &profile->fdata.branches, error);
+    code = code ?: add_fdata(comparison, &profile->fdata, &profile->fdata.samples, error);
+    code = code ?: add_addresses(comparison, profile, functions, error);
     bat_functions_free(functions);
     return code;
 }

@@ -122,13 +122,8 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
     count_samples(measuring);
     measure_branches(measuring);
     measure_new_code(measuring);
-    code = measure_old_code(measuring);
-    if (code == BAT_OK)
-        code = measure_flow(measuring);
-    if (code == BAT_OK)
-        code = measure_continuity(measuring);
-    if (code == BAT_OK)
-        code = measure_instructions(measuring);
+    code = measure_old_code(measuring) ?: measure_flow(measuring);
+    code = code ?: measure_continuity(measuring) ?: measure_instructions(measuring);
     BAT_SORT(measuring->sampled, measuring->sampled_count,
              BAT_DESCENDING(struct bat_fitness_function, samples),
              BAT_ASCENDING(struct bat_fitness_function, address));

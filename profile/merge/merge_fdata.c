@@ -175,8 +175,7 @@ static enum bat_code add_record(struct reading *reading, const char *line, size_
         return code;
     code = bat_strings_add(&records->keys, line, size, &number);
     const uint64_t key = number;
-    if (code == BAT_OK)
-        code = bat_counts_add(&records->counts, &key, count, mispredictions);
+    code = code ?: bat_counts_add(&records->counts, &key, count, mispredictions);
     return bat_counts_fail(reading->error, code, "the merged profile");
 }
 
@@ -356,10 +355,7 @@ enum bat_code bat_merged_fdata_write(const struct bat_merged_fdata *merged,
     enum bat_code code = bat_text_begin(&text, output, error);
     if (code != BAT_OK)
         return code;
-    code = write_head(&text, merged);
-    if (code == BAT_OK)
-        code = write_records(&text, &merged->samples, !merged->has_no_lbr);
-    if (code == BAT_OK)
-        code = write_records(&text, &merged->memory, false);
+    code = write_head(&text, merged) ?: write_records(&text, &merged->samples, !merged->has_no_lbr);
+    code = code ?: write_records(&text, &merged->memory, false);
     return bat_text_finish(&text, code);
 }

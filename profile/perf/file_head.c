@@ -91,8 +91,7 @@ static enum bat_code read_attribute(struct perf_session *session, const uint8_t 
                            section.size, session->id_bytes);
     session->id_bytes += code == BAT_OK ? section.size : 0;
     uint8_t *ids = NULL;
-    if (code == BAT_OK)
-        code = read_section(session, section, &ids, error);
+    code = code ?: read_section(session, section, &ids, error);
     if (code == BAT_OK)
         code = perf_attributes_add(&session->attributes, entry, size, ids, (size_t)section.size / 8,
                                    at, error);
@@ -150,8 +149,7 @@ static enum bat_code read_features(struct perf_session *session, struct bat_erro
             continue;
         uint8_t entry[16];
         code = perf_read_at(session->file, at, entry, sizeof(entry), error);
-        if (code == BAT_OK)
-            code = read_feature(session, feature, parse_section(entry), at, error);
+        code = code ?: read_feature(session, feature, parse_section(entry), at, error);
         at += sizeof(entry);
     }
     return code;
@@ -189,14 +187,12 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
     code = check_section(session, data, 40, "records", error);
     if (session->arriving)
         session->file_size = data.offset;
-    if (code == BAT_OK)
-        code = check_section(session, attributes, 24, "events' attributes", error);
+    code = code ?: check_section(session, attributes, 24, "events' attributes", error);
     if (code == BAT_OK && data.size == 0)
         code = bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, 48,
                            "expected records, found none: perf record sets their size when it "
                            "ends, and may have been killed before");
-    if (code == BAT_OK)
-        code = read_attributes(session, bat_load64(header + 16), attributes, error);
+    code = code ?: read_attributes(session, bat_load64(header + 16), attributes, error);
     session->data_start = data.offset;
     session->data_end = data.offset + data.size;
     memcpy(session->feature_bits, header + 72, sizeof(session->feature_bits));
@@ -211,8 +207,7 @@ enum bat_code perf_session_read_head(struct perf_session *session, struct bat_er
 {
     uint8_t start[PERF_PIPE_HEADER_SIZE];
     enum bat_code code = read_at(session, 0, start, sizeof(start), error);
-    if (code == BAT_OK)
-        code = check_magic(start, error);
+    code = code ?: check_magic(start, error);
     if (code != BAT_OK)
         return code;
     uint64_t size = bat_load64(start + PERF_MAGIC_SIZE);
@@ -238,6 +233,5 @@ enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_er
     if (session->data_end == UINT64_MAX)
         session->data_end = session->file_size;
     const struct section data = {session->data_start, session->data_end - session->data_start};
-    enum bat_code code = check_section(session, data, 40, "records", error);
-    return code == BAT_OK ? read_features(session, error) : code;
+    return check_section(session, data, 40, "records", error) ?: read_features(session, error);
 }

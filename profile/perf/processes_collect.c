@@ -179,7 +179,7 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
     if (mapping->build_id)
         note_build_id(object, mapping->build_id, mapping->build_id_size);
     code = find_file(processes, number, mapping->build_id, mapping->build_id_size, &event.other);
-    return code == BAT_OK ? add_event(processes, event) : code;
+    return code ?: add_event(processes, event);
 }
 
 enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t process,

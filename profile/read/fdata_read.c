@@ -79,11 +79,8 @@ static enum bat_code add_line(struct bat_profile *profile, struct bat_line *line
                               uint64_t mispredictions)
 {
     uint64_t count = 0;
-    enum bat_code code = bat_line_count(line, &count);
-    if (code == BAT_OK)
-        code = bat_line_end(line);
-    if (code == BAT_OK)
-        code = bat_lines_add_sum(line->lines, profile, count);
+    enum bat_code code = bat_line_count(line, &count) ?: bat_line_end(line);
+    code = code ?: bat_lines_add_sum(line->lines, profile, count);
     if (code != BAT_OK)
         return code;
     code = bat_counts_add(counts, key, count, mispredictions);
@@ -95,19 +92,17 @@ static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *l
     uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
     enum bat_code code = read_location(&profile->fdata, line, key);
-    if (code == BAT_OK)
-        code = read_location(&profile->fdata, line, key + 2);
+    code = code ?: read_location(&profile->fdata, line, key + 2);
     if (code == BAT_OK && key[0] >> 32 < BAT_FIRST_MEMORY_KIND)
         code = bat_line_count(line, &mispredictions);
-    return code == BAT_OK ? add_line(profile, line, &profile->fdata.branches, key, mispredictions)
-                          : code;
+    return code ?: add_line(profile, line, &profile->fdata.branches, key, mispredictions);
 }
 
 static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t key[2] = {0};
     enum bat_code code = read_location(&profile->fdata, line, key);
-    return code == BAT_OK ? add_line(profile, line, &profile->fdata.samples, key, 0) : code;
+    return code ?: add_line(profile, line, &profile->fdata.samples, key, 0);
 }
 
 /* Skip the word if it comes next; false if it does not. */
@@ -159,12 +154,11 @@ static enum bat_code read_record(struct bat_profile *profile, struct bat_line *l
         return BAT_OK;
     const uint8_t *word = line->at;
     if (skip_word(line, "boltedcollection")) {
-        enum bat_code code = set_header(profile, line, word, &profile->fdata.bolted);
-        return code == BAT_OK ? bat_line_end(line) : code;
+        return set_header(profile, line, word, &profile->fdata.bolted) ?: bat_line_end(line);
     }
     if (skip_word(line, "no_lbr")) {
         enum bat_code code = set_header(profile, line, word, &profile->fdata.no_lbr);
-        return code == BAT_OK ? read_events(profile, line) : code;
+        return code ?: read_events(profile, line);
     }
     profile->counters.fdata_records++;
     return profile->fdata.no_lbr ? read_sample(profile, line) : read_branch(profile, line);

@@ -243,9 +243,7 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
 {
     struct node_reader reader = {.original = original, .nodes = nodes, .hot = hot};
     nodes->is_read = true;
-    enum bat_code code = read_fragments(&reader);
-    if (code == BAT_OK)
-        code = build(&reader);
+    enum bat_code code = read_fragments(&reader) ?: build(&reader);
     free(reader.bits);
     free(reader.branches);
     return code;

@@ -397,13 +397,7 @@ enum bat_code shares_find(struct shares *shares)
              BAT_ASCENDING(struct shares_trace, from), BAT_ASCENDING(struct shares_trace, to));
     enum bat_code code = find_returns(shares);
     weigh(shares);
-    if (code == BAT_OK)
-        code = shares_name_columns(shares);
-    if (code == BAT_OK)
-        code = find_pointers(shares);
-    if (code == BAT_OK)
-        code = find_sites(shares);
-    if (code == BAT_OK)
-        code = make_cells(shares);
-    return code == BAT_OK ? shares_divide(shares) : code;
+    code = code ?: shares_name_columns(shares) ?: find_pointers(shares);
+    code = code ?: find_sites(shares) ?: make_cells(shares);
+    return code ?: shares_divide(shares);
 }

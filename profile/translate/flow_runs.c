@@ -47,8 +47,7 @@ static enum bat_code add_up(struct translation *translation, uint32_t function,
 {
     const uint32_t first = *block;
     enum bat_code code = translation_begin_long_run(translation, function, flow->count, first);
-    if (code == BAT_OK)
-        code = try_steps(translation, function, flow, end);
+    code = code ?: try_steps(translation, function, flow, end);
     if (code != BAT_OK)
         return code;
     const struct run_step *steps = translation->long_runs.steps + first;

@@ -247,7 +247,7 @@ enum bat_code translation_open_uncovered(struct translation *translation, struct
                                             records->functions, wanted, translation->error);
     records->tableless.has_graphs = is_judged;
     free(wanted);
-    return code == BAT_OK ? bat_tableless_read_all(&records->tableless, translation->error) : code;
+    return code ?: bat_tableless_read_all(&records->tableless, translation->error);
 }
 
 enum bat_code translation_traces(struct translation *translation, uint32_t first, uint32_t end)
@@ -257,8 +257,7 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
         struct trace trace = trace_at(translation, (uint32_t)translation->order[i].value);
         code = translate_trace(translation, &trace);
     }
-    if (code == BAT_OK)
-        code = translation_end_long_runs(translation);
+    code = code ?: translation_end_long_runs(translation);
     free(translation->long_runs.steps);
     translation->long_runs = (struct long_runs){0};
     if (code != BAT_OK)

@@ -133,8 +133,7 @@ static enum bat_code build(struct json_tables *tables, const struct json_table *
     else
         code = bat_builder_add_function(tables->builder, table->address, table->hash,
                                         table->num_blocks, handle, error);
-    if (code == BAT_OK)
-        code = build_entries(tables->builder, table, *handle, error);
+    code = code ?: build_entries(tables->builder, table, *handle, error);
     return at_table(code, table, error);
 }
 
@@ -186,7 +185,7 @@ enum bat_code json_tables_add(struct json_tables *tables, struct json_table *tab
         return wait_for_parent(tables, table, error);
     if (table->is_cold)
         code = check_parent(table, parent, error);
-    return code == BAT_OK ? build(tables, table, parent, &known->handle, error) : code;
+    return code ?: build(tables, table, parent, &known->handle, error);
 }
 
 enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index hot_index,
@@ -197,8 +196,7 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
         const struct known_table *parent = find(tables, table->parent);
         uint32_t handle = BAT_NONE;
         enum bat_code code = check_parent(table, parent, error);
-        if (code == BAT_OK)
-            code = build(tables, table, parent, &handle, error);
+        code = code ?: build(tables, table, parent, &handle, error);
         if (code != BAT_OK)
             return code;
         json_table_free(table);

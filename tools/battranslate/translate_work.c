@@ -341,14 +341,9 @@ void work_end_report(struct work *work, const struct bat_to_input_counters *to_i
 
 enum tool_exit records_open(struct work *work)
 {
-    enum tool_exit status = work_find_stored(work);
-    if (status == TOOL_FINE)
-        status = work_open_binary(work);
-    if (status == TOOL_FINE)
-        status = work_open_symbols(work);
-    if (status == TOOL_FINE)
-        status = check_symbols(work);
-    return status == TOOL_FINE ? open_original(work) : status;
+    enum tool_exit status = work_find_stored(work) ?: work_open_binary(work);
+    status = status ?: work_open_symbols(work) ?: check_symbols(work);
+    return status ?: open_original(work);
 }
 
 enum tool_exit work_move(struct work *work)

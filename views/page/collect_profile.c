@@ -121,8 +121,6 @@ enum bat_code report_collect_profile(struct report *report)
     if (report->request->profile_count == 0)
         return BAT_OK;
     report->has_profile = true;
-    enum bat_code code = read_profiles(report);
-    if (code == BAT_OK)
-        code = translate(report);
-    return code == BAT_OK ? judge(report) : code;
+    enum bat_code code = read_profiles(report) ?: translate(report);
+    return code ?: judge(report);
 }

@@ -67,9 +67,7 @@ enum bat_code comparison_write_data(const struct report_comparison *comparison,
     enum bat_code code =
         report_write_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, page);
     free(is_nameless);
-    if (code == BAT_OK)
-        code = report_write_code(&comparison->sides[NEW], prefixes[NEW], NULL, page);
-    if (code == BAT_OK)
-        code = write_pairs(comparison, page);
-    return code == BAT_OK ? write_went(comparison, page) : code;
+    code = code ?: report_write_code(&comparison->sides[NEW], prefixes[NEW], NULL, page);
+    code = code ?: write_pairs(comparison, page);
+    return code ?: write_went(comparison, page);
 }

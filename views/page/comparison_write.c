@@ -40,9 +40,7 @@ enum bat_code comparison_write(struct report_comparison *comparison, struct bat_
     if (code != BAT_OK)
         return code;
     write_head(comparison->sides, &page);
-    code = write_views(comparison, &page);
-    if (code == BAT_OK)
-        code = comparison_write_data(comparison, &page);
+    code = write_views(comparison, &page) ?: comparison_write_data(comparison, &page);
     page_write_end(&page, &comparison_script);
     return bat_text_finish(&page, code);
 }

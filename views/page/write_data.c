@@ -244,10 +244,8 @@ static enum bat_code write_refused(const struct report *report, struct bat_text_
         before = refusal->function + 1;
     }
     enum bat_code code = report_write_columns(page, "refused", &columns);
-    if (code == BAT_OK)
-        code = report_write_part(page, "reasons", &reasons);
-    if (code == BAT_OK)
-        code = report_write_part(page, "refused-names", &names);
+    code = code ?: report_write_part(page, "reasons", &reasons);
+    code = code ?: report_write_part(page, "refused-names", &names);
     pack_free(&reasons);
     pack_free(&names);
     return code;
@@ -264,31 +262,23 @@ static enum bat_code write_stacks(const struct report *report, struct bat_text_w
         pack_number(&columns.all[2], report->nodes[i].count);
     }
     enum bat_code code = report_write_columns(page, "stacks", &columns);
-    return code == BAT_OK ? report_write_strings(page, "frames", &report->stack_names) : code;
+    return code ?: report_write_strings(page, "frames", &report->stack_names);
 }
 
 enum bat_code report_write_code(const struct report *report, const char *prefix,
                                 const bool *is_nameless, struct bat_text_writer *page)
 {
     enum bat_code code = write_names(report, prefix, is_nameless, page);
-    if (code == BAT_OK)
-        code = write_pieces(report, prefix, page);
-    if (code == BAT_OK)
-        code = write_functions(report, prefix, page);
-    return code == BAT_OK ? write_blocks(report, prefix, page) : code;
+    code = code ?: write_pieces(report, prefix, page);
+    code = code ?: write_functions(report, prefix, page);
+    return code ?: write_blocks(report, prefix, page);
 }
 
 enum bat_code report_write_data(struct report *report, struct bat_text_writer *page)
 {
     write_description(report, page);
-    enum bat_code code = report_write_code(report, "", NULL, page);
-    if (code == BAT_OK)
-        code = write_edges(report, page);
-    if (code == BAT_OK)
-        code = write_refused(report, page);
-    if (code == BAT_OK)
-        code = report_write_listings(report, page);
-    if (code == BAT_OK)
-        code = report_write_strings(page, "files", &report->files);
-    return code == BAT_OK ? write_stacks(report, page) : code;
+    enum bat_code code = report_write_code(report, "", NULL, page) ?: write_edges(report, page);
+    code = code ?: write_refused(report, page) ?: report_write_listings(report, page);
+    code = code ?: report_write_strings(page, "files", &report->files);
+    return code ?: write_stacks(report, page);
 }

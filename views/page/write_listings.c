@@ -82,9 +82,7 @@ enum bat_code report_write_listings(const struct report *report, struct bat_text
         return code;
     for (unsigned side = 0; code == BAT_OK && side < 2; side++) {
         code = write_instructions(report, side, names[side][0], page);
-        if (code == BAT_OK)
-            code = write_branches(&report->listings[side], names[side][1], page);
+        code = code ?: write_branches(&report->listings[side], names[side][1], page);
     }
-    return code == BAT_OK ? report_write_strings(page, "instructions", &report->instruction_texts)
-                          : code;
+    return code ?: report_write_strings(page, "instructions", &report->instruction_texts);
 }
