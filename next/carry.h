@@ -48,9 +48,20 @@ struct next_report {
 
 void next_report_free(struct next_report *report);
 
+/* One row for each way in which functions were found: what became of their counts. */
+struct next_way {
+    const char *words; /* "... functions", plural */
+    struct next_share share;
+};
+
+#define NEXT_WAYS 5u
+
+void next_report_ways(const struct next_report *report, struct next_way ways[NEXT_WAYS]);
+
 /* Where a count of a block of the new program is from. */
 struct next_explained {
-    const char *function;     /* of the new program */
+    const char *unit;         /* of the new program: the function ... */
+    const char *function;     /* ... or its cold part that has the block */
     uint32_t offset;          /* of the block in it */
     const char *old_function; /* NULL: nothing is matched with the block */
     uint32_t old_offset;
@@ -65,8 +76,8 @@ struct next_explained {
 typedef void next_explain_fn(const struct next_explained *block, void *context);
 
 struct next_carry_options {
-    const char *explain; /* a function whose blocks are explained, if it changed; or NULL */
-    next_explain_fn *explained;
+    const char *explain; /* a function whose blocks are explained, if it changed; NULL: all are */
+    next_explain_fn *explained; /* NULL: none is */
     void *explain_context;
     const struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
     const struct bat_elf *new_symbols; /* ... of the new one */

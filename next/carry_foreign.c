@@ -144,6 +144,16 @@ static void sum_up(struct next_carrying *carrying, bool with_common)
     }
 }
 
+void next_report_ways(const struct next_report *report, struct next_way ways[NEXT_WAYS])
+{
+    ways[0] = (struct next_way){"whose code did not change: count for count", report->same};
+    ways[1] = (struct next_way){"that changed, found by name", report->by_name};
+    ways[2] = (struct next_way){"found by name but for what compilers append to it",
+                                report->by_plain_name};
+    ways[3] = (struct next_way){"under another name, found by their code", report->by_code};
+    ways[4] = (struct next_way){"that were not found", report->gone};
+}
+
 /* --- Functions that changed ------------------------------------------------------------------ */
 
 void next_report_free(struct next_report *report)

@@ -254,19 +254,21 @@ static bool is_explained(const struct next_carrying *carrying, uint32_t unit)
            (unnumbered_name_length(name) == length && memcmp(name, wanted, length) == 0);
 }
 
-/* Explain those blocks of a pair, if that is wanted, that are of the function: it may be a part. */
+/* Explain those blocks of a pair, if that is wanted, that are of the function: it may be a part.
+ * Of all functions, those that stand in place of calls are not explained there. */
 static void explain(const struct next_carrying *carrying, const struct unit_pair *pair)
 {
     const struct next_carry_options *options = carrying->options;
     const struct next_graph *graph = &pair->graphs[1];
-    for (uint32_t i = 0; options->explain && i < graph->node_count; i++) {
+    for (uint32_t i = 0; options->explained && i < graph->node_count; i++) {
         const struct next_node *node = &graph->nodes[i];
-        if (!is_explained(carrying, node->unit))
+        if (options->explain ? !is_explained(carrying, node->unit) : node->context != 0)
             continue;
         const struct next_block *block = next_node_block(&carrying->news, node);
         const struct next_matched *match = &pair->match.all[i];
         uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
-        struct next_explained explained = {.function = carrying->news.all[block->function].name,
+        struct next_explained explained = {.unit = next_unit_name(&carrying->news, node->unit),
+                                           .function = carrying->news.all[block->function].name,
                                            .offset = block->start,
                                            .is_piece = match->old_of == BAT_NONE,
                                            .confidence = match->confidence,

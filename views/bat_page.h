@@ -42,6 +42,9 @@ struct bat_page_request {
      * NULL. */
     void (*warn)(const char *file, const char *sentence, void *context);
     void *context;
+
+    const char *next; /* the next build, not BOLTed, with symbols: what the profile, carried to it,
+                         is worth there; only with original and profiles */
 };
 
 /*

@@ -140,6 +140,8 @@ def make_pages(folder):
     chains = folder / "chains"
     chains.write_text(CHAINS, encoding="ascii")
     toolbox.fine("batreport", DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--stacks={chains}", "-o", folder / "chains.html")
+    toolbox.fine("batreport", DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--original={DEMO / 'small'}",
+                 f"--for={DEMO / 'small.next'}", "-o", folder / "next.html")
     make_comparisons(folder, hostile, names)
     if LARGE:
         make_large(folder)
@@ -212,7 +214,7 @@ class Report(unittest.TestCase):
         """The addresses of all views of a page."""
         self.open(name)
         function = self.browser.run("document.querySelector('.static a').hash")
-        stacks = ["#stacks"] if self.browser.run("!!document.getElementById('stacks')") else []
+        stacks = [state for state in ("#stacks", "#next?f=0") if self.browser.run(f"!!document.querySelector('{state.split('?')[0]}')")]
         return ["#summary", "#map", "#functions", function, function + "&show=instructions", "#map?s=" + function[3:], *stacks]
 
     def test_all_views(self):
@@ -452,6 +454,28 @@ class Report(unittest.TestCase):
         self.browser.screen(390)
         self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
         self.assertGreater(self.browser.run("document.querySelector('.blocks.output').clientWidth"), 300)
+
+    def test_next_build(self):
+        """From the first screen to what the next build has of the profile, to a function that changed, to its page."""
+        page = report_page.Page(self.pages["next"])
+        self.open("next")
+        self.browser.run("document.querySelector('.card.next a[href=\"#next-build\"]').click()")
+        self.browser.wait("document.getElementById('next-build').getBoundingClientRect().top < 100")
+        self.browser.run("document.querySelector('.changed a').click()")
+        self.browser.wait("!document.getElementById('next').hidden && " + READY)
+        self.assertEqual(self.text("#next h2"), page.functions[page.columns("changed")[0][0] - 1].name.decode())
+        self.browser.wait("!document.querySelector('#next .block:empty')")
+        count = page.columns("changed")[3][0]
+        shown = self.browser.run("[...document.querySelectorAll('#next .blocks.output .count')].map((c) => c.innerText.replaceAll(',', ''))")
+        self.assertEqual(shown, list(map(str, page.columns("carried")[7][:count])))
+        inferred = self.browser.run("[...document.querySelectorAll('#next .blocks.output .size')].filter((s) => s.innerText === 'inferred').length")
+        self.assertEqual(inferred, page.columns("carried")[2][:count].count(0))
+        self.browser.run("document.getElementById('out-0').focus()")
+        self.assertEqual(set(self.browser.run("[...document.querySelectorAll('#next .block.marked')].map((b) => b.id)")), {"in-0", "out-0"})
+        self.browser.run("[...document.querySelectorAll('#next a')].find((a) => a.hash.startsWith('#f=')).click()")
+        self.browser.wait("!document.getElementById('function').hidden && " + READY)
+        self.go("#next?f=99")
+        self.assertIn("There is no function at 99.", self.text())
 
     def test_function_by_keyboard(self):
         """A list of blocks is one stop for Tab; arrows go up and down in it, and to a block's other place."""

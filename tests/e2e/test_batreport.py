@@ -466,6 +466,64 @@ class Folder(unittest.TestCase):
         return report_page.Page(path)
 
 
+# --- The next build -------------------------------------------------------------------------------
+
+
+class Next(Folder):
+    """What battranslate --for says of the same files."""
+
+    def test_next(self):
+        """Shares of what was found and how, functions that changed, and each of their blocks."""
+        arguments = ["-p", DEMO / "small.preagg", f"--original={DEMO / 'small'}", f"--for={DEMO / 'small.next'}"]
+        page = self.make(*arguments)
+        said = json.loads(toolbox.fine("battranslate", DEMO / "small.bolt", *arguments, "-o", self.folder / "fdata", "--report=json"))["next"]
+        text = page.text.split('id="next-build"')[1]
+        rows = re.findall(r'<tr><th scope="row">([^<]*)</th><td>([\d,]+)</td><td>([\d.]+)%</td></tr>', text.split("</table>")[0])
+        expected = [said[key] for key in ("same", "by_name", "by_plain_name", "by_code", "gone") if said[key]["functions"]]
+        self.assertEqual([(int(n), float(share)) for _, n, share in rows],
+                         [(way["functions"], round(100 * way["count"] / said["all"]["count"], 1)) for way in expected])
+        self.assertIn(f"{said['stale_functions']} of {said['judged_functions']} functions", text)
+        names = [name.decode() for name in page.texts("changed-names")]
+        counts, likeness, blocks = page.columns("changed")[1:4]
+        self.assertEqual([(old, new or None, count, alike / 1000) for old, new, count, alike in zip(names[::2], names[1::2], counts, likeness)],
+                         [(c["name"], c["next"], c["count"], c["likeness"]) for c in said["changed"]])
+        self.assertGreater(len(counts), 1)
+        parts, at = [name.decode() for name in page.texts("carried-names")], 0
+        carried = list(zip(*page.columns("carried")))
+        for number, (name, count) in enumerate(zip(names[1::2], blocks)):
+            explained = toolbox.fine("battranslate", DEMO / "small.bolt", *arguments, "-o", self.folder / "fdata", f"--explain={name}")
+            lines = []
+            for part, offset, old, old_offset, sure, alike, old_count, count in carried[at:at + count]:
+                line = f"{parts[part]}+{offset:#x}: {count}"
+                piece = sure % 2
+                if old == 0:
+                    line += ", inferred"
+                else:
+                    line += f", {'a piece of' if piece else 'was'} {parts[old - 1]}+{old_offset:#x} ({old_count}), "
+                    line += f"{sure // 2 / 10:.0f}%" + ("" if piece else f" sure, code alike by {alike / 10:.0f}%")
+                lines.append(line)
+            at += blocks[number]
+            pattern = re.compile(r"\d+%")
+            self.assertEqual([pattern.sub("", line) for line in lines],
+                             [pattern.sub("", line) for line in explained.splitlines() if line.startswith(name + "+")])
+            for line, other in zip(lines, explained.splitlines()):
+                for ours, theirs in zip(pattern.findall(line), pattern.findall(other)):
+                    self.assertAlmostEqual(int(ours[:-1]), int(theirs[:-1]), delta=1)
+
+    def test_bad_next(self):
+        """It is a build that llvm-bolt can read, and needs the input and a profile."""
+        arguments = [DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--original={DEMO / 'small'}", "-o", self.folder / "page.html"]
+        done = toolbox.run("batreport", *arguments, f"--for={DEMO / 'small.bolt'}")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+        self.assertIn("small.bolt: expected the build that llvm-bolt will read, found one that it has written", done.stderr)
+        stripped = self.folder / "stripped"
+        subprocess.run(["strip", "-o", stripped, DEMO / "small.next"], check=True)
+        self.assertIn("expected a symbol table", toolbox.run("batreport", *arguments, f"--for={stripped}").stderr)
+        done = toolbox.run("batreport", *(arguments[:3] + arguments[4:]), f"--for={DEMO / 'small.next'}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected --original and a profile with --for", done.stderr)
+
+
 # --- The verdict on the profile -------------------------------------------------------------------
 
 # perf2bolt's records of these lose profiles of functions.

@@ -35,6 +35,7 @@ enum option_key {
     OPTION_CHECK_SUPPRESS,
     OPTION_LIST_CHECKS,
     OPTION_OPEN,
+    OPTION_FOR,
 };
 
 static const struct argp_option argp_options[] = {
@@ -48,6 +49,10 @@ static const struct argp_option argp_options[] = {
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
      "lines if INPUT has debug information",
+     1},
+    {"for", OPTION_FOR, "NEXT", 0,
+     "Carry the profile to NEXT, the next build, which BOLT has not written: the page then shows "
+     "what found its functions, and those that changed most; with --original",
      1},
     {"store", OPTION_STORE, "DIR", 0,
      "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
@@ -95,6 +100,7 @@ static const char brief[] =
     "  -p, --profile=PROFILE      perf.data, text of perf script, or pre-aggregated;\n"
     "                             repeatable\n"
     "      --original=INPUT       The binary that BOLT read: adds its code and lines\n"
+    "      --for=NEXT             The next build: what the profile is worth there\n"
     "      --old-profile=PROFILE  A profile of OLD; repeatable\n"
     "      --store=DIR            Where batinject --store put what BINARY lacks\n"
     "      --stacks=FOLDED        Call chains as batsymbolize --folded prints them\n"
@@ -123,10 +129,15 @@ static void check_end(const struct request *request, struct argp_state *state)
         argp_error(state, "expected a file with --open, found -o -");
     if (!request->page.old_binary && request->page.old_profile_count != 0)
         argp_error(state, "expected two files, OLD and NEW, with --old-profile");
-    if (request->page.old_binary && (request->page.original || request->page.stacks))
+    const struct bat_page_request *page = &request->page;
+    if (page->old_binary && (page->original || page->stacks || page->next))
         argp_error(state, "expected one BINARY with %s, found \"%s\" and \"%s\"",
-                   request->page.original ? "--original" : "--stacks", request->page.old_binary,
-                   request->page.binary);
+                   page->original ? "--original"
+                   : page->stacks ? "--stacks"
+                                  : "--for",
+                   page->old_binary, page->binary);
+    if (page->next && (!page->original || page->profile_count == 0))
+        argp_error(state, "expected --original and a profile with --for");
     if (request->page.old_binary && request->has_check)
         argp_error(state,
                    "expected one BINARY with --check-limit, --check-strict and "
@@ -166,6 +177,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {'o', .text = &request->output},
         {OPTION_ORIGINAL, .text = &request->page.original},
         {OPTION_STACKS, .text = &request->page.stacks},
+        {OPTION_FOR, .text = &request->page.next},
         {OPTION_OPEN, .flag = &request->opens},
         {OPTION_IGNORE_BUILD_ID, .flag = &request->page.ignore_build_id},
         {'p', .texts = request->profiles, .count = &request->page.profile_count},
@@ -196,8 +208,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static enum bat_code check_output(struct bat_output *output, const struct bat_page_request *page,
                                   struct bat_error *error)
 {
-    const char *const single[] = {page->old_binary, page->binary, page->original, page->stacks};
-    enum bat_code code = bat_outputs_check(&output, 1, single, 4, error);
+    const char *const single[] = {page->old_binary, page->binary, page->original, page->stacks,
+                                  page->next};
+    enum bat_code code =
+        bat_outputs_check(&output, 1, single, sizeof(single) / sizeof(single[0]), error);
     if (code == BAT_OK)
         code = bat_outputs_check(&output, 1, page->old_profiles, page->old_profile_count, error);
     if (code == BAT_OK)

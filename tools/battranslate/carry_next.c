@@ -107,7 +107,7 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
         .new_symbols = next->symbols,
         .threads = request->threads,
         .explain = request->explain,
-        .explained = print_block,
+        .explained = request->explain ? print_block : NULL,
         .explain_context = &explanation.text,
         .found_min = NEXT_FOUND_MIN};
     const struct bat_elf *elf =
@@ -188,14 +188,6 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
 
 /* --- The report ----------------------------------------------------------------------------- */
 
-static void print_share(struct output *out, const struct next_report *report, const char *text,
-                        const struct next_share *share)
-{
-    if (share->functions != 0)
-        output_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
-                      figures_percent(share->count, report->all.count), share->functions, text);
-}
-
 /* Functions that changed most, in the text; JSON has all. */
 #define CHANGED_PRINTED 5u
 
@@ -220,12 +212,13 @@ static void print_text(struct output *out, const struct next_report *report)
 {
     output_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
                   report->all.functions);
-    print_share(out, report, "whose code did not change: count for count", &report->same);
-    print_share(out, report, "that changed, found by name", &report->by_name);
-    print_share(out, report, "found by name but for what compilers append to it",
-                &report->by_plain_name);
-    print_share(out, report, "under another name, found by their code", &report->by_code);
-    print_share(out, report, "that were not found", &report->gone);
+    struct next_way ways[NEXT_WAYS];
+    next_report_ways(report, ways);
+    for (size_t i = 0; i < NEXT_WAYS; i++)
+        if (ways[i].share.functions != 0)
+            output_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
+                          figures_percent(ways[i].share.count, report->all.count),
+                          ways[i].share.functions, ways[i].words);
     if (report->blocks != 0)
         output_format(out,
                       "in changed functions %.1f%% of the counts are of blocks that were found, "

@@ -137,6 +137,12 @@ void report_write_members(const struct report *report, struct bat_text_writer *p
 enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
                                    const struct bat_strings *strings);
 
+/* What became of the profile in the next build, if one was given: for readers, members of the
+ * description, and parts. */
+void report_write_next(const struct report *report, struct bat_text_writer *page);
+void report_write_next_members(const struct report *report, struct bat_text_writer *page);
+enum bat_code report_write_carried(const struct report *report, struct bat_text_writer *page);
+
 /* The parts with the instructions of the hottest functions, if there are any. */
 enum bat_code report_write_listings(const struct report *report, struct bat_text_writer *page);
 

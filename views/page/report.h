@@ -5,6 +5,7 @@
 
 #include "bat_page.h"
 #include "bat_profile.h"
+#include "next/carry.h"
 #include "support/counts.h"
 #include "support/string_table.h"
 
@@ -160,6 +161,38 @@ struct report_node {
     uint64_t count; /* of all stacks that go through it */
 };
 
+/* --- The next build ----------------------------------------------------------------------------
+ */
+
+/* A block of the next build, of a function that changed, and the old block that it was. */
+struct report_carried {
+    uint32_t unit;         /* number among names: of the function */
+    uint32_t function;     /* ... of this part of it */
+    uint32_t old_function; /* ... of the old block's; BAT_NONE: its count was inferred */
+    uint32_t offset;
+    uint32_t old_offset;
+    float confidence; /* 0 to 1 */
+    float content;    /* how alike the instructions are, 0 to 1 */
+    bool is_piece;    /* of the old block */
+    uint64_t old_count;
+    uint64_t count;
+};
+
+/* The profile carried to the next build. */
+struct report_next {
+    struct bat_binary binary;
+    struct bat_profile *profile;
+    struct bat_records *records;
+    struct bat_judgement judgement;
+    bool has_judgement;
+    struct next_report figures;
+    struct bat_strings names;
+    struct report_carried *blocks; /* those of a function are together, in the order of its code */
+    size_t block_count;
+    size_t block_capacity;
+    bool lacks_memory; /* for a block */
+};
+
 /* --- All ------------------------------------------------------------------------------------- */
 
 struct bat_functions;
@@ -223,6 +256,7 @@ struct report {
 
     struct bat_strings stack_names;
     struct report_node *nodes; /* node_count */
+    struct report_next next;
 };
 
 /*
@@ -233,6 +267,7 @@ enum bat_code report_open_binaries(struct report *report);
 enum bat_code report_collect_code(struct report *report);
 enum bat_code report_collect_profile(struct report *report);
 enum bat_code report_collect_check(struct report *report);
+enum bat_code report_collect_next(struct report *report);
 
 /* Only the verdict of the checks that cost nothing, of the profile if there is one. */
 enum bat_code report_collect_verdict(struct report *report);
@@ -253,6 +288,7 @@ enum bat_code report_collect(struct report *report, report_step_fn *const steps[
 /* Make the whole page, and write it. */
 enum bat_code report_run(struct report *report, struct bat_output *output);
 void report_free(struct report *report);
+void report_free_next(struct report_next *next);
 
 /* --- Look-ups and messages ------------------------------------------------------------------- */
 

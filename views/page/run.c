@@ -13,6 +13,7 @@ void report_free(struct report *report)
     free(report->nodes);
     bat_strings_free(&report->stack_names);
     free(report->edges);
+    report_free_next(&report->next);
     free(report->is_hottest);
     for (unsigned side = 0; side < 2; side++) {
         free(report->listings[side].runs);
@@ -90,6 +91,7 @@ static enum bat_code collect(struct report *report)
         report_collect_code,
         report_collect_profile,
         report_collect_check,
+        report_collect_next,
         report_collect_samples,
         report_collect_blocks,
         report_collect_heat,

@@ -154,7 +154,7 @@ static void write_word(struct bat_text_writer *page, const char *word)
     bat_text_string(page, "&#39;");
 }
 
-/* The command that makes the next profile; next is an option more, or "". */
+/* The command that makes the next profile, of another build if next is not NULL. */
 static void write_translation(const struct report *report, const char *next, const char *output,
                               struct bat_text_writer *page)
 {
@@ -169,7 +169,11 @@ static void write_translation(const struct report *report, const char *next, con
         bat_text_string(page, " -p …");
     bat_text_string(page, " --original=");
     write_word(page, request->original ? request->original : "INPUT");
-    bat_text_format(page, "%s -o %s --check</code>", next, output);
+    if (next) {
+        bat_text_string(page, " --for=");
+        write_word(page, next);
+    }
+    bat_text_format(page, " -o %s --check</code>", output);
 }
 
 /* What is wrong with the profile, and what helps. */
@@ -223,9 +227,15 @@ static void write_next(const struct report *report, struct bat_text_writer *page
     write_faults(report, page);
     write_losses(report, page);
     bat_text_string(page, "<li>For another BOLT of the same build: ");
-    write_translation(report, "", "app.fdata", page);
-    bat_text_string(page, "</li>\n<li>For the next release: ");
-    write_translation(report, " --for=NEXT", "next.fdata", page);
+    write_translation(report, NULL, "app.fdata", page);
+    bat_text_string(page, "</li>\n<li>For the next release");
+    if (report->next.profile)
+        bat_text_format(
+            page, ", which has <a href=\"#next-build\">%.1f%% of the profile</a>",
+            100 - html_percent(report->next.figures.gone.count, report->next.figures.all.count));
+    bat_text_string(page, ": ");
+    write_translation(report, report->next.profile ? report->request->next : "NEXT", "next.fdata",
+                      page);
     bat_text_string(page, "</li>\n</ol></div>\n");
 }
 

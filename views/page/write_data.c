@@ -66,6 +66,7 @@ static void write_description(const struct report *report, struct bat_text_write
     bat_text_string(page, "<script type=\"application/json\" id=\"data\">{\"format\":\"batreport\","
                           "\"version\":1,\n");
     report_write_members(report, page);
+    report_write_next_members(report, page);
     bat_text_string(page, "}</script>\n");
 }
 
@@ -279,6 +280,7 @@ enum bat_code report_write_data(struct report *report, struct bat_text_writer *p
     write_description(report, page);
     enum bat_code code = report_write_code(report, "", NULL, page) ?: write_edges(report, page);
     code = code ?: write_refused(report, page) ?: report_write_listings(report, page);
+    code = code ?: report_write_carried(report, page);
     code = code ?: report_write_strings(page, "files", &report->files);
     return code ?: write_stacks(report, page);
 }

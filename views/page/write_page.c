@@ -106,6 +106,10 @@ static void write_views(const struct report *report, struct bat_text_writer *pag
     page_begin_functions(page);
     report_write_hottest(report, page);
     page_end_functions(page);
+    if (report->next.profile)
+        bat_text_string(page, "<section id=\"next\" data-view hidden "
+                              "aria-labelledby=\"next-title\">\n<h2 id=\"next-title\">In the next "
+                              "build</h2>\n</section>\n");
     if (report->node_count != 0)
         bat_text_string(page, "<section id=\"stacks\" data-view hidden "
                               "aria-labelledby=\"stacks-title\">\n<h2 id=\"stacks-title\">Stacks"

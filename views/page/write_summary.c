@@ -270,6 +270,7 @@ void report_write_summary(struct report *report, struct bat_text_writer *page)
     bat_text_string(page, "</div>\n");
     if (report->has_profile) {
         write_by_note(report, page);
+        report_write_next(report, page);
         report_write_check(report, page);
     } else {
         bat_text_string(page,

@@ -32,6 +32,28 @@ export function blockRows(code, piece, blocks) {
   return rows;
 }
 
+// outputs: blocks with code of a function, in the output's order, the main piece first; inputs: all blocks of the input,
+// ascending, each with the outputs that come from it; rowOf: the output of "piece/block". order: piecesInOrder().
+export function blocksOfBoth(code, number, order) {
+  const outputs = [], rowOf = new Map(), places = new Map();
+  for (const [piece, blocks] of order) {
+    for (let i = 0; i < blocks.length; i++)
+      if (!places.has(blocks.input[i]))
+        places.set(blocks.input[i], {from: blocks.input[i], count: 0, rows: [], file: blocks.file[i], line: blocks.line[i]});
+    for (const row of blockRows(code, piece, blocks)) {
+      rowOf.set(piece + "/" + row.block, outputs.length);
+      if (!row.isWhole) {
+        places.get(row.input).count += row.count;
+        places.get(row.input).rows.push(outputs.length);
+      }
+      outputs.push(row);
+    }
+  }
+  const inputs = [...places.values()].sort((a, b) => a.from - b.from);
+  inputs.forEach((input, i) => (input.end = inputs[i + 1]?.from ?? (code.functions.inputSize[number] || undefined)));
+  return {inputs, outputs, rowOf};
+}
+
 // The title of a part's blocks in a list: what it is and where, and more, for which a phone has no room.
 export function pieceRow(kind, text, more) {
   return make("li", {class: "piece key-" + kind}, make("span", {}, text), make("span", {class: "more"}, more));

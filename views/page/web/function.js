@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function: its blocks in the order of the input and of the output, and its branches.
-import { blockRows, outputLabel, piecesInOrder } from "./blocks.js";
+import { blocksOfBoth, outputLabel, piecesInOrder } from "./blocks.js";
 import { COLD, kindNames } from "./code.js";
 import { addressOf, code, functions, inputAddressOf, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
 import { make, nameElement, noteState } from "./dom.js";
@@ -33,7 +33,7 @@ export class FunctionPage extends SidesPage {
 
   fill(number, [order, edges, files, instructions]) {
     this.files = files;
-    this.gather(order);
+    Object.assign(this, blocksOfBoth(code, number, order));
     this.gatherEdges(number, edges);
     const facts = this.makeFacts(number), hasCode = Boolean(instructions?.after.has(functions.main[number]));
     this.isCode = hasCode && this.state.show === "instructions";
@@ -44,30 +44,7 @@ export class FunctionPage extends SidesPage {
 
   // --- Data --------------------------------------------------------------------------------------
 
-  // outputs: blocks with code, in the output's order, the main piece first; inputs: all blocks of the
-  // input, ascending, each with the outputs that come from it.
-  gather(order) {
-    this.outputs = [];
-    this.rowOf = new Map();
-    const inputs = new Map();
-    for (const [piece, blocks] of order) {
-      for (let i = 0; i < blocks.length; i++)
-        if (!inputs.has(blocks.input[i]))
-          inputs.set(blocks.input[i], {from: blocks.input[i], count: 0, rows: [], file: blocks.file[i], line: blocks.line[i]});
-      for (const row of blockRows(code, piece, blocks)) {
-        this.rowOf.set(piece + "/" + row.block, this.outputs.length);
-        if (!row.isWhole) {
-          inputs.get(row.input).count += row.count;
-          inputs.get(row.input).rows.push(this.outputs.length);
-        }
-        this.outputs.push(row);
-      }
-    }
-    this.inputs = [...inputs.values()].sort((a, b) => a.from - b.from);
-    this.inputs.forEach((input, i) => (input.end = this.inputs[i + 1]?.from ?? (functions.inputSize[this.number] || undefined)));
-  }
-
-  // The same lists, and the branches in them, of instructions in place of blocks. An instruction of the output comes from
+  // The lists, and the branches in them, of instructions in place of blocks. An instruction of the output comes from
   // the one that is as far from its block's start in the input.
   gatherInstructions(number, order, {before, after}) {
     const ends = new Map(this.inputs.map(({from, end}) => [from, end]));

@@ -3,10 +3,11 @@
 import { load } from "./data.js";
 import { FunctionPage } from "./function.js";
 import { LayoutMap } from "./layout.js";
+import { NextPage } from "./next.js";
 import { loadRefused } from "./refused.js";
 import { Stacks } from "./stacks.js";
 import { FunctionTable } from "./table.js";
 import { start } from "./views.js";
 
-start({map: LayoutMap, functions: FunctionTable, function: FunctionPage, stacks: Stacks},
+start({map: LayoutMap, functions: FunctionTable, function: FunctionPage, next: NextPage, stacks: Stacks},
       () => Promise.all([load(), loadRefused()]));

@@ -36,8 +36,8 @@ export class SidesPage {
     const {state} = this, loaded = await this.load(number, state);
     if (this.number !== number || this.state !== state)
       return;
-    this.title.replaceChildren(nameElement(this.nameOf(number)));
     this.body.replaceChildren(...this.fill(number, loaded));
+    this.title.replaceChildren(nameElement(this.nameOf(number)));
   }
 
   makeList(side, rows, title) {
