@@ -22,13 +22,13 @@ FILES = {"FILE": "any", "OUT": "any", "NOTE": "any", "DIR": "folders", "FUNCTION
          "ELF": "programs", "INPUT": "programs", "BINARY": "programs", "NEXT": "programs",
          "PROFILE": "*@(perf.data*|*.perf|*.fdata|*.preagg|*.yaml|*.txt)", "FDATA": "*.fdata",
          "RECORDING": "*@(perf.data*|*.perf|*.txt)", "YAML": "*.y?(a)ml",
-         "JSON": "*.json", "HTML": "*.html", "FOLDED": "*.folded"}
+         "JSON": "*.json", "HTML": "*.html", "STACKS": "*.folded"}
 ZSH = {"any": "_files", "folders": "_files -/", "functions": "_batkit_functions",
        "programs": '_files -g "*(-*) *.so*(-.) *.o(-.)"', FILES["PROFILE"]:
        '_files -g "*perf.data*(-.) *.(perf|fdata|preagg|yaml|txt)(-.)"',
        FILES["RECORDING"]: '_files -g "*perf.data*(-.) *.(perf|txt)(-.)"', FILES["YAML"]: '_files -g "*.(yaml|yml)(-.)"'}
 VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen", "perfscript", "folded", "pprof",
-                     "speedscope", "firefox"], "VIEWER": ["folded", "pprof", "speedscope", "firefox"],
+                     "speedscope", "firefox", "otlp"], "VIEWER": ["folded", "pprof", "speedscope", "firefox", "otlp"],
           "WHEN": ["auto", "always", "never"]}
 
 # Files whose names fit, or that are programs; all files if there are none of these.

@@ -141,25 +141,32 @@ struct bat_read_options {
     const int32_t *processes; /* ... or of these, process_count; they need not all be found */
     size_t process_count;     /* 0: of all */
     uint64_t samples_max;     /* read at most so many samples with branch stacks; 0: all */
+
+    /* pprof's and OpenTelemetry's profiles */
+    const char *sample_type; /* the type whose values count; NULL: the first */
+    bool sample_branches;    /* the places of a stack are sources and targets of branches, the
+                                newest first; without it, the innermost place is a basic sample */
 };
 
 /*
  * Read a file ("-": standard input) and add what it holds to the profile. Its first bytes tell its
- * form: a pre-aggregated profile, fdata, perf.data, or the output of perf script. The folder that
- * perf record --threads makes is read as one perf.data. options may be NULL.
+ * form: a pre-aggregated profile, fdata, perf.data, the output of perf script, or a profile of
+ * pprof or OpenTelemetry (spec/stacks.md). The folder that perf record --threads makes is read as
+ * one perf.data. options may be NULL.
  *
  * On failure the profile is as it was before, so that one bad file among a thousand can be left
  * out. error has line and column, for perf.data the offset in the file. Fails with
  *   BAT_ERR_IO, BAT_ERR_MEMORY;
  *   BAT_ERR_SYNTAX for text of another form;
  *   BAT_ERR_TRUNCATED, BAT_ERR_COUNT, BAT_ERR_SYNTAX for damaged perf.data;
- *   BAT_ERR_UNSUPPORTED for a folder that perf did not make, and for perf.data that perf alone can
- *     read;
+ *   BAT_ERR_UNSUPPORTED for a folder that perf did not make, for perf.data that perf alone can
+ *     read, and for pprof's and OpenTelemetry's profiles in a build without protobuf-c;
  *   BAT_ERR_RANGE for counts that are too large, alone or with the profile's;
  *   BAT_ERR_MISMATCH for fdata of another kind than the profile's, for perf.data without samples of
- *     the binary or without branch stacks;
- *   BAT_ERR_ARGUMENT for perf.data if the profile's target has no elf, and for options without
- *     their size.
+ *     the binary or without branch stacks, for profiles of stacks without such samples or without
+ *     the sample type;
+ *   BAT_ERR_ARGUMENT for perf.data and profiles of stacks if the profile's target has no elf, and
+ * for options without their size.
  *
  * Memory grows with distinct records, for perf.data also with processes; time is linear in the
  * file. perf.data from a pipe is kept in a temporary file without a name (in TMPDIR, else /tmp).
@@ -240,7 +247,8 @@ struct bat_call_chain {
      * frames in other files, and in the kernel.
      */
     const uint64_t *frames;
-    size_t depth; /* at least 1 */
+    size_t depth;   /* at least 1 */
+    uint64_t count; /* 1, or what a profile of stacks counts */
 };
 
 /* Receives a chain, valid during the call, with context. Returns false to stop. */
@@ -249,10 +257,11 @@ typedef bool bat_call_chain_fn(const struct bat_call_chain *chain, void *context
 /*
  * List the call chains of a perf.data file: one for each sample of a process that has the profile's
  * binary, in the order of the file, if the kernel followed the callers (perf record -g with frame
- * pointers). Samples without such a chain are left out. The profile is not changed. options, which
- * may be NULL, and the errors are those of bat_profile_read(); fails with BAT_ERR_UNSUPPORTED, too,
- * for other forms of profiles and for what can be read only once, and with BAT_ERR_MEMORY if
- * found() returns false. Time is linear in the file.
+ * pointers). Samples without such a chain are left out. Of a profile of pprof or OpenTelemetry,
+ * list all stacks. The profile is not changed. options, which may be NULL, and the errors are those
+ * of bat_profile_read(); fails with BAT_ERR_UNSUPPORTED, too, for other forms of profiles and for
+ * what can be read only once, and with BAT_ERR_MEMORY if found() returns false. Time is linear in
+ * the file.
  */
 BAT_API enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const char *path,
                                               const struct bat_read_options *options,

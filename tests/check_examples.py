@@ -7,7 +7,6 @@ decoder in python, perf2bolt and llvm-symbolizer.
 """
 
 import collections
-import gzip
 import pathlib
 import random
 import re
@@ -24,7 +23,6 @@ import batnote  # pylint: disable=wrong-import-position
 import bolt_profiles  # pylint: disable=wrong-import-position
 import elffile  # pylint: disable=wrong-import-position
 import pprof_file  # pylint: disable=wrong-import-position
-from pprof_file import packed_message, packed_number  # pylint: disable=wrong-import-position
 
 BINARY = TESTS / "data" / "demo" / "small.bolt"
 INPUT = TESTS / "data" / "demo" / "small"
@@ -165,41 +163,6 @@ class Examples(unittest.TestCase):
         main = next(table.address for table in self.note.hot if self.names[table.address] == "main")
         self.assertEqual(printed([self.bin / "symbolize", BINARY, INPUT, hex(main)]), f"{main:#x} main at ?:0\n")
 
-    def test_pprof_to_preagg(self):
-        """Samples of the note's functions in a process of this binary, which was loaded at another place each time."""
-        tables = [table.address for table in self.note.hot]
-        code = next(s for s in elffile.Elf(BINARY).segments if s.type == 1 and 0 <= tables[0] - s.address < s.file_size)
-        hot = [address for address in tables if 0 <= address - code.address < code.file_size]
-        self.assertGreater(len(hot), 5)
-        paths, samples, branches = [], collections.Counter(), collections.Counter()
-        for number, base in enumerate((0, 0x7F00_0000_0000)):
-            start = base + code.address
-            parts = [(6, text) for text in (b"", b"samples", b"weight", str(BINARY).encode(), b"00")]
-            parts += [(1, packed_message((1, 1))), (1, packed_message((1, 2)))]
-            # Mapping 2 is the binary's by its name; 9, of another build of it, is not.
-            parts += [(3, packed_message((1, i), (2, start), (3, start + code.file_size), (4, code.offset), (5, 3),
-                                         (6, build_id))) for i, build_id in ((2, 0), (9, 4))]
-            for i, address in enumerate(hot):
-                parts += [(4, packed_message((1, i + 1), (2, 2), (3, base + address))),
-                          (4, packed_message((1, i + 1001), (2, 9), (3, base + address)))]
-            for i in range(number, len(hot) - 2):
-                stack = [i + 1, i + 2, i + 1002, i + 3]
-                parts.append((2, packed_message((1, b"".join(map(packed_number, stack))), (2, 3), (2, i))))
-                samples[hot[i]] += i
-                branches[hot[i], hot[i + 1], (1 << 64) - 1] += 3
-                branches[0, hot[i + 2], hot[i]] += 3
-            paths.append(self.folder / f"{number}.pb.gz")
-            paths[-1].write_bytes(gzip.compress(packed_message(*parts)) if number else packed_message(*parts))
-        lines = [f"S {address:x} {count}" for address, count in sorted(samples.items()) if count]
-        self.assertEqual(printed([self.bin / "pprof_to_preagg", "--type=weight", BINARY, *paths]).splitlines(),
-                         ["E weight", *lines])
-        lines = [f"T {branch:x} {start:x} {end:x} {count}" for (branch, start, end), count in sorted(branches.items())]
-        self.assertEqual(printed([self.bin / "pprof_to_preagg", BINARY, "--branches", *paths]).splitlines(), lines)
-        # The text is a profile for perf2bolt.
-        (self.folder / "pprof.preagg").write_text("\n".join(lines) + "\n", encoding="ascii")
-        printed(["perf2bolt-22", BINARY, "-p", self.folder / "pprof.preagg", "--pa", "-o", self.folder / "pprof.fdata"],
-                cwd=self.folder)
-
     def judged(self, former, now, profile):
         """The lines of judge_profile, and what it writes for pprof."""
         pprof = self.folder / "judged.pb.gz"
@@ -243,11 +206,6 @@ class Examples(unittest.TestCase):
                               capture_output=True)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("expected a trace, found 1 2 3", done.stderr)
-        text = self.folder / "text"
-        text.write_text("no profile", encoding="ascii")
-        done = subprocess.run([self.bin / "pprof_to_preagg", BINARY, text], text=True, check=False, capture_output=True)
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertRegex(done.stderr, f"^pprof_to_preagg: {text}: offset 0x[0-9a-f]+: expected .*, found .*\n$")
         for command in (["decode_note", INPUT], ["make_note", INPUT, "made"], ["translate_addresses", INPUT, "0x1"], ["functions", INPUT],
                         ["traces_to_fdata", INPUT], ["symbolize", INPUT, INPUT, "0x1"]):
             done = subprocess.run([self.bin / command[0], *command[1:]], stdin=subprocess.DEVNULL,

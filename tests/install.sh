@@ -25,6 +25,8 @@ libzydis-dev            /usr/include/Zydis/Zydis.h
 libyajl-dev             /usr/include/yajl/yajl_parse.h
 libiberty-dev           /usr/include/libiberty/demangle.h
 zlib1g-dev              /usr/include/zlib.h
+libprotobuf-c-dev       /usr/include/protobuf-c/protobuf-c.h
+protobuf-c-compiler     protoc-c
 '
 test_needs='
 g++                     g++

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Sampled stacks of functions and lines, added up, for other people's viewers: pprof, speedscope,
- * Firefox Profiler, and flame graphs by folded stacks. Memory grows with distinct stacks, places
- * and names.
+ * Firefox Profiler, OpenTelemetry, and flame graphs by folded stacks. Memory grows with distinct
+ * stacks, places and names.
  *
  *     stacks = bat_sampled_stacks_new()
  *     for each stack
@@ -30,6 +30,7 @@ enum bat_viewer_format {
     BAT_VIEWER_PPROF,      /* profile.proto, packed by gzip */
     BAT_VIEWER_SPEEDSCOPE, /* speedscope's own JSON */
     BAT_VIEWER_FIREFOX,    /* Firefox Profiler's processed profile, JSON */
+    BAT_VIEWER_OTLP,       /* OpenTelemetry's profiles (OTLP profiles/v1development, 1.11.0) */
 };
 
 /* The format of this name; BAT_VIEWER_NONE if there is none. */
@@ -72,7 +73,8 @@ BAT_API void bat_sampled_stacks_end(struct bat_sampled_stacks *stacks, uint64_t 
 /*
  * Write all stacks. The same additions in the same order give the same bytes. Control characters in
  * names are written as "\x1b", other bytes that are not UTF-8 as U+FFFD. Fails with BAT_ERR_MEMORY,
- * BAT_ERR_RANGE for counts that add up to 2^63 and more, and as bat_output_write().
+ * BAT_ERR_RANGE for counts that add up to 2^63 and more, BAT_ERR_UNSUPPORTED for pprof and OTLP in
+ * a build without protobuf-c, and as bat_output_write().
  */
 BAT_API enum bat_code bat_sampled_stacks_write(struct bat_sampled_stacks *stacks,
                                                enum bat_viewer_format format,

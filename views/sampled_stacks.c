@@ -16,6 +16,7 @@ enum bat_viewer_format bat_viewer_format_named(const char *name)
         [BAT_VIEWER_PPROF] = "pprof",
         [BAT_VIEWER_SPEEDSCOPE] = "speedscope",
         [BAT_VIEWER_FIREFOX] = "firefox",
+        [BAT_VIEWER_OTLP] = "otlp",
     };
     for (size_t i = BAT_VIEWER_FOLDED; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
@@ -208,6 +209,8 @@ static enum bat_code write_as(const struct bat_sampled_stacks *stacks,
         return write_speedscope(stacks, subject, output, error);
     case BAT_VIEWER_FIREFOX:
         return write_firefox(stacks, subject, output, error);
+    case BAT_VIEWER_OTLP:
+        return write_otlp(stacks, subject, output, error);
     default:
         return write_folded(stacks, output, error);
     }

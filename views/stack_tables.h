@@ -60,6 +60,9 @@ enum bat_code stack_functions(const struct bat_sampled_stacks *stacks, uint32_t 
 enum bat_code write_pprof(const struct bat_sampled_stacks *stacks,
                           const struct bat_sampled_subject *subject, struct bat_output *output,
                           struct bat_error *error);
+enum bat_code write_otlp(const struct bat_sampled_stacks *stacks,
+                         const struct bat_sampled_subject *subject, struct bat_output *output,
+                         struct bat_error *error);
 enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
                                const struct bat_sampled_subject *subject, struct bat_output *output,
                                struct bat_error *error);

@@ -74,8 +74,10 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_sample 
         chains->frames = malloc((size_t)sample->chain_length * sizeof(*chains->frames));
         chains->capacity = chains->frames ? sample->chain_length : 0;
     }
-    const struct bat_call_chain chain = {
-        .frames = chains->frames, .depth = chains->frames ? convert(chains, sample, span) : 0};
+    const struct bat_call_chain chain = {.frames = chains->frames,
+                                         .depth =
+                                             chains->frames ? convert(chains, sample, span) : 0,
+                                         .count = 1};
     if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
         return bat_fail_memory(error, "for call chains");
     return BAT_OK;

@@ -58,6 +58,10 @@ static enum bat_code find_source(const struct profile_file *from, struct perf_so
                                  struct bat_error *error)
 {
     *source = (struct perf_source){.file = from->file};
+    if (from->reader == READ_STACKS)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected perf.data or the text of perf script, found another file, as "
+                        "pprof's and OpenTelemetry's profiles are");
     enum bat_code code =
         from->reader == READ_PERF_DATA ? BAT_OK : is_script(from, &source->is_text, error);
     if (code != BAT_OK || from->reader == READ_PERF_DATA || source->is_text)
@@ -117,10 +121,13 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
         code = open_profile(path, &from, error);
     if (code != BAT_OK)
         return code;
-    code = from.reader == READ_PERF_DATA
-               ? perf_data_list_chains(profile, from.file, &own, found, context, error)
-               : bat_fail(error, BAT_ERR_UNSUPPORTED,
-                          "expected a perf.data file, found something else");
+    if (from.reader == READ_PERF_DATA)
+        code = perf_data_list_chains(profile, from.file, &own, found, context, error);
+    else if (from.reader == READ_STACKS)
+        code = bat_stacks_list_chains(profile, from.file, &own, found, context, error);
+    else
+        code = bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected perf.data or a profile of stacks, found something else");
     close(from.file);
     return code;
 }

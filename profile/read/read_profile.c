@@ -270,7 +270,7 @@ enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *e
 static enum bat_code read_head(struct profile_file *found, struct bat_error *error)
 {
     ssize_t got =
-        bat_read_all(found->file, found->head, PERF_DATA_MAGIC_SIZE, found->is_stream ? -1 : 0);
+        bat_read_all(found->file, found->head, sizeof(found->head), found->is_stream ? -1 : 0);
     found->head_size = got > 0 ? (size_t)got : 0;
     return got < 0 ? bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno)) : BAT_OK;
 }
@@ -293,6 +293,8 @@ enum bat_code bat_form_find(struct profile_file *found, const char *path, int fi
     enum bat_code code = read_head(found, error);
     if (perf_data_is(found->head, found->head_size))
         found->reader = runs_perf ? RUN_PERF : READ_PERF_DATA;
+    else if (stack_profile_is(found->head, found->head_size))
+        found->reader = READ_STACKS;
     return code;
 }
 

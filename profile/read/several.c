@@ -113,14 +113,22 @@ static enum bat_code read_text(const struct reading *reading)
 
 static enum bat_code read_found(const struct reading *reading)
 {
-    return reading->from.reader == READ_TEXT ? read_text(reading) : read_perf(reading);
+    switch (reading->from.reader) {
+    case READ_TEXT:
+        return read_text(reading);
+    case READ_STACKS:
+        return bat_stacks_read(reading->parts, reading->count, reading->from.file, reading->options,
+                               reading->counters, reading->error);
+    default:
+        return read_perf(reading);
+    }
 }
 
 /* True for what is read twice: a stream must be kept for that. */
 static bool is_read_twice(const struct reading *reading)
 {
     return reading->from.reader == READ_TEXT ? reading->count > 1 || reading->is_counted
-                                             : reading->from.reader == RUN_PERF;
+                                             : reading->from.reader != READ_PERF_DATA;
 }
 
 /* Read what is at the path, or unless that is known ("-"), in the file. */

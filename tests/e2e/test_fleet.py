@@ -3,12 +3,10 @@
 """The recipes of fleet/: what their jobs make together is what battranslate makes of all recordings at once."""
 
 import fcntl
-import gzip
 import os
 import pathlib
 import random
 import re
-import resource
 import signal
 import subprocess
 import tempfile
@@ -20,7 +18,6 @@ import elffile
 import fixtures
 import perf_scenes
 import toolbox
-from pprof_file import packed_message, packed_number
 
 FLEET = pathlib.Path(__file__).resolve().parents[2] / "fleet"
 HOSTS = 6
@@ -511,166 +508,6 @@ class Collect(FleetTest):
         toolbox.fine("battranslate", app, "-p", host, "-o", out, "-q", f"--store={store}")
         toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "-o", expected, "-q")
         self.assertTrue(out.read_bytes() == expected.read_bytes())
-
-
-class Pprof(FleetTest):
-    """What an eBPF collector writes as pprof's profile gives the records of the same samples as perf.data."""
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.scene = perf_scenes.Scene(cls.fixture)
-        cls.process = cls.scene.start(7, 2)
-        cls.samples = list(cls.scene.recording.samples(16, 397, 5, None))
-        for sample in cls.samples:
-            cls.scene.sample(cls.process, sample, edit=lambda entries: [(b, t, 0) for b, t, _ in entries])
-        cls.recording = pathlib.Path(cls.temporary.name) / "pprof.data"
-        cls.recording.write_bytes(cls.scene.session.file(build_ids=cls.scene.build_ids()))
-
-    def profile(self, stacks, build_id=True):
-        """A profile.proto of stacks of the process's addresses, all of them with the count 1."""
-        scene, path = self.scene, str(self.fixture.bolted)
-        strings = ["", "samples", "count", "/tmp/" + os.path.basename(path),
-                   scene.build_id.hex() if build_id else "", "weight"]
-        maps = perf_scenes.mappings(scene.elf)
-        parts = [(1, packed_message((1, 1), (2, 2))), (1, packed_message((1, 5), (2, 2)))]
-        parts += [(6, text.encode()) for text in strings]
-        for i, (address, length, offset) in enumerate(maps):
-            start = address + self.process.base
-            parts.append((3, packed_message((1, i + 1), (2, start), (3, start + length), (4, offset), (5, 3), (6, 4))))
-        ids = {}
-        for stack in stacks:
-            places = b"".join(packed_number(ids.setdefault(address, len(ids) + 1)) for address in stack)
-            parts.append((2, packed_message((1, places), (2, packed_number(1) + packed_number(9)))))
-        for address, number in ids.items():
-            inside = [i + 1 for i, (at, length, _) in enumerate(maps)
-                      if at <= address - self.process.base < at + length]
-            parts.append((4, packed_message((1, number), *((2, i) for i in inside), (3, address))))
-        out = self.folder / "profile.pb.gz"
-        out.write_bytes(gzip.compress(packed_message(*parts)))
-        return out
-
-    def text_of(self, *arguments, status=0, **options):
-        """What pprof_to_preagg prints: the text, or what is wrong."""
-        done = toolbox.run("pprof_to_preagg", *arguments, errors="replace", **options)
-        self.assertEqual(done.returncode, status, done.stderr)
-        self.assertEqual("", done.stderr if status == 0 else done.stdout)
-        return done.stdout if status == 0 else done.stderr
-
-    def bad(self, data, *options, **run_options):
-        """What is wrong with a profile: one sentence behind its path."""
-        path = self.folder / "bad"
-        path.write_bytes(data)
-        found = self.text_of(*options, self.fixture.bolted, path, status=1, **run_options)
-        self.assertTrue(found.startswith(f"pprof_to_preagg: {path}: ") and found.count("\n") == 1, found)
-        return found
-
-    def same(self, text, *options):
-        """The text's records are those of the recording."""
-        parts = []
-        for profile in (text, self.recording):
-            out = self.folder / "out"
-            toolbox.fine("battranslate", self.fixture.bolted, "-p", profile, "-o", out, "-q", *options)
-            parts.append([line for line in out.read_text().splitlines() if not line.startswith("no_lbr")])
-        self.assertEqual(*parts)
-        self.assertGreater(len(parts[0]), 20)
-
-    def moved(self, address):
-        return self.scene.moved(self.process, address)
-
-    def test_branches(self):
-        stacks = [[self.moved(a) for b, t in s.branches for a in (b, t)] for s in self.samples]
-        for build_id in (True, False):
-            text = self.folder / "text"
-            binary = self.fixture.bolted
-            text.write_text(self.text_of("--branches", binary, self.profile(stacks, build_id)), "ascii")
-            self.same(text)
-
-    def test_addresses(self):
-        stacks = [[self.moved(s.ip), self.moved(s.branches[0][0])] for s in self.samples]
-        text = self.folder / "text"
-        text.write_text(self.text_of("--type=samples", self.fixture.bolted, self.profile(stacks)), "ascii")
-        self.same(text, "--basic-events")
-        weights = self.text_of("--type=weight", self.fixture.bolted, self.profile(stacks))
-        self.assertEqual([9 * int(line.split()[-1]) for line in text.read_text("ascii").splitlines()[1:]],
-                         [int(line.split()[-1]) for line in weights.splitlines()[1:]])
-
-    def test_bad_profiles(self):
-        """One sentence, and no text."""
-        good = self.profile([[self.moved(self.samples[0].ip)]])
-        for options, change, expected in (
-                ([], lambda data: data[:-20], "expected a whole file of gzip"),
-                ([], lambda data: gzip.compress(gzip.decompress(data)[:-3]), "is not in its message"),
-                ([], lambda data: gzip.compress(b"\xff" * 40), "a number of more than 64 bits"),
-                ([], lambda data: gzip.compress(gzip.decompress(data) + packed_message(
-                    (2, packed_message((1, 99), (2, 1), (2, 1))))), "a location that is not in the profile"),
-                (["--type=x"], lambda data: data, "expected samples of the type x, found samples, weight"),
-                (["--branches"], lambda data: data, "found an odd number")):
-            found = self.bad(change(good.read_bytes()), *options)
-            self.assertIn(expected, found)
-            if not options:     # a bad profile behind a good one
-                self.assertEqual(self.text_of(self.fixture.bolted, good, self.folder / "bad", status=1), found)
-
-    def test_hostile_bytes(self):
-        """What no collector writes."""
-        code = next(s for s in self.scene.elf.segments if s.type == 1 and s.flags & 1)
-        good = self.profile([[code.address + self.process.base]])
-        self.assertEqual(self.text_of(self.fixture.bolted, good), f"S {code.address:x} 1\n")
-        packed = good.read_bytes()
-        plain = gzip.decompress(packed)
-        for size in (1, 9, 10, 11, len(packed) // 2, len(packed) - 8, len(packed) - 1):
-            self.assertIn(f"expected a whole file of gzip, found its end after {size} bytes", self.bad(packed[:size]))
-        self.assertIn("found damaged bytes", self.bad(packed[:-8] + b"\0" * 8))
-        end = f"offset {len(plain):#x}: "
-        for data, expected in (
-                (b"\xff" * 10 + b"\1", end + "expected a number of at most 10 bytes, found a number of more than 64 bits"),
-                (b"\x0a" + b"\x80" * 9, f"offset {len(plain) + 1:#x}: expected a whole number"),
-                (b"\x80", end + "expected a whole number, found one that ends behind its message"),
-                (b"\x12\x7f\0", f"offset {len(plain) + 2:#x}: expected 127 bytes, found 1: field 2 is not in its message"),
-                (b"\x12" + packed_number((1 << 64) - 1) + b"\0", "expected 18446744073709551615 bytes, found 1"),
-                (b"\x12\2\x0a\7" + packed_message((13, b"1234567")), "expected 7 bytes, found 0: field 1 is not in its message"),
-                (b"\x11\0", "expected 8 bytes, found 1"), (b"\x0b", "kind 0, 1, 2 or 5, found 3"),
-                (bytes(2), end + "expected a field with a number from 1 on, found field 0"),
-                (b"\x10\1", "expected a message in field 2"),
-                (packed_message((3, packed_message((6, 99)))), "expected one of 6 strings, found string 99"),
-                (packed_message((4, packed_message((1, b"")))), "expected a number in field 1, found bytes"),
-                (packed_message((2, packed_message((1, 1), (2, 1)))), "for each of 2 types, found 1"),
-                (packed_message(*[(2, packed_message((1, 1), (2, 1 << 62), (2, 1)))] * 2), "less than 2^63"),
-                (packed_message((2, packed_message((2, 1 << 63), (2, 1)))), "expected a count below 2^63")):
-            with self.subTest(expected):
-                self.assertIn(expected, self.bad(plain + data))
-                self.assertIn("unpacked " + expected if expected.startswith("offset") else expected,
-                              self.bad(gzip.compress(plain + data)))
-        # No profiles at all: text, a binary, perf's data, a folder, nothing of that name.
-        self.bad(b"T 1 2 3 4\n")
-        self.bad(pathlib.Path(self.fixture.bolted).read_bytes())
-        self.bad(self.recording.read_bytes())
-        for path in (self.folder, self.folder / "none"):
-            self.text_of(self.fixture.bolted, path, status=1)
-        self.text_of(self.folder / "bad", good, status=1)
-        for arguments in ([], [self.fixture.bolted], ["--type"], ["--other", self.fixture.bolted, good]):
-            self.text_of(*arguments, status=2)
-        # Any damage at all.
-        random_bytes = random.Random(1)
-        for _ in range(300):
-            data = bytearray(plain)
-            for _ in range(random_bytes.randint(1, 4)):
-                data[random_bytes.randrange(len(data))] = random_bytes.randrange(256)
-            (self.folder / "bad").write_bytes(data)
-            done = toolbox.run("pprof_to_preagg", self.fixture.bolted, self.folder / "bad", errors="replace")
-            self.assertEqual((done.returncode, done.stderr.count("\n")) if done.returncode else (1, 1), (1, 1), done)
-
-    def test_memory(self):
-        """Little gzip that unpacks to much, and small messages that need large tables: refused in little memory."""
-        def limit(size):
-            """For a process; the address sanitizer needs terabytes of addresses."""
-            return None if toolbox.SANITIZED else lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-        bomb = gzip.compress(bytes(600 << 20))
-        self.assertIn("times its packed bytes", self.bad(bomb, preexec_fn=limit(256 << 20)))
-        for field, what in ((4, "locations"), (6, "strings")):
-            data = gzip.compress(packed_message((field, b"")) * ((1 << 24) + 1))
-            self.assertIn(f"expected at most {1 << 24} {what}", self.bad(data, preexec_fn=limit(1 << 30)))
 
 
 if __name__ == "__main__":

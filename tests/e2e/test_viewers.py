@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles for viewers: --format=pprof, speedscope, firefox and folded of battranslate and batsymbolize, read by
+"""Profiles for viewers: --format=pprof, otlp, speedscope, firefox and folded of battranslate and batsymbolize, read by
 readers of their own, against the profile's text and llvm-symbolizer-22."""
 
 import collections
@@ -16,6 +16,7 @@ import debug_programs
 import elffile
 import firefox_profile
 import fixtures
+import otlp_file
 import pprof_file
 import toolbox
 
@@ -119,6 +120,7 @@ class Viewers(unittest.TestCase):
         found, unit = self.speedscope(self.view("speedscope", *arguments).read_text("utf-8"))
         self.assertEqual(found, stacks)
         self.assertEqual(profile.types, [(unit, "count")])
+        self.has_otlp(self.view("otlp", *arguments), profile)
         originals = [option.partition("=")[2] for option in arguments[2:] if option.startswith("--original")]
         self.has_firefox(self.view("firefox", *arguments), profile, (originals or arguments)[0], unit)
         folded = collections.Counter()
@@ -126,6 +128,15 @@ class Viewers(unittest.TestCase):
             folded[";".join(name.replace(";", ":") for name in stack)] += value
         self.assertEqual(self.folded(*arguments), folded)
         return profile
+
+    def has_otlp(self, path, profile):
+        """OpenTelemetry's profile is pprof's."""
+        otlp = otlp_file.read(path)
+        self.assertEqual(otlp.types, [(kind, "1") for kind, _ in profile.types])
+        for mapping in profile.mappings.values():
+            del mapping["has"]
+        self.assertEqual((otlp.samples, otlp.mappings, otlp.locations, otlp.functions),
+                         (profile.samples, profile.mappings, profile.locations, profile.functions))
 
     def has_firefox(self, path, profile, program, unit):
         """Firefox Profiler's file has the frames of pprof's profile, and the program."""
@@ -169,8 +180,9 @@ class Viewers(unittest.TestCase):
         self.assertEqual(profile.types, [("branches", "count")])
         self.has_lines(profile, self.program.input)
         (mapping,) = profile.mappings.values()
+        (written,) = pprof_file.read(self.folder / "pprof").mappings.values()
+        self.assertEqual(written["has"], [1, 1, 1, 1])
         self.assertEqual((mapping["start"], mapping["limit"]), code[0])
-        self.assertEqual(mapping["has"], [1, 1, 1, 1])
         self.assertEqual(mapping["file"], "input")
         notes = subprocess.run(["readelf", "-n", self.program.input], check=True, capture_output=True,
                                text=True).stdout
@@ -238,7 +250,7 @@ class Viewers(unittest.TestCase):
     def test_errors(self):
         outside = self.folder / "outside"
         outside.write_text("S ffffffff 5\n", "ascii")
-        for form in ("pprof", "speedscope", "folded", "firefox"):
+        for form in ("pprof", "otlp", "speedscope", "folded", "firefox"):
             done = toolbox.run("battranslate", self.program.input, "-p", outside, f"--format={form}", "-o",
                                self.folder / "out")
             self.assertEqual(done.returncode, 1)
@@ -248,13 +260,13 @@ class Viewers(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
         done = toolbox.run("batsymbolize", "-e", self.program.input, "--format=svg")
         self.assertEqual(done.returncode, 2)
-        self.assertIn('--format: expected folded, pprof, speedscope or firefox, found "svg"', done.stderr)
+        self.assertIn('--format: expected folded, pprof, speedscope, firefox or otlp, found "svg"', done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir()], ["outside"])
 
     def test_several(self):
         """A file for each binary."""
         out = self.folder / "out"
-        for form, extension in (("pprof", "pb.gz"), ("folded", "folded"),
+        for form, extension in (("pprof", "pb.gz"), ("otlp", "otlp"), ("folded", "folded"),
                                 ("speedscope", "speedscope.json"), ("firefox", "firefox.json")):
             toolbox.fine("battranslate", self.program.input, "-p", self.own, "--output-dir", out,
                          f"--format={form}", "-q")
@@ -274,7 +286,7 @@ class Viewers(unittest.TestCase):
             lines += "\t    7f0000001000 outside;it+0x1 (/lib/\"odd\".so)\n\n"
         options = ["-e", self.bolted, f"--original={self.program.input}", "--command"]
         stacks = {}
-        for form in ("pprof", "speedscope", "folded", "firefox"):
+        for form in ("pprof", "otlp", "speedscope", "folded", "firefox"):
             done = toolbox.run("batsymbolize", *options, f"--format={form}", input=lines.encode(), text=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             (self.folder / form).write_bytes(done.stdout)
@@ -285,6 +297,7 @@ class Viewers(unittest.TestCase):
         self.assertEqual(sum(stacks.values()), len(chains))
         self.assertEqual(self.speedscope((self.folder / "speedscope").read_bytes()), (stacks, "samples"))
         self.has_firefox(self.folder / "firefox", profile, self.bolted, "samples")
+        self.has_otlp(self.folder / "otlp", profile)
         counts = collections.Counter()
         for stack, value in stacks.items():
             self.assertEqual(stack[:2], ("app", "outside;it"))

@@ -9,6 +9,7 @@ Each folder is also packed as OUT/fuzz_TARGET_seed_corpus.zip, with the same byt
 ELF seeds are as small as possible, so that most mutations change something relevant.
 """
 
+import gzip
 import hashlib
 import random
 import shutil
@@ -423,12 +424,34 @@ def pack(folder, archive):
             packed.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
 
 
+def message(*parts):
+    """A message of protobuf from (field, number below 128, or bytes)."""
+    return b"".join(bytes([field << 3, value]) if isinstance(value, int) else
+                    bytes([field << 3 | 2, len(value)]) + value for field, value in parts)
+
+
+def stack_profile_seeds():
+    """Two places, one with names, in one stack: pprof's and OpenTelemetry's."""
+    strings = [b"", b"samples", b"count", b"/bin/a", b"00", b"f", b"process.executable.build_id.gnu"]
+    pprof = message((1, message((1, 1), (2, 2))), (2, message((1, b"\1\2"), (2, b"\5"))),
+                    (3, message((1, 1), (2, 16), (3, 99), (4, 1), (5, 3), (6, 4))), (4, message((1, 1), (2, 1), (3, 17))),
+                    (4, message((1, 2), (4, message((1, 1), (2, 7))))), (5, message((1, 1), (2, 5), (3, 5))),
+                    *((6, text) for text in strings))
+    tables = message((1, b""), (1, message((1, 16), (2, 99), (3, 1), (4, 3), (5, b"\1"))), (2, b""), (2, message((1, 1), (2, 17))),
+                     (2, message((3, message((1, 1), (2, 7))))), (3, b""), (3, message((1, 5), (2, 5))), (4, b""),
+                     *((5, text) for text in strings), (6, b""), (6, message((1, 6), (2, message((1, b"00"))))), (7, b""),
+                     (7, message((1, b"\1\2"))))
+    profile = message((1, message((1, 1), (2, 2))), (2, message((1, 1), (4, b"\5"))), (2, message((1, 1), (5, bytes(8)))))
+    otlp = message((1, message((2, message((2, profile)))))) + b"\x12" + bytes([len(tables) & 127 | 128, len(tables) >> 7]) + tables
+    return {"pprof": pprof, "pprof.gz": gzip.compress(pprof, mtime=0), "otlp": otlp}
+
+
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
                    "sample_profile", "several", "demangle", "store", "unwind", "code", "names", "pairs",
-                   "next", "probes"):
+                   "next", "probes", "stack_profile"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -455,6 +478,8 @@ def main():
             (out / target / f"{target}-{number}").write_bytes(content)
     for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():
         (out / "perf_script" / name).write_bytes(content)
+    for name, content in stack_profile_seeds().items():
+        (out / "stack_profile" / name).write_bytes(content)
     for name, content in stack_seeds().items():
         (out / "stacks" / name).write_bytes(content)
     for name, content in sample_profile_seeds().items():

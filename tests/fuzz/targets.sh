@@ -28,6 +28,7 @@ names        4096
 pairs        2048
 next         2048
 probes       4096
+stack_profile 16384
 '
 
 # The names of all targets.

@@ -59,9 +59,9 @@ static const struct argp_option argp_options[] = {
      "put "
      "it there; may be given many times, also in BATKIT_STORE",
      1},
-    {"stacks", OPTION_STACKS, "FOLDED", 0,
-     "Call chains as batsymbolize --folded prints them, for an icicle graph, instead of those in "
-     "perf.data",
+    {"stacks", OPTION_STACKS, "STACKS", 0,
+     "Call chains as batsymbolize --folded prints them, or as a profile of pprof or OpenTelemetry, "
+     "for an icicle graph, instead of those in the profiles",
      1},
     {"ignore-build-id", OPTION_IGNORE_BUILD_ID, NULL, 0,
      "Accept profiles and an input binary with other build-ids", 1},
@@ -103,7 +103,7 @@ static const char brief[] =
     "      --for=NEXT             The next build: what the profile is worth there\n"
     "      --old-profile=PROFILE  A profile of OLD; repeatable\n"
     "      --store=DIR            Where batinject --store put what BINARY lacks\n"
-    "      --stacks=FOLDED        Call chains as batsymbolize --folded prints them\n"
+    "      --stacks=STACKS        Call chains as batsymbolize --folded prints them\n"
     "\n"
     "The page:\n"
     "  -o, --output=HTML          Write to HTML (default: BINARY.html)\n"

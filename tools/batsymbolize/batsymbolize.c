@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bat_symbolize.h"
+#include "support/temporary.h"
 #include "symbolize_input.h"
 #include "tools/common/demangle.h"
 #include "tools/common/output.h"
@@ -23,7 +24,8 @@ static const char doc[] =
     "with --enable-bat, found through the binary that BOLT read; or of any other binary.\v"
     "Without ADDRESS, standard input is read. Addresses are answered as llvm-symbolizer does. In "
     "stacks as perf script, gdb, the sanitizers, glog, systemd-coredump and backtrace_symbols() "
-    "print them, the frames are rewritten. Other lines are printed unchanged.\n\n"
+    "print them, the frames are rewritten. Other lines are printed unchanged. Stacks are counted "
+    "of these texts, and of profiles of pprof and OpenTelemetry.\n\n"
     "An option takes its value as in --output-style=GNU, -e FILE or -e=FILE; long options may "
     "begin with one hyphen, as llvm-symbolizer's. Under the name addr2line or llvm-addr2line it "
     "has that program's defaults. Options in the environment variable BATSYMBOLIZE_OPTS are read "
@@ -48,6 +50,7 @@ enum option_key {
     KEY_RETURN,
     KEY_FOLDED,
     KEY_FORMAT,
+    KEY_SAMPLE_TYPE,
     KEY_COMMAND,
     KEY_LENIENT,
     KEY_IGNORED,
@@ -99,8 +102,11 @@ static const struct argp_option argp_options[] = {
      "Print each distinct stack in one line with its count, as input for flame graphs", 3},
     {"format", KEY_FORMAT, "VIEWER", 0,
      "Count the stacks, and write them for viewers: folded as --folded does, or with lines as "
-     "pprof (profile.proto, gzip), speedscope (JSON) or firefox (Firefox Profiler's JSON)",
+     "pprof (profile.proto, gzip), speedscope (JSON), firefox (Firefox Profiler's JSON) or otlp "
+     "(OpenTelemetry)",
      3},
+    {"sample-type", KEY_SAMPLE_TYPE, "TYPE", 0,
+     "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 3},
     {"command", KEY_COMMAND, NULL, 0,
      "With --folded or --format: let the command's name, from perf script's samples, be the "
      "outermost frame",
@@ -142,7 +148,7 @@ static const char brief[] =
     "\n"
     "Stacks:\n"
     "      --folded               Each stack in one line with its count\n"
-    "      --format=VIEWER        For viewers: folded, pprof, speedscope, firefox\n"
+    "      --format=VIEWER        For viewers: folded, pprof, speedscope, firefox, otlp\n"
     "\n"
     "      --help-all             Print all options\n"
     "  -V, --version              Print the version\n"
@@ -160,7 +166,8 @@ struct arguments {
     size_t address_count;
     const char *no_file; /* the first one, if it is no address; or NULL */
     bool lenient;
-    const char *output; /* or NULL: standard output */
+    const char *sample_type; /* of a profile */
+    const char *output;      /* or NULL: standard output */
 };
 
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
@@ -252,9 +259,10 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
     case KEY_FORMAT:
         arguments->text.format = bat_viewer_format_named(value);
         if (arguments->text.format == BAT_VIEWER_NONE)
-            argp_error(state,
-                       "--format: expected folded, pprof, speedscope or firefox, found \"%s\"",
-                       value);
+            argp_error(
+                state,
+                "--format: expected folded, pprof, speedscope, firefox or otlp, found \"%s\"",
+                value);
         return 0;
     case KEY_THREADS:
         arguments->text.threads = tool_parse_threads(value, state);
@@ -286,6 +294,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         {KEY_DEBUG_FILE, .text = &arguments->binary.debug_file},
         {KEY_IGNORE_BUILD_ID, .flag = &arguments->binary.ignore_build_id},
         {'o', .text = &arguments->output},
+        {KEY_SAMPLE_TYPE, .text = &arguments->sample_type},
         {KEY_RETURN, .flag = &arguments->text.return_addresses},
         {KEY_COMMAND, .flag = &arguments->text.with_command},
         {KEY_LENIENT, .flag = &arguments->lenient},
@@ -306,11 +315,23 @@ static void before_waiting(void *context)
     bat_symbolize_answer(context);
 }
 
-static bool read_text(struct bat_symbolize *text, const struct output *output)
+/* Count the stacks of a profile, of which some bytes were read. */
+static bool read_profile(struct bat_symbolize *text, const char *bytes, size_t size,
+                         const char *sample_type)
 {
-    struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
-    if (!lines)
-        return tool_refuse(NULL, "not enough memory");
+    struct bat_error error;
+    int copy;
+    enum bat_code code = bat_temporary_copy(STDIN_FILENO, bytes, size, &copy, &error);
+    if (code == BAT_OK) {
+        code = bat_symbolize_profile(text, copy, sample_type, &error);
+        close(copy);
+    }
+    return code == BAT_OK || tool_complain("standard input", &error);
+}
+
+static bool read_lines(struct bat_symbolize *text, struct text_lines *lines,
+                       const struct output *output)
+{
     struct text_line line;
     int error = 0;
     while (output->error == 0 && text_lines_next(lines, &line, &error)) {
@@ -319,10 +340,24 @@ static bool read_text(struct bat_symbolize *text, const struct output *output)
         else
             bat_symbolize_line(text, line.text, line.length);
     }
-    text_lines_end(lines);
     if (output->error != 0 || error == 0)
         return true;
     return tool_refuse("standard input", "%s", strerror(error));
+}
+
+static bool read_input(struct bat_symbolize *text, const struct arguments *arguments,
+                       const struct output *output)
+{
+    struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
+    if (!lines)
+        return tool_refuse(NULL, "not enough memory");
+    size_t size;
+    const char *bytes = text_lines_first(lines, &size);
+    const bool fine = bat_symbolize_is_profile(bytes, size)
+                          ? read_profile(text, bytes, size, arguments->sample_type)
+                          : read_lines(text, lines, output);
+    text_lines_end(lines);
+    return fine;
 }
 
 /* Report which files have no source lines, and why. */
@@ -396,7 +431,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct bat_sy
     bool fine = true;
     struct bat_error error;
     if (arguments->address_count == 0)
-        fine = read_text(text, output);
+        fine = read_input(text, arguments, output);
     for (size_t i = 0; i < arguments->address_count; i++)
         bat_symbolize_line(text, arguments->addresses[i], strlen(arguments->addresses[i]));
     /* Of what cannot be written, output_end() tells. */

@@ -35,6 +35,9 @@ struct text_lines;
  * without memory. */
 struct text_lines *text_lines_begin(int file, void (*wait)(void *context), void *context);
 
+/* Read the first bytes, and leave them to text_lines_next(). They are valid until then. */
+const char *text_lines_first(struct text_lines *lines, size_t *size);
+
 struct text_line {
     const char *text; /* valid until the next call */
     size_t length;    /* without the newline */

@@ -14,6 +14,7 @@ struct text_lines {
     void (*wait)(void *context);
     void *context;
     bool at_end;
+    int error;    /* of the first bytes */
     bool in_line; /* a part of the current line was returned */
     size_t start; /* of the next line */
     size_t seen;  /* [start, seen) has no newline */
@@ -30,6 +31,7 @@ struct text_lines *text_lines_begin(int file, void (*wait)(void *context), void 
     lines->wait = wait;
     lines->context = context;
     lines->at_end = false;
+    lines->error = 0;
     lines->in_line = false;
     lines->start = 0;
     lines->seen = 0;
@@ -66,9 +68,16 @@ static bool read_more(struct text_lines *lines, int *error)
     return size > 0;
 }
 
+const char *text_lines_first(struct text_lines *lines, size_t *size)
+{
+    read_more(lines, &lines->error);
+    *size = lines->end;
+    return lines->bytes;
+}
+
 bool text_lines_next(struct text_lines *lines, struct text_line *line, int *error)
 {
-    *error = 0;
+    *error = lines->error;
     for (;;) {
         const char *newline = memchr(lines->bytes + lines->seen, '\n', lines->end - lines->seen);
         size_t next = newline ? (size_t)(newline - lines->bytes) + 1 : lines->end;

@@ -23,6 +23,8 @@ enum option_key {
     KEY_IGNORE_INTERRUPTS,
     KEY_PERF_SCRIPT,
     KEY_ITRACE,
+    KEY_SAMPLE_TYPE,
+    KEY_SAMPLE_BRANCHES,
     KEY_SPE,
     KEY_PARSE_MEMORY,
     KEY_FILTER_MEMORY,
@@ -133,7 +135,7 @@ static enum translate_format parse_format(struct translate_request *arguments, c
     argp_error(
         state,
         "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof, "
-        "speedscope or firefox, found \"%s\"",
+        "speedscope, firefox or otlp, found \"%s\"",
         text);
     return FORMAT_FDATA;
 }
@@ -282,7 +284,8 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (arguments->yaml && arguments->format > FORMAT_YAML)
         argp_error(state,
                    "expected -o alone with --format=preagg, autofdo, profgen, perfscript, folded, "
-                   "pprof, speedscope and firefox, which make no records for BOLT, found -w too");
+                   "pprof, speedscope, firefox and otlp, which make no records for BOLT, found -w "
+                   "too");
     if (arguments->format == FORMAT_PERFSCRIPT &&
         (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
         argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
@@ -355,6 +358,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         {KEY_OUTPUT_FOLDER, .text = &arguments->output_folder},
         {KEY_DEBUG_FILE, .text = &arguments->debug_file},
         {KEY_ITRACE, .text = &arguments->itrace},
+        {KEY_SAMPLE_TYPE, .text = &arguments->sample_type},
+        {KEY_SAMPLE_BRANCHES, .flag = &arguments->sample_branches},
         {KEY_PERF_SCRIPT, .flag = &arguments->by_perf_script},
         {KEY_COMPARE, .flag = &arguments->compares},
         {KEY_COMMON, .flag = &arguments->is_common},
@@ -433,8 +438,8 @@ static const struct argp_option options[] = {
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
      "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
-     "both; folded, pprof, speedscope, firefox: .folded, .pb.gz, .speedscope.json, "
-     ".firefox.json). BINARY=OUT names another file",
+     "both; folded, pprof, speedscope, firefox, otlp: .folded, .pb.gz, .speedscope.json, "
+     ".firefox.json, .otlp). BINARY=OUT names another file",
      1},
     {"all", KEY_ALL, NULL, 0,
      "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
@@ -442,12 +447,13 @@ static const struct argp_option options[] = {
      1},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript, folded, "
-     "pprof, speedscope, firefox. preagg is the samples, "
+     "pprof, speedscope, firefox, otlp. preagg is the samples, "
      "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
      "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
-     "prints of one perf.data. folded, pprof, speedscope and firefox are the samples, or the "
-     "taken branches, by the input's functions and lines, for viewers of these formats",
+     "prints of one perf.data. folded, pprof, speedscope, firefox and otlp (OpenTelemetry) are the "
+     "samples, or the taken branches, by the input's functions and lines, for viewers of these "
+     "formats",
      1},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
@@ -476,6 +482,12 @@ static const struct argp_option options[] = {
      "Run perf script on perf.data, and read what it prints", 2},
     {"itrace", KEY_ITRACE, "OPTIONS", 0,
      "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
+    {"sample-type", KEY_SAMPLE_TYPE, "TYPE", 0,
+     "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 2},
+    {"sample-branches", KEY_SAMPLE_BRANCHES, NULL, 0,
+     "Of such a profile, take each stack for a branch stack: source, target, source, target, ..., "
+     "the newest first",
+     2},
     {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
      "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
     {NULL, 0, NULL, 0, "Other files, and the next release:", 3},
@@ -571,7 +583,7 @@ static const char brief[] =
     "      --for=NEXT             Carry the profile to another build of the program\n"
     "      --store=DIR            Where batinject --store put what BINARY lacks\n"
     "      --format=FORMAT        fdata, yaml, preagg, autofdo, profgen, perfscript,\n"
-    "                             folded, pprof, speedscope, firefox\n"
+    "                             folded, pprof, speedscope, firefox, otlp\n"
     "      --heatmap=FILE         Write a heat map of BINARY's code\n"
     "\n"
     "What is printed:\n"

@@ -19,6 +19,8 @@ const struct translate_format_row translate_formats[FORMATS] = {
                            .finish = foreign_finish, .viewer = BAT_VIEWER_SPEEDSCOPE},
     [FORMAT_FIREFOX] = {"firefox", "firefox.json", .open = viewers_open, .finish = foreign_finish,
                         .viewer = BAT_VIEWER_FIREFOX},
+    [FORMAT_OTLP] = {"otlp", "otlp", .open = viewers_open, .finish = foreign_finish,
+                     .viewer = BAT_VIEWER_OTLP},
 };
 
 enum tool_exit work_open(struct work *work)

@@ -213,6 +213,8 @@ static struct bat_read_options read_options(const struct translate_request *requ
                                      .by_perf_script = request->by_perf_script,
                                      .itrace = request->itrace,
                                      .arm_spe = request->arm_spe,
+                                     .sample_type = request->sample_type,
+                                     .sample_branches = request->sample_branches,
                                      .progress = progress_update,
                                      .progress_context = progress};
 }

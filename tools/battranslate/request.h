@@ -24,6 +24,7 @@ enum translate_format {
     FORMAT_PPROF,
     FORMAT_SPEEDSCOPE,
     FORMAT_FIREFOX,
+    FORMAT_OTLP,
     FORMATS
 };
 
@@ -79,6 +80,7 @@ struct translate_request {
     size_t process_capacity;
     uint64_t samples_max; /* 0 for all */
     const char *itrace;
+    const char *sample_type;  /* of profiles of stacks */
     double density_threshold; /* a lower density asks for more samples */
     double min_overlap;       /* --min-overlap, 0 to 1 */
     struct bat_stores stores;
@@ -95,6 +97,7 @@ struct translate_request {
     bool keep_interrupts;
     bool by_perf_script;
     bool arm_spe;
+    bool sample_branches; /* stacks are branch stacks */
     bool drop_memory;
     bool keep_unknown_data;
     bool keep_going; /* a profile that cannot be read is left out */

@@ -96,6 +96,19 @@ BAT_API void bat_symbolize_line(struct bat_symbolize *text, const char *line, si
 BAT_API void bat_symbolize_part(struct bat_symbolize *text, const char *part, size_t length,
                                 bool is_end);
 
+/* True if a file with these first bytes may be a profile of pprof or OpenTelemetry. */
+BAT_API bool bat_symbolize_is_profile(const void *bytes, size_t size);
+
+/*
+ * Count the stacks of such a profile: a regular file, read from its position to its end, which is
+ * open for reading. sample_type is the type whose values count; NULL: the first. Places in the
+ * options' file are named by it, others by the profile, or by the file at their path if it has
+ * their build-id. Fails as bat_profile_read() does for such files, and with BAT_ERR_ARGUMENT if
+ * stacks are not counted.
+ */
+BAT_API enum bat_code bat_symbolize_profile(struct bat_symbolize *text, int file,
+                                            const char *sample_type, struct bat_error *error);
+
 /* Write the answers of all lines up to now, before more lines are waited for. */
 BAT_API void bat_symbolize_answer(struct bat_symbolize *text);
 

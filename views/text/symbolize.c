@@ -74,6 +74,10 @@ void bat_symbolize_free(struct bat_symbolize *text)
     bat_folded_free(text->folded);
     bat_sampled_stacks_free(text->sampled);
     demangled_names_free(text->printer.names);
+    for (struct stack_profile *next; text->profiles; text->profiles = next) {
+        next = text->profiles->next;
+        stack_profile_free(text->profiles);
+    }
     free(text);
 }
 

@@ -48,6 +48,18 @@ static const char *kept_function(struct bat_symbolize *text, const struct bat_so
 
 /* --- Folded --------------------------------------------------------------------------------- */
 
+static void fold_frame(struct bat_symbolize *text, const struct text_frame *frame)
+{
+    for (size_t k = frame->count; k != 0; k--) {
+        const char *name = kept_function(text, &frame->frames[k - 1]);
+        bat_folded_lasting_frame(text->folded, name ? name : "");
+    }
+    char room[256];
+    struct bat_slice name = name_as_read(&frame->read, room);
+    if (frame->count == 0)
+        bat_folded_frame(text->folded, name.text, name.length);
+}
+
 static void fold(struct bat_symbolize *text)
 {
     bat_folded_begin(text->folded);
@@ -55,26 +67,15 @@ static void fold(struct bat_symbolize *text)
         bat_folded_frame(text->folded, text->command, strlen(text->command));
     for (size_t i = text->stack.count; i != 0; i--) {
         struct text_frame frame;
-        if (!find_frame(text, i - 1, &frame))
-            continue;
-        for (size_t k = frame.count; k != 0; k--) {
-            const char *name = kept_function(text, &frame.frames[k - 1]);
-            bat_folded_lasting_frame(text->folded, name ? name : "");
-        }
-        char room[256];
-        struct bat_slice name = name_as_read(&frame.read, room);
-        if (frame.count == 0)
-            bat_folded_frame(text->folded, name.text, name.length);
+        if (find_frame(text, i - 1, &frame))
+            fold_frame(text, &frame);
     }
     bat_folded_end(text->folded, 1);
 }
 
 /* --- With lines ----------------------------------------------------------------------------- */
 
-/* No compiler inlines so deeply. */
-#define INLINED_MAX 256u
-
-static void sample_frame(struct bat_symbolize *text, const struct text_frame *frame)
+static void sample_found(struct bat_symbolize *text, const struct text_frame *frame)
 {
     struct bat_sampled_frame frames[INLINED_MAX];
     size_t count = frame->count < INLINED_MAX ? frame->count : INLINED_MAX;
@@ -103,6 +104,14 @@ static void sample_as_read(struct bat_symbolize *text, const struct bat_stack_li
     free(name);
 }
 
+static void sample_frame(struct bat_symbolize *text, const struct text_frame *frame)
+{
+    if (frame->count != 0)
+        sample_found(text, frame);
+    else
+        sample_as_read(text, &frame->read);
+}
+
 static void sample(struct bat_symbolize *text)
 {
     bat_sampled_stacks_begin(text->sampled);
@@ -112,10 +121,7 @@ static void sample(struct bat_symbolize *text)
         if (!find_frame(text, i, &frame))
             continue;
         has_frames = true;
-        if (frame.count != 0)
-            sample_frame(text, &frame);
-        else
-            sample_as_read(text, &frame.read);
+        sample_frame(text, &frame);
     }
     const struct bat_sampled_frame command = {.function = text->command};
     if (has_frames && text->options.with_command && text->command)
@@ -129,6 +135,29 @@ void symbolize_stack_count(struct bat_symbolize *text)
         fold(text);
     else
         sample(text);
+}
+
+/* --- Samples of profiles --------------------------------------------------------------------- */
+
+void symbolize_sample_count(struct bat_symbolize *text, const struct stack_sample *sample)
+{
+    struct bat_source_frame room[INLINED_MAX];
+    struct text_frame frame;
+    if (text->folded)
+        bat_folded_begin(text->folded);
+    else
+        bat_sampled_stacks_begin(text->sampled);
+    for (size_t i = 0; i < sample->depth; i++) {
+        /* Folded stacks begin with the outermost frame. */
+        const size_t number = text->folded ? sample->depth - 1 - i : i;
+        symbolize_place_find(text, sample->places[number],
+                             number == 0 ? BAT_PC_EXACT : BAT_PC_RETURN, &frame, room);
+        (text->folded ? fold_frame : sample_frame)(text, &frame);
+    }
+    if (text->folded)
+        bat_folded_end(text->folded, sample->count);
+    else
+        bat_sampled_stacks_end(text->sampled, sample->count);
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */
@@ -153,10 +182,11 @@ static enum bat_code write_sampled(const struct bat_symbolize *text, struct bat_
 {
     const char *path = text->options.path;
     const char *slash = path ? strrchr(path, '/') : NULL;
-    struct bat_sampled_subject subject = {.title = slash  ? slash + 1
-                                                   : path ? path
-                                                          : "stacks",
-                                          .unit = "samples"};
+    struct bat_sampled_subject subject = {
+        .title = slash  ? slash + 1
+                 : path ? path
+                        : "stacks",
+        .unit = text->profiles && *text->profiles->type ? text->profiles->type : "samples"};
     struct bat_elf *elf = NULL;
     enum bat_code code = path ? bat_elf_open(path, &elf, error) : BAT_OK;
     subject.program = elf;

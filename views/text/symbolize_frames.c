@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Looks up the frames of stacks, and writes them in the form of their lines. */
 #include <inttypes.h>
+#include <string.h>
 
+#include "stacks/symbolizer.h"
 #include "symbolize_text.h"
 
 /* --- Looking up ----------------------------------------------------------------------------- */
@@ -28,6 +30,25 @@ static struct bat_symbolizer *find_binary(struct bat_symbolize *text, struct tex
     return other && bat_symbolizer_address(other, &read, pid, address) ? other : NULL;
 }
 
+/* Fill in the source frames of an address of a binary. */
+static void find_frames(struct bat_symbolize *text, struct bat_symbolizer *symbolizer,
+                        uint64_t address, enum bat_frame_pc pc, struct text_frame *frame)
+{
+    frame->address = symbolizer == symbolize_files_given(text->files) ? address : 0;
+    const struct bat_symbolize_options *options = &text->options;
+    struct bat_frames_options wanted = {
+        .size = sizeof(wanted),
+        .plain_names = options->functions == BAT_FUNCTIONS_SHORT,
+        .folders = options->paths == BAT_PATHS_RELATIVE,
+        .no_inlines = !options->inlines,
+    };
+    enum bat_symbolizer_found found =
+        bat_symbolizer_frames(symbolizer, address, pc, &wanted, &frame->frames, &frame->count);
+    bool is_known = frame->frames[0].function || frame->frames[0].file;
+    if (found == BAT_FOUND_NOWHERE || !is_known)
+        frame->count = 0;
+}
+
 void symbolize_frame_find(struct bat_symbolize *text, size_t i, struct text_frame *frame)
 {
     const struct text_stack_line *line = &text->stack.lines[i];
@@ -41,29 +62,63 @@ void symbolize_frame_find(struct bat_symbolize *text, size_t i, struct text_fram
     struct bat_symbolizer *symbolizer = find_binary(text, frame, &address);
     if (!symbolizer)
         return;
-    frame->address = symbolizer == symbolize_files_given(text->files) ? address : 0;
-    const struct bat_symbolize_options *options = &text->options;
-    struct bat_frames_options wanted = {
-        .size = sizeof(wanted),
-        .plain_names = options->functions == BAT_FUNCTIONS_SHORT,
-        .folders = options->paths == BAT_PATHS_RELATIVE,
-        .no_inlines = !options->inlines,
-    };
-    enum bat_symbolizer_found found = bat_symbolizer_frames(symbolizer, address, line->pc, &wanted,
-                                                            &frame->frames, &frame->count);
-    bool is_known = frame->frames[0].function || frame->frames[0].file;
-    if (found == BAT_FOUND_NOWHERE || !is_known)
-        frame->count = 0;
+    find_frames(text, symbolizer, address, line->pc, frame);
 }
 
-/* No compiler inlines so deeply. */
-#define INLINED_MAX 128u
+/* The file of a place: the given one, or if the profile has no names for it, that at its path. */
+static struct bat_symbolizer *file_of_place(struct bat_symbolize *text,
+                                            const struct stack_place *place)
+{
+    const struct stack_mapping *mapping = place->mapping;
+    if (!mapping || mapping->is_own)
+        return mapping ? symbolize_files_given(text->files) : NULL;
+    if (place->line_count != 0 || !*mapping->build_id || *mapping->path != '/')
+        return NULL;
+    struct bat_error error;
+    const struct bat_slice path = {mapping->path, strlen(mapping->path)};
+    struct bat_symbolizer *other = symbolize_files_find(text->files, path, &error);
+    return other && stack_mapping_is_build(mapping, other->elf) ? other : NULL;
+}
+
+/* The frames that the profile has of a place. */
+static size_t frames_of_lines(const struct stack_place *place, struct bat_source_frame *room)
+{
+    const size_t count = place->line_count < INLINED_MAX ? place->line_count : INLINED_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const struct stack_line *line = &place->lines[i];
+        room[i] =
+            (struct bat_source_frame){.function = *line->function ? line->function : line->linkage,
+                                      .file = *line->file ? line->file : NULL,
+                                      .line = line->line,
+                                      .column = line->column,
+                                      .start_line = line->start_line};
+    }
+    return count;
+}
+
+void symbolize_place_find(struct bat_symbolize *text, const struct stack_place *place,
+                          enum bat_frame_pc pc, struct text_frame *frame,
+                          struct bat_source_frame *room)
+{
+    *frame = (struct text_frame){.module = ""};
+    struct bat_symbolizer *symbolizer = file_of_place(text, place);
+    const uint64_t address =
+        symbolizer ? stack_place_own(place, symbolizer->elf) : BAT_ADDRESS_EXTERNAL;
+    if (address != BAT_ADDRESS_EXTERNAL)
+        find_frames(text, symbolizer, address, pc, frame);
+    if (frame->count != 0)
+        return;
+    frame->frames = room;
+    frame->count = frames_of_lines(place, room);
+    const char *path = place->mapping ? place->mapping->path : "";
+    frame->read.module = (struct bat_slice){path, strlen(path)};
+}
 
 /* The next frame that is not inlined, from line i on; false if there is none. */
 static bool next_real_frame(struct bat_symbolize *text, size_t i, struct text_frame *frame)
 {
     /* perf may print a source line behind each frame. */
-    for (size_t tried = 0; i < text->stack.count && tried < 2 * INLINED_MAX; i++, tried++) {
+    for (size_t tried = 0; i < text->stack.count && tried < INLINED_MAX; i++, tried++) {
         const struct text_stack_line *line = &text->stack.lines[i];
         struct bat_stack_line read;
         bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);

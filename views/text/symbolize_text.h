@@ -3,6 +3,7 @@
 #ifndef BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
 #define BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
 
+#include "profile/stacks/stack_profile.h"
 #include "symbolize_files.h"
 #include "symbolize_print.h"
 
@@ -35,7 +36,8 @@ struct bat_symbolize {
     struct bat_stack_place place;
     struct text_stack stack;
     uint64_t pid;
-    char *command;  /* of the sample that is being read, or NULL */
+    char *command;                  /* of the sample that is being read, or NULL */
+    struct stack_profile *profiles; /* that were counted: they have names */
     uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
     bool lacks_memory;
     struct bat_error failure; /* of the writer, which also fails before the end */
@@ -91,6 +93,14 @@ struct text_frame {
 /* Look up the frame in line number i of the stack. */
 void symbolize_frame_find(struct bat_symbolize *text, size_t i, struct text_frame *frame);
 
+/* No compiler inlines so deeply. */
+#define INLINED_MAX 256u
+
+/* The same for a place in a profile of stacks; room has INLINED_MAX frames. */
+void symbolize_place_find(struct bat_symbolize *text, const struct stack_place *place,
+                          enum bat_frame_pc pc, struct text_frame *frame,
+                          struct bat_source_frame *room);
+
 /*
  * True if a line of the stack is not needed any more: perf's own inlined call or source line of a
  * frame that was found.
@@ -108,6 +118,9 @@ static inline bool symbolize_is_counted(const struct bat_symbolize *text)
 
 /* Add the stack to those that are counted. */
 void symbolize_stack_count(struct bat_symbolize *text);
+
+/* Add the stack of a sample to those that are counted. */
+void symbolize_sample_count(struct bat_symbolize *text, const struct stack_sample *sample);
 
 /* Write the stacks that were counted, if they were. */
 enum bat_code symbolize_write_counted(struct bat_symbolize *text, struct bat_error *error);

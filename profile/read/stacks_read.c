@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Profiles of stacks as samples of a binary: a stack's innermost place is where the processor was.
+ * With sample_branches, its places are a branch stack.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/profile.h"
+#include "profile/stacks/stack_profile.h"
+#include "read_profile.h"
+
+/* Mark the mappings of the profile's binary. Returns the samples whose first place is in them. */
+static uint64_t find_own(struct stack_profile *stacks, const struct bat_profile *profile)
+{
+    return stack_profile_own(stacks, bat_elf_path(profile->elf), profile->build_id,
+                             profile->ignore_build_id ? 0 : profile->build_id_size);
+}
+
+/* The binary's address of a place of any mapping; BAT_ADDRESS_EXTERNAL outside of the binary. */
+static uint64_t address_of(const struct bat_profile *profile, const struct stack_place *place)
+{
+    return place->mapping && place->mapping->is_own ? stack_place_own(place, profile->elf)
+                                                    : BAT_ADDRESS_EXTERNAL;
+}
+
+static enum bat_code add_branches(struct bat_profile *profile, const struct stack_sample *sample,
+                                  struct bat_error *error)
+{
+    struct bat_trace trace = {.to = BAT_TRACE_BRANCH_ONLY, .count = sample->count};
+    if (sample->depth % 2 != 0)
+        return bat_fail(error, BAT_ERR_COUNT,
+                        "expected sources and targets of branches, found an odd number of "
+                        "locations: %zu",
+                        sample->depth);
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; code == BAT_OK && i < sample->depth; i += 2) {
+        trace.branch = address_of(profile, sample->places[i]);
+        trace.from = address_of(profile, sample->places[i + 1]);
+        if (trace.branch != BAT_ADDRESS_EXTERNAL || trace.from != BAT_ADDRESS_EXTERNAL)
+            code = bat_profile_add_trace(profile, &trace, error);
+        /* The next branch is older: the code behind it ran up to this one. */
+        trace.to = trace.branch;
+    }
+    return code;
+}
+
+static enum bat_code add_samples(struct bat_profile *profile, const struct stack_profile *stacks,
+                                 bool is_branches, uint64_t *inside, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; code == BAT_OK && i < stacks->sample_count; i++) {
+        const struct stack_sample *sample = &stacks->samples[i];
+        const uint64_t address = address_of(profile, sample->places[0]);
+        if (address != BAT_ADDRESS_EXTERNAL)
+            *inside += sample->count;
+        if (is_branches)
+            code = add_branches(profile, sample, error);
+        else if (address != BAT_ADDRESS_EXTERNAL)
+            code = bat_profile_add_sample(profile, address, sample->count, error);
+    }
+    return code;
+}
+
+/* No sample is of a binary: say of which files they are. */
+static enum bat_code fail_elsewhere(const struct stack_profile *stacks, struct bat_error *error)
+{
+    const struct stack_mapping *most = NULL;
+    for (size_t i = 0; i < stacks->mapping_count; i++)
+        if (stacks->mappings[i].count != 0 && (!most || stacks->mappings[i].count > most->count))
+            most = &stacks->mappings[i];
+    if (!most)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples with addresses in a file, found %s",
+                        stacks->sum ? "none with both" : "no samples");
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected samples of the binary, found most in %.80s, build-id %.80s",
+                    most->path, *most->build_id ? most->build_id : "unknown");
+}
+
+static enum bat_code add_all(struct stack_profile *stacks, struct bat_profile *const *parts,
+                             size_t count, const struct bat_read_options *options,
+                             struct bat_profiles_counters *counters, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    uint64_t known = 0;
+    bool has_any = false;
+    for (size_t i = 0; code == BAT_OK && i < count; i++) {
+        struct bat_profile *part = parts[i];
+        uint64_t inside = 0;
+        find_own(stacks, part);
+        code = add_samples(part, stacks, options->sample_branches, &inside, error);
+        if (code == BAT_OK && *stacks->type)
+            code = bat_profile_add_event(part, stacks->type, error);
+        known += inside;
+        has_any |= bat_profile_distinct(part) != 0;
+        if (counters->inside)
+            counters->inside[i] += inside;
+    }
+    counters->samples += stacks->sum;
+    counters->none += stacks->sum - (known < stacks->sum ? known : stacks->sum);
+    return code == BAT_OK && !has_any ? fail_elsewhere(stacks, error) : code;
+}
+
+enum bat_code bat_stacks_read(struct bat_profile *const *parts, size_t count, int file,
+                              const struct bat_read_options *options,
+                              struct bat_profiles_counters *counters, struct bat_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!parts[i]->elf)
+            return bat_fail(error, BAT_ERR_ARGUMENT,
+                            "expected the profiled binary, without which profiles of stacks "
+                            "cannot be read, found none");
+    struct stack_profile *stacks;
+    enum bat_code code = stack_profile_read(file, options->sample_type, &stacks, error);
+    if (code == BAT_OK)
+        code = add_all(stacks, parts, count, options, counters, error);
+    stack_profile_free(stacks);
+    return code;
+}
+
+/* --- Call chains ----------------------------------------------------------------------------- */
+
+/* Put the frames of a sample into frames[]; returns their number. */
+static size_t chain_of(const struct bat_profile *profile, const struct stack_sample *sample,
+                       uint64_t *frames)
+{
+    size_t depth = 0;
+    for (size_t i = 0; i < sample->depth; i++) {
+        const struct stack_place *place = sample->places[i];
+        uint64_t frame = address_of(profile, place);
+        const bool is_own = frame != BAT_ADDRESS_EXTERNAL;
+        /* Callers have addresses in their calls or behind them. */
+        if (is_own && i != 0)
+            frame--;
+        else if (!is_own && place->mapping && strncmp(place->mapping->path, "[kernel", 7) == 0)
+            frame = BAT_FRAME_KERNEL;
+        if (is_own || depth == 0 || frames[depth - 1] != frame)
+            frames[depth++] = frame;
+    }
+    return depth;
+}
+
+static enum bat_code list_chains(const struct bat_profile *profile, struct stack_profile *stacks,
+                                 bat_call_chain_fn *found, void *context, struct bat_error *error)
+{
+    size_t deepest = 1;
+    find_own(stacks, profile);
+    for (size_t i = 0; i < stacks->sample_count; i++)
+        deepest = stacks->samples[i].depth > deepest ? stacks->samples[i].depth : deepest;
+    uint64_t *frames = malloc(deepest * sizeof(*frames));
+    bool goes_on = frames != NULL;
+    for (size_t i = 0; goes_on && i < stacks->sample_count; i++) {
+        const struct stack_sample *sample = &stacks->samples[i];
+        const struct bat_call_chain chain = {
+            .frames = frames, .depth = chain_of(profile, sample, frames), .count = sample->count};
+        goes_on = found(&chain, context);
+    }
+    free(frames);
+    return goes_on ? BAT_OK : bat_fail_memory(error, "for call chains");
+}
+
+enum bat_code bat_stacks_list_chains(const struct bat_profile *profile, int file,
+                                     const struct bat_read_options *options,
+                                     bat_call_chain_fn *found, void *context,
+                                     struct bat_error *error)
+{
+    struct stack_profile *stacks;
+    enum bat_code code = stack_profile_read(file, options->sample_type, &stacks, error);
+    if (code == BAT_OK)
+        code = list_chains(profile, stacks, found, context, error);
+    stack_profile_free(stacks);
+    return code;
+}
