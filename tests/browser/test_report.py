@@ -568,15 +568,16 @@ class Report(unittest.TestCase):
         """Text can be read on what is behind it (4.5 to 1, WCAG 2's AA): in canvases and on the bars of blocks."""
         added = self.browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_TEXTS)["identifier"]
         self.addCleanup(lambda: self.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=added))
-        for page, states in (("sqlite", ("#map", "function", "here")), ("options", ("#map", "here")), ("hostile", ("#stacks", "#map", "here"))):
+        for page, states in (("sqlite", ("#map", "function", "instructions", "here")), ("options", ("#map", "here")), ("hostile", ("#stacks", "#map", "here"))):
             self.open(page)
             function = self.browser.run("document.querySelector('.static a').hash")
             for state in states:
                 for dark in (False, True):
                     with self.subTest(page, state=state, dark=dark):
                         self.browser.screen(1400, dark=dark)
-                        self.open(page, {"function": function, "here": "#map?s=" + function[3:]}.get(state, state))
-                        if state == "function":
+                        self.open(page, {"function": function, "here": "#map?s=" + function[3:],
+                                         "instructions": function + "&show=instructions"}.get(state, state))
+                        if state in ("function", "instructions"):
                             self.browser.wait("document.querySelectorAll('.block').length > 100")
                             self.assertGreaterEqual(self.browser.run(BLOCK_CONTRASTS), 4.5)
                             continue

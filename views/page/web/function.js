@@ -150,8 +150,8 @@ export class FunctionPage extends SidesPage {
     const rows = [this.inputs, this.outputs][side], taken = (ways ?? []).reduce((sum, {count}) => sum + count, 0);
     const counts = [taken && `${numberText(taken)} taken`, passed && `${numberText(passed)} not`].filter(Boolean).join(", ");
     const i = to === undefined ? -1 : rows.findIndex(({number}) => number === to);
-    return make("span", {}, make("code", {}, text, " ", callee === undefined ? "" : this.link(callee), i < 0 ? "" : this.rowText(side, i)),
-                make("span", {class: "ways"}, counts && ` ${counts}`));
+    return make("span", {}, make("code", {}, text, " ", callee === undefined ? "" : this.link(callee), i < 0 ? "" : this.rowText(side, i)), " ",
+                make("span", {class: "ways"}, counts));
   }
 
   makeCode(hasCode) {
