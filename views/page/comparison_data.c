@@ -18,8 +18,7 @@ static void write_description(const struct report_comparison *comparison,
     bat_text_string(page, "}}</script>\n");
 }
 
-static enum bat_code write_pairs(const struct report_comparison *comparison,
-                                 struct bat_text_writer *page)
+static void add_pairs(const struct report_comparison *comparison, struct page_parts *parts)
 {
     struct report_columns columns = {0};
     uint32_t before = 0;
@@ -30,16 +29,15 @@ static enum bat_code write_pairs(const struct report_comparison *comparison,
         pack_number(&columns.all[1], comparison->flags[i]);
         before = old != 0 ? old : before;
     }
-    return report_write_columns(page, "pairs", &columns);
+    parts_add_columns(parts, "", "pairs", &columns);
 }
 
-static enum bat_code write_went(const struct report_comparison *comparison,
-                                struct bat_text_writer *page)
+static void add_went(const struct report_comparison *comparison, struct page_parts *parts)
 {
     struct report_columns columns = {0};
     for (uint32_t i = 0; i < comparison->sides[OLD].function_count; i++)
         pack_number(&columns.all[0], comparison->went[i]);
-    return report_write_columns(page, "went", &columns);
+    parts_add_columns(parts, "", "went", &columns);
 }
 
 /* Old functions whose pairs have the same names have none in the data. */
@@ -60,14 +58,15 @@ static bool *find_nameless(const struct report_comparison *comparison)
 enum bat_code comparison_write_data(const struct report_comparison *comparison,
                                     struct bat_text_writer *page)
 {
+    struct page_parts parts = {0};
     bool *is_nameless = find_nameless(comparison);
     if (!is_nameless)
         return bat_fail_memory(page->error, "for the page");
     write_description(comparison, page);
-    enum bat_code code =
-        report_write_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, page);
+    report_add_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, &parts);
     free(is_nameless);
-    code = code ?: report_write_code(&comparison->sides[NEW], prefixes[NEW], NULL, page);
-    code = code ?: write_pairs(comparison, page);
-    return code ?: write_went(comparison, page);
+    report_add_code(&comparison->sides[NEW], prefixes[NEW], NULL, &parts);
+    add_pairs(comparison, &parts);
+    add_went(comparison, &parts);
+    return parts_write(&parts, page);
 }

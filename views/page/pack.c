@@ -82,57 +82,54 @@ void pack_base64(const uint8_t *bytes, size_t size, char *text)
 
 /* --- Deflate --------------------------------------------------------------------------------- */
 
-/* Bytes of deflate that are written at once; a multiple of 3, so that base64 has no padding. */
+/* Bytes that deflate gets room for at a time. */
 #define PORTION ((size_t)3 << 14)
-
-struct portion {
-    uint8_t bytes[PORTION];
-    char text[PORTION / 3 * 4 + 1];
-};
 
 /* zlib's usual one: the best is 1% smaller and takes twice the time. */
 #define LEVEL 6
 
-/* zlib counts input in 32 bits. */
-static void feed(z_stream *stream, const struct pack *pack, size_t *fed)
+/* zlib counts in 32 bits: feed it, and take from it, at most so much at a time. */
+static uInt portion(size_t left)
 {
-    size_t left = pack->size - *fed;
-    size_t size = left < (size_t)1 << 30 ? left : (size_t)1 << 30;
-    stream->next_in = pack->bytes + *fed;
-    stream->avail_in = (uInt)size;
-    *fed += size;
+    return left < (size_t)1 << 30 ? (uInt)left : (uInt)1 << 30;
 }
 
-static enum bat_code deflate_all(z_stream *stream, const struct pack *pack, struct portion *portion,
-                                 struct bat_output *output, struct bat_error *error)
+static bool deflate_all(z_stream *stream, const struct pack *pack, struct pack *packed)
 {
     size_t fed = 0;
-    int state = Z_OK;
-    enum bat_code code = BAT_OK;
-    while (code == BAT_OK && state != Z_STREAM_END) {
-        stream->next_out = portion->bytes;
-        stream->avail_out = (uInt)PORTION;
-        while (stream->avail_out != 0 && state != Z_STREAM_END) {
-            if (stream->avail_in == 0)
-                feed(stream, pack, &fed);
-            state = deflate(stream, fed == pack->size ? Z_FINISH : Z_NO_FLUSH);
+    for (int state = Z_OK; state != Z_STREAM_END;) {
+        if (stream->avail_in == 0) {
+            stream->next_in = pack->bytes + fed;
+            stream->avail_in = portion(pack->size - fed);
+            fed += stream->avail_in;
         }
-        pack_base64(portion->bytes, PORTION - stream->avail_out, portion->text);
-        code = bat_output_write(output, portion->text, strlen(portion->text), error);
+        if (!bat_reserve(&packed->bytes, &packed->capacity, packed->size, PORTION, 1))
+            return false;
+        stream->next_out = packed->bytes + packed->size;
+        stream->avail_out = (uInt)PORTION;
+        state = deflate(stream, fed == pack->size ? Z_FINISH : Z_NO_FLUSH);
+        packed->size += PORTION - stream->avail_out;
     }
-    return code;
+    return true;
 }
 
-enum bat_code pack_write(struct pack *pack, struct bat_output *output, struct bat_error *error)
+void pack_deflate(struct pack *pack)
 {
     z_stream stream = {0};
-    struct portion *portion = pack->lacks_memory ? NULL : malloc(sizeof(*portion));
-    if (!portion || deflateInit2(&stream, LEVEL, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(portion);
-        return bat_fail_memory(error, "to pack the page");
+    struct pack packed = {0};
+    bool fits = !pack->lacks_memory &&
+                deflateInit2(&stream, LEVEL, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) == Z_OK;
+    if (fits) {
+        fits = deflate_all(&stream, pack, &packed);
+        deflateEnd(&stream);
     }
-    enum bat_code code = deflate_all(&stream, pack, portion, output, error);
-    deflateEnd(&stream);
-    free(portion);
-    return code;
+    pack_free(pack);
+    size_t size = 4 * ((packed.size + 2) / 3);
+    pack->bytes = fits ? malloc(size + 1) : NULL;
+    pack->lacks_memory = !pack->bytes;
+    if (pack->bytes) {
+        pack_base64(packed.bytes, packed.size, (char *)pack->bytes);
+        pack->size = size;
+    }
+    pack_free(&packed);
 }

@@ -61,8 +61,8 @@ void pack_column(struct pack *pack, struct pack *column);
 /* Text, its terminating zero included. */
 void pack_text(struct pack *pack, const char *text);
 
-/* Write raw deflate of pack in base64. Fails as bat_output_write(), and with BAT_ERR_MEMORY. */
-enum bat_code pack_write(struct pack *pack, struct bat_output *output, struct bat_error *error);
+/* The bytes become raw deflate of them in base64; without memory there are none, and it is said. */
+void pack_deflate(struct pack *pack);
 
 /* size bytes in base64, with a terminating zero: text has room for 4 * ((size + 2) / 3) + 1. */
 void pack_base64(const uint8_t *bytes, size_t size, char *text);
@@ -123,35 +123,48 @@ struct report_columns {
     struct pack all[REPORT_COLUMNS];
 };
 
-/* Write a part of bytes as the element data-NAME, and free them. */
-enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack);
+/* Parts of the data: elements data-PREFIXNAME. All zero is none. */
+struct page_part {
+    char name[32];
+    struct pack pack;
+};
 
-/* The same of columns. */
-enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
-                                   struct report_columns *columns);
+struct page_parts {
+    struct page_part *all;
+    size_t count;
+    size_t capacity;
+    bool lacks_memory;
+};
+
+/* Add a part, of bytes, columns or strings. Packs and columns are empty afterwards. */
+void parts_add(struct page_parts *parts, const char *prefix, const char *name, struct pack *pack);
+void parts_add_columns(struct page_parts *parts, const char *prefix, const char *name,
+                       struct report_columns *columns);
+void parts_add_strings(struct page_parts *parts, const char *name,
+                       const struct bat_strings *strings);
+
+/* Pack all parts, in as many threads as there are processors, write them, and free them. Fails with
+ * BAT_ERR_MEMORY, also if something could not be added, and as the page has failed. */
+enum bat_code parts_write(struct page_parts *parts, struct bat_text_writer *page);
 
 /* The members of the description that are about one binary, without braces. */
 void report_write_members(const struct report *report, struct bat_text_writer *page);
-
-/* The part with some strings. */
-enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
-                                   const struct bat_strings *strings);
 
 /* What became of the profile in the next build, if one was given: for readers, members of the
  * description, and parts. */
 void report_write_next(const struct report *report, struct bat_text_writer *page);
 void report_write_next_members(const struct report *report, struct bat_text_writer *page);
-enum bat_code report_write_carried(const struct report *report, struct bat_text_writer *page);
+void report_add_carried(const struct report *report, struct page_parts *parts);
 
 /* The parts with the instructions of the hottest functions, if there are any. */
-enum bat_code report_write_listings(const struct report *report, struct bat_text_writer *page);
+void report_add_listings(const struct report *report, struct page_parts *parts);
 
 /*
  * The parts of one binary's code; their names begin with prefix. Functions that are nameless, by
  * their numbers, get empty names; NULL: none is.
  */
-enum bat_code report_write_code(const struct report *report, const char *prefix,
-                                const bool *is_nameless, struct bat_text_writer *page);
+void report_add_code(const struct report *report, const char *prefix, const bool *is_nameless,
+                     struct page_parts *parts);
 
 /* All parts of the page about one binary. */
 enum bat_code report_write_data(struct report *report, struct bat_text_writer *page);

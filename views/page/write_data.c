@@ -10,8 +10,6 @@
 /* A chunk of blocks ends with the piece that makes it this large. */
 #define CHUNK_BLOCKS 65536u
 
-#define PART_NAME_SIZE 32u
-
 /* --- The description, in JSON ---------------------------------------------------------------- */
 
 static void write_sections(struct bat_text_writer *page, const char *key,
@@ -72,20 +70,12 @@ static void write_description(const struct report *report, struct bat_text_write
 
 /* --- Packed parts ---------------------------------------------------------------------------- */
 
-/* A part of the code of a binary: prefix tells which one. */
-static const char *prefixed(const char *prefix, const char *name, char text[PART_NAME_SIZE])
-{
-    snprintf(text, PART_NAME_SIZE, "%s%s", prefix, name);
-    return text;
-}
-
-static enum bat_code write_names(const struct report *report, const char *prefix,
-                                 const bool *is_nameless, struct bat_text_writer *page)
+static void add_names(const struct report *report, const char *prefix, const bool *is_nameless,
+                      struct page_parts *parts)
 {
     struct pack names = {0};
     struct pack plain = {0};
     struct kept_names kept = {0};
-    char part[PART_NAME_SIZE];
     for (uint32_t i = 0; i < report->function_count; i++) {
         const char *name = is_nameless && is_nameless[i] ? "" : report->functions[i].name;
         pack_text(&names, name);
@@ -102,17 +92,12 @@ static enum bat_code write_names(const struct report *report, const char *prefix
     char warning[KEPT_NAMES_WARNING_SIZE];
     if (kept_names_warning(&kept, warning))
         report_warn(report, bat_elf_path(report->binary.elf), "%s", warning);
-    enum bat_code code = report_write_part(page, prefixed(prefix, "names", part), &names);
-    if (code == BAT_OK)
-        return report_write_part(page, prefixed(prefix, "plain", part), &plain);
-    pack_free(&plain);
-    return code;
+    parts_add(parts, prefix, "names", &names);
+    parts_add(parts, prefix, "plain", &plain);
 }
 
-static enum bat_code write_pieces(const struct report *report, const char *prefix,
-                                  struct bat_text_writer *page)
+static void add_pieces(const struct report *report, const char *prefix, struct page_parts *parts)
 {
-    char part[PART_NAME_SIZE];
     struct report_columns columns = {0};
     struct pack *all = columns.all;
     uint32_t section = 0;
@@ -134,13 +119,11 @@ static enum bat_code write_pieces(const struct report *report, const char *prefi
         function = piece->function;
         end = piece->address + piece->size;
     }
-    return report_write_columns(page, prefixed(prefix, "pieces", part), &columns);
+    parts_add_columns(parts, prefix, "pieces", &columns);
 }
 
-static enum bat_code write_functions(const struct report *report, const char *prefix,
-                                     struct bat_text_writer *page)
+static void add_functions(const struct report *report, const char *prefix, struct page_parts *parts)
 {
-    char part[PART_NAME_SIZE];
     struct report_columns columns = {0};
     struct pack *all = columns.all;
     uint32_t main_piece = 0;
@@ -159,7 +142,7 @@ static enum bat_code write_functions(const struct report *report, const char *pr
         main_piece = function->main_piece;
         end = offset + (is_known ? function->input_size : 0);
     }
-    return report_write_columns(page, prefixed(prefix, "functions", part), &columns);
+    parts_add_columns(parts, prefix, "functions", &columns);
 }
 
 static bool has_lines(const struct report *report, const struct report_piece *piece)
@@ -187,24 +170,21 @@ static void pack_blocks(const struct report *report, const struct report_piece *
     }
 }
 
-static enum bat_code write_blocks(const struct report *report, const char *prefix,
-                                  struct bat_text_writer *page)
+static void add_blocks(const struct report *report, const char *prefix, struct page_parts *parts)
 {
-    enum bat_code code = BAT_OK;
     uint32_t chunk = 0;
-    for (uint32_t piece = 0; code == BAT_OK && piece < report->piece_count; chunk++) {
+    for (uint32_t piece = 0; piece < report->piece_count; chunk++) {
         struct report_columns columns = {0};
         struct report_line line = {0};
         for (uint32_t end = chunk_end(report, piece); piece < end; piece++)
             pack_blocks(report, &report->pieces[piece], columns.all, &line);
-        char name[PART_NAME_SIZE];
-        snprintf(name, sizeof(name), "%sblocks-%" PRIu32, prefix, chunk);
-        code = report_write_columns(page, name, &columns);
+        char name[32];
+        snprintf(name, sizeof(name), "blocks-%" PRIu32, chunk);
+        parts_add_columns(parts, prefix, name, &columns);
     }
-    return code;
 }
 
-static enum bat_code write_edges(const struct report *report, struct bat_text_writer *page)
+static void add_edges(const struct report *report, struct page_parts *parts)
 {
     struct report_columns columns = {0};
     struct pack *all = columns.all;
@@ -221,13 +201,13 @@ static enum bat_code write_edges(const struct report *report, struct bat_text_wr
         pack_number(&all[6], edge->mispredictions);
         from = edge->from_piece + 1;
     }
-    return report_write_columns(page, "edges", &columns);
+    parts_add_columns(parts, "", "edges", &columns);
 }
 
-static enum bat_code write_refused(const struct report *report, struct bat_text_writer *page)
+static void add_refused(const struct report *report, struct page_parts *parts)
 {
     if (report->refusal_count == 0)
-        return BAT_OK;
+        return;
     struct report_columns columns = {0};
     struct pack reasons = {0};
     struct pack names = {0};
@@ -244,43 +224,44 @@ static enum bat_code write_refused(const struct report *report, struct bat_text_
         pack_text(&names, strcmp(name, refusal->name) == 0 ? "" : refusal->name);
         before = refusal->function + 1;
     }
-    enum bat_code code = report_write_columns(page, "refused", &columns);
-    code = code ?: report_write_part(page, "reasons", &reasons);
-    code = code ?: report_write_part(page, "refused-names", &names);
-    pack_free(&reasons);
-    pack_free(&names);
-    return code;
+    parts_add_columns(parts, "", "refused", &columns);
+    parts_add(parts, "", "reasons", &reasons);
+    parts_add(parts, "", "refused-names", &names);
 }
 
-static enum bat_code write_stacks(const struct report *report, struct bat_text_writer *page)
+static void add_stacks(const struct report *report, struct page_parts *parts)
 {
     if (report->node_count == 0)
-        return BAT_OK;
+        return;
     struct report_columns columns = {0};
     for (uint32_t i = 0; i < report->node_count; i++) {
         pack_number(&columns.all[0], report->nodes[i].depth);
         pack_number(&columns.all[1], report->nodes[i].name);
         pack_number(&columns.all[2], report->nodes[i].count);
     }
-    enum bat_code code = report_write_columns(page, "stacks", &columns);
-    return code ?: report_write_strings(page, "frames", &report->stack_names);
+    parts_add_columns(parts, "", "stacks", &columns);
+    parts_add_strings(parts, "frames", &report->stack_names);
 }
 
-enum bat_code report_write_code(const struct report *report, const char *prefix,
-                                const bool *is_nameless, struct bat_text_writer *page)
+void report_add_code(const struct report *report, const char *prefix, const bool *is_nameless,
+                     struct page_parts *parts)
 {
-    enum bat_code code = write_names(report, prefix, is_nameless, page);
-    code = code ?: write_pieces(report, prefix, page);
-    code = code ?: write_functions(report, prefix, page);
-    return code ?: write_blocks(report, prefix, page);
+    add_names(report, prefix, is_nameless, parts);
+    add_pieces(report, prefix, parts);
+    add_functions(report, prefix, parts);
+    add_blocks(report, prefix, parts);
 }
 
 enum bat_code report_write_data(struct report *report, struct bat_text_writer *page)
 {
+    struct page_parts parts = {0};
     write_description(report, page);
-    enum bat_code code = report_write_code(report, "", NULL, page) ?: write_edges(report, page);
-    code = code ?: write_refused(report, page) ?: report_write_listings(report, page);
-    code = code ?: report_write_carried(report, page);
-    code = code ?: report_write_strings(page, "files", &report->files);
-    return code ?: write_stacks(report, page);
+    report_add_code(report, "", NULL, &parts);
+    add_edges(report, &parts);
+    add_refused(report, &parts);
+    report_add_listings(report, &parts);
+    report_add_carried(report, &parts);
+    parts_add_strings(&parts, "files", &report->files);
+    add_stacks(report, &parts);
+    return parts_write(&parts, page);
 }

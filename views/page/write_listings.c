@@ -17,8 +17,8 @@ static uint64_t target_of(const struct report *report, unsigned side, uint32_t n
     return 2 + 2 * (to >= number ? 2 * (uint64_t)(to - number) : 2 * (uint64_t)(number - to) - 1);
 }
 
-static enum bat_code write_instructions(const struct report *report, unsigned side,
-                                        const char *name, struct bat_text_writer *page)
+static void add_instructions(const struct report *report, unsigned side, const char *name,
+                             struct page_parts *parts)
 {
     const struct report_listing *listing = &report->listings[side];
     struct report_columns columns = {0};
@@ -43,12 +43,12 @@ static enum bat_code write_instructions(const struct report *report, unsigned si
         pack_change(&all[7], last.line.line, instruction.line.line);
         last = instruction;
     }
-    return report_write_columns(page, name, &columns);
+    parts_add_columns(parts, name, "", &columns);
 }
 
 /* Instructions that may pass or go, and where in their functions they went to. */
-static enum bat_code write_branches(const struct report_listing *listing, const char *name,
-                                    struct bat_text_writer *page)
+static void add_branches(const struct report_listing *listing, const char *name,
+                         struct page_parts *parts)
 {
     struct report_columns columns = {0};
     struct pack *all = columns.all;
@@ -70,19 +70,17 @@ static enum bat_code write_branches(const struct report_listing *listing, const 
         }
         last = i;
     }
-    return report_write_columns(page, name, &columns);
+    parts_add_columns(parts, name, "-branches", &columns);
 }
 
-enum bat_code report_write_listings(const struct report *report, struct bat_text_writer *page)
+void report_add_listings(const struct report *report, struct page_parts *parts)
 {
-    static const char *const names[2][2] = {{"before", "before-branches"},
-                                            {"after", "after-branches"}};
-    enum bat_code code = BAT_OK;
+    static const char *const names[2] = {"before", "after"};
     if (report->listings[REPORT_AFTER].count == 0)
-        return code;
-    for (unsigned side = 0; code == BAT_OK && side < 2; side++) {
-        code = write_instructions(report, side, names[side][0], page);
-        code = code ?: write_branches(&report->listings[side], names[side][1], page);
+        return;
+    for (unsigned side = 0; side < 2; side++) {
+        add_instructions(report, side, names[side], parts);
+        add_branches(&report->listings[side], names[side], parts);
     }
-    return code ?: report_write_strings(page, "instructions", &report->instruction_texts);
+    parts_add_strings(parts, "instructions", &report->instruction_texts);
 }

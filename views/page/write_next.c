@@ -174,11 +174,11 @@ void report_write_next_members(const struct report *report, struct bat_text_writ
                         report->next.names.count);
 }
 
-enum bat_code report_write_carried(const struct report *report, struct bat_text_writer *page)
+void report_add_carried(const struct report *report, struct page_parts *parts)
 {
     const struct report_next *next = &report->next;
     if (!next->profile)
-        return BAT_OK;
+        return;
     struct report_columns changes = {0};
     struct report_columns blocks = {0};
     struct pack names = {0};
@@ -191,8 +191,8 @@ enum bat_code report_write_carried(const struct report *report, struct bat_text_
         pack_text(&names, changed->name);
         pack_text(&names, changed->new_name ? changed->new_name : "");
     }
-    enum bat_code code = report_write_columns(page, "changed", &changes);
-    code = code ?: report_write_columns(page, "carried", &blocks);
-    code = code ?: report_write_part(page, "changed-names", &names);
-    return code ?: report_write_strings(page, "carried-names", &next->names);
+    parts_add_columns(parts, "", "changed", &changes);
+    parts_add_columns(parts, "", "carried", &blocks);
+    parts_add(parts, "", "changed-names", &names);
+    parts_add_strings(parts, "carried-names", &next->names);
 }

@@ -1,33 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The packed parts of the page's data. */
-#include "page.h"
+/* The packed parts of the page's data: deflated side by side, then written in their order. */
+#include <stdio.h>
+#include <stdlib.h>
 
-enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
+#include "page.h"
+#include "spec/grow.h"
+#include "support/parallel.h"
+
+void parts_add(struct page_parts *parts, const char *prefix, const char *name, struct pack *pack)
 {
-    bat_text_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
-    bat_text_flush(page);
-    enum bat_code code =
-        page->code == BAT_OK ? pack_write(pack, page->output, page->error) : page->code;
-    bat_text_string(page, "</script>\n");
-    pack_free(pack);
-    return code;
+    if (!bat_grow(&parts->all, &parts->capacity, parts->count, sizeof(*parts->all))) {
+        parts->lacks_memory = true;
+        pack_free(pack);
+        return;
+    }
+    struct page_part *part = &parts->all[parts->count++];
+    snprintf(part->name, sizeof(part->name), "%s%s", prefix, name);
+    part->pack = *pack;
+    *pack = (struct pack){0};
 }
 
-enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
-                                   struct report_columns *columns)
+void parts_add_columns(struct page_parts *parts, const char *prefix, const char *name,
+                       struct report_columns *columns)
 {
     struct pack pack = {0};
     for (size_t i = 0; i < REPORT_COLUMNS; i++) {
         pack_column(&pack, &columns->all[i]);
         pack_free(&columns->all[i]);
     }
-    return report_write_part(page, name, &pack);
+    parts_add(parts, prefix, name, &pack);
 }
 
-enum bat_code report_write_strings(struct bat_text_writer *page, const char *name,
-                                   const struct bat_strings *strings)
+void parts_add_strings(struct page_parts *parts, const char *name,
+                       const struct bat_strings *strings)
 {
     struct pack pack = {0};
     pack_bytes(&pack, strings->text, strings->text_size);
-    return report_write_part(page, name, &pack);
+    parts_add(parts, "", name, &pack);
+}
+
+static void deflate_parts(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    struct page_part *all = context;
+    for (size_t i = first; i < end; i++)
+        pack_deflate(&all[i].pack);
+}
+
+enum bat_code parts_write(struct page_parts *parts, struct bat_text_writer *page)
+{
+    bat_parallel_run(parts->count, 1, bat_parallel_threads(0, parts->count), deflate_parts,
+                     parts->all);
+    bool lacks_memory = parts->lacks_memory;
+    for (size_t i = 0; i < parts->count; i++) {
+        struct page_part *part = &parts->all[i];
+        lacks_memory |= part->pack.lacks_memory;
+        bat_text_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">",
+                        part->name);
+        bat_text_bytes(page, (const char *)part->pack.bytes, part->pack.size);
+        bat_text_string(page, "</script>\n");
+        pack_free(&part->pack);
+    }
+    free(parts->all);
+    return lacks_memory ? bat_fail_memory(page->error, "to pack the page") : page->code;
 }
