@@ -159,9 +159,12 @@ struct bat_symbol {
 
 /*
  * The named symbols of .symtab (.dynsym with dynamic true) in the table's order, without SECTION
- * and FILE symbols. The first call reads them, elf owns them. Several threads may call this at the
- * same time. *count is 0 if the file has no such table. Fails with BAT_ERR_ELF for a damaged table,
- * BAT_ERR_UNSUPPORTED for a compressed one or one of more than 2^31 - 1 symbols, BAT_ERR_MEMORY.
+ * and FILE symbols. Without .symtab: those of .dynsym and then of mini debug information
+ * (.gnu_debugdata), if there is some. The first call reads them, elf owns them. Several threads may
+ * call this at the same time. *count is 0 if the file has no such table. Fails with BAT_ERR_ELF for
+ * a damaged table, BAT_ERR_UNSUPPORTED for a compressed one or one of more than 2^31 - 1 symbols,
+ * BAT_ERR_MEMORY, and for mini debug information as bat_elf_open(). A minimal build does not read
+ * that.
  */
 BAT_API enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic,
                                       const struct bat_symbol **symbols, size_t *count,

@@ -40,6 +40,7 @@ struct bat_elf {
     pthread_mutex_t symbols_lock; /* threads may ask for symbols at the same time */
     struct elf_symbols symbols;
     struct elf_symbols dynamic_symbols;
+    struct bat_elf *debugdata; /* has the names of some of the symbols; or NULL */
 };
 
 /* A string table. size ends at its last terminator, so every string in it is terminated. */

@@ -251,6 +251,7 @@ void bat_elf_close(struct bat_elf *elf)
         return;
     free(elf->symbols.symbols);
     free(elf->dynamic_symbols.symbols);
+    bat_elf_close(elf->debugdata);
     free(elf->bolt_info);
     free(elf->segments);
     free(elf->loads);

@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debugdata.h"
 #include "spec/array.h"
 #include "symbol_table.h"
 #include "text_budget.h"
+
+/* A section is searched for the symbols of mini debug information, unless both are many. */
+#define SYMBOLS_WITH_SEARCH 65536u
+#define SECTIONS_WITH_SEARCH 4096u
 
 /* A symbol table that is being read. */
 struct symbol_reader {
@@ -102,14 +107,89 @@ static enum bat_code read_table(const struct bat_elf *elf, const struct bat_sect
     return BAT_OK;
 }
 
+/* --- Mini debug information ------------------------------------------------------------------ */
+
+/* The section of a file that is where a section of its mini debug information is; its own index in
+ * the other file may differ. */
+static uint32_t own_section(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    if (symbol->section >= BAT_SECTION_RESERVED)
+        return symbol->section;
+    for (uint32_t i = 1; i < elf->section_count; i++) {
+        const struct bat_section *section = &elf->sections[i];
+        if (section->flags & SHF_ALLOC && !(section->flags & SHF_TLS) &&
+            symbol->address - section->address < section->size)
+            return i;
+    }
+    return BAT_SECTION_UNDEFINED;
+}
+
+/* Append symbols to a table that has room for them. Those of the file itself keep their sections.
+ */
+static void append(const struct bat_elf *elf, struct elf_symbols *table,
+                   const struct elf_symbols *from, bool is_own)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        struct bat_symbol *symbol = &table->symbols[table->count];
+        *symbol = from->symbols[i];
+        symbol->order = (uint32_t)table->count++;
+        /* Neighbours are mostly in one section. */
+        const struct bat_symbol *before = i == 0 ? NULL : symbol - 1;
+        if (is_own)
+            continue;
+        symbol->section = before && before->section < elf->section_count &&
+                                  symbol->address - elf->sections[before->section].address <
+                                      elf->sections[before->section].size
+                              ? before->section
+                              : own_section(elf, symbol);
+    }
+}
+
+static enum bat_code read_once(struct bat_elf *elf, bool dynamic, struct elf_symbols *table,
+                               struct bat_error *error);
+
+/* Symbols that the file has lost and its mini debug information has, behind the dynamic ones, which
+ * that leaves out. */
+static enum bat_code read_debugdata(struct bat_elf *elf, struct elf_symbols *table,
+                                    struct bat_error *error)
+{
+    struct elf_symbols *dynamic = &elf->dynamic_symbols;
+    struct elf_symbols others = {.count = 0};
+    const struct bat_symbol *symbols;
+    bat_elf_close(elf->debugdata);
+    enum bat_code code = elf_debugdata_open(elf, &elf->debugdata, error);
+    /* It has no mini debug information of its own. */
+    if (code != BAT_OK || !elf->debugdata || !symbol_table_find(elf->debugdata, SHT_SYMTAB))
+        return code;
+    code = bat_elf_symbols(elf->debugdata, false, &symbols, &others.count, error);
+    if (code == BAT_OK)
+        code = read_once(elf, true, dynamic, error);
+    if (code != BAT_OK || others.count == 0)
+        return code;
+    if (others.count > SYMBOLS_WITH_SEARCH && elf->section_count > SECTIONS_WITH_SEARCH)
+        return bat_fail(error, BAT_ERR_ELF,
+                        ".gnu_debugdata: expected at most %u symbols in a file of %zu sections, "
+                        "found %zu",
+                        SYMBOLS_WITH_SEARCH, elf->section_count, others.count);
+    others.symbols = (struct bat_symbol *)symbols;
+    table->symbols = bat_array_new(dynamic->count + others.count, sizeof(*table->symbols));
+    if (!table->symbols)
+        return bat_fail_memory(error, "for symbols");
+    append(elf, table, dynamic, true);
+    append(elf, table, &others, false);
+    return BAT_OK;
+}
+
 /* Read a table unless it has been read. */
-static enum bat_code read_once(const struct bat_elf *elf, bool dynamic, struct elf_symbols *table,
+static enum bat_code read_once(struct bat_elf *elf, bool dynamic, struct elf_symbols *table,
                                struct bat_error *error)
 {
     if (table->is_read)
         return BAT_OK;
     const struct bat_section *section = symbol_table_find(elf, dynamic ? SHT_DYNSYM : SHT_SYMTAB);
-    enum bat_code code = section ? read_table(elf, section, table, error) : BAT_OK;
+    enum bat_code code = section   ? read_table(elf, section, table, error)
+                         : dynamic ? BAT_OK
+                                   : read_debugdata(elf, table, error);
     if (code != BAT_OK) {
         free(table->symbols);
         *table = (struct elf_symbols){.is_read = false};

@@ -18,6 +18,7 @@ ninja-build             ninja
 pkg-config              pkg-config
 libelf-dev              /usr/include/libelf.h
 libdw-dev               /usr/include/elfutils/libdw.h
+liblzma-dev             /usr/include/lzma.h
 libbz2-dev              /usr/include/bzlib.h
 libxxhash-dev           /usr/include/xxhash.h
 libzstd-dev             /usr/include/zstd.h

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Mini debug information (.gnu_debugdata). Internal to elfnote/. */
+#ifndef BAT_ELFNOTE_DEBUGDATA_H
+#define BAT_ELFNOTE_DEBUGDATA_H
+
+#include "bat_elf.h"
+
+/*
+ * Open the file that .gnu_debugdata has; *opened is NULL if there is none, and in a minimal build.
+ * To be closed. Fails with BAT_ERR_ELF for a damaged one, BAT_ERR_IO, BAT_ERR_MEMORY, and as
+ * bat_elf_open().
+ */
+enum bat_code elf_debugdata_open(const struct bat_elf *elf, struct bat_elf **opened,
+                                 struct bat_error *error);
+
+#endif
