@@ -157,10 +157,8 @@ enum bat_code bat_binary_load_tables(const struct bat_binary *binary, struct bat
 
 enum bat_code bat_binary_open(const char *path, struct bat_binary *binary, struct bat_error *error)
 {
-    enum bat_code code = bat_binary_find_note(path, binary, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_binary_decode(binary, error);
+    BAT_TRY(bat_binary_find_note(path, binary, error));
+    enum bat_code code = bat_binary_decode(binary, error);
     if (code != BAT_OK)
         bat_binary_close(binary);
     return code;

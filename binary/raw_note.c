@@ -95,9 +95,7 @@ static bool map_all(const struct intake *intake, struct bat_raw_note *note)
 static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat_raw_note *note,
                                  struct bat_error *error)
 {
-    enum bat_code code = read_head(intake, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_head(intake, error));
     if (intake->size == 0)
         return bat_fail(error, BAT_ERR_NOT_ELF,
                         "expected an ELF file or a BAT note, found an empty file");

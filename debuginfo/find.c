@@ -59,11 +59,9 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
                                     const char *path, struct bat_error *error)
 {
     struct bat_elf *elf;
-    enum bat_code code = bat_elf_open(path, &elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(path, &elf, error));
     bat_elf_close(elf);
-    code = open_candidate(debuginfo, path, bat_regular_open(AT_FDCWD, path), error);
+    enum bat_code code = open_candidate(debuginfo, path, bat_regular_open(AT_FDCWD, path), error);
     if (code == BAT_ERR_NO_DEBUG)
         return bat_fail(error, BAT_ERR_NO_DEBUG,
                         "expected DWARF debug information, found none: the program has to be "

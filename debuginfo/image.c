@@ -174,9 +174,7 @@ static enum bat_code join_units(struct debug_image *image, struct changes *chang
         Elf64_Shdr section = section_at(changes, i);
         if (!has_units(image, changes, &section))
             continue;
-        enum bat_code code = move_section(image, &section, used, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(move_section(image, &section, used, error));
         if (first == changes->count) {
             first = i;
             joined = section;
@@ -308,9 +306,7 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     Dwarf_Off next;
     size_t header_size;
-    enum bat_code code = debug_check_lengths(image, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(debug_check_lengths(image, error));
     if (!image->dwarf || dwarf_next_unit(image->dwarf, 0, &next, &header_size, NULL, NULL, NULL,
                                          NULL, NULL, NULL) != 0)
         return bat_fail(error, BAT_ERR_NO_DEBUG, "expected DWARF, found none");

@@ -38,9 +38,7 @@ enum bat_code bat_note_description(const void *section, size_t size, const uint8
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_SECTION, 0,
                            "expected an ELF note header of %u bytes, found %zu bytes in all",
                            BAT_NOTE_HEADER_SIZE, size);
-    enum bat_code code = check_owner(bytes, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_owner(bytes, error));
 
     uint64_t wanted = bat_load32(bytes + 4);
     uint64_t padded = (wanted + 3) & ~(uint64_t)3;

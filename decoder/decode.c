@@ -87,9 +87,7 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_ta
     struct bat_reader *reader = &decoding->reader;
     const uint8_t *at = reader->cursor;
     uint64_t delta;
-    enum bat_code code = bat_reader_uleb(reader, "table's address delta", &delta);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_uleb(reader, "table's address delta", &delta));
     table->address = decoding->address + delta;
     decoding->address = table->address;
     if (!is_first && table->address <= table[-1].address)
@@ -124,9 +122,7 @@ static enum bat_code decode_hot_index(struct bat_decoding *decoding, uint32_t fr
     struct bat_reader *reader = &decoding->reader;
     const uint8_t *at = reader->cursor;
     uint64_t delta = 0;
-    enum bat_code code = bat_reader_uleb(reader, "hot index's delta", &delta);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_uleb(reader, "hot index's delta", &delta));
     *hot_index += delta;
     /* Both readings of the index are positions among tables. */
     if (*hot_index >= bat_map_tables(decoding->map))
@@ -229,16 +225,14 @@ static enum bat_code reserve_bodies(struct bat_decoding *decoding)
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
-    enum bat_code code =
-        bat_reader_count(&decoding->reader, "number of hot functions",
-                         bat_map_has_hashes(map) ? HOT_TABLE_MIN : OLD_TABLE_MIN, &map->hot_count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_count(&decoding->reader, "number of hot functions",
+                             bat_map_has_hashes(map) ? HOT_TABLE_MIN : OLD_TABLE_MIN,
+                             &map->hot_count));
     decoding->table_capacity = (size_t)map->hot_count + map->hot_count / COLD_USUAL;
     map->tables = bat_array_new(decoding->table_capacity, sizeof(*map->tables));
     if (!map->tables)
         return bat_decode_fail_memory(decoding->reader.error);
-    code = reserve_bodies(decoding);
+    enum bat_code code = reserve_bodies(decoding);
     if (code != BAT_OK)
         return code;
     for (uint32_t i = 0; i < map->hot_count; i++) {
@@ -335,9 +329,7 @@ static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot
 static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_hot_index wanted)
 {
     enum bat_code code = allocate_arrays(decoding) ?: decode_hot_tables(decoding);
-    code = code ?: decode_cold_tables(decoding);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: decode_cold_tables(decoding));
     code = bat_decode_finish(decoding) ?: sort_tables(decoding);
     if (code == BAT_OK && decoding->is_sparse)
         decoding->needs_entries = bat_hot_index_is_open(decoding->map, decoding->hot_indices);
@@ -435,10 +427,7 @@ static enum bat_code decode_note(struct bat_decoding *decoding, const void *sect
                         (int)hot_index);
     const uint8_t *description;
     size_t description_size;
-    enum bat_code code =
-        bat_note_description(section, size, &description, &description_size, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_note_description(section, size, &description, &description_size, error));
     decoding->reported = section;
     decoding->reader = (struct bat_reader){.start = section, .end = description + description_size};
     return try_versions(decoding, description, hot_index, error);
@@ -476,8 +465,6 @@ enum bat_code bat_decode(const void *section, size_t size, const struct bat_deco
 {
     *map = NULL;
     struct bat_decode_options own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_decode_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_decode_options", error));
     return bat_decode_consuming(section, size, own.hot_index, NULL, NULL, map, error);
 }

@@ -274,9 +274,7 @@ static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *
         if (cursor->outputs == end)
             break;
         uint32_t entry = first + count - (uint32_t)(end - cursor->outputs);
-        enum bat_code code = careful_entry(reader, cursor, entry, prefix);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(careful_entry(reader, cursor, entry, prefix));
     }
     return BAT_OK;
 }
@@ -292,18 +290,14 @@ static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat
     struct bat_map *map = decoding->map;
     while (first < end) {
         uint32_t count = end - first < ROOM_STEP ? end - first : ROOM_STEP;
-        enum bat_code code = bat_decode_make_room(decoding, count);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_decode_make_room(decoding, count));
         cursor->outputs = map->output_offsets + map->entry_count;
         cursor->inputs = map->input_offsets + map->entry_count;
         cursor->hashes = map->block_hashes + map->block_count;
         cursor->indices = map->block_indices + map->block_count;
         if (prefix)
             prefix->start = map->output_offsets + table->first_entry;
-        code = decode_run(&decoding->reader, cursor, first, count, prefix);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(decode_run(&decoding->reader, cursor, first, count, prefix));
         map->entry_count += count;
         map->block_count = (uint32_t)(cursor->hashes - map->block_hashes);
         first += count;

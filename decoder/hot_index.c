@@ -178,11 +178,8 @@ enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_ho
     enum bat_hot_index form = wanted;
     if (wanted == BAT_HOT_INDEX_AUTO) {
         form = table_fits ? BAT_HOT_INDEX_TABLE : BAT_HOT_INDEX_MERGED;
-        if (table_fits && merged_fits) {
-            enum bat_code code = choose_reading(map, raw, &form);
-            if (code != BAT_OK)
-                return code;
-        }
+        if (table_fits && merged_fits)
+            BAT_TRY(choose_reading(map, raw, &form));
     }
     if (!(form == BAT_HOT_INDEX_TABLE ? table_fits : merged_fits)) {
         /* With AUTO and no reading that fits, report the documented one's misfit. */

@@ -67,9 +67,7 @@ enum bat_code bat_reader_uleb32_long(struct bat_reader *reader, const char *what
 {
     const uint8_t *at = reader->cursor;
     uint64_t wide = 0;
-    enum bat_code code = bat_reader_uleb(reader, what, &wide);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_uleb(reader, what, &wide));
     if (wide > UINT32_MAX) {
         reader->cursor = at;
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
@@ -84,9 +82,7 @@ enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what,
 {
     const uint8_t *at = reader->cursor;
     uint64_t count = 0;
-    enum bat_code code = bat_reader_uleb(reader, what, &count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_uleb(reader, what, &count));
     uint64_t most = unit_size ? bat_reader_left(reader) / unit_size : UINT32_MAX;
     /* BAT_NONE means "no element", so a count must be below it. */
     if (most >= BAT_NONE)

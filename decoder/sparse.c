@@ -79,14 +79,12 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
         return BAT_OK;
     const uint8_t *description;
     size_t description_size;
-    enum bat_code code =
-        bat_note_description(section, size, &description, &description_size, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_note_description(section, size, &description, &description_size, error));
     struct bat_decoding decoding = {
         .map = sparse->map,
         .reader = {.start = section, .end = description + description_size, .error = error}};
-    code = allocate(&decoding, wanted) ?: load_tables(&decoding, sparse->bodies, wanted);
+    enum bat_code code =
+        allocate(&decoding, wanted) ?: load_tables(&decoding, sparse->bodies, wanted);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = bat_fail_memory(error, "to decode the note");
     free(sparse->bodies);

@@ -112,10 +112,8 @@ static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *e
     uint64_t sections = header.e_shoff ? header.e_shnum : 0;
     uint64_t segments = header.e_phoff ? header.e_phnum : 0;
     if (header.e_shoff != 0 && (header.e_shnum == 0 || header.e_phnum == PN_XNUM)) {
-        enum bat_code code = check_table(elf, "section", header.e_shoff, 1, header.e_shentsize,
-                                         sizeof(Elf64_Shdr), error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(check_table(elf, "section", header.e_shoff, 1, header.e_shentsize,
+                            sizeof(Elf64_Shdr), error));
         Elf64_Shdr first;
         memcpy(&first, elf->bytes + header.e_shoff, sizeof(first));
         if (header.e_shnum == 0)
@@ -123,10 +121,8 @@ static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *e
         if (header.e_phnum == PN_XNUM)
             segments = first.sh_info;
     }
-    enum bat_code code = check_table(elf, "section", header.e_shoff, sections, header.e_shentsize,
-                                     sizeof(Elf64_Shdr), error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_table(elf, "section", header.e_shoff, sections, header.e_shentsize,
+                        sizeof(Elf64_Shdr), error));
     return check_table(elf, "program", header.e_phoff, segments, header.e_phentsize,
                        sizeof(Elf64_Phdr), error);
 }
@@ -185,12 +181,8 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
 /* Check and read the headers of the mapped file. */
 static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
 {
-    enum bat_code code = check_ident(elf, error);
-    if (code != BAT_OK)
-        return code;
-    code = check_tables(elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_ident(elf, error));
+    BAT_TRY(check_tables(elf, error));
 
     errno = 0;
     elf_version(EV_CURRENT);
@@ -198,7 +190,7 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
     elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
         return bat_fail(error, elf_libelf_code(), "ELF header: %s", elf_errmsg(-1));
-    code = check_machine(elf, error) ?: read_segments(elf, error) ?: elf_read_sections(elf, error);
+    enum bat_code code = check_machine(elf, error) ?: read_segments(elf, error) ?: elf_read_sections(elf, error);
     return code ?: elf_read_bolt_info(elf, error);
 }
 

@@ -411,10 +411,8 @@ enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
                              struct bat_error *error)
 {
     struct bat_output *output;
-    enum bat_code code = output_begin_file(path, NULL, false, &output, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_output_write(output, bytes, size, error);
+    BAT_TRY(output_begin_file(path, NULL, false, &output, error));
+    enum bat_code code = bat_output_write(output, bytes, size, error);
     if (code == BAT_OK)
         return bat_outputs_commit(&output, 1, error);
     bat_output_abandon(output);

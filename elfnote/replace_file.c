@@ -102,9 +102,7 @@ static enum bat_code resolve(struct replacement *replacement, struct bat_error *
 {
     replacement->target = realpath(replacement->path, NULL);
     if (replacement->target) {
-        enum bat_code code = see_existing(replacement, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(see_existing(replacement, error));
     } else if (errno != ENOENT) {
         return replacement_fail(replacement, error);
     } else {
@@ -288,10 +286,7 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
         uint64_t stop = data < 0 || hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
         if (start >= end)
             return BAT_OK;
-        enum bat_code code =
-            copy_data(replacement, source, start, stop - start, to + (start - from), error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(copy_data(replacement, source, start, stop - start, to + (start - from), error));
         position = stop;
     }
     return BAT_OK;
@@ -437,9 +432,7 @@ enum bat_code replacement_place(struct replacement *replacement, struct bat_erro
             return BAT_OK;
         if (errno == EEXIST)
             return replacement_fail_changed(replacement, error);
-        enum bat_code code = replacement_make_named(replacement, 0, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(replacement_make_named(replacement, 0, error));
     }
     if ((replacement->exists ? place_by_exchange(replacement) : place_new(replacement)) == 0)
         return BAT_OK;

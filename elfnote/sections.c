@@ -111,11 +111,8 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
     if (!elf->sections)
         return bat_fail_memory(error, "for %zu section headers", count);
     elf->section_count = count;
-    for (size_t i = 0; i < count; i++) {
-        enum bat_code code = read_section(elf, i, error);
-        if (code != BAT_OK)
-            return code;
-    }
+    for (size_t i = 0; i < count; i++)
+        BAT_TRY(read_section(elf, i, error));
     return find_names(elf, error) ?: name_sections(elf, error);
 }
 

@@ -68,9 +68,7 @@ static enum bat_code read_table(struct symbol_table *table, struct bat_error *er
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "%s has %" PRIu64 " symbols: at most %d can be read", what, count,
                         INT32_MAX);
-    enum bat_code code = read_strings(table, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_strings(table, error));
     uint64_t size;
     table->symbols = bat_elf_section_bytes(table->elf, in, &size);
     table->count = (uint32_t)count;

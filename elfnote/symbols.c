@@ -64,9 +64,7 @@ static enum bat_code read_symbol(struct symbol_reader *reader, uint32_t position
         return BAT_OK;
 
     uint64_t length = strlen(name);
-    enum bat_code code = bat_budget_spend_names(&reader->names_left, length + 1, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_budget_spend_names(&reader->names_left, length + 1, error));
     if (length > UINT32_MAX)
         return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
     const uint8_t binding = ELF64_ST_BIND(raw.st_info);

@@ -117,9 +117,7 @@ static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
     if (edit->elf->section_count == 0)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "no section header table: a " BAT_SECTION_NAME " section cannot be added");
-    enum bat_code code = check_program_headers(edit->elf, place.section, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_program_headers(edit->elf, place.section, error));
     edit->old_note = place.section;
     return place.section ? check_old_note(edit, &place, error) : BAT_OK;
 }
@@ -330,10 +328,8 @@ static enum bat_code copy_kept(const struct edit *edit, struct replacement *file
                 piece->old.start < dropped.start)
                 dropped = piece->old;
         }
-        enum bat_code code = replacement_copy(file, edit->elf->file, position,
-                                              dropped.start - position, position, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(replacement_copy(file, edit->elf->file, position, dropped.start - position,
+                                 position, error));
         position = dropped.end;
     }
     return replacement_resize(file, layout->size, error);
@@ -408,9 +404,7 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
     if (code == BAT_OK)
         return BAT_OK;
     /* Or what was written is lost already: then that is the error. */
-    code = replacement_check_written(file, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(replacement_check_written(file, error));
     return bat_fail(error, BAT_ERR_ELF,
                     "expected parts that do not overlap, found that the file with the new note "
                     "cannot be read: %.200s",
@@ -472,11 +466,9 @@ static enum bat_code rewrite(const struct bat_elf *elf, const char *path, const 
                              size_t size, struct bat_error *error)
 {
     struct bat_output *output;
-    enum bat_code code = bat_elf_begin_output(elf, path, &output, error);
-    if (code != BAT_OK)
-        return code;
-    code = section ? bat_elf_put_note(elf, section, size, NULL, NULL, output, error)
-                   : bat_elf_leave_note(elf, output, error);
+    BAT_TRY(bat_elf_begin_output(elf, path, &output, error));
+    enum bat_code code = section ? bat_elf_put_note(elf, section, size, NULL, NULL, output, error)
+                                 : bat_elf_leave_note(elf, output, error);
     if (code == BAT_OK)
         return bat_outputs_commit(&output, 1, error);
     bat_output_abandon(output);

@@ -91,9 +91,7 @@ static struct built_table *table_of(struct bat_builder *builder, uint32_t table)
 static enum bat_code add_table(struct bat_builder *builder, struct built_table added,
                                uint32_t *table, struct bat_error *error)
 {
-    enum bat_code code = reserve(&builder->tables, sizeof(added), error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reserve(&builder->tables, sizeof(added), error));
     struct built_table *tables = builder->tables.items;
     *table = builder->tables.count++;
     tables[*table] = added;
@@ -144,9 +142,7 @@ static enum bat_code add_entry(struct bat_builder *builder, struct built_entry a
                         "table at 0x%" PRIx64
                         ": expected an input offset of at most 31 bits, found 0x%" PRIx64,
                         table->address, input_offset);
-    enum bat_code code = reserve(&builder->entries, sizeof(added), error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reserve(&builder->entries, sizeof(added), error));
     added.output = (uint32_t)output_offset;
     added.input |= (uint32_t)input_offset << 1;
     struct built_entry *entries = builder->entries.items;
@@ -185,9 +181,7 @@ enum bat_code bat_builder_add_secondary(struct bat_builder *builder, uint32_t ta
                         "table at 0x%" PRIx64
                         ": expected a secondary entry point of at most 32 bits, found 0x%" PRIx64,
                         hot->address, input_offset);
-    enum bat_code code = reserve(&builder->secondaries, sizeof(struct built_secondary), error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reserve(&builder->secondaries, sizeof(struct built_secondary), error));
     struct built_secondary *secondaries = builder->secondaries.items;
     secondaries[builder->secondaries.count++] =
         (struct built_secondary){.table = table, .offset = (uint32_t)input_offset};
@@ -372,9 +366,7 @@ static enum bat_code read_options(const struct bat_builder_options *options,
                                   enum bat_hot_index *hot_index, struct bat_error *error)
 {
     struct bat_builder_options own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_builder_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_builder_options", error));
     if ((unsigned)own.hot_index > BAT_HOT_INDEX_MERGED)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected hot indices to be written as TABLE or MERGED, found %d",

@@ -157,10 +157,7 @@ enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected fewer than %" PRIu32 " tables, found %" PRIu64, BAT_NONE,
                         (uint64_t)map->hot_count + map->cold_count);
-    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        enum bat_code code = check_table(map, i, error);
-        if (code != BAT_OK)
-            return code;
-    }
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        BAT_TRY(check_table(map, i, error));
     return check_by_address(map, error);
 }

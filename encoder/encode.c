@@ -65,9 +65,7 @@ static enum bat_code encode_table_body(struct bat_encoding *encoding, const stru
                                        bool has_prefix)
 {
     const bool is_old = !bat_map_has_hashes(encoding->map);
-    enum bat_code code = is_old ? bat_legacy_check_entries(encoding, table) : BAT_OK;
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(is_old ? bat_legacy_check_entries(encoding, table) : BAT_OK);
     encoding->at = bat_write_uleb(encoding->at, table->entry_count);
     if (!is_old || has_prefix)
         encoding->at = bat_write_uleb(encoding->at, table->equal_count);
@@ -82,9 +80,7 @@ static enum bat_code encode_hot_tables(struct bat_encoding *encoding)
         const struct bat_table *table = &map->tables[i];
         encode_address(encoding, table);
         encode_hot_header(encoding, table);
-        enum bat_code code = encode_table_body(encoding, table, map->has_prefixes);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(encode_table_body(encoding, table, map->has_prefixes));
         encode_secondary_entries(encoding, table);
     }
     return BAT_OK;
@@ -99,9 +95,7 @@ static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
         const struct bat_table *table = &map->tables[map->hot_count + i];
         encode_address(encoding, table);
         encode_cold_header(encoding, table, &hot_index);
-        enum bat_code code = encode_table_body(encoding, table, false);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(encode_table_body(encoding, table, false));
     }
     return BAT_OK;
 }
@@ -158,9 +152,7 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
                                 size_t *size, struct bat_error *error)
 {
     *section = NULL;
-    enum bat_code code = bat_map_check(map, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_map_check(map, error));
     uint64_t bound = upper_bound(map);
     uint8_t *bytes = bound <= SIZE_MAX ? bat_array_new((size_t)bound, 1) : NULL;
     if (!bytes)
@@ -171,7 +163,8 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
                                     .start = bytes,
                                     .at = bytes + BAT_NOTE_HEADER_SIZE,
                                     .places = places};
-    code = encode_description(&encoding) ?: encode_container(bytes, encoding.at, size, error);
+    enum bat_code code =
+        encode_description(&encoding) ?: encode_container(bytes, encoding.at, size, error);
     if (code != BAT_OK) {
         free(bytes);
         return code;

@@ -266,16 +266,14 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
     if (report->all.count == 0)
         return bat_fail(carrying->error, BAT_ERR_MISMATCH,
                         "expected samples in functions of the old program, found none");
-    enum bat_code code = find_likeness(carrying);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(find_likeness(carrying));
     sum_up(carrying, false);
     bool with_common = report->own.count == 0;
     if (with_common) {
         report->own = report->found = (struct next_share){0};
         sum_up(carrying, true);
     }
-    code = list_changed(carrying, with_common);
+    enum bat_code code = list_changed(carrying, with_common);
     if (code != BAT_OK)
         return code;
     double count = share_of(report->found.count, report->own.count);

@@ -43,9 +43,7 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
                                  struct next_new_counts **counts)
 {
     const struct next_unit *code_of;
-    enum bat_code code = next_unit_get(&carrying->news, unit, &code_of, carrying->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(next_unit_get(&carrying->news, unit, &code_of, carrying->error));
     *counts = carrying->counts[unit];
     if (*counts)
         return BAT_OK;

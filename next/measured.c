@@ -22,9 +22,7 @@ static enum bat_code counts_of(struct next_measured *measured, uint32_t unit,
                                struct next_counts **counts, const struct next_unit **code_of,
                                struct bat_error *error)
 {
-    enum bat_code code = next_unit_get(measured->program, unit, code_of, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(next_unit_get(measured->program, unit, code_of, error));
     *counts = measured->units[unit];
     if (*counts)
         return BAT_OK;
@@ -129,9 +127,7 @@ static enum bat_code add_entry(struct next_measured *measured, uint32_t index, u
     const uint64_t *item = bat_counts_item(&measured->records->branches, index);
     const struct next_unit *code_of;
     struct next_counts *counts;
-    enum bat_code code = counts_of(measured, unit, &counts, &code_of, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(counts_of(measured, unit, &counts, &code_of, error));
     uint32_t block = next_block_at(measured->program, code_of, (uint32_t)item[2], item[3]);
     if (block == 0 && item[3] == 0)
         counts->entry += item[4];

@@ -70,10 +70,8 @@ uint64_t next_unit_size(const struct next_program *program, uint32_t unit)
 static enum bat_code find_functions(struct next_program *program, unsigned threads,
                                     struct bat_error *error)
 {
-    enum bat_code code = bat_functions_create_unnamed(program->elf, program->symbols, threads,
-                                                      &program->functions, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_functions_create_unnamed(program->elf, program->symbols, threads,
+                                         &program->functions, error));
     bat_functions_take_first_names(program->functions);
     return bat_functions_name(program->functions, NULL, error);
 }

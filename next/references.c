@@ -59,9 +59,7 @@ static enum bat_code add_symbols(struct next_references *references, const struc
 {
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code = bat_elf_symbols((struct bat_elf *)elf, false, &symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols((struct bat_elf *)elf, false, &symbols, &count, error));
     for (size_t i = 0; i < count; i++) {
         const struct bat_symbol *symbol = &symbols[i];
         if (symbol->type != STT_OBJECT || symbol->section == BAT_SECTION_UNDEFINED)
@@ -82,10 +80,7 @@ static enum bat_code add_slots(struct next_references *references, const struct 
 {
     const struct bat_symbol *symbols;
     size_t symbol_count;
-    enum bat_code code =
-        bat_elf_symbols((struct bat_elf *)elf, true, &symbols, &symbol_count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols((struct bat_elf *)elf, true, &symbols, &symbol_count, error));
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
     for (size_t i = 0; i < count; i++) {

@@ -49,9 +49,7 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
 {
     const struct next_unit *code_of;
     *signature = (struct next_signature){0};
-    enum bat_code code = next_unit_get(program, unit, &code_of, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(next_unit_get(program, unit, &code_of, error));
     size_t most = (size_t)code_of->instruction_count * 3 + 1;
     struct bat_sort_key *keys = malloc(2 * most * sizeof(*keys));
     signature->tokens = malloc(most * sizeof(*signature->tokens));

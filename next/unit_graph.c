@@ -133,9 +133,7 @@ static enum bat_code replace_call(struct graph_making *making, const struct inst
         return fail_memory(making);
     graph->contexts[graph->context_count++] =
         (struct next_context){.unit = unit, .parent = outer->context};
-    enum bat_code code = add_instance(making, inner);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(add_instance(making, inner));
     graph->contexts[inner->context].entry = inner->first[0];
     const struct next_link link = {
         .from = node, .to = inner->first[0], .edge = BAT_NONE, .count = count};

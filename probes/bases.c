@@ -36,9 +36,7 @@ static enum bat_code read_bases(struct probe_bases *bases, struct bat_error *err
 {
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code = bat_elf_symbols(bases->symbols, false, &symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols(bases->symbols, false, &symbols, &count, error));
     struct bat_sort_key *keys = bat_array_new(2 * count, sizeof(*keys));
     struct bat_sort_key *spare = bat_array_new(2 * count, sizeof(*spare));
     if (!keys || !spare) {
@@ -56,9 +54,7 @@ static enum bat_code read_bases(struct probe_bases *bases, struct bat_error *err
 enum bat_code probe_bases_find(struct probe_bases *bases, uint64_t guid, uint64_t *address,
                                bool *is_known, struct bat_error *error)
 {
-    enum bat_code code = bases->is_read ? BAT_OK : read_bases(bases, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bases->is_read ? BAT_OK : read_bases(bases, error));
     const size_t end = BAT_COUNT_UP_TO(bases->keys, bases->count, key, guid);
     *is_known = end > 0 && bases->keys[end - 1].key == guid;
     if (*is_known)

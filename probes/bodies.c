@@ -105,9 +105,7 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
     struct bat_probe probe = {.node = node};
     uint8_t flags;
     enum bat_code code = probe_bytes_number(&reading->bytes, "a probe's id", &probe.id);
-    code = code ?: probe_bytes_byte(&reading->bytes, "a probe's type", &flags);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: probe_bytes_byte(&reading->bytes, "a probe's type", &flags));
     probe.type = flags & TYPE_BITS;
     probe.attributes = flags >> ATTRIBUTE_SHIFT & ATTRIBUTE_BITS;
     const bool is_sentinel = probe.attributes & BAT_PROBE_SENTINEL;
@@ -204,9 +202,7 @@ static enum bat_code read_next(struct reading *reading)
                                 BAT_PROBE_DEPTH_MAX);
     const uint32_t number = reading->node_count;
     uint32_t inlined;
-    enum bat_code code = read_body(reading, parent, &inlined);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_body(reading, parent, &inlined));
     reading->levels[reading->depth++] = (struct level){number, inlined};
     end_levels(reading);
     return BAT_OK;

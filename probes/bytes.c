@@ -96,9 +96,7 @@ enum bat_code probe_bytes_number(struct probe_bytes *bytes, const char *what, ui
         *value = *bytes->at++;
         return BAT_OK;
     }
-    enum bat_code code = read_leb128(bytes, what, false, &number, &is_wide);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_leb128(bytes, what, false, &number, &is_wide));
     if (is_wide || number > UINT32_MAX)
         return probe_bytes_fail(bytes, at, is_wide ? BAT_ERR_LEB128 : BAT_ERR_RANGE,
                                 "expected %s of at most 32 bits, found %s%" PRIu64, what,
@@ -117,9 +115,7 @@ enum bat_code probe_bytes_signed(struct probe_bytes *bytes, const char *what, in
         *value = (*bytes->at++ ^ 0x40) - 0x40;
         return BAT_OK;
     }
-    enum bat_code code = read_leb128(bytes, what, true, &number, &is_wide);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_leb128(bytes, what, true, &number, &is_wide));
     if (is_wide)
         return probe_bytes_fail(bytes, at, BAT_ERR_LEB128,
                                 "expected %s of at most 64 bits, found more; the lower ones are "

@@ -8,9 +8,7 @@ static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_fun
 {
     enum bat_code code = probe_bytes_word(bytes, "a function's GUID", &function->guid);
     code = code ?: probe_bytes_word(bytes, "a function's hash", &function->hash);
-    code = code ?: probe_bytes_count(bytes, "a name's length", 1, &function->name_length);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: probe_bytes_count(bytes, "a name's length", 1, &function->name_length));
     function->name = (const char *)bytes->at;
     bytes->at += function->name_length;
     return BAT_OK;
@@ -22,9 +20,7 @@ static enum bat_code read_records(struct probe_bytes bytes, struct bat_probe_fun
 {
     for (*count = 0; bytes.at < bytes.end; ++*count) {
         struct bat_probe_function function;
-        enum bat_code code = read_record(&bytes, &function);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_record(&bytes, &function));
         if (!functions)
             continue;
         functions[*count] = function;
@@ -36,9 +32,7 @@ static enum bat_code read_records(struct probe_bytes bytes, struct bat_probe_fun
 enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes)
 {
     uint32_t count;
-    enum bat_code code = read_records(bytes, NULL, NULL, &count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_records(bytes, NULL, NULL, &count));
     struct bat_probe_function *functions = bat_array_new(count, sizeof(*functions));
     struct bat_sort_key *keys = bat_array_new(count, sizeof(*keys));
     if (functions && keys)

@@ -35,9 +35,7 @@ static enum bat_code open_section(const struct bat_elf *elf, const char *name,
                                   struct probe_bytes *bytes, struct bat_error *error)
 {
     const struct bat_section *section = bat_elf_section(elf, name);
-    enum bat_code code = check_section(section, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_section(section, error));
     uint64_t size;
     const uint8_t *start = bat_elf_section_bytes(elf, section, &size);
     bat_keep_bytes(start, (size_t)size);
@@ -60,9 +58,7 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
     struct probe_bytes bytes;
     enum bat_code code = open_section(elf, DESCRIPTIONS, &bytes, error);
     code = code ?: probes_read_functions(bytes, probes);
-    code = code ?: open_section(elf, PROBES, &bytes, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};
     code = probes_read_bodies(bytes, &bases, probes);
     probe_bases_free(&bases);

@@ -114,9 +114,7 @@ static enum bat_code find_lines(struct bat_input *input, uint64_t line, size_t *
             return bat_fail_text(error, BAT_ERR_SYNTAX, line, 1,
                                  "expected a line of at most %zu bytes, found a longer one",
                                  BAT_LINE_MAX);
-        enum bat_code code = fill(input, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(fill(input, error));
         if (input->skips_line)
             skip_first_line(input);
         input->skips_line = false;

@@ -224,11 +224,8 @@ static enum bat_code begin_merge(struct profile_merge *merge, struct bat_profile
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63 over all inputs, found "
                         "more");
-    enum bat_code code =
-        from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK;
-    if (code != BAT_OK)
-        return code;
-    code = merge_names(merge) ?: merge_tables(merge, used_up);
+    BAT_TRY(from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK);
+    enum bat_code code = merge_names(merge) ?: merge_tables(merge, used_up);
     if (code != BAT_OK)
         take_back(merge);
     return bat_counts_fail(error, code, "the profile");

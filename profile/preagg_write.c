@@ -151,9 +151,7 @@ static enum bat_code write_group(struct preagg_writer *writer, const struct bat_
                             "expected mispredictions that add up to less than 2^63 for each "
                             "branch, found more");
         mispredictions += trace[4];
-        enum bat_code code = add_written(writer, trace[3]);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(add_written(writer, trace[3]));
         if (trace[2] == BAT_TRACE_BRANCH_ONLY)
             branch_only = trace;
         else
@@ -244,14 +242,10 @@ static enum bat_code check_profile(const struct bat_profile *profile, struct bat
 enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct bat_output *output,
                                        struct bat_error *error)
 {
-    enum bat_code code = check_profile(profile, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_profile(profile, error));
     struct preagg_writer writer = {.profile = profile};
-    code = bat_text_begin(&writer.text, output, error);
-    if (code != BAT_OK)
-        return code;
-    code = write_events(&writer, &profile->events) ?: write_traces(&writer);
+    BAT_TRY(bat_text_begin(&writer.text, output, error));
+    enum bat_code code = write_events(&writer, &profile->events) ?: write_traces(&writer);
     code = code ?: write_samples(&writer);
     return bat_text_finish(&writer.text, code);
 }

@@ -66,9 +66,7 @@ enum bat_code bat_profile_new(const struct bat_profile_target *target, struct ba
 {
     *profile = NULL;
     struct bat_profile_target own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), target, "bat_profile_target", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), target, "bat_profile_target", error));
     *profile = new_profile(&own);
     return *profile ? BAT_OK : bat_fail_memory(error, "for a profile");
 }

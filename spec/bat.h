@@ -238,6 +238,19 @@ BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code,
 BAT_API enum bat_code bat_fail_memory(struct bat_error *error, const char *format, ...)
     BAT_PRINTF(2, 3);
 
+/*
+ * Makes a step of a function: what the step returns is returned at once, unless it is BAT_OK, or
+ * what else is 0. For C with GNU's extensions.
+ */
+#ifndef __cplusplus
+#define BAT_TRY(step)                                                                              \
+    do {                                                                                           \
+        const __typeof__(step) bat_tried = (step);                                                 \
+        if (bat_tried)                                                                             \
+            return bat_tried;                                                                      \
+    } while (0)
+#endif
+
 /* Static analysis does not see that these functions return the code passed in. */
 #ifdef __clang_analyzer__
 #define bat_fail(error, code, ...)                                                                 \

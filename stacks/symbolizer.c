@@ -14,9 +14,7 @@ static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *
                                  struct bat_error *error)
 {
     if (!options->original) {
-        enum bat_code code = bat_elf_open(path, &symbolizer->elf, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_elf_open(path, &symbolizer->elf, error));
         const uint8_t *note;
         size_t size;
         symbolizer->lacks_original =
@@ -24,9 +22,7 @@ static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *
         return BAT_OK;
     }
     /* bat_original_open_for_look_ups() decodes the note. */
-    enum bat_code code = bat_binary_find_note(path, &symbolizer->binary, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_binary_find_note(path, &symbolizer->binary, error));
     if (!symbolizer->binary.elf)
         return bat_fail(error, BAT_ERR_NOT_ELF, "expected an ELF file, found a BAT note alone");
     symbolizer->elf = symbolizer->binary.elf;
@@ -133,10 +129,7 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
 {
     *symbolizer = NULL;
     struct bat_symbolizer_options own;
-    enum bat_code code =
-        bat_options_copy(&own, sizeof(own), options, "bat_symbolizer_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_symbolizer_options", error));
     struct bat_symbolizer *made = calloc(1, sizeof(*made));
     if (!made || !(made->path = strdup(path))) {
         free(made);
@@ -144,7 +137,7 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     }
     made->file_name = basename(made->path);
     made->demangle = own.demangle;
-    code = open_binary(made, path, &own, error) ?: open_all(made, &own, error);
+    enum bat_code code = open_binary(made, path, &own, error) ?: open_all(made, &own, error);
     if (code != BAT_OK) {
         bat_symbolizer_close(made);
         return code;

@@ -37,10 +37,8 @@ enum bat_code bat_arriving_begin(struct bat_arriving *arriving, int stream, cons
                                       .size = size,
                                       .lock = PTHREAD_MUTEX_INITIALIZER,
                                       .more = PTHREAD_COND_INITIALIZER};
-    enum bat_code code = bat_temporary_open(&arriving->file, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_temporary_write(arriving->file, bytes, size, error);
+    BAT_TRY(bat_temporary_open(&arriving->file, error));
+    enum bat_code code = bat_temporary_write(arriving->file, bytes, size, error);
     if (code != BAT_OK) {
         close(arriving->file);
         return code;

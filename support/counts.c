@@ -181,11 +181,8 @@ enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batc
 {
     uint32_t count = batch->count;
     batch->count = 0;
-    while (counts->capacity - counts->count < count) {
-        enum bat_code code = grow(counts);
-        if (code != BAT_OK)
-            return code;
-    }
+    while (counts->capacity - counts->count < count)
+        BAT_TRY(grow(counts));
     /* Fetch the slots of all additions, then their items, so that no addition waits for memory. */
     uint32_t slots[BAT_COUNTS_BATCH];
     for (uint32_t i = 0; i < count; i++) {

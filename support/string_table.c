@@ -89,17 +89,12 @@ static enum bat_code append_text(struct bat_strings *strings, const char *string
 enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
                               uint32_t *number)
 {
-    if (strings->count == strings->capacity) {
-        enum bat_code code = grow(strings);
-        if (code != BAT_OK)
-            return code;
-    }
+    if (strings->count == strings->capacity)
+        BAT_TRY(grow(strings));
     uint32_t slot = find_slot(strings, string, size);
     if (strings->slots[slot] == 0) {
         size_t start = strings->text_size;
-        enum bat_code code = append_text(strings, string, size);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(append_text(strings, string, size));
         strings->starts[strings->count] = start;
         strings->slots[slot] = ++strings->count;
     }

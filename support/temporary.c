@@ -91,10 +91,8 @@ static enum bat_code rewind_or_close(int *file, enum bat_code code, struct bat_e
 enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
                                  struct bat_error *error)
 {
-    enum bat_code code = bat_temporary_open(file, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_temporary_write(*file, bytes, size, error);
+    BAT_TRY(bat_temporary_open(file, error));
+    enum bat_code code = bat_temporary_write(*file, bytes, size, error);
     code = code ?: bat_temporary_append(*file, stream, NULL, NULL, error);
     return rewind_or_close(file, code, error);
 }
@@ -103,10 +101,8 @@ enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
                                      struct bat_error *error)
 {
     *file = bat_high_descriptor(memfd_create("profile", MFD_CLOEXEC));
-    enum bat_code code = *file < 0 ? bat_temporary_open(file, error) : BAT_OK;
-    if (code != BAT_OK)
-        return code;
-    code = bat_temporary_write(*file, bytes, size, error);
+    BAT_TRY(*file < 0 ? bat_temporary_open(file, error) : BAT_OK);
+    enum bat_code code = bat_temporary_write(*file, bytes, size, error);
     return rewind_or_close(file, code, error);
 }
 

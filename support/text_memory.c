@@ -27,10 +27,8 @@ enum bat_code bat_text_memory_begin(struct bat_text_memory *memory, struct bat_e
 {
     *memory = (struct bat_text_memory){.max = SIZE_MAX};
     struct bat_output *output;
-    enum bat_code code = bat_output_begin_callback(take, memory, &output, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_text_begin(&memory->text, output, NULL);
+    BAT_TRY(bat_output_begin_callback(take, memory, &output, error));
+    enum bat_code code = bat_text_begin(&memory->text, output, NULL);
     if (code == BAT_OK)
         return BAT_OK;
     bat_output_abandon(output);

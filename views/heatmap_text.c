@@ -216,9 +216,7 @@ enum bat_code heatmap_write_map(struct heatmap_view *view, struct bat_output *ou
     struct map map = {.view = view,
                       .line_bytes = view->line_size * view->bucket_size,
                       .color = view->is_continued ? plain : NULL};
-    enum bat_code code = bat_text_begin(&map.text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&map.text, output, error));
     view->is_continued = true;
     set_limits(&map);
     bat_text_string(&map.text, "\033[0;40m"); /* a black background */

@@ -403,9 +403,7 @@ static enum bat_code write_profile(struct firefox *firefox, struct bat_output *o
     add_samples(firefox);
     if (firefox->no_memory)
         return bat_fail_memory(error, "for the stacks");
-    enum bat_code code = bat_text_begin(&firefox->text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&firefox->text, output, error));
     put_meta(firefox);
     put_library(firefox);
     put_strings(firefox);

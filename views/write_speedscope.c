@@ -68,9 +68,7 @@ enum bat_code write_speedscope(const struct bat_sampled_stacks *stacks,
                                struct bat_error *error)
 {
     struct bat_text_writer text;
-    enum bat_code code = bat_text_begin(&text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&text, output, error));
     uint64_t sum = 0;
     for (uint32_t i = 0; i < stacks->counts.count; i++)
         sum += bat_counts_item(&stacks->counts, i)[1];

@@ -153,9 +153,7 @@ static enum bat_code search_branches(struct search *search)
             break;
         if (!bat_kind_has_target(instruction.kind) || !enters_wanted(search, instruction.target))
             continue;
-        enum bat_code code = code_addresses_add(&search->found, instruction.target, &search->error);
-        if (code)
-            return code;
+        BAT_TRY(code_addresses_add(&search->found, instruction.target, &search->error));
     }
     return BAT_OK;
 }
@@ -192,9 +190,7 @@ static enum bat_code search_aarch64(struct search *search)
         if (!enters_wanted(search, target) || code_is_data(search->reader, here) ||
             (instruction.has_reference && code_is_data(search->reader, target)))
             continue;
-        enum bat_code code = code_addresses_add(&search->found, target, &search->error);
-        if (code)
-            return code;
+        BAT_TRY(code_addresses_add(&search->found, target, &search->error));
     }
     return BAT_OK;
 }
@@ -228,9 +224,7 @@ static enum bat_code search_relocations(struct search *search, const struct bat_
         uint64_t address = (uint64_t)relocation.r_addend;
         if (ELF64_R_TYPE(relocation.r_info) != relative || !enters_wanted(search, address))
             continue;
-        enum bat_code code = code_addresses_add(&search->found, address, &search->error);
-        if (code)
-            return code;
+        BAT_TRY(code_addresses_add(&search->found, address, &search->error));
     }
     return BAT_OK;
 }

@@ -55,9 +55,7 @@ static enum bat_code add_table(struct graph_builder *builder, uint32_t table)
     }
     uint32_t count;
     code_table_targets(builder->sweep, &tables[table], NULL, 0, &count);
-    enum bat_code code = reserve_edges(builder, count);
-    if (code)
-        return code;
+    BAT_TRY(reserve_edges(builder, count));
     uint32_t *edges = builder->graph->edges + builder->edge_count;
     code_table_targets(builder->sweep, &tables[table], edges, count, &count);
     for (uint32_t i = 0; i < count; i++)

@@ -125,10 +125,7 @@ static enum bat_code find_candidate(struct search *search, size_t spot)
             uint32_t table = (uint32_t)found[j].value;
             if (table == search->spots.caller->table)
                 continue;
-            enum bat_code code =
-                bat_compare(search->comparison, start, table, &search->budget, &copy);
-            if (code != BAT_OK)
-                return code;
+            BAT_TRY(bat_compare(search->comparison, start, table, &search->budget, &copy));
             if (copy.instructions == 0 || copy.instructions < best.instructions)
                 continue;
             is_tie = copy.instructions == best.instructions;

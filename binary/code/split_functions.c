@@ -90,10 +90,8 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
     struct bat_budget names = bat_budget_of_names(table->elf);
     for (uint32_t i = 1; i < table->count; i++) {
         Elf64_Sym symbol = symbol_table_at(table, i);
-        enum bat_code code =
-            bat_budget_spend_names(&names, strlen(symbol_table_name(table, &symbol)) + 1, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(
+            bat_budget_spend_names(&names, strlen(symbol_table_name(table, &symbol)) + 1, error));
         count += is_fragment(table, &symbol);
     }
     if (count >= UINT32_MAX / 4)
@@ -177,9 +175,7 @@ static enum bat_code read_candidates(struct split *split, const struct symbol_ta
         uint32_t slot = find_slot(split, name, strlen(name));
         if (!split->parents[slot].name)
             continue;
-        enum bat_code code = add_candidate(split, slot, &symbol, i, error);
-        if (code)
-            return code;
+        BAT_TRY(add_candidate(split, slot, &symbol, i, error));
     }
     BAT_SORT_BY_TWO(split->candidates, split->candidate_count, parent, order);
     return BAT_OK;

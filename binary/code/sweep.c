@@ -150,9 +150,7 @@ static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
                 sweep->obstacle = BAT_CODE_UNDECODABLE;
             return BAT_OK;
         }
-        enum bat_code code = add_instruction(sweep, offset, &decoded, error);
-        if (code)
-            return code;
+        BAT_TRY(add_instruction(sweep, offset, &decoded, error));
         offset += decoded.length;
     }
     return BAT_OK;

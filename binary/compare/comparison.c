@@ -45,9 +45,7 @@ static void measure_function(struct compared_side *side, struct compared_functio
 
 static enum bat_code open_side(struct compared_side *side, struct bat_error *error)
 {
-    enum bat_code code = bat_names_collect(side->binary, &side->names, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_names_collect(side->binary, &side->names, error));
     if (!side->binary->elf || side->names.count == 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected an ELF file with symbols, by which functions are compared, "
@@ -295,9 +293,7 @@ enum bat_code compare_binaries(const struct bat_binary *old_binary, const char *
     if (code != BAT_OK)
         return code;
     pair_by_hash(&sides[0], &sides[1]);
-    code = pair_by_name(&sides[0], &sides[1], error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(pair_by_name(&sides[0], &sides[1], error));
     compare_functions(comparison);
     compare_notes(comparison);
     return compare_sections(comparison, error);

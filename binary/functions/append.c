@@ -51,11 +51,8 @@ static void move(struct draft_functions *functions, uint32_t to, uint32_t from)
 enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
                            struct bat_error *error)
 {
-    if (functions->count == functions->capacity) {
-        enum bat_code code = draft_reserve(functions, 2 * (uint64_t)functions->count + 64, error);
-        if (code)
-            return code;
-    }
+    if (functions->count == functions->capacity)
+        BAT_TRY(draft_reserve(functions, 2 * (uint64_t)functions->count + 64, error));
     put(functions, functions->count++, function);
     return BAT_OK;
 }
@@ -98,9 +95,7 @@ static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_e
     uint32_t start = draft_symbols_from(symbols, entry->target);
     *first = BAT_NONE;
     for (uint32_t i = start; i < symbols->count && symbols->all[i].address == entry->target; i++) {
-        enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
-        if (code)
-            return code;
+        BAT_TRY(bat_budget_spend_names(&symbols->names, length + 1, error));
         if (symbols->all[i].binding == STB_LOCAL ||
             strcmp(symbols->all[i].name, entry->symbol) != 0)
             continue;
@@ -126,9 +121,7 @@ static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_en
         first = resolver != BAT_NONE ? draft->functions.namings[resolver].first : BAT_NONE;
         *known = first != BAT_NONE;
     } else if (entry->target) {
-        enum bat_code code = find_own_symbol(draft, entry, &first, error);
-        if (code)
-            return code;
+        BAT_TRY(find_own_symbol(draft, entry, &first, error));
     }
     naming->name = first == BAT_NONE ? DRAFT_NAME_PLT_TEXT : DRAFT_NAME_PLT;
     naming->symbol = first;
@@ -187,9 +180,7 @@ static enum bat_code collect_plt_starts(struct draft *draft, struct plt_function
                               BAT_FUNCTION_PLT_HEADER},
             .naming = {.in = section->index, .first = BAT_NONE, .name = DRAFT_NAME_PSEUDO},
         };
-        enum bat_code code = add_plt_function(found, &start, error);
-        if (code)
-            return code;
+        BAT_TRY(add_plt_function(found, &start, error));
     }
     return BAT_OK;
 }
@@ -385,9 +376,7 @@ static enum bat_code merge_new(struct draft *draft, const uint32_t *found, size_
                                struct bat_error *error)
 {
     struct draft_functions *functions = &draft->functions;
-    enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + count, error);
-    if (code)
-        return code;
+    BAT_TRY(draft_reserve(functions, (uint64_t)functions->count + count, error));
     uint32_t i = functions->count;
     functions->count += (uint32_t)count;
     for (uint32_t to = functions->count; count > 0; to--) {

@@ -117,9 +117,7 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
             .code = {.address = symbol->address, .flags = conflict ? BAT_FUNCTION_CONFLICT : 0},
             .naming = {.in = in->index, .first = index},
         };
-        enum bat_code code = draft_append(functions, &function, error);
-        if (code)
-            return code;
+        BAT_TRY(draft_append(functions, &function, error));
         if (symbol->type == STT_SECTION) /* it comes after all others of its address */
             functions->all[functions->count - 1].flags |= BAT_FUNCTION_SECTION;
     }
@@ -148,18 +146,14 @@ enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
     size_t next_fde = 0;
     /* FDEs and PLT entries are added later: without growing, if there is room for them now. */
     uint64_t capacity = (uint64_t)draft->symbols.count + draft->fde_count + PLT_ENTRIES_USUAL;
-    enum bat_code enough = draft_reserve(&draft->functions, capacity, error);
-    if (enough)
-        return enough;
+    BAT_TRY(draft_reserve(&draft->functions, capacity, error));
     for (uint32_t i = 0; i < draft->symbols.count; i++) {
         struct draft_symbol *symbol = &draft->symbols.all[i];
         if (!is_in_code(&draft->symbols, symbol) || is_plt_symbol(draft, symbol))
             continue;
         if (belongs_to_last(draft, symbol))
             continue;
-        enum bat_code code = add_symbol(draft, i, &next_fde, error);
-        if (code)
-            return code;
+        BAT_TRY(add_symbol(draft, i, &next_fde, error));
     }
     return BAT_OK;
 }

@@ -176,11 +176,8 @@ static enum bat_code read_fde(struct bat_fde_walk *walk, struct entry *entry, st
     if (entry->cie_distance > (uint64_t)(entry->id - walk->start))
         return damaged(walk, entry->start, error, "the common entry lies before the section");
     const uint8_t *cie = entry->id - entry->cie_distance;
-    if (cie != walk->cie) {
-        enum bat_code code = read_cie(walk, cie, error);
-        if (code)
-            return code;
-    }
+    if (cie != walk->cie)
+        BAT_TRY(read_cie(walk, cie, error));
     struct cursor *cursor = &entry->rest;
     struct bat_fde result = {0};
     uint64_t ignored;
@@ -229,9 +226,7 @@ enum bat_code bat_fde_next(struct bat_fde_walk *walk, struct bat_fde *fde, bool 
     while (walk->next < walk->end) {
         struct entry entry;
         bool is_last;
-        enum bat_code code = read_entry(walk, walk->next, &entry, &is_last, error);
-        if (code)
-            return code;
+        BAT_TRY(read_entry(walk, walk->next, &entry, &is_last, error));
         if (is_last) {
             walk->next = walk->end;
             return BAT_OK;
@@ -239,7 +234,7 @@ enum bat_code bat_fde_next(struct bat_fde_walk *walk, struct bat_fde *fde, bool 
         walk->next = entry.rest.end;
         if (entry.cie_distance == 0)
             continue;
-        code = read_fde(walk, &entry, fde, error);
+        enum bat_code code = read_fde(walk, &entry, fde, error);
         *found = code == BAT_OK;
         return code;
     }

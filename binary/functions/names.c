@@ -63,9 +63,7 @@ static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t 
             continue;
         bool is_made;
         size_t strings = string_size(draft, &draft->functions.namings[i], &is_made);
-        enum bat_code code = bat_budget_spend_names(&draft->symbols.names, strings, error);
-        if (code)
-            return code;
+        BAT_TRY(bat_budget_spend_names(&draft->symbols.names, strings, error));
         *size += is_made ? strings + FIXED_MAX : 0;
     }
     return BAT_OK;
@@ -148,9 +146,7 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
 {
     size_t size;
     *text = NULL;
-    enum bat_code code = measure(draft, wanted, &size, error);
-    if (code)
-        return code;
+    BAT_TRY(measure(draft, wanted, &size, error));
     char *at = *text = malloc(size);
     if (!at)
         return bat_fail_memory(error, "for the names of %" PRIu32 " functions",

@@ -51,9 +51,7 @@ static enum bat_code hash_name(struct counters *counters, struct draft_symbols *
     if (counters->file != symbol->file) {
         const char *file = draft_symbol_file(symbols, symbol);
         size_t length = strlen(file);
-        enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
-        if (code)
-            return code;
+        BAT_TRY(bat_budget_spend_names(&symbols->names, length + 1, error));
         counters->file = symbol->file;
         counters->file_hash = XXH3_64bits_withSeed(file, length, symbols->seed);
     }
@@ -92,9 +90,7 @@ static enum bat_code expect(struct draft_symbols *symbols, struct counters *coun
         if (!has_name(symbol, counters->by_file))
             continue;
         uint64_t hash;
-        enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
-        if (code)
-            return code;
+        BAT_TRY(hash_name(counters, symbols, symbol, &hash, error));
         struct counter *slot = find_slot(counters, symbols, wanted[i], hash);
         *slot = (struct counter){.hash = hash, .symbol_after = wanted[i] + 1};
         *filter_word(counters, symbol->hash) |= (uint64_t)1 << symbol->hash % 64;
@@ -111,9 +107,7 @@ static enum bat_code number_expected(struct draft_symbols *symbols, struct count
             !(*filter_word(counters, symbol->hash) >> symbol->hash % 64 & 1))
             continue;
         uint64_t hash;
-        enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
-        if (code)
-            return code;
+        BAT_TRY(hash_name(counters, symbols, symbol, &hash, error));
         struct counter *slot = find_slot(counters, symbols, i, hash);
         if (slot->symbol_after == 0)
             continue;

@@ -75,9 +75,7 @@ enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error)
         while (at < draft->symbols.count && draft->symbols.all[at].address <= function->address)
             at++;
         uint64_t boundary = limit;
-        enum bat_code code = pass_symbols(draft, i, limit, &at, &boundary, error);
-        if (code)
-            return code;
+        BAT_TRY(pass_symbols(draft, i, limit, &at, &boundary, error));
         set_size(function, draft_section(draft, &functions->namings[i]), boundary);
     }
     return BAT_OK;

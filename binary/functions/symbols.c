@@ -82,9 +82,7 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
                                    struct bat_error *error)
 {
     size_t length = strlen(symbol->name);
-    enum bat_code code = bat_budget_spend_names(&symbols->names, length + 1, error);
-    if (code)
-        return code;
+    BAT_TRY(bat_budget_spend_names(&symbols->names, length + 1, error));
     if (length > UINT32_MAX)
         return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
     symbol->length = (uint32_t)length;

@@ -337,18 +337,13 @@ static enum bat_code open_and_pair(const char *path, struct bat_binary *binary,
 {
     *original = NULL;
     struct bat_original_options own;
-    enum bat_code code =
-        bat_options_copy(&own, sizeof(own), options, "bat_original_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_original_options", error));
     struct bat_elf *elf;
-    code = bat_elf_open(path, &elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(path, &elf, error));
     bool is_known = false;
     struct bat_original *made = NULL;
     struct bat_misfits misfits;
-    code = check_kind(elf, binary, error);
+    enum bat_code code = check_kind(elf, binary, error);
     if (code == BAT_OK && !own.ignore_build_id)
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)

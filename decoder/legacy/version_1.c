@@ -66,9 +66,7 @@ static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_ta
     table->first_block = decoding->map->block_count;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         const uint8_t *bytes = NULL;
-        enum bat_code code = bat_reader_bytes(reader, "entry", ENTRY_SIZE, &bytes);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_reader_bytes(reader, "entry", ENTRY_SIZE, &bytes));
         uint32_t output = bat_load32(bytes);
         uint32_t input = bat_load32(bytes + 4);
         if (i != 0 && output <= before)
@@ -88,16 +86,14 @@ static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *
     struct bat_table *table = &tables->all[i];
     const uint8_t *at = reader->cursor;
     *table = (struct bat_table){0};
-    enum bat_code code = bat_reader_u64(reader, "table's address", &table->address);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_u64(reader, "table's address", &table->address));
     if (i != 0 && table->address <= table[-1].address)
         return bat_reader_fail(reader, BAT_ERR_ORDER, at,
                                "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
                                table[-1].address, table->address);
     tables->parents[i] = table->address;
     reader->table = &table->address;
-    code = read_count(reader, "number of entries", ENTRY_SIZE, &table->entry_count);
+    enum bat_code code = read_count(reader, "number of entries", ENTRY_SIZE, &table->entry_count);
     code = code ?: decode_entries(decoding, table);
     reader->table = NULL;
     return code;
@@ -194,9 +190,7 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < tables->count; i++)
         code = decode_table(decoding, tables, i);
-    code = code ?: decode_parents(&decoding->reader, tables) ?: bat_decode_finish(decoding);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: decode_parents(&decoding->reader, tables) ?: bat_decode_finish(decoding));
     struct bat_map *map = decoding->map;
     map->cold_count = tables->cold_count;
     map->hot_count = tables->count - tables->cold_count;

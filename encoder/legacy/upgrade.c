@@ -88,12 +88,9 @@ static enum bat_code upgrade_function(const struct upgrading *upgrading, uint32_
 {
     struct bat_map *map = upgrading->map;
     struct block_starts starts = {0};
-    if (upgrading->input_blocks) {
-        enum bat_code code = upgrading->input_blocks(hot, &starts.offsets, &starts.count,
-                                                     upgrading->context, upgrading->error);
-        if (code != BAT_OK)
-            return code;
-    }
+    if (upgrading->input_blocks)
+        BAT_TRY(upgrading->input_blocks(hot, &starts.offsets, &starts.count, upgrading->context,
+                                        upgrading->error));
     if (starts.count == 0)
         starts = starts_of_note(upgrading, hot);
     set_blocks(map, hot, &starts);

@@ -9,9 +9,7 @@
 static enum bat_code encode_table(struct bat_encoding *encoding, const struct bat_table *table)
 {
     const struct bat_map *map = encoding->map;
-    enum bat_code code = bat_legacy_check_entries(encoding, table);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_legacy_check_entries(encoding, table));
     bat_encoding_report(encoding, table);
     uint8_t *at = bat_write_u64(encoding->at, table->address);
     at = bat_write_u32(at, table->entry_count);
@@ -40,11 +38,8 @@ enum bat_code bat_encode_version_1(struct bat_encoding *encoding)
 {
     const struct bat_map *map = encoding->map;
     encoding->at = bat_write_u32(encoding->at, bat_map_tables(map));
-    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        enum bat_code code = encode_table(encoding, &map->tables[map->by_address[i]]);
-        if (code != BAT_OK)
-            return code;
-    }
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        BAT_TRY(encode_table(encoding, &map->tables[map->by_address[i]]));
     encode_parents(encoding);
     return BAT_OK;
 }

@@ -260,12 +260,10 @@ static enum bat_code count_ranges(struct work *work)
 {
     struct range_run *ranges;
     size_t count;
-    enum bat_code code = list_runs(work, &ranges, &count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(list_runs(work, &ranges, &count));
     struct range_run *runs;
     size_t run_count;
-    code = ranges_cut(ranges, count, &runs, &run_count, work->error);
+    enum bat_code code = ranges_cut(ranges, count, &runs, &run_count, work->error);
     free(ranges);
     if (code != BAT_OK)
         return code;
@@ -334,9 +332,7 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch,
     if (code == BAT_OK && leaf.is_found)
         code = forest_call(&work->forest, leaf.node, leaf.place, target->callee, branch[2]);
     uint32_t root;
-    code = code ?: forest_root(&work->forest, target->callee, &root);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: forest_root(&work->forest, target->callee, &root));
     struct forest_node *node = &work->forest.nodes[root];
     node->head = forest_add(node->head, branch[2]);
     return BAT_OK;

@@ -169,9 +169,7 @@ enum bat_code leaves_find(struct leaves *leaves, uint64_t address, struct leaf *
     *leaf = (struct leaf){.end = stretch.end};
     if (stretch.node == BAT_NONE)
         return BAT_OK;
-    enum bat_code code = look_up_all(leaves, stretch.unit, stretch.node);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(look_up_all(leaves, stretch.unit, stretch.node));
     const struct leaf_call *call = &leaves->units[stretch.unit].calls[stretch.node];
     leaf->is_found = call->state != CALL_NOWHERE;
     leaf->node = call->node;

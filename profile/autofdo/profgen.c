@@ -44,9 +44,7 @@ static enum bat_code write_ranges(const struct ranges *ranges, const struct bat_
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected traces in the program's code, found none");
     struct bat_text_writer text;
-    enum bat_code code = bat_text_begin(&text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&text, output, error));
     write_table(&text, &ranges->ranges, "-", base_of(elf));
     write_table(&text, &ranges->branches, "->", base_of(elf));
     return bat_text_finish(&text, BAT_OK);
@@ -58,11 +56,9 @@ enum bat_code bat_profgen_write(const struct bat_profile *profile, const struct 
 {
     struct bat_autofdo_counters counted = {0};
     struct code_map map;
-    enum bat_code code = code_map_create(&map, elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code_map_create(&map, elf, error));
     struct ranges ranges;
-    code = ranges_collect(&ranges, profile, &map, &counted, error);
+    enum bat_code code = ranges_collect(&ranges, profile, &map, &counted, error);
     if (code == BAT_OK) {
         code = write_ranges(&ranges, elf, output, error);
         ranges_free(&ranges);

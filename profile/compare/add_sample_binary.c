@@ -423,9 +423,7 @@ static enum bat_code read_file(struct sample_file *file, uint64_t size)
         return bat_fail_at(file->error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE,
                            (uint64_t)(at - file->file), "expected version %u, found %" PRIu64,
                            VERSION, version);
-    code = code ?: bat_overlaps_begin(file->comparison, file->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: bat_overlaps_begin(file->comparison, file->error));
     return kind == KIND_BINARY ? read_plain(file) : read_sections(file, size);
 }
 

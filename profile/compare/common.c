@@ -101,9 +101,7 @@ static enum bat_code find_events(struct bat_strings *common, const struct bat_st
 enum bat_code bat_profile_keep_common(struct bat_profile *profile, const struct bat_profile *from,
                                       struct bat_error *error)
 {
-    enum bat_code code = check_kinds(profile, from, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_kinds(profile, from, error));
     struct bat_counts *own[TABLES];
     struct bat_counts *others[TABLES];
     struct bat_counts common[TABLES];
@@ -111,7 +109,8 @@ enum bat_code bat_profile_keep_common(struct bat_profile *profile, const struct 
     list_tables(profile, own);
     list_tables((struct bat_profile *)from, others);
     uint32_t *numbers = number_names(&profile->fdata.names, &from->fdata.names);
-    code = numbers ? find_events(&events, &profile->events, &from->events) : BAT_ERR_MEMORY;
+    enum bat_code code =
+        numbers ? find_events(&events, &profile->events, &from->events) : BAT_ERR_MEMORY;
     for (unsigned i = 0; i < TABLES; i++) {
         common[i] = bat_counts_new(own[i]->words);
         bool has_names = own[i] == &profile->fdata.branches || own[i] == &profile->fdata.samples;

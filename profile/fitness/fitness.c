@@ -56,9 +56,7 @@ static enum bat_code list(struct measuring *measuring, struct bat_functions *fun
 {
     if (!measuring->has_note)
         bat_functions_take_first_names(functions);
-    enum bat_code code = bat_functions_name(functions, wanted, measuring->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_functions_name(functions, wanted, measuring->error));
     uint32_t count = 0;
     for (uint32_t i = 0; i < measuring->symbol_count; i++)
         count += wanted[i];
@@ -116,13 +114,11 @@ static void count_samples(const struct measuring *measuring)
 
 static enum bat_code measure(struct measuring *measuring, struct bat_functions *functions)
 {
-    enum bat_code code = list_functions(measuring, functions);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(list_functions(measuring, functions));
     count_samples(measuring);
     measure_branches(measuring);
     measure_new_code(measuring);
-    code = measure_old_code(measuring) ?: measure_flow(measuring);
+    enum bat_code code = measure_old_code(measuring) ?: measure_flow(measuring);
     code = code ?: measure_continuity(measuring) ?: measure_instructions(measuring);
     BAT_SORT(measuring->sampled, measuring->sampled_count,
              BAT_DESCENDING(struct bat_fitness_function, samples),

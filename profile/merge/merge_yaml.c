@@ -83,9 +83,7 @@ static enum bat_code add_function(struct bat_merged_yaml *merged,
         return fail_memory(error);
     if (number < profile->count)
         return bat_yaml_profile_add_function(&profile->functions[number], part, error);
-    enum bat_code code = bat_yaml_profile_sort_function(part, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_yaml_profile_sort_function(part, error));
     if (!bat_yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
                                sizeof(*part)))
         return fail_memory(error);

@@ -85,9 +85,7 @@ enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint
                            "expected an event's attributes of at least %u bytes, found %zu",
                            PERF_ATTRIBUTE_SIZE_MIN, size);
     struct perf_attribute attribute = parse(bytes, size);
-    enum bat_code code = check_known(&attribute, offset, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_known(&attribute, offset, error));
     if (!bat_grow(&attributes->items, &attributes->capacity, attributes->count,
                   sizeof(*attributes->items)))
         return bat_fail_memory(error, "for the profile's events");

@@ -175,16 +175,14 @@ static enum bat_code check_magic(const uint8_t *magic, struct bat_error *error)
 static enum bat_code read_file_header(struct perf_session *session, struct bat_error *error)
 {
     uint8_t header[PERF_FILE_HEADER_SIZE];
-    enum bat_code code = read_at(session, 0, header, sizeof(header), error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_at(session, 0, header, sizeof(header), error));
     struct section attributes = parse_section(header + 24);
     struct section data = parse_section(header + 40);
     /* The size of a file that is arriving is not known. Its attributes must be in front of the
      * records. */
     if (session->arriving)
         session->file_size = INT64_MAX;
-    code = check_section(session, data, 40, "records", error);
+    enum bat_code code = check_section(session, data, 40, "records", error);
     if (session->arriving)
         session->file_size = data.offset;
     code = code ?: check_section(session, attributes, 24, "events' attributes", error);

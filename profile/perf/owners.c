@@ -51,9 +51,7 @@ static uint32_t first_of_id(const struct index *index, const uint8_t *build_id, 
 static enum bat_code index_name(struct index *index, const char *text, uint32_t number)
 {
     uint32_t name;
-    enum bat_code code = bat_strings_add(&index->names, text, strlen(text), &name);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_strings_add(&index->names, text, strlen(text), &name));
     index->next_of_name[number] = index->first_of_name[name];
     index->first_of_name[name] = number + 1;
     return BAT_OK;

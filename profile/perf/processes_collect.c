@@ -74,9 +74,7 @@ enum bat_code perf_processes_list(struct perf_processes *processes, const char *
                                   const uint8_t *build_id, size_t size, bool knows_size)
 {
     uint32_t number;
-    enum bat_code code = perf_processes_name(processes, path, &number);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_processes_name(processes, path, &number));
     struct perf_object *object = &processes->objects[number];
     note_build_id(object, build_id, size);
     if (!is_usable(build_id, size))
@@ -86,7 +84,7 @@ enum bat_code perf_processes_list(struct perf_processes *processes, const char *
     struct perf_listing listing = {
         .size = (uint8_t)size, .knows_size = knows_size, .next = object->listed};
     memcpy(listing.build_id, build_id, size);
-    code = add_listing(processes, listing);
+    enum bat_code code = add_listing(processes, listing);
     if (code == BAT_OK)
         object->listed = processes->listing_count;
     return code;
@@ -104,9 +102,7 @@ static enum bat_code find_file(struct perf_processes *processes, uint32_t object
         memcpy((uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE, &(uint32_t){(uint32_t)size},
                sizeof(uint32_t));
     }
-    enum bat_code code = bat_counts_add(&processes->files, key, 0, 0);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_counts_add(&processes->files, key, 0, 0));
     const uint64_t *item = bat_counts_find(&processes->files, key);
     *number = (uint32_t)((size_t)(item - processes->files.items) / (PERF_FILE_WORDS + 2));
     return BAT_OK;
@@ -166,10 +162,7 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
                                .offset = mapping->offset};
     event.is_stext = is_kernel && strcmp(mapping->path + kernel_size, "_stext") == 0;
     uint32_t number;
-    enum bat_code code =
-        perf_processes_name(processes, is_kernel ? kernel : mapping->path, &number);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_processes_name(processes, is_kernel ? kernel : mapping->path, &number));
     if (!is_file) {
         event.other = number;
         return add_event(processes, event);
@@ -178,7 +171,8 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
     object->is_mapped = true;
     if (mapping->build_id)
         note_build_id(object, mapping->build_id, mapping->build_id_size);
-    code = find_file(processes, number, mapping->build_id, mapping->build_id_size, &event.other);
+    enum bat_code code =
+        find_file(processes, number, mapping->build_id, mapping->build_id_size, &event.other);
     return code ?: add_event(processes, event);
 }
 

@@ -163,9 +163,7 @@ enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
                                 struct bat_error *error)
 {
     *sample = (struct perf_sample){.time = UINT64_MAX};
-    enum bat_code code = perf_attributes_of_sample(attributes, record, &sample->attribute, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_attributes_of_sample(attributes, record, &sample->attribute, error));
     uint64_t type = sample->attribute->sample_type;
     struct fields fields = {.at = record->bytes + PERF_RECORD_HEADER_SIZE,
                             .end = record->bytes + record->size};

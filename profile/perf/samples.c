@@ -123,9 +123,7 @@ enum bat_code perf_samples_next(struct perf_samples *samples, struct perf_sample
     code = next_record(samples, &record);
     if (code != BAT_OK || !record.bytes)
         return code;
-    code = perf_sample_parse(&session->attributes, &record, sample, samples->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_sample_parse(&session->attributes, &record, sample, samples->error));
     sample->event = (uint32_t)(sample->attribute - session->attributes.items);
     sample->has_process &= !perf_record_is_guest(&record);
     sample->uses_ip = session->options->basic_samples;

@@ -35,11 +35,8 @@ static enum bat_code run_perf(const struct run *run, enum perf_script_content co
                               bool *is_pardoned)
 {
     struct perf_child process;
-    enum bat_code code =
-        perf_child_start(&process, run->path, arguments, what, pardoned, run->error);
-    if (code != BAT_OK)
-        return code;
-    code = run->read(process.output, content, run->context);
+    BAT_TRY(perf_child_start(&process, run->path, arguments, what, pardoned, run->error));
+    enum bat_code code = run->read(process.output, content, run->context);
     int status;
     perf_child_end(&process, &status);
     if (is_pardoned)

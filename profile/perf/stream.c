@@ -228,24 +228,18 @@ enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *r
 {
     for (;;) {
         if (stream->unpacker) {
-            enum bat_code code = perf_unpacker_next(stream->unpacker, record, error);
-            if (code != BAT_OK)
-                return code;
+            BAT_TRY(perf_unpacker_next(stream->unpacker, record, error));
             if (record->bytes) {
                 record->position = stream->offset + stream->unpacked;
                 stream->unpacked += record->size;
                 return BAT_OK;
             }
         }
-        enum bat_code code = next_of_file(stream, record, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(next_of_file(stream, record, error));
         if (!record->bytes)
             return stream->unpacker ? perf_unpacker_end(stream->unpacker, error) : BAT_OK;
         if (record->type != RECORD_COMPRESSED && record->type != RECORD_COMPRESSED2)
             return skip_data(stream, record, error);
-        code = feed(stream, record, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(feed(stream, record, error));
     }
 }

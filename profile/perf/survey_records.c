@@ -254,9 +254,7 @@ static enum bat_code survey_kernel_record(struct survey *survey)
 {
     struct perf_session *session = survey->session;
     if (!session->is_finished) {
-        enum bat_code code = perf_attributes_finish(&session->attributes, survey->error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(perf_attributes_finish(&session->attributes, survey->error));
         session->is_finished = true;
     }
     if (survey->record->type != RECORD_SAMPLE)

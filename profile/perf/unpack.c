@@ -147,9 +147,7 @@ enum bat_code perf_unpacker_next(struct perf_unpacker *unpacker, struct perf_rec
     while (!take_record(unpacker, record)) {
         if (unpacker->packed.pos == unpacker->packed.size && !unpacker->has_more)
             return BAT_OK;
-        enum bat_code code = unpack(unpacker, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(unpack(unpacker, error));
     }
     if (record->size >= PERF_RECORD_HEADER_SIZE)
         return BAT_OK;

@@ -61,9 +61,7 @@ static enum bat_code read_location(struct bat_fdata *fdata, struct bat_line *lin
         return bat_line_fail(line, line->at, "the kind of a location (0 to 5)");
     line->at++;
     uint32_t name = 0;
-    enum bat_code code = read_name(fdata, line, &name);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_name(fdata, line, &name));
     words[0] = bat_fdata_word((uint32_t)(digit - '0'), name);
     bat_line_skip_blanks(line);
     const uint8_t *at = line->at;
@@ -80,9 +78,7 @@ static enum bat_code add_line(struct bat_profile *profile, struct bat_line *line
 {
     uint64_t count = 0;
     enum bat_code code = bat_line_count(line, &count) ?: bat_line_end(line);
-    code = code ?: bat_lines_add_sum(line->lines, profile, count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: bat_lines_add_sum(line->lines, profile, count));
     code = bat_counts_add(counts, key, count, mispredictions);
     return bat_line_fail_add(line, code);
 }
@@ -169,9 +165,7 @@ enum bat_code bat_fdata_read(struct bat_profile *profile, struct bat_lines *line
     profile->fdata.seen = true;
     while (lines->at < lines->end) {
         struct bat_line line = {.lines = lines, .start = lines->at, .at = lines->at};
-        enum bat_code code = read_record(profile, &line);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_record(profile, &line));
         lines->at = line.at + 1;
         lines->line++;
     }

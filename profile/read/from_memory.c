@@ -64,11 +64,9 @@ enum bat_code bat_profile_add_trace(struct bat_profile *profile, const struct ba
 enum bat_code bat_profile_add_sample(struct bat_profile *profile, uint64_t address, uint64_t count,
                                      struct bat_error *error)
 {
-    enum bat_code code = check_count(profile, count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_count(profile, count, error));
     const uint64_t key = own_address(profile, address);
-    code = bat_counts_add(&profile->samples, &key, count, 0);
+    enum bat_code code = bat_counts_add(&profile->samples, &key, count, 0);
     if (code != BAT_OK)
         return fail_add(code, error);
     profile->sum += count;
@@ -79,16 +77,14 @@ enum bat_code bat_profile_add_sample(struct bat_profile *profile, uint64_t addre
 enum bat_code bat_profile_add_load(struct bat_profile *profile, uint64_t address,
                                    uint64_t data_address, uint64_t count, struct bat_error *error)
 {
-    enum bat_code code = check_count(profile, count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_count(profile, count, error));
     uint64_t key[2] = {own_address(profile, address), own_address(profile, data_address)};
     if (is_constant(key[0]))
         return BAT_OK;
     /* Data that is not the binary's stays where the process has it. */
     if (key[1] == BAT_ADDRESS_EXTERNAL)
         key[1] = data_address;
-    code = bat_counts_add(&profile->mem_samples, key, count, 0);
+    enum bat_code code = bat_counts_add(&profile->mem_samples, key, count, 0);
     if (code != BAT_OK)
         return fail_add(code, error);
     profile->sum += count;

@@ -105,9 +105,7 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct bat
         bat_ends_field(*at)) {
         line->at = at;
     } else {
-        enum bat_code code = read_odd_location(profile, line, &location);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_odd_location(profile, line, &location));
     }
     *address = location.address;
     if (location.address >= BAT_TRACE_EXTERNAL_RETURN)
@@ -146,11 +144,9 @@ static inline enum bat_code add_trace(struct bat_profile *profile, const struct 
                                       const uint64_t *trace, const uint64_t *count)
 {
     profile->counters.trace_records++;
-    enum bat_code code = bat_lines_add_sum(line->lines, profile, count[0]);
-    if (code != BAT_OK)
-        return code;
-    code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, count[0],
-                                      count[1]);
+    BAT_TRY(bat_lines_add_sum(line->lines, profile, count[0]));
+    enum bat_code code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace,
+                                                    count[0], count[1]);
     return bat_line_fail_add(line, code);
 }
 
@@ -198,14 +194,10 @@ static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *l
 {
     uint64_t address;
     uint64_t count;
-    enum bat_code code = read_fields(profile, line, 1, &address, &count, NULL);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_fields(profile, line, 1, &address, &count, NULL));
     profile->counters.sample_records++;
-    code = bat_lines_add_sum(line->lines, profile, count);
-    if (code != BAT_OK)
-        return code;
-    code = bat_counts_add(&profile->samples, &address, count, 0);
+    BAT_TRY(bat_lines_add_sum(line->lines, profile, count));
+    enum bat_code code = bat_counts_add(&profile->samples, &address, count, 0);
     return bat_line_fail_add(line, code);
 }
 
@@ -221,11 +213,9 @@ static enum bat_code read_event(struct bat_profile *profile, struct bat_line *li
     if (line->at == start)
         return bat_line_fail(line, start, "the name of an event");
     size_t size = (size_t)(line->at - start);
-    enum bat_code code = bat_line_end(line);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_line_end(line));
     uint32_t ignored;
-    code = bat_strings_add(&profile->events, (const char *)start, size, &ignored);
+    enum bat_code code = bat_strings_add(&profile->events, (const char *)start, size, &ignored);
     profile->names_events = true;
     return bat_line_fail_add(line, code);
 }
@@ -277,9 +267,7 @@ enum bat_code bat_preagg_read(struct bat_profile *profile, struct bat_lines *lin
 {
     while (lines->at < lines->end) {
         struct bat_line line = {.lines = lines, .start = lines->at, .at = lines->at};
-        enum bat_code code = read_record(profile, &line);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_record(profile, &line));
         /* Every record was read up to its newline. */
         lines->at = line.at + 1;
         lines->line++;

@@ -93,11 +93,8 @@ static enum bat_code read_single(const struct reading *reading, enum text_form f
 static enum bat_code read_text(const struct reading *reading)
 {
     enum text_form form = TEXT_BLANK;
-    enum bat_code code = reading->from.is_stream
-                             ? BAT_OK
-                             : bat_form_probe(reading->from.file, &form, reading->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reading->from.is_stream ? BAT_OK
+                                    : bat_form_probe(reading->from.file, &form, reading->error));
     if (form == TEXT_SCRIPT)
         return read_perf(reading);
     if (reading->count == 1)
@@ -139,9 +136,7 @@ static enum bat_code read_descriptor(struct reading *reading, const char *path, 
     if (code != BAT_OK || !from->is_stream || !is_read_twice(reading))
         return code == BAT_OK ? read_found(reading) : code;
     int copy;
-    code = bat_temporary_copy(file, from->head, from->head_size, &copy, reading->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_temporary_copy(file, from->head, from->head_size, &copy, reading->error));
     code = bat_form_find(from, "-", copy, reading->options, reading->error);
     if (code == BAT_OK)
         code = read_found(reading);
@@ -204,12 +199,10 @@ static enum bat_code read_path(struct bat_profile *const *profiles, size_t count
 {
     const bool is_open = strcmp(path, "-") == 0;
     struct bat_read_options own;
-    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_read_options", error));
     if (!is_open && (file = open(path, O_RDONLY | O_CLOEXEC)) < 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    code = read_file(profiles, count, path, file, &own, counters, error);
+    enum bat_code code = read_file(profiles, count, path, file, &own, counters, error);
     if (!is_open)
         close(file);
     return code;
@@ -243,10 +236,8 @@ enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *b
                                       struct bat_error *error)
 {
     int file;
-    enum bat_code code = bat_temporary_of_bytes(bytes, size, &file, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_profile_read_file(profile, file, options, error);
+    BAT_TRY(bat_temporary_of_bytes(bytes, size, &file, error));
+    enum bat_code code = bat_profile_read_file(profile, file, options, error);
     close(file);
     return code;
 }

@@ -459,9 +459,7 @@ static enum bat_code add_trace(struct detours *detours, const uint64_t *trace)
     }
     uint32_t function = table_function_of(detours, trace);
     const struct bat_code_graph *graph = NULL;
-    enum bat_code code = function == BAT_NONE ? BAT_OK : graph_of(detours, function, &graph);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(function == BAT_NONE ? BAT_OK : graph_of(detours, function, &graph));
     return graph ? add_table_trace(detours, trace, &detours->original->inputs[function], graph)
                  : bat_counts_add(&detours->traces, trace, trace[3], trace[4]);
 }

@@ -55,9 +55,7 @@ enum bat_code input_follow_node(struct input_follow *follow, uint32_t table, uin
 {
     const struct bat_original *original = follow->flow.original;
     const struct input_followed function = function_of(follow, table);
-    enum bat_code code = function.nodes->is_read ? BAT_OK : read_function(&function);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(function.nodes->is_read ? BAT_OK : read_function(&function));
     uint32_t output = original->output_of[table];
     struct input_node *found = input_nodes_find(function.nodes, address);
     *node = found && output != BAT_NONE && found->address >= original->outputs[output].address

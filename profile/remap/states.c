@@ -340,9 +340,7 @@ static struct input_state behind_branch(const struct input_followed *function,
 static enum bat_code spread(struct following *following, struct input_node *node)
 {
     const struct input_followed *function = following->function;
-    enum bat_code code = input_match(function, node);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(input_match(function, node));
     bool is_exact = node->source != 0;
     struct input_node *target = input_nodes_target(function->nodes, node);
     if (node->falls && !input_kind_changes_flow(node->kind))

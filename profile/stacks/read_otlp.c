@@ -39,12 +39,10 @@ static enum bat_code read_build_id(const struct otlp *otlp, int32_t attribute,
                                    struct stack_mapping *mapping)
 {
     const Otlp__ProfilesDictionary *tables = otlp->tables;
-    enum bat_code code = check(otlp, attribute, tables->n_attribute_table, "attributes");
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check(otlp, attribute, tables->n_attribute_table, "attributes"));
     const Otlp__KeyValueAndUnit *from = tables->attribute_table[attribute];
     const char *key;
-    code = string_of(otlp, from->key_strindex, &key);
+    enum bat_code code = string_of(otlp, from->key_strindex, &key);
     if (code != BAT_OK || strcmp(key, BUILD_ID_KEY) != 0 || !from->value)
         return code;
     mapping->build_id = from->value->string_value;
@@ -70,14 +68,12 @@ static enum bat_code read_line(const struct otlp *otlp, const Otlp__Line *from,
                                struct stack_line *line)
 {
     const Otlp__ProfilesDictionary *tables = otlp->tables;
-    enum bat_code code = check(otlp, from->function_index, tables->n_function_table, "functions");
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check(otlp, from->function_index, tables->n_function_table, "functions"));
     const Otlp__Function *function = tables->function_table[from->function_index];
     line->line = stack_source_number(from->line);
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
-    code = string_of(otlp, function->name_strindex, &line->function);
+    enum bat_code code = string_of(otlp, function->name_strindex, &line->function);
     if (code == BAT_OK)
         code = string_of(otlp, function->system_name_strindex, &line->linkage);
     if (code == BAT_OK)

@@ -77,14 +77,12 @@ static enum bat_code read_line(const struct pprof *pprof, const Pprof__Line *fro
                                struct stack_line *line)
 {
     uint64_t number = 0;
-    enum bat_code code = find_id(pprof, &pprof->functions, from->function_id, "functions", &number);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(find_id(pprof, &pprof->functions, from->function_id, "functions", &number));
     const Pprof__Function *function = pprof->message->function[number];
     line->line = stack_source_number(from->line);
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
-    code = string_of(pprof, function->name, &line->function);
+    enum bat_code code = string_of(pprof, function->name, &line->function);
     if (code == BAT_OK)
         code = string_of(pprof, function->system_name, &line->linkage);
     if (code == BAT_OK)
@@ -142,10 +140,7 @@ static enum bat_code read_sample(const struct pprof *pprof, const Pprof__Sample 
         return stack_fail(reading);
     for (size_t i = 0; i < sample->n_location_id; i++) {
         uint64_t number = 0;
-        enum bat_code code =
-            find_id(pprof, &pprof->locations, sample->location_id[i], "locations", &number);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(find_id(pprof, &pprof->locations, sample->location_id[i], "locations", &number));
         places[i] = &pprof->places[number];
     }
     return stack_add_sample(reading, places, sample->n_location_id, sample->value[pprof->type]);
@@ -170,9 +165,7 @@ static enum bat_code find_type(struct pprof *pprof)
     pprof->type = SIZE_MAX;
     for (size_t i = 0; i < pprof->message->n_sample_type; i++) {
         const char *name = "";
-        enum bat_code code = string_of(pprof, pprof->message->sample_type[i]->type, &name);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(string_of(pprof, pprof->message->sample_type[i]->type, &name));
         if (!stack_is_type(pprof->reading, name))
             continue;
         pprof->type = i;

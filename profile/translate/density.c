@@ -109,9 +109,7 @@ static enum bat_code add_compiler_fragments(const struct bat_records *records,
     const struct bat_symbol *symbols;
     size_t count;
     const struct bat_elf *elf = records->symbols_elf ? records->symbols_elf : records->binary->elf;
-    enum bat_code code = bat_elf_symbols((struct bat_elf *)elf, false, &symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols((struct bat_elf *)elf, false, &symbols, &count, error));
     for (size_t i = 0; i < count; i++) {
         size_t stem = fragment_name_any_stem(symbols[i].name);
         if (stem != 0 && symbols[i].type == STT_FUNC)
@@ -138,7 +136,7 @@ static enum bat_code add_compiler_fragments(const struct bat_records *records,
         sampled[parent].size += records->symbols[fragment].size;
         sampled[parent].is_split = true;
     }
-    code = stems.functions ? BAT_OK : bat_fail_memory(error, "for the density");
+    enum bat_code code = stems.functions ? BAT_OK : bat_fail_memory(error, "for the density");
     free(stems.functions);
     bat_strings_free(&stems.names);
     return code;

@@ -328,9 +328,7 @@ static enum bat_code add_transfer(struct translation *translation, const struct 
 {
     uint64_t branch = trace->branch;
     bool is_found;
-    enum bat_code code = find_entry(translation, &branch, &is_found);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(find_entry(translation, &branch, &is_found));
     if (is_found && branch != trace->branch) {
         from = translation_place(translation, branch, true);
         translation_touch(translation, from.function, 0);
@@ -373,9 +371,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
 
     uint32_t function = trace->in.branch;
     const struct bat_output_flow *flow;
-    enum bat_code code = flow_of(translation, function, &flow);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(flow_of(translation, function, &flow));
     uint32_t source = bat_output_flow_at(flow, trace->branch);
     uint32_t target = bat_output_flow_at(flow, trace->from);
     if (source == BAT_NONE || target == BAT_NONE || kind == BAT_INSTRUCTION_OTHER ||
@@ -426,9 +422,7 @@ enum bat_code translation_flow_step(struct translation *translation, uint32_t fu
     const struct bat_output_flow *flow;
     const struct trace trace = {.count = count};
     struct place_in_code place;
-    enum bat_code code = flow_of(translation, function, &flow);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(flow_of(translation, function, &flow));
     flow_begin_at(translation, function, flow, block, &trace, &place);
     return flow_fall_through(translation, &place, block + 1);
 }

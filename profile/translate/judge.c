@@ -314,9 +314,7 @@ enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
         return BAT_OK;
     /* Both are judged together, because reading the code takes most of the time. */
     if (!records->is_judged) {
-        enum bat_code code = judge(records, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(judge(records, error));
         records->is_judged = true;
     }
     *judgement = is_yaml ? records->as_yaml : records->as_fdata;

@@ -87,9 +87,7 @@ enum bat_code translation_add_long_run(struct translation *translation, uint32_t
                                        uint64_t count)
 {
     struct long_runs *runs = &translation->long_runs;
-    enum bat_code code = translation_begin_long_run(translation, function, step_count, first);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(translation_begin_long_run(translation, function, step_count, first));
     if (end > runs->high)
         runs->high = end;
     translation->outcome |= OUTCOME_RECORDED;

@@ -271,12 +271,10 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
     const struct bat_fdata *fdata = &profile->fdata;
     if (!fdata->seen)
         return BAT_OK;
-    enum bat_code code = check_header(records, fdata, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_header(records, fdata, error));
     struct name_index index = {0};
     uint32_t *numbers = malloc(((size_t)fdata->names.count + 1) * sizeof(*numbers));
-    code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
+    enum bat_code code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
     code = code ?: map_names(records, &fdata->names, &index, numbers);
     code = code ?: add_renamed(&records->branches, &fdata->branches, numbers);
     code = code ?: add_renamed(&records->samples, &fdata->samples, numbers);

@@ -24,10 +24,9 @@ static enum bat_code add_id(struct bat_records *records, struct bat_tableless *t
     if (bat_counts_find(&records->entry_ids, key))
         return BAT_OK;
     const struct bat_code_blocks *blocks;
-    enum bat_code code = bat_tableless_blocks(tableless, (uint32_t)item[2], &blocks, error);
-    if (code != BAT_OK)
-        return code;
-    code = bat_counts_add(&records->entry_ids, key, bat_code_entry_id(blocks, item[3]), 0);
+    BAT_TRY(bat_tableless_blocks(tableless, (uint32_t)item[2], &blocks, error));
+    enum bat_code code =
+        bat_counts_add(&records->entry_ids, key, bat_code_entry_id(blocks, item[3]), 0);
     return code == BAT_OK ? BAT_OK : bat_fail(error, code, "not enough memory for entry points");
 }
 

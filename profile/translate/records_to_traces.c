@@ -101,9 +101,7 @@ static enum bat_code count_blocks(struct tracing *tracing)
         tracing->first_block[i + 1] = tracing->first_block[i];
         if (!bat_tableless_has(&tracing->code, i))
             continue;
-        enum bat_code code = bat_tableless_graph(&tracing->code, i, &graph, tracing->error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_tableless_graph(&tracing->code, i, &graph, tracing->error));
         tracing->first_block[i + 1] += graph->blocks.count;
     }
     size_t blocks = tracing->first_block[functions];
@@ -345,9 +343,7 @@ static enum bat_code add_block(struct tracing *tracing, struct walk *walk, uint3
     }
     if (code != BAT_OK || walk->start > block->last)
         return code;
-    code = pass_inner(tracing, walk, block->last);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(pass_inner(tracing, walk, block->last));
     if (!walk->is_first && out != 0)
         walk->count = out;
     return end_run(tracing, walk, block->last);

@@ -377,10 +377,8 @@ static enum bat_code read_options(struct translation *translation,
                                   const struct bat_translate_options *options,
                                   enum bat_profile_kind *kind)
 {
-    enum bat_code code = bat_options_copy(&translation->options, sizeof(translation->options),
-                                          options, "bat_translate_options", translation->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&translation->options, sizeof(translation->options), options,
+                             "bat_translate_options", translation->error));
     *kind = translation->options.basic_samples ? BAT_PROFILE_SAMPLES
                                                : bat_profile_main_kind(translation->fdata_of);
     return BAT_OK;
@@ -395,9 +393,7 @@ enum bat_code bat_profile_translate(const struct bat_profile *profile, struct ba
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
     struct translation translation = {.profile = profile, .fdata_of = profile, .error = error};
     enum bat_profile_kind kind;
-    enum bat_code code = read_options(&translation, options, &kind);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_options(&translation, options, &kind));
     return translate_profile(&translation, binary, translation.options.symbols,
                              translation.options.original, kind, records);
 }
@@ -412,14 +408,12 @@ enum bat_code bat_profile_translate_moved(const struct bat_profile *moved,
     struct translation translation = {
         .profile = moved, .fdata_of = profile, .hashes_of = original, .error = error};
     enum bat_profile_kind kind;
-    enum bat_code code = read_options(&translation, options, &kind);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_options(&translation, options, &kind));
     translation.options.preparation = NULL;
     struct bat_binary *input = calloc(1, sizeof(*input));
     if (!input)
         return translation_fail(error, BAT_ERR_MEMORY);
-    code = bat_binary_without_note(original->elf, input, error);
+    enum bat_code code = bat_binary_without_note(original->elf, input, error);
     if (code == BAT_OK)
         code = translate_profile(&translation, input, original->input_symbols, NULL, kind, records);
     if (code == BAT_OK) {

@@ -415,9 +415,7 @@ static enum bat_code load_code(struct bat_yaml_writer *writer, uint32_t function
     *count = 0;
     if (!bat_tableless_has(writer->code, function))
         return BAT_OK;
-    enum bat_code code = bat_tableless_blocks(writer->code, function, &blocks, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_tableless_blocks(writer->code, function, &blocks, error));
     if (!reserve_blocks(writer, blocks->count))
         return bat_fail_memory(error, "to write YAML");
     *count = blocks->count;
@@ -442,17 +440,12 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
         hash = writer->map->tables[table].hash;
         place_count = writer->map->tables[table].input_block_count;
     } else if (writer->code) {
-        enum bat_code code = load_code(writer, range->function, &count, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(load_code(writer, range->function, &count, error));
         place_count = count;
     }
-    enum bat_code code = writer->probes
-                             ? bat_yaml_probes_find(writer->records, range->function,
-                                                    writer->blocks, count, writer->probes, error)
-                             : BAT_OK;
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(writer->probes ? bat_yaml_probes_find(writer->records, range->function, writer->blocks,
+                                                  count, writer->probes, error)
+                           : BAT_OK);
     write_function_head(writer, range, hash, place_count, text);
     if (count != 0) {
         fill_blocks(writer, range, count);

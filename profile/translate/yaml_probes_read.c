@@ -64,9 +64,7 @@ static enum bat_code choose_bodies(const struct bat_records *records, const uint
         records->symbols_elf ? (struct bat_elf *)records->symbols_elf : records->binary->elf;
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols(elf, false, &symbols, &count, error));
     struct first_symbol *first = calloc((size_t)records->function_count + 1, sizeof(*first));
     if (!first)
         return bat_fail_memory(error, "for the functions with probes");
@@ -88,14 +86,12 @@ static enum bat_code choose_bodies(const struct bat_records *records, const uint
 static enum bat_code read_probes(const struct bat_records *records, const uint8_t *sampled,
                                  struct bat_yaml_probes *probes, struct bat_error *error)
 {
-    enum bat_code code = bat_probes_read(
-        records->binary->elf, (struct bat_elf *)records->symbols_elf, &probes->all, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_probes_read(records->binary->elf, (struct bat_elf *)records->symbols_elf,
+                            &probes->all, error));
     probes->is_read = calloc((size_t)probes->all->node_count + 1, 1);
     if (!probes->is_read)
         return bat_fail_memory(error, "for the functions with probes");
-    code = choose_bodies(records, sampled, probes, error);
+    enum bat_code code = choose_bodies(records, sampled, probes, error);
     return code != BAT_OK || bat_yaml_probes_make_tables(probes)
                ? code
                : bat_fail_memory(error, "for the functions with probes");

@@ -180,10 +180,8 @@ static enum bat_code measure(struct bat_profile_verdict *verdict,
                              struct bat_error *error)
 {
     struct bat_fitness *fitness;
-    enum bat_code code = bat_profile_measure(subject->profile, subject->binary, subject->symbols,
-                                             subject->records, &fitness, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_profile_measure(subject->profile, subject->binary, subject->symbols,
+                                subject->records, &fitness, error));
     bool is_done = true;
     for (size_t i = 0; i < BAT_FITNESS_MEASURES && is_done; i++)
         is_done = sum_measure(verdict, fitness, (enum bat_fitness_measure)i);

@@ -172,9 +172,7 @@ enum bat_code bat_verdict_write(const struct bat_profile_verdict *verdict, const
                                 struct bat_output *output, struct bat_error *error)
 {
     struct bat_text_writer text;
-    enum bat_code code = bat_text_begin(&text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&text, output, error));
     if (binary)
         write_text(verdict, &text, binary);
     else

@@ -64,9 +64,7 @@ static enum bat_code keep_block(struct bat_yaml_profile_block *block,
                                 const struct bat_yaml_profile_block *from, const char *function,
                                 struct bat_error *error)
 {
-    enum bat_code code = bat_yaml_profile_check_block(block, from, function, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_yaml_profile_check_block(block, from, function, error));
     block->executions = smaller(block->executions, from->executions);
     block->events = smaller(block->events, from->events);
     keep_edges(&block->calls, &from->calls);

@@ -364,9 +364,7 @@ static enum bat_code read_edges(struct reader *reader, struct bat_yaml_edges *ed
         return BAT_OK;
     do {
         struct bat_yaml_edge edge = {0};
-        enum bat_code code = read_edge(reader, &edge, is_call);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_edge(reader, &edge, is_call));
         if (!bat_yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(edge)))
             return fail_memory(reader);
         edges->all[edges->count++] = edge;
@@ -387,9 +385,7 @@ static enum bat_code read_numbers(struct reader *reader, struct numbers *numbers
     do {
         uint64_t number;
         skip_space(reader);
-        enum bat_code code = read_number(reader, &number);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_number(reader, &number));
         if (!bat_yaml_profile_grow(&numbers->all, &numbers->capacity, numbers->count,
                                    sizeof(number)))
             return fail_memory(reader);
@@ -455,9 +451,7 @@ static enum bat_code read_tree(struct reader *reader, struct bat_yaml_profile_fu
         return BAT_OK;
     do {
         node.call_site = 0;
-        enum bat_code code = read_node(reader, &node);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_node(reader, &node));
         if (function->node_count == 0 ? node.parent != 0 : node.parent >= function->node_count)
             return fail(reader, "a node whose parent is before it");
         if (!bat_yaml_profile_grow(&function->nodes, &function->node_capacity, function->node_count,
@@ -533,9 +527,7 @@ static enum bat_code read_probes(struct reader *reader, struct bat_yaml_profile_
     if (read_mark(reader, ']'))
         return BAT_OK;
     do {
-        enum bat_code code = read_probe_entry(reader, block);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_probe_entry(reader, block));
     } while (read_mark(reader, ','));
     bat_yaml_profile_sort_probes(block);
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
@@ -744,9 +736,7 @@ static enum bat_code read_tables(struct reader *reader, const struct entry *entr
 static enum bat_code add_function(struct reader *reader)
 {
     struct bat_yaml_profile *profile = reader->profile;
-    enum bat_code code = end_function(reader);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(end_function(reader));
     if (!bat_yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
                                sizeof(*profile->functions)))
         return fail_memory(reader);
@@ -759,9 +749,7 @@ static enum bat_code add_function(struct reader *reader)
 static enum bat_code add_block(struct reader *reader)
 {
     struct bat_yaml_profile_function *function = last_function(reader);
-    enum bat_code code = end_block(reader);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(end_block(reader));
     if (!bat_yaml_profile_grow(&function->blocks, &function->capacity, function->count,
                                sizeof(*function->blocks)))
         return fail_memory(reader);
@@ -931,11 +919,9 @@ static enum bat_code complete_probes(const struct reader *reader,
 /* Check the keys of what was read last, and give missing strings an empty text. */
 static enum bat_code complete(struct reader *reader)
 {
-    enum bat_code code = expect_keys(reader, &reader->header, &header_keys) ?: end_function(reader);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(expect_keys(reader, &reader->header, &header_keys) ?: end_function(reader));
     struct bat_yaml_profile *profile = reader->profile;
-    code = complete_tables(reader);
+    enum bat_code code = complete_tables(reader);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++)
         code = complete_probes(reader, &profile->functions[i]);
     if (code != BAT_OK)

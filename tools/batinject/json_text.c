@@ -65,9 +65,7 @@ static enum bat_code check_status(struct json_text *text, yajl_status status)
 
 static enum bat_code parse_chunk(struct json_text *text, size_t size)
 {
-    enum bat_code code = check_status(text, yajl_parse(text->parser, text->chunk, size));
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_status(text, yajl_parse(text->parser, text->chunk, size)));
     json_text_place(text, 0); /* count the lines of this chunk before it is overwritten */
     text->chunk_start += size;
     return BAT_OK;
@@ -82,9 +80,7 @@ static enum bat_code parse_chunks(struct json_text *text, int file, unsigned cha
             return bat_fail(text->error, BAT_ERR_IO, "cannot be read: %m");
         if (size == 0)
             break;
-        enum bat_code code = parse_chunk(text, (size_t)size);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(parse_chunk(text, (size_t)size));
     }
     text->at_end = true;
     return check_status(text, yajl_complete_parse(text->parser));

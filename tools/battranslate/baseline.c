@@ -45,9 +45,7 @@ static enum tool_exit compare(struct bat_overlaps *comparison, const char *path,
     struct bat_error error;
     struct bat_agreement agreement;
 
-    enum tool_exit status = read_former(comparison, path);
-    if (status != TOOL_FINE)
-        return status;
+    BAT_TRY(read_former(comparison, path));
     if (add_records(comparison, records, &error) != BAT_OK ||
         bat_overlaps_finish(comparison, &error) != BAT_OK ||
         bat_overlaps_pair(comparison, 0, 1, &agreement, &error) != BAT_OK)

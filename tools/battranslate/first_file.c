@@ -22,9 +22,7 @@ static bool begins_as_yaml(int file)
 
 static enum bat_code copy_pipe(int pipe, struct first_file *first, struct bat_error *error)
 {
-    enum bat_code code = bat_temporary_copy(pipe, NULL, 0, &first->copy, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_temporary_copy(pipe, NULL, 0, &first->copy, error));
     snprintf(first->copy_path, sizeof(first->copy_path), "/proc/self/fd/%d", first->copy);
     first->path = first->copy_path;
     return BAT_OK;

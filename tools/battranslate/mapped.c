@@ -146,9 +146,7 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
     struct bat_elf *shipped;
     const size_t sizes[] = {file->build_id_size, 16, 8};
     *stored = bat_stored_nothing();
-    enum bat_code code = open_shipped(file, &shipped, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(open_shipped(file, &shipped, error));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && stored->file < 0; i++) {
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)

@@ -104,9 +104,7 @@ static enum tool_exit fail_part(const struct parts *parts, struct part *part,
 /* Keep a stream in a temporary file, which is read in its place. */
 static enum bat_code copy_stream(struct part *part, int stream, struct bat_error *error)
 {
-    enum bat_code code = bat_temporary_copy(stream, NULL, 0, &part->file, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_temporary_copy(stream, NULL, 0, &part->file, error));
     char path[64];
     snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), part->file);
     part->copy = strdup(path);
@@ -121,9 +119,7 @@ static enum bat_code find_digests(struct part *part, int file, struct bat_error 
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
     bool is_stream =
         !S_ISDIR(status.st_mode) && (!S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0);
-    enum bat_code code = is_stream ? copy_stream(part, file, error) : BAT_OK;
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(is_stream ? copy_stream(part, file, error) : BAT_OK);
     if (is_stream)
         file = part->file;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0)
@@ -186,11 +182,8 @@ static enum tool_exit examine_all(struct parts *parts)
     for (size_t i = 0; i < parts->count; i++) {
         struct part *part = &parts->items[i];
         struct bat_error error;
-        if (examine(part, &error) != BAT_OK) {
-            enum tool_exit status = fail_part(parts, part, &error);
-            if (status != TOOL_FINE)
-                return status;
-        }
+        if (examine(part, &error) != BAT_OK)
+            BAT_TRY(fail_part(parts, part, &error));
         /* Nothing is looked up in these, only in those that were counted. */
         bat_counts_sort(&part->digests);
     }
@@ -268,11 +261,8 @@ static enum tool_exit read_all(struct parts *parts, const size_t *order, parts_r
             continue;
         progress.file = part->path;
         tool_step("reading %s", part->path);
-        if (read_part(parts, part, &options, read, context, &error) != BAT_OK) {
-            enum tool_exit status = fail_part(parts, part, &error);
-            if (status != TOOL_FINE)
-                return status;
-        }
+        if (read_part(parts, part, &options, read, context, &error) != BAT_OK)
+            BAT_TRY(fail_part(parts, part, &error));
         done += part->state == PART_READ;
     }
     tool_step(NULL);

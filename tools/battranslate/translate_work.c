@@ -40,9 +40,7 @@ static enum tool_exit open_with_note(struct work *work)
 {
     const char *path = work->arguments->note;
     struct bat_elf *elf;
-    enum tool_exit status = work_open_elf(work, &elf);
-    if (status != TOOL_FINE)
-        return status;
+    BAT_TRY(work_open_elf(work, &elf));
     enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
     if (code == BAT_OK && work->binary.elf)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
@@ -212,11 +210,9 @@ static enum bat_code read_profile(void *context, const char *path,
 
 enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
 {
-    enum tool_exit status = work_make_profile(work, true);
-    if (status != TOOL_FINE)
-        return status;
+    BAT_TRY(work_make_profile(work, true));
     work->parts = parts;
-    status = parts_read(parts, work->arguments, read_profile, work);
+    enum tool_exit status = parts_read(parts, work->arguments, read_profile, work);
     tool_warn_branch_filter(work->arguments->binary, work->profile);
     return status;
 }

@@ -122,9 +122,7 @@ static enum tool_exit print_density(struct work *work)
 
 enum tool_exit work_make_records(struct work *work)
 {
-    enum tool_exit status = work_prepare_profile(work);
-    if (status != TOOL_FINE)
-        return status;
+    BAT_TRY(work_prepare_profile(work));
     if (!work->arguments->original && work->binary.note)
         return tool_message(work->arguments->binary,
                             "expected --original=FILE with the input binary, without which --for "

@@ -227,9 +227,7 @@ enum bat_code report_collect_code(struct report *report)
         fits = list_sections(bat_original_elf(report->original), &report->input);
     if (!fits)
         return report_no_memory(report);
-    enum bat_code code = make_pieces(report) ?: make_functions(report);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(make_pieces(report) ?: make_functions(report));
     list_pieces(report);
     find_inputs(report);
     return BAT_OK;

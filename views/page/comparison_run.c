@@ -31,9 +31,7 @@ static enum bat_code collect(struct report_comparison *comparison, struct report
     struct report *sides = comparison->sides;
     for (unsigned side = OLD; side <= NEW; side++) {
         *report = &sides[side];
-        enum bat_code code = collect_side(*report);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(collect_side(*report));
     }
     if (compare_binaries(&sides[OLD].binary, sides[OLD].request->binary, &sides[NEW].binary,
                          sides[NEW].request->binary, &comparison->facts,

@@ -36,11 +36,9 @@ enum bat_code comparison_write(struct report_comparison *comparison, struct bat_
                                struct bat_error *error)
 {
     struct bat_text_writer page;
-    enum bat_code code = bat_text_begin(&page, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&page, output, error));
     write_head(comparison->sides, &page);
-    code = write_views(comparison, &page) ?: comparison_write_data(comparison, &page);
+    enum bat_code code = write_views(comparison, &page) ?: comparison_write_data(comparison, &page);
     page_write_end(&page, &comparison_script);
     return bat_text_finish(&page, code);
 }

@@ -121,12 +121,10 @@ enum bat_code report_write(struct report *report, struct bat_output *output,
                            struct bat_error *error)
 {
     struct bat_text_writer page;
-    enum bat_code code = bat_text_begin(&page, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&page, output, error));
     write_head(report, &page);
     write_views(report, &page);
-    code = report_write_data(report, &page);
+    enum bat_code code = report_write_data(report, &page);
     page_write_end(&page, &report_script);
     return bat_text_finish(&page, code);
 }

@@ -16,9 +16,7 @@ static enum bat_code open_text(struct bat_symbolize *text, struct bat_error *err
     text->sampled = is_sampled ? bat_sampled_stacks_new() : NULL;
     text->printer.names = demangles ? demangled_names_new(text->binary.demangle) : NULL;
     text->batches = symbolize_batches_new(options->threads);
-    enum bat_code code = symbolize_files_open(options, &text->binary, &text->files, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(symbolize_files_open(options, &text->binary, &text->files, error));
     if ((is_folded && !text->folded) || (is_sampled && !text->sampled) ||
         (demangles && !text->printer.names) || !text->batches)
         return bat_fail_memory(error, "for the answers");

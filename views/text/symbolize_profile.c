@@ -36,9 +36,7 @@ enum bat_code bat_symbolize_profile(struct bat_symbolize *text, int file, const 
                         "expected stacks that are counted (--folded, --format) of a profile of "
                         "pprof or OpenTelemetry, found none of these");
     struct stack_profile *profile;
-    enum bat_code code = stack_profile_read(file, sample_type, &profile, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(stack_profile_read(file, sample_type, &profile, error));
     profile->next = text->profiles;
     text->profiles = profile;
     find_own(text, profile);
