@@ -6,6 +6,7 @@
 #include "decoder/sparse.h"
 #include "elfnote/file_state.h"
 #include "hot_index_reading.h"
+#include "note_facts.h"
 #include "raw_note.h"
 #include "sparse_note.h"
 
@@ -42,13 +43,6 @@ enum bat_code bat_binary_check_unchanged(const struct bat_binary *binary, struct
     return BAT_OK;
 }
 
-/* BOLT may leave out .note.bolt_info, but the original code stays in .bolt.org.text. */
-static bool has_traces_of_bolt(const struct bat_elf *elf)
-{
-    return bat_elf_bolt_info(elf) || bat_elf_section(elf, ".note.bolt_info") ||
-           bat_elf_section(elf, ".bolt.org.text");
-}
-
 enum bat_code bat_binary_without_note(struct bat_elf *elf, struct bat_binary *binary,
                                       struct bat_error *error)
 {
@@ -82,7 +76,7 @@ enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *b
         if (error)
             *error = missing;
         code = BAT_ERR_NO_NOTE;
-    } else if (has_traces_of_bolt(elf)) {
+    } else if (note_is_bolted(elf)) {
         code = bat_fail(error, BAT_ERR_NO_NOTE,
                         "no .note.bolt_bat section, but BOLT has written this file: it was made "
                         "without --enable-bat, or the note was taken out (--store=DIR has it, if "

@@ -52,6 +52,12 @@ const char *note_machine_name(const struct bat_elf *elf)
     }
 }
 
+bool note_is_bolted(const struct bat_elf *elf)
+{
+    return bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf) ||
+           bat_elf_section(elf, ".note.bolt_info") || bat_elf_section(elf, ".bolt.org.text");
+}
+
 bool note_bolt_info(const char *info, char revision[NOTE_REVISION_SIZE], const char **command)
 {
     static const char before_revision[] = "BOLT revision: ";

@@ -25,6 +25,9 @@ const char *note_machine_name(const struct bat_elf *elf);
  */
 bool note_bolt_info(const char *info, char revision[NOTE_REVISION_SIZE], const char **command);
 
+/* True for a file that BOLT has written: it has a note of BOLT's, or else its original code. */
+bool note_is_bolted(const struct bat_elf *elf);
+
 /* Enough for 2^64 - 1 with separators. */
 #define NUMBER_SIZE 32u
 

@@ -7,6 +7,7 @@
 
 #include "bat_decoder.h"
 #include "binary/build_ids.h"
+#include "binary/note_facts.h"
 #include "original.h"
 #include "spec/hex_bytes.h"
 #include "spec/options.h"
@@ -40,7 +41,7 @@ static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_bina
             "expected an input binary for machine %u like the BOLTed one, found one for "
             "machine %u (ELF numbers)",
             bat_elf_machine(binary->elf), bat_elf_machine(elf));
-    if (bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf))
+    if (note_is_bolted(elf))
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected the input binary, found a file that BOLT wrote");
     if (bat_elf_type(elf) != bat_elf_type(binary->elf))

@@ -596,6 +596,23 @@ class BadInput(AutoFdoTest):
             self.refused("--original", bolted, "-p", program.folder / "profile.pre",
                          f"--format={form}")
 
+    def test_bolted_without_note(self):
+        """A file that has lost its note, but is known by what else BOLT leaves; its lines are wrong. Not if BOLT updated them."""
+        program = debug_programs.get("inlined-profiling")
+        bolted = program.bolted("cdsplit")
+        bare, one = self.folder / "bare", self.folder / "one"
+        toolbox.fine("batinject", "--remove", bolted, "-o", bare)
+        data = bare.read_bytes()
+        for lost in (b"\0.bolt.org.text\0", b"\0.note.bolt_info\0"):
+            self.assertEqual(data.count(lost), 1)
+            one.write_bytes(data.replace(lost, b"\0.other".ljust(len(lost), b"\0")))
+            for form in ("autofdo", "profgen"):
+                self.refused("found a BOLTed binary that has lost its note", one, "-p", program.run_of(bolted), f"--format={form}")
+        command = data.index(b", command line: ") + 16
+        option = b"llvm-bolt -update-debug-sections "
+        one.write_bytes(data[:command] + option + data[command + len(option):])
+        self.translate(one, program.run_of(bolted), "profgen")
+
     def test_samples_outside(self):
         program = debug_programs.get("inlined-profiling")
         profile = self.folder / "profile"

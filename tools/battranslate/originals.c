@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "binary/build_ids.h"
+#include "binary/note_facts.h"
 #include "optional_elf.h"
 #include "spec/grow.h"
 
@@ -63,8 +64,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
 {
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
-    if (!build_id || size == 0 || bat_elf_section(elf, BAT_SECTION_NAME) ||
-        bat_elf_bolt_info(elf) || !has_code(elf))
+    if (!build_id || size == 0 || note_is_bolted(elf) || !has_code(elf))
         return true;
     if (!bat_grow(&originals->files, &originals->capacity, originals->count,
                   sizeof(*originals->files)))

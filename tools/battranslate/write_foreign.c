@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Formats of other people's programs: compilers (autofdo, profgen) and viewers. */
+#include <string.h>
+
 #include "bat_probes.h"
+#include "binary/note_facts.h"
 #include "foreign_profile.h"
 #include "formats.h"
 
@@ -12,16 +15,26 @@ static bool is_by_own_probes(const struct work *work)
            !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
 }
 
-/* Refuse a binary that BOLT has written: its lines are not those of its code before. */
+/*
+ * Refuse a binary that BOLT has written: its lines are those of its code before, unless BOLT has
+ * updated them and left no note.
+ */
 static enum tool_exit refuse_bolted(const struct work *work)
 {
+    const struct bat_elf *elf = work->binary.elf;
+    const char *info = bat_elf_bolt_info(elf);
     const uint8_t *note;
     size_t size;
-    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
+    if (bat_elf_note(elf, &note, &size, NULL, NULL) == BAT_OK)
+        return tool_message(work->arguments->binary,
+                            "expected --original=FILE with the input binary, which compilers know, "
+                            "found a BOLTed binary alone");
+    if (!note_is_bolted(elf) || (info && strstr(info, "update-debug-sections")))
         return TOOL_FINE;
     return tool_message(work->arguments->binary,
-                        "expected --original=FILE with the input binary, which compilers know, "
-                        "found a BOLTed binary alone");
+                        "expected --original=FILE with the input binary, which compilers know, and "
+                        "the BAT note (--note=FILE, --store=DIR), found a BOLTed binary that has "
+                        "lost its note");
 }
 
 /*

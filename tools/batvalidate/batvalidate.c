@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bat_validate.h"
+#include "binary/note_facts.h"
 #include "tools/common/output.h"
 #include "tools/common/stores.h"
 #include "tools/common/tool.h"
@@ -355,7 +356,7 @@ static struct bat_elf *open_original(const char *path)
         return NULL;
     }
     /* Most of its functions would have findings, and none of these would name the cause. */
-    if (bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf)) {
+    if (note_is_bolted(elf)) {
         tool_message(path, "expected the input binary, found a file that BOLT wrote");
         bat_elf_close(elf);
         return NULL;
