@@ -737,7 +737,7 @@ class Report(unittest.TestCase):
     def test_large(self):
         """The size of a large page; prints how long Chromium takes and how much memory."""
         path = self.pages["large"]
-        self.assertLess(path.stat().st_size, 25 << 20)
+        self.assertLess(path.stat().st_size, 15_000_000)
         figures = [f"{path.stat().st_size / 2**20:.1f} MiB"]
         for state, sign in (("", "true"), ("#map", f"{CANVAS} && {COLORS} > 20"), ("#functions", "document.querySelector('.body .row')")):
             self.browser.call("Page.navigate", url="about:blank")

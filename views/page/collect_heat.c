@@ -185,6 +185,8 @@ enum bat_code report_collect_heat(struct report *report)
         add_edge(report, piece, &trace);
     }
     sum_blocks(report);
+    free(report->block_hints);
+    report->block_hints = NULL;
     report->edge_count = report_join_edges(report->edges, report->edge_count);
     return BAT_OK;
 }

@@ -122,8 +122,7 @@ static bool disassemble_run(struct report *report, unsigned side, struct report_
     struct report_listing *listing = &report->listings[side];
     for (uint64_t at = 0; at < run->size; run->count++) {
         char text[256];
-        struct report_instruction instruction = {.address = run->address + at,
-                                                 .line = {.file = BAT_NONE}};
+        struct report_instruction instruction = {.address = run->address + at};
         instruction.length =
             decode(disassembler, bytes + at, run->size - at, &instruction, text, sizeof(text));
         if (instruction.target != 0 && !report_run_at(listing, instruction.target) &&

@@ -13,8 +13,11 @@ static bool find_line(struct report *report, struct bat_debuginfo *debuginfo, ui
     struct bat_frame frame;
     if (!bat_debuginfo_line(debuginfo, address, &frame) || !frame.file)
         return true;
-    line->line = frame.line;
-    return bat_strings_add(&report->files, frame.file, strlen(frame.file), &line->file) == BAT_OK;
+    uint32_t file;
+    if (bat_strings_add(&report->files, frame.file, strlen(frame.file), &file) != BAT_OK)
+        return false;
+    *line = (struct report_line){file + 1, frame.line};
+    return true;
 }
 
 static bool find_lines_of(struct report *report, struct bat_debuginfo *debuginfo,
@@ -66,10 +69,8 @@ enum bat_code report_collect_lines(struct report *report)
     enum bat_code code = report->samples ? open_debuginfo(report, &debuginfo) : BAT_OK;
     if (code != BAT_OK || report->samples == 0 || !debuginfo)
         return code;
-    report->lines = malloc(((size_t)report->block_count + 1) * sizeof(*report->lines));
+    report->lines = calloc((size_t)report->block_count + 1, sizeof(*report->lines));
     bool fits = report->lines != NULL;
-    for (uint32_t i = 0; fits && i < report->block_count; i++)
-        report->lines[i] = (struct report_line){.file = BAT_NONE};
     for (uint32_t i = 0; fits && i < report->piece_count; i++) {
         const struct report_function *function = &report->functions[report->pieces[i].function];
         if (function->samples != 0 && (!report->original || function->input_section != BAT_NONE))

@@ -133,6 +133,8 @@ struct page_parts {
     struct page_part *all;
     size_t count;
     size_t capacity;
+    size_t deflated; /* of count */
+    size_t bytes;    /* of the others */
     bool lacks_memory;
 };
 

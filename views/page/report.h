@@ -61,7 +61,7 @@ struct report_function {
 
 /* A line of the source. */
 struct report_line {
-    uint32_t file; /* number in files, or BAT_NONE */
+    uint32_t file; /* number in files + 1; 0: not known */
     uint32_t line;
 };
 
@@ -216,7 +216,8 @@ struct report {
     uint32_t *pieces_of;               /* of each function: the main one first, then by address */
     struct report_block *blocks;
     uint64_t *block_counts;    /* how often each block ran; of removed ones 0 */
-    uint64_t *block_hints;     /* how often at least, by what does not begin where it does */
+    uint64_t *block_hints;     /* how often at least, by what does not begin where it does; until
+                                  the counts are known */
     bool has_runs_alone;       /* the profile has runs apart from the branches to them */
     struct report_line *lines; /* one for each block, or NULL */
     struct bat_strings files;  /* that lines are in */

@@ -163,10 +163,9 @@ static void pack_blocks(const struct report *report, const struct report_piece *
     pack_number(&all[3], has_lines(report, piece));
     for (uint32_t i = 0; has_lines(report, piece) && i < piece->block_count; i++) {
         const struct report_line *next = &report->lines[piece->first_block + i];
-        uint32_t file = next->file == BAT_NONE ? 0 : next->file + 1;
-        pack_change(&all[4], line->file, file);
+        pack_change(&all[4], line->file, next->file);
         pack_change(&all[5], line->line, next->line);
-        *line = (struct report_line){file, next->line};
+        *line = *next;
     }
 }
 

@@ -31,17 +31,16 @@ static void add_instructions(const struct report *report, unsigned side, const c
         pack_number(&all[1], run->count);
         owner = next;
     }
-    struct report_instruction last = {.line = {0}};
+    struct report_instruction last = {0};
     for (uint32_t i = 0; i < listing->count; i++) {
-        struct report_instruction instruction = listing->all[i];
-        instruction.line.file++; /* BAT_NONE becomes 0 */
-        pack_number(&all[2], instruction.length);
-        pack_number(&all[3], instruction.text);
-        pack_change(&all[4], last.count, instruction.count);
+        const struct report_instruction *instruction = &listing->all[i];
+        pack_number(&all[2], instruction->length);
+        pack_number(&all[3], instruction->text);
+        pack_change(&all[4], last.count, instruction->count);
         pack_number(&all[5], target_of(report, side, i));
-        pack_change(&all[6], last.line.file, instruction.line.file);
-        pack_change(&all[7], last.line.line, instruction.line.line);
-        last = instruction;
+        pack_change(&all[6], last.line.file, instruction->line.file);
+        pack_change(&all[7], last.line.line, instruction->line.line);
+        last = *instruction;
     }
     parts_add_columns(parts, name, "", &columns);
 }

@@ -7,6 +7,27 @@
 #include "spec/grow.h"
 #include "support/parallel.h"
 
+/* Parts are deflated as soon as they have so many bytes, or at the end. */
+#define BYTES_KEPT ((size_t)32 << 20)
+
+static void deflate_parts(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    struct page_part *all = context;
+    for (size_t i = first; i < end; i++)
+        pack_deflate(&all[i].pack);
+}
+
+static void deflate_rest(struct page_parts *parts)
+{
+    size_t count = parts->count - parts->deflated;
+    if (count != 0)
+        bat_parallel_run(count, 1, bat_parallel_threads(0, count), deflate_parts,
+                         parts->all + parts->deflated);
+    parts->deflated = parts->count;
+    parts->bytes = 0;
+}
+
 void parts_add(struct page_parts *parts, const char *prefix, const char *name, struct pack *pack)
 {
     if (!bat_grow(&parts->all, &parts->capacity, parts->count, sizeof(*parts->all))) {
@@ -18,6 +39,10 @@ void parts_add(struct page_parts *parts, const char *prefix, const char *name, s
     snprintf(part->name, sizeof(part->name), "%s%s", prefix, name);
     part->pack = *pack;
     *pack = (struct pack){0};
+    bat_shrink(&part->pack.bytes, part->pack.size, 1);
+    parts->bytes += part->pack.size;
+    if (parts->bytes > BYTES_KEPT)
+        deflate_rest(parts);
 }
 
 void parts_add_columns(struct page_parts *parts, const char *prefix, const char *name,
@@ -39,18 +64,9 @@ void parts_add_strings(struct page_parts *parts, const char *name,
     parts_add(parts, "", name, &pack);
 }
 
-static void deflate_parts(void *context, size_t first, size_t end, unsigned thread)
-{
-    (void)thread;
-    struct page_part *all = context;
-    for (size_t i = first; i < end; i++)
-        pack_deflate(&all[i].pack);
-}
-
 enum bat_code parts_write(struct page_parts *parts, struct bat_text_writer *page)
 {
-    bat_parallel_run(parts->count, 1, bat_parallel_threads(0, parts->count), deflate_parts,
-                     parts->all);
+    deflate_rest(parts);
     bool lacks_memory = parts->lacks_memory;
     for (size_t i = 0; i < parts->count; i++) {
         struct page_part *part = &parts->all[i];
