@@ -202,10 +202,9 @@ static enum bat_code careful_input(struct bat_reader *reader, struct entry_curso
                                    uint64_t *input)
 {
     int64_t step;
-    enum bat_code code = bat_reader_sleb(reader, "input offset's delta", &step);
-    if (code == BAT_OK)
-        *input = cursor->input + (uint64_t)step;
-    return code;
+    BAT_TRY(bat_reader_sleb(reader, "input offset's delta", &step));
+    *input = cursor->input + (uint64_t)step;
+    return BAT_OK;
 }
 
 /* One entry, with all checks. prefix is NULL after the equal prefix. */

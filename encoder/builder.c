@@ -106,10 +106,9 @@ enum bat_code bat_builder_add_function(struct bat_builder *builder, uint64_t add
                                 .hash = hash,
                                 .parent = BAT_NONE,
                                 .input_block_count = input_block_count};
-    enum bat_code code = add_table(builder, added, table, error);
-    if (code == BAT_OK)
-        builder->hot_count++;
-    return code;
+    BAT_TRY(add_table(builder, added, table, error));
+    builder->hot_count++;
+    return BAT_OK;
 }
 
 enum bat_code bat_builder_add_fragment(struct bat_builder *builder, uint64_t address,

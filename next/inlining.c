@@ -241,11 +241,10 @@ static enum bat_code choose(struct choosing *choosing, unsigned side, uint32_t c
 static enum bat_code choose_all(struct choosing *choosing, unsigned side, bool is_gone)
 {
     const struct unit_set *calls = &choosing->sets->calls[side];
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < calls->count && code == BAT_OK; i++)
+    for (uint32_t i = 0; i < calls->count; i++)
         if (!is_gone || partners(choosing, side)[calls->all[i]] == BAT_NONE)
-            code = choose(choosing, side, calls->all[i]);
-    return code;
+            BAT_TRY(choose(choosing, side, calls->all[i]));
+    return BAT_OK;
 }
 
 /* What the other function turned out to call from a callee stays a call in both. */

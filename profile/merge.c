@@ -73,11 +73,10 @@ static enum bat_code merge_table(struct table_merge *merge)
         return merge_renamed(merge);
     /* Items that are taken over are no longer there, and count in merge->before as if they were. */
     uint32_t count = merge->from->count;
-    enum bat_code code = merge->used_up ? bat_counts_take(merge->counts, merge->used_up)
-                                        : bat_counts_merge(merge->counts, merge->from);
-    if (code == BAT_OK)
-        merge->added = count;
-    return code;
+    BAT_TRY(merge->used_up ? bat_counts_take(merge->counts, merge->used_up)
+                           : bat_counts_merge(merge->counts, merge->from));
+    merge->added = count;
+    return BAT_OK;
 }
 
 static void take_back_table(struct table_merge *merge)

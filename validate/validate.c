@@ -71,10 +71,9 @@ static enum bat_code run_checks(struct bat_checking *checking)
         check_version,    check_hot_index_form, bat_check_round_trip, bat_check_tables,
         bat_check_blocks, bat_check_binary,     bat_check_original,   bat_check_probes,
     };
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; code == BAT_OK && i < sizeof(groups) / sizeof(groups[0]); i++)
-        code = groups[i](checking);
-    return code;
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+        BAT_TRY(groups[i](checking));
+    return BAT_OK;
 }
 
 enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_options *options,

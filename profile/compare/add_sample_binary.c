@@ -109,10 +109,9 @@ static enum bat_code read_count(struct sample_file *file, unsigned bytes, const 
 static enum bat_code skip_numbers(struct sample_file *file, unsigned count, const char *expected)
 {
     uint64_t number;
-    enum bat_code code = BAT_OK;
-    for (unsigned i = 0; i < count && code == BAT_OK; i++)
-        code = read_number(file, UINT64_MAX, expected, &number);
-    return code;
+    for (unsigned i = 0; i < count; i++)
+        BAT_TRY(read_number(file, UINT64_MAX, expected, &number));
+    return BAT_OK;
 }
 
 /* --- Summary and names ---------------------------------------------------------------------- */

@@ -91,10 +91,9 @@ static enum bat_code index_make(struct index *index, const struct perf_processes
                             .last_file = calloc(count, sizeof(uint32_t))};
     if (!index->first_of_name || !index->next_of_id || !index->next_of_name || !index->last_file)
         return BAT_ERR_MEMORY;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < index->count && code == BAT_OK; i++)
-        code = index_binary(index, i);
-    return code;
+    for (uint32_t i = 0; i < index->count; i++)
+        BAT_TRY(index_binary(index, i));
+    return BAT_OK;
 }
 
 /* --- Owners ------------------------------------------------------------------------------- */

@@ -84,10 +84,9 @@ enum bat_code perf_processes_list(struct perf_processes *processes, const char *
     struct perf_listing listing = {
         .size = (uint8_t)size, .knows_size = knows_size, .next = object->listed};
     memcpy(listing.build_id, build_id, size);
-    enum bat_code code = add_listing(processes, listing);
-    if (code == BAT_OK)
-        object->listed = processes->listing_count;
-    return code;
+    BAT_TRY(add_listing(processes, listing));
+    object->listed = processes->listing_count;
+    return BAT_OK;
 }
 
 /* The number of a mapped file: of its path and its own build-id, which is zeros if not known. */

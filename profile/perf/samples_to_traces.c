@@ -250,11 +250,10 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
 static enum bat_code add_stack(const struct stretch *stretch, const struct perf_sample *sample,
                                struct perf_view *view)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t group = 0; group < PERF_GROUPS && code == BAT_OK; group++)
+    for (uint32_t group = 0; group < PERF_GROUPS; group++)
         if (view->groups[group].members != 0)
-            code = add_branches(stretch, sample, view, group);
-    return code;
+            BAT_TRY(add_branches(stretch, sample, view, group));
+    return BAT_OK;
 }
 
 /* Add a basic sample as a member has it. */
@@ -286,12 +285,11 @@ static enum bat_code add_basic_sample(const struct stretch *stretch,
         return place.member == BAT_NONE
                    ? BAT_OK
                    : add_address(stretch, view, &view->members[place.member], place.own);
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++)
+    for (uint32_t i = 0; i < view->member_count; i++)
         if (view->members[i].span)
-            code = add_address(stretch, view, &view->members[i],
-                               member_address(stretch, &view->members[i], sample->ip));
-    return code;
+            BAT_TRY(add_address(stretch, view, &view->members[i],
+                                member_address(stretch, &view->members[i], sample->ip)));
+    return BAT_OK;
 }
 
 /* Add a load by a member. An address that it read outside the binary stays the process's. */

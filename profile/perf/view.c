@@ -55,21 +55,19 @@ static void leave_out_former(const struct perf_group *group, struct perf_member 
 static enum bat_code flush(struct perf_view *view, struct bat_profile *const *profiles,
                            uint64_t *inside)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++)
+    for (uint32_t i = 0; i < view->member_count; i++)
         if (view->members[i].span)
-            code = settle(view, &view->members[i], profiles, inside);
-    return code;
+            BAT_TRY(settle(view, &view->members[i], profiles, inside));
+    return BAT_OK;
 }
 
 enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *const *profiles,
                                uint64_t *inside)
 {
-    enum bat_code code = BAT_OK;
-    for (unsigned i = 0; i < PERF_VIEWS && code == BAT_OK; i++)
+    for (unsigned i = 0; i < PERF_VIEWS; i++)
         if (views->views[i].is_used)
-            code = flush(&views->views[i], profiles, inside);
-    return code;
+            BAT_TRY(flush(&views->views[i], profiles, inside));
+    return BAT_OK;
 }
 
 void perf_views_free(struct perf_views *views)

@@ -188,8 +188,7 @@ static enum bat_code read_stretch(struct stretch *stretch)
     }
     bat_input_close(&input);
     if (stretch->is_kept) {
-        if (code == BAT_OK)
-            code = read_kept(stretch);
+        code = code ?: read_kept(stretch);
         close(stretch->kept);
     }
     stretch->lines = line - 1;
@@ -259,8 +258,7 @@ enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *e
     const uint8_t *text = NULL;
     size_t size = 0;
     *form = TEXT_BLANK;
-    if (code == BAT_OK)
-        code = bat_input_next(&input, 1, &text, &size, error);
+    code = code ?: bat_input_next(&input, 1, &text, &size, error);
     if (code == BAT_OK && size != 0)
         code = find_form(text, size, 1, form, error);
     bat_input_close(&input);
@@ -327,8 +325,7 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = check_stretches(stretches, count, error);
     }
-    if (code == BAT_OK)
-        code = bat_profile_parts_take(&parts, error);
+    code = code ?: bat_profile_parts_take(&parts, error);
     if (code == BAT_OK && from->is_stream && profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
     bat_profile_parts_free(&parts);

@@ -136,8 +136,7 @@ enum bat_code stack_profile_read(int file, const char *type, struct stack_profil
     if (code == BAT_OK && bytes.size != 0 && !stack_profile_is(bytes.at, bytes.size))
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected a profile, found a compressed file: unpack it first");
-    if (code == BAT_OK)
-        code = read_message(&reading, &bytes);
+    code = code ?: read_message(&reading, &bytes);
     free(bytes.at);
     if (code == BAT_OK)
         *profile = reading.profile;

@@ -27,10 +27,9 @@ static enum bat_code string_of(const struct otlp *otlp, int32_t number, const ch
     *string = "";
     if (number == 0)
         return BAT_OK;
-    enum bat_code code = check(otlp, number, otlp->tables->n_string_table, "strings");
-    if (code == BAT_OK)
-        *string = otlp->tables->string_table[number];
-    return code;
+    BAT_TRY(check(otlp, number, otlp->tables->n_string_table, "strings"));
+    *string = otlp->tables->string_table[number];
+    return BAT_OK;
 }
 
 /* --- Tables --------------------------------------------------------------------------------- */
@@ -74,11 +73,8 @@ static enum bat_code read_line(const struct otlp *otlp, const Otlp__Line *from,
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
     enum bat_code code = string_of(otlp, function->name_strindex, &line->function);
-    if (code == BAT_OK)
-        code = string_of(otlp, function->system_name_strindex, &line->linkage);
-    if (code == BAT_OK)
-        code = string_of(otlp, function->filename_strindex, &line->file);
-    return code;
+    code = code ?: string_of(otlp, function->system_name_strindex, &line->linkage);
+    return code ?: string_of(otlp, function->filename_strindex, &line->file);
 }
 
 static enum bat_code read_place(const struct otlp *otlp, const Otlp__Location *from,
@@ -168,10 +164,7 @@ static enum bat_code read_sample(const struct otlp *otlp, const Otlp__Sample *sa
     for (size_t i = 0; code == BAT_OK && i < sample->n_attribute_indices; i++)
         code = check(otlp, sample->attribute_indices[i], otlp->tables->n_attribute_table,
                      "attributes");
-    if (code == BAT_OK)
-        code = check(otlp, sample->stack_index, otlp->tables->n_stack_table, "stacks");
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: check(otlp, sample->stack_index, otlp->tables->n_stack_table, "stacks"));
     const struct stack_sample *stack = &otlp->stacks[sample->stack_index];
     return stack_add_sample(otlp->reading, stack->places, stack->depth, count);
 }
@@ -235,9 +228,7 @@ enum bat_code stack_read_otlp(struct stack_reading *reading, const uint8_t *byte
         return stack_fail(reading);
     struct otlp otlp = {.reading = reading, .tables = data->dictionary};
     size_t count = 0;
-    enum bat_code code = read_tables(&otlp);
-    if (code == BAT_OK)
-        code = each_profile(&otlp, data, survey, &count);
+    enum bat_code code = read_tables(&otlp) ?: each_profile(&otlp, data, survey, &count);
     if (code == BAT_OK && !profile->type)
         code = stack_fail_type(reading);
     if (code != BAT_OK)

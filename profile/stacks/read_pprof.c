@@ -19,10 +19,9 @@ struct pprof {
 static enum bat_code string_of(const struct pprof *pprof, int64_t number, const char **string)
 {
     const size_t count = pprof->message->n_string_table;
-    enum bat_code code = stack_check_number(pprof->reading, (uint64_t)number, count, "strings");
-    if (code == BAT_OK)
-        *string = pprof->message->string_table[number];
-    return code;
+    BAT_TRY(stack_check_number(pprof->reading, (uint64_t)number, count, "strings"));
+    *string = pprof->message->string_table[number];
+    return BAT_OK;
 }
 
 /* Of several with one id, the first counts. */
@@ -65,10 +64,8 @@ static enum bat_code read_mappings(struct pprof *pprof)
         *mapping = (struct stack_mapping){
             .start = from->memory_start, .end = from->memory_limit, .offset = from->file_offset};
         code = string_of(pprof, from->filename, &mapping->path);
-        if (code == BAT_OK)
-            code = string_of(pprof, from->build_id, &mapping->build_id);
-        if (code == BAT_OK)
-            code = add_id(pprof, &pprof->mappings, from->id, i);
+        code = code ?: string_of(pprof, from->build_id, &mapping->build_id);
+        code = code ?: add_id(pprof, &pprof->mappings, from->id, i);
     }
     return code;
 }
@@ -83,11 +80,8 @@ static enum bat_code read_line(const struct pprof *pprof, const Pprof__Line *fro
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
     enum bat_code code = string_of(pprof, function->name, &line->function);
-    if (code == BAT_OK)
-        code = string_of(pprof, function->system_name, &line->linkage);
-    if (code == BAT_OK)
-        code = string_of(pprof, function->filename, &line->file);
-    return code;
+    code = code ?: string_of(pprof, function->system_name, &line->linkage);
+    return code ?: string_of(pprof, function->filename, &line->file);
 }
 
 static enum bat_code read_place(const struct pprof *pprof, const Pprof__Location *from,
@@ -121,8 +115,7 @@ static enum bat_code read_places(struct pprof *pprof)
         code = add_id(pprof, &pprof->functions, message->function[i]->id, i);
     for (size_t i = 0; code == BAT_OK && i < message->n_location; i++) {
         code = read_place(pprof, message->location[i], &pprof->places[i]);
-        if (code == BAT_OK)
-            code = add_id(pprof, &pprof->locations, message->location[i]->id, i);
+        code = code ?: add_id(pprof, &pprof->locations, message->location[i]->id, i);
     }
     return code;
 }
@@ -153,10 +146,9 @@ static enum bat_code read_samples(const struct pprof *pprof)
     profile->samples = stack_array(pprof->reading, message->n_sample, sizeof(*profile->samples));
     if (!profile->samples)
         return stack_fail(pprof->reading);
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; code == BAT_OK && i < message->n_sample; i++)
-        code = read_sample(pprof, message->sample[i]);
-    return code;
+    for (size_t i = 0; i < message->n_sample; i++)
+        BAT_TRY(read_sample(pprof, message->sample[i]));
+    return BAT_OK;
 }
 
 static enum bat_code find_type(struct pprof *pprof)
@@ -184,13 +176,8 @@ enum bat_code stack_read_pprof(struct stack_reading *reading, const uint8_t *byt
                           .locations = bat_counts_new(1)};
     if (!pprof.message || pprof.message->n_string_table == 0)
         return stack_fail(reading);
-    enum bat_code code = find_type(&pprof);
-    if (code == BAT_OK)
-        code = read_mappings(&pprof);
-    if (code == BAT_OK)
-        code = read_places(&pprof);
-    if (code == BAT_OK)
-        code = read_samples(&pprof);
+    enum bat_code code = find_type(&pprof) ?: read_mappings(&pprof);
+    code = code ?: read_places(&pprof) ?: read_samples(&pprof);
     bat_counts_free(&pprof.mappings);
     bat_counts_free(&pprof.functions);
     bat_counts_free(&pprof.locations);

@@ -114,10 +114,9 @@ static enum bat_code run_parts(struct translation *whole, struct part *parts, un
             *whole->error = parts[i].error;
         return parts[i].code;
     }
-    enum bat_code code = BAT_OK;
-    for (unsigned i = 1; i < count && code == BAT_OK; i++)
-        code = add_part(whole, &parts[i]);
-    return code;
+    for (unsigned i = 1; i < count; i++)
+        BAT_TRY(add_part(whole, &parts[i]));
+    return BAT_OK;
 }
 
 enum bat_code translation_all_traces(struct translation *translation)

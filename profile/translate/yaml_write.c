@@ -286,10 +286,9 @@ static enum bat_code write_part(void *state, size_t part, unsigned thread,
         bat_text_string(text, "...\n");
         return BAT_OK;
     }
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = file->groups[part - 1]; i < file->groups[part] && code == BAT_OK; i++)
-        code = bat_yaml_write_function(&file->writers[thread], &file->functions[i], text, error);
-    return code;
+    for (uint32_t i = file->groups[part - 1]; i < file->groups[part]; i++)
+        BAT_TRY(bat_yaml_write_function(&file->writers[thread], &file->functions[i], text, error));
+    return BAT_OK;
 }
 
 static void end(void *state)

@@ -77,10 +77,9 @@ static enum bat_code begin_check(struct report *report)
 
 enum bat_code report_collect(struct report *report, report_step_fn *const steps[])
 {
-    enum bat_code code = BAT_OK;
-    for (; code == BAT_OK && *steps; steps++)
-        code = (*steps)(report);
-    return code;
+    for (; *steps; steps++)
+        BAT_TRY((*steps)(report));
+    return BAT_OK;
 }
 
 static enum bat_code collect(struct report *report)
