@@ -22,7 +22,11 @@
 
 #define BYTES(string) (const uint8_t *)(string), sizeof(string) - 1
 
+/* What a case is about, between the instructions that all cases have. */
+#define CODE(string) BYTES("\x31\xc9" string "\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3")
+
 enum table { NO_TABLE, ADDRESSES, DISTANCES };
+#define NONE NO_TABLE, {0}, 0
 
 struct block_case {
     const char *what;
@@ -37,265 +41,145 @@ struct block_case {
 };
 
 static const struct block_case cases[] = {
-    {"a conditional branch",
-     /* jne 1f */
-     BYTES("\x31\xc9\x75\x04\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "0-2E> 4-6> 8-e",
-     NO_TABLE,
-     {0},
-     0},
-    {"a jump shares the block of a conditional branch",
-     /* jne 1f; jmp 2f */
-     BYTES("\x31\xc9\x75\x06\xeb\x06\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff"
-           "\xc3"),
-     "0-4E 6-8> a-a> c-10",
-     NO_TABLE,
-     {0},
-     0},
-    {"unless it leaves the function",
-     /* jne 1f; jmp out */
-     BYTES("\x31\xc9\x75\x06\xeb\x13\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff"
-           "\xc3"),
-     "0-2E> 4-4 6-8> a-10",
-     NO_TABLE,
-     {0},
-     0},
-    {"unless a no-operation stands between them",
-     /* jne 1f; nop; jmp 1f */
-     BYTES("\x31\xc9\x75\x07\x90\xeb\x04\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31"
-           "\xff\xc3"),
-     "0-2E> 4-5 7-9> b-11",
-     NO_TABLE,
-     {0},
-     0},
-    {"unless it starts a block itself",
-     /* jmp 4f; jne 1f; 4: jmp 2f */
-     BYTES("\x31\xc9\xeb\x02\x75\x06\xeb\x06\x31\xd2\x85\xc0\x31\xdb\x31\xf6"
-           "\x31\xff\xc3"),
-     "0-2E 4-4> 6-6 8-a> c-c> e-12",
-     NO_TABLE,
-     {0},
-     0},
-    {"a jump shares the block of a tail call",
-     /* jmp out; jmp 1f */
-     BYTES("\x31\xc9\xeb\x15\xeb\x04\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff"
-           "\xc3"),
-     "0-4E 6-8> a-10",
-     NO_TABLE,
-     {0},
-     0},
-    {"but not of a tail call under a condition",
-     /* jne out; jmp 1f */
-     BYTES("\x31\xc9\x75\x15\xeb\x04\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff"
-           "\xc3"),
-     "0-2Ec> 4-4 6-8> a-10",
-     NO_TABLE,
-     {0},
-     0},
+    /* jne 1f */
+    {"a conditional branch", CODE("\x75\x04"), "0-2E> 4-6> 8-e", NONE},
+    /* jne 1f; jmp 2f */
+    {"a jump shares the block of a conditional branch", CODE("\x75\x06\xeb\x06"),
+     "0-4E 6-8> a-a> c-10", NONE},
+    /* jne 1f; jmp out */
+    {"unless it leaves the function", CODE("\x75\x06\xeb\x13"), "0-2E> 4-4 6-8> a-10", NONE},
+    /* jne 1f; nop; jmp 1f */
+    {"unless a no-operation stands between them", CODE("\x75\x07\x90\xeb\x04"),
+     "0-2E> 4-5 7-9> b-11", NONE},
+    /* jmp 4f; jne 1f; 4: jmp 2f */
+    {"unless it starts a block itself", CODE("\xeb\x02\x75\x06\xeb\x06"),
+     "0-2E 4-4> 6-6 8-a> c-c> e-12", NONE},
+    /* jmp out; jmp 1f */
+    {"a jump shares the block of a tail call", CODE("\xeb\x15\xeb\x04"), "0-4E 6-8> a-10", NONE},
+    /* jne out; jmp 1f */
+    {"but not of a tail call under a condition", CODE("\x75\x15\xeb\x04"), "0-2Ec> 4-4 6-8> a-10",
+     NONE},
+    /* ret; jmp 1f; jmp 2f; jmp *%rax; jmp 2f */
     {"nor of a return, another jump or an indirect one",
-     /* ret; jmp 1f; jmp 2f; jmp *%rax; jmp 2f */
-     BYTES("\x31\xc9\xc3\xeb\x0a\xeb\x0a\xff\xe0\xeb\x06\x31\xd2\x85\xc0\x31"
-           "\xdb\x31\xf6\x31\xff\xc3"),
-     "0-2E 3-3 5-5 7-7 9-9 b-d> f-f> 11-15",
-     NO_TABLE,
-     {0},
-     0},
-    {"a jump shares the block of a trap",
-     /* ud2; jmp 1f; hlt; jmp 2f */
-     BYTES("\x31\xc9\x0f\x0b\xeb\x07\xf4\xeb\x06\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
-     "0-4E 6-7 9-b> d-d> f-13",
-     NO_TABLE,
-     {0},
-     0},
-    {"a jump to the next instruction reaches it",
-     /* jmp 1f; 1: nop; jne 1f; 1: */
-     BYTES("\x31\xc9\xeb\x00\x90\x75\x00\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31"
-           "\xff\xc3"),
-     "0-2E> 4-5> 7-11",
-     NO_TABLE,
-     {0},
-     0},
+     CODE("\xc3\xeb\x0a\xeb\x0a\xff\xe0\xeb\x06"), "0-2E 3-3 5-5 7-7 9-9 b-d> f-f> 11-15", NONE},
+    /* ud2; jmp 1f; hlt; jmp 2f */
+    {"a jump shares the block of a trap", CODE("\x0f\x0b\xeb\x07\xf4\xeb\x06"),
+     "0-4E 6-7 9-b> d-d> f-13", NONE},
+    /* jmp 1f; 1: nop; jne 1f; 1: */
+    {"a jump to the next instruction reaches it", CODE("\xeb\x00\x90\x75\x00"), "0-2E> 4-5> 7-11",
+     NONE},
+    /* call f; call 2f; call 4f; 4: */
     {"a call inside starts a block, a recursive one does not",
-     /* call f; call 2f; call 4f; 4: */
-     BYTES("\x31\xc9\xe8\xf9\xff\xff\xff\xe8\x0b\x00\x00\x00\xe8\x00\x00\x00"
-           "\x00\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "0-cEc> 11-15> 17-1b",
-     NO_TABLE,
-     {0},
-     0},
-    {"a call does not end a block",
-     /* call out; syscall; int3; call *%rax */
-     BYTES("\x31\xc9\xe8\x18\x00\x00\x00\x0f\x05\xcc\xff\xd0\x31\xd2\x85\xc0"
-           "\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "0-16E",
-     NO_TABLE,
-     {0},
-     0},
-    {"a branch to the padding behind is none",
-     /* jne end; jmp end; call end */
-     BYTES("\x31\xc9\x75\x12\xeb\x10\xe8\x0b\x00\x00\x00\x31\xd2\x85\xc0\x31"
-           "\xdb\x31\xf6\x31\xff\xc3"),
-     "0-15E",
-     NO_TABLE,
-     {0},
-     0},
-    {"a transaction may fall through",
-     /* xbegin 1f; xend; xabort $1 */
-     BYTES("\x31\xc9\xc7\xf8\x0a\x00\x00\x00\x0f\x01\xd5\xc6\xf8\x01\x31\xd2"
-           "\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "0-2E> 8-10> 12-18",
-     NO_TABLE,
-     {0},
-     0},
-    {"a LOCK prefix is an instruction",
-     /* lock addl $1,(%rax); jmp 2f; lock xadd %eax,(%rcx); 1: */
-     BYTES("\x31\xc9\xf0\x83\x00\x01\xeb\x0a\xf0\x0f\xc1\x01\x31\xd2\x85\xc0"
-           "\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "0-6E 8-10> 12-16",
-     NO_TABLE,
-     {0},
-     0},
-    {"a jump over a LOCK prefix",
-     /* jne 1f; lock; 1: addl $1,(%rax) */
-     BYTES("\x31\xc9\x75\x01\xf0\x83\x00\x01\x31\xd2\x85\xc0\x31\xdb\x31\xf6"
-           "\x31\xff\xc3"),
-     "0-2E> 4-4> 5-12",
-     NO_TABLE,
-     {0},
-     0},
-    {"an address of its own code makes an entry point",
-     /* lea 2f(%rip),%rax */
-     BYTES("\x31\xc9\x48\x8d\x05\x06\x00\x00\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
-     "0-dE> f-13E",
-     NO_TABLE,
-     {0},
-     0},
-    {"so does memory among its own code",
-     /* cmpb $3,3f(%rip) */
-     BYTES("\x31\xc9\x80\x3d\x08\x00\x00\x00\x03\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
-     "0-fE> 11-13E",
-     NO_TABLE,
-     {0},
-     0},
-    {"but not an absolute address",
-     /* mov $0x401004,%eax */
-     BYTES("\x31\xc9\xb8\x04\x10\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31"
-           "\xff\xc3"),
-     "0-11E",
-     NO_TABLE,
-     {0},
-     0},
-    {"LOOP is not understood",
-     /* 4: loop 4b */
-     BYTES("\x31\xc9\xe2\xfe\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "none",
-     NO_TABLE,
-     {0},
-     0},
-    {"a branch into an instruction",
-     /* jne f+1 */
-     BYTES("\x31\xc9\x75\xfd\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
-     "none",
-     NO_TABLE,
-     {0},
-     0},
+     CODE("\xe8\xf9\xff\xff\xff\xe8\x0b\x00\x00\x00\xe8\x00\x00\x00\x00"), "0-cEc> 11-15> 17-1b",
+     NONE},
+    /* call out; syscall; int3; call *%rax */
+    {"a call does not end a block", CODE("\xe8\x18\x00\x00\x00\x0f\x05\xcc\xff\xd0"), "0-16E",
+     NONE},
+    /* jne end; jmp end; call end */
+    {"a branch to the padding behind is none", CODE("\x75\x12\xeb\x10\xe8\x0b\x00\x00\x00"),
+     "0-15E", NONE},
+    /* xbegin 1f; xend; xabort $1 */
+    {"a transaction may fall through", CODE("\xc7\xf8\x0a\x00\x00\x00\x0f\x01\xd5\xc6\xf8\x01"),
+     "0-2E> 8-10> 12-18", NONE},
+    /* lock addl $1,(%rax); jmp 2f; lock xadd %eax,(%rcx); 1: */
+    {"a LOCK prefix is an instruction", CODE("\xf0\x83\x00\x01\xeb\x0a\xf0\x0f\xc1\x01"),
+     "0-6E 8-10> 12-16", NONE},
+    /* jne 1f; lock; 1: addl $1,(%rax) */
+    {"a jump over a LOCK prefix", CODE("\x75\x01\xf0\x83\x00\x01"), "0-2E> 4-4> 5-12", NONE},
+    /* lea 2f(%rip),%rax */
+    {"an address of its own code makes an entry point", CODE("\x48\x8d\x05\x06\x00\x00\x00"),
+     "0-dE> f-13E", NONE},
+    /* cmpb $3,3f(%rip) */
+    {"so does memory among its own code", CODE("\x80\x3d\x08\x00\x00\x00\x03"), "0-fE> 11-13E",
+     NONE},
+    /* mov $0x401004,%eax */
+    {"but not an absolute address", CODE("\xb8\x04\x10\x40\x00"), "0-11E", NONE},
+    /* 4: loop 4b */
+    {"LOOP is not understood", CODE("\xe2\xfe"), "none", NONE},
+    /* jne f+1 */
+    {"a branch into an instruction", CODE("\x75\xfd"), "none", NONE},
+    /* jmp *0x402000(,%rax,8) */
     {"a table of addresses",
-     /* jmp *0x402000(,%rax,8) */
-     BYTES("\x31\xc9\xff\x24\xc5\x00\x20\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\xc5\x00\x20\x40\x00"),
      "0-2E 9-b> d-d> f-f> 11-13",
      ADDRESSES,
      {0xd, 0xf, 0x11, 0xd},
      4},
+    /* mov 0x402000(,%rax,8),%rdx; nop; jmp *%rdx */
     {"through a register",
-     /* mov 0x402000(,%rax,8),%rdx; nop; jmp *%rdx */
-     BYTES("\x31\xc9\x48\x8b\x14\xc5\x00\x20\x40\x00\x90\xff\xe2\x31\xd2\x85"
-           "\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\x48\x8b\x14\xc5\x00\x20\x40\x00\x90\xff\xe2"),
      "0-bE d-f> 11-11> 13-17",
      ADDRESSES,
      {0x11, 0x13},
      2},
+    /* jmp *0x402000(,%rax,8); 4: nop; jmp 4b */
     {"a table that leads to the next instruction",
-     /* jmp *0x402000(,%rax,8); 4: nop; jmp 4b */
-     BYTES("\x31\xc9\xff\x24\xc5\x00\x20\x40\x00\x90\xeb\xfd\x31\xd2\x85\xc0"
-           "\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\xc5\x00\x20\x40\x00\x90\xeb\xfd"),
      "0-2E> 9-a c-10> 12-16",
      ADDRESSES,
      {0x9, 0x12},
      2},
+    /* jmp *0x402000(,%rax,8) */
     {"a table may lead to the start",
-     /* jmp *0x402000(,%rax,8) */
-     BYTES("\x31\xc9\xff\x24\xc5\x00\x20\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\xc5\x00\x20\x40\x00"),
      "0-2E 9-f> 11-13",
      ADDRESSES,
      {0x0, 0x11, 0x0},
      3},
+    /* jmp *0x402000(,%rax,8) */
     {"a table may lead to the end",
-     /* jmp *0x402000(,%rax,8) */
-     BYTES("\x31\xc9\xff\x24\xc5\x00\x20\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\xc5\x00\x20\x40\x00"),
      "0-2E 9-f> 11-13",
      ADDRESSES,
      {0x14, 0x11, 0x14},
      3},
+    /* jmp *0x402000(,%rax,8) */
     {"one entry is no table",
-     /* jmp *0x402000(,%rax,8) */
-     BYTES("\x31\xc9\xff\x24\xc5\x00\x20\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\xc5\x00\x20\x40\x00"),
      "0-2E 9-13",
      ADDRESSES,
      {0xd, 0x1c, 0xf},
      3},
+    /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; add %rcx,%rax; jmp *%rax */
     {"a table of distances",
-     /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; add %rcx,%rax; jmp *%rax */
-     BYTES("\x31\xc9\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x48\x01\xc8"
-           "\xff\xe0\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x48\x01\xc8\xff\xe0"),
      "0-10E 12-14> 16-16> 18-18> 1a-1c",
      DISTANCES,
      {0x16, 0x18, 0x1a},
      3},
+    /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rdx; xor %esi,%esi; add %rdx,%rcx; jmp *%rcx
+     */
     {"the sum in the other register",
-     /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rdx; xor %esi,%esi; add %rdx,%rcx; jmp *%rcx
-      */
-     BYTES("\x31\xc9\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x14\x81\x31\xf6\x48"
-           "\x01\xd1\xff\xe1\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x14\x81\x31\xf6\x48\x01\xd1\xff\xe1"),
      "0-12E 14-16> 18-18> 1a-1a> 1c-1e",
      DISTANCES,
      {0x18, 0x1a, 0x1c},
      3},
+    /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; xor %al,%al; add %rcx,%rax; jmp *%rax */
     {"a sum of something else",
-     /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; xor %al,%al; add %rcx,%rax; jmp *%rax */
-     BYTES("\x31\xc9\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x30\xc0\x48"
-           "\x01\xc8\xff\xe0\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x30\xc0\x48\x01\xc8\xff\xe0"),
      "0-12E 14-1e",
      DISTANCES,
      {0x18, 0x1a, 0x1c},
      3},
+    /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; xor %ecx,%ecx; add %rcx,%rax; jmp *%rax
+     */
     {"a distance from something else",
-     /* lea 0x402000(%rip),%rcx; movslq (%rcx,%rax,4),%rax; xor %ecx,%ecx; add %rcx,%rax; jmp *%rax
-      */
-     BYTES("\x31\xc9\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x31\xc9\x48"
-           "\x01\xc8\xff\xe0\x31\xd2\x85\xc0\x31\xdb\x31\xf6\x31\xff\xc3"),
+     CODE("\x48\x8d\x0d\xf7\x0f\x00\x00\x48\x63\x04\x81\x31\xc9\x48\x01\xc8\xff\xe0"),
      "0-12E 14-1e",
      DISTANCES,
      {0x18, 0x1a, 0x1c},
      3},
+    /* jmp *0x402000(,%rax,4) */
     {"a scale that does not fit",
-     /* jmp *0x402000(,%rax,4) */
-     BYTES("\x31\xc9\xff\x24\x85\x00\x20\x40\x00\x31\xd2\x85\xc0\x31\xdb\x31"
-           "\xf6\x31\xff\xc3"),
+     CODE("\xff\x24\x85\x00\x20\x40\x00"),
      "0-2E 9-13",
      ADDRESSES,
      {0xd, 0xf, 0x11},
      3},
+    /* jmp *0x402000(%rip); jmp 1f */
     {"a pointer that cannot change",
-     /* jmp *0x402000(%rip); jmp 1f */
-     BYTES("\x31\xc9\xff\x25\xf8\x0f\x00\x00\xeb\x04\x31\xd2\x85\xc0\x31\xdb"
-           "\x31\xf6\x31\xff\xc3"),
+     CODE("\xff\x25\xf8\x0f\x00\x00\xeb\x04"),
      "0-2E 8-8 a-c> e-e> 10-14E",
      ADDRESSES,
      {0x10},

@@ -56,6 +56,25 @@ static const struct bat_finding *only(const struct findings *findings, const cha
     return &findings->all[0];
 }
 
+static void assert_sound(struct bat_map *map)
+{
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+}
+
+/* The only finding about a map, of this severity and about this table. */
+static const struct bat_finding *only_of(struct bat_map *map, const char *check,
+                                         enum bat_severity severity, uint32_t table)
+{
+    static struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, check);
+    assert_int_equal(finding->severity, severity);
+    assert_int_equal(finding->table, table);
+    return finding;
+}
+
 static void assert_mentions(const struct bat_finding *finding, const char *text)
 {
     if (!strstr(finding->message, text))
@@ -131,18 +150,14 @@ static uint32_t block_of(const struct bat_map *map, uint32_t table, uint32_t num
 TEST(test_sound_map)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_sound_empty_map)
 {
     struct bat_builder *builder = new_builder();
     struct bat_map *map = finish_map(builder, NULL);
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_no_receiver)
@@ -164,12 +179,7 @@ TEST(test_prefix_short)
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     assert_int_equal(map->tables[FIRST].equal_count, 3);
     map->tables[FIRST].equal_count = 2;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "prefix-short");
-    assert_int_equal(finding->severity, BAT_WARNING);
-    assert_int_equal(finding->table, FIRST);
-    assert_mentions(finding, "0x1000");
+    assert_mentions(only_of(map, "prefix-short", BAT_WARNING, FIRST), "0x1000");
 }
 
 TEST(test_skew)
@@ -177,11 +187,7 @@ TEST(test_skew)
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[OTHER_FRAGMENT].skew = 0x3f;
     map->tables[OTHER_FRAGMENT].equal_count = 0;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "skew");
-    assert_int_equal(finding->severity, BAT_WARNING);
-    assert_int_equal(finding->table, OTHER_FRAGMENT);
+    const struct bat_finding *finding = only_of(map, "skew", BAT_WARNING, OTHER_FRAGMENT);
     assert_mentions(finding, "0x40");
     assert_mentions(finding, "0x3f");
 }
@@ -196,20 +202,14 @@ TEST(test_deleted_block_at_next_table)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x100);
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_overlap)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x101);
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "overlap");
-    assert_int_equal(finding->severity, BAT_ERROR);
-    assert_int_equal(finding->table, FIRST);
+    const struct bat_finding *finding = only_of(map, "overlap", BAT_ERROR, FIRST);
     assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
     assert_mentions(finding, "0x101");
 }
@@ -219,9 +219,7 @@ TEST(test_overlap_block_in_fragment)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     move_last(map, 0x100a);
-    struct findings findings;
-    validate_map(map, &findings);
-    only(&findings, "overlap");
+    only_of(map, "overlap", BAT_ERROR, FIRST);
 }
 
 /* Put a branch of the fragment at 0x2000 to another output offset. */
@@ -238,9 +236,7 @@ TEST(test_branch_gone_to_sibling)
     for (size_t i = 0; i < COUNT(outputs); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         move_fragment_branch(map, outputs[i]);
-        struct findings findings;
-        validate_map(map, &findings);
-        assert_int_equal(findings.count, 0);
+        assert_sound(map);
     }
 }
 
@@ -271,12 +267,9 @@ TEST(test_stray_branch_in_prefix)
     add_branch(builder, fragment, 0u - 8, 0x38);
     struct bat_map *map = finish_map(builder, NULL);
     map->tables[1].equal_count = 2;
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
     map->tables[1].equal_count = 1;
-    validate_map(map, &findings);
-    assert_int_equal(only(&findings, "prefix-short")->table, 1);
+    only_of(map, "prefix-short", BAT_WARNING, 1);
 }
 
 /* Into the second function; below all tables; further than branches reach. */
@@ -286,11 +279,8 @@ TEST(test_branch_gone_astray)
     for (size_t i = 0; i < COUNT(outputs); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         move_fragment_branch(map, outputs[i]);
-        struct findings findings;
-        validate_map(map, &findings);
-        const struct bat_finding *finding = only(&findings, "overlap");
-        assert_int_equal(finding->table, FRAGMENT);
-        assert_int_equal(finding->entry, entry_of(map, FRAGMENT, 1));
+        assert_int_equal(only_of(map, "overlap", BAT_ERROR, FRAGMENT)->entry,
+                         entry_of(map, FRAGMENT, 1));
     }
 }
 
@@ -308,21 +298,14 @@ TEST(test_repeated_block)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_hash_offset)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_hashes[block_of(map, OTHER_FRAGMENT, 0)] = 0xb30041;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "hash-offset");
-    assert_int_equal(finding->severity, BAT_WARNING);
-    assert_int_equal(finding->table, OTHER_FRAGMENT);
-    assert_mentions(finding, "0xb30041");
+    assert_mentions(only_of(map, "hash-offset", BAT_WARNING, OTHER_FRAGMENT), "0xb30041");
 }
 
 /* Only 16 bits of the offset are in the hash. */
@@ -330,9 +313,7 @@ TEST(test_hash_of_far_block)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->input_offsets[entry_of(map, FIRST, 3)] = 0x70050 << 1;
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_block_hash)
@@ -340,11 +321,7 @@ TEST(test_block_hash)
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     map->block_hashes[block_of(map, FRAGMENT, 0)] = 0xbad0020;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "block-hash");
-    assert_int_equal(finding->severity, BAT_ERROR);
-    assert_int_equal(finding->table, FRAGMENT);
+    const struct bat_finding *finding = only_of(map, "block-hash", BAT_ERROR, FRAGMENT);
     assert_int_equal(finding->entry, entry_of(map, FRAGMENT, 0));
     assert_mentions(finding, "0xb20020");
     assert_mentions(finding, "0xbad0020");
@@ -355,11 +332,7 @@ TEST(test_block_index)
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
     map->block_indices[block_of(map, FRAGMENT, 0)] = 4;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "block-index");
-    assert_int_equal(finding->severity, BAT_ERROR);
-    assert_int_equal(finding->table, FRAGMENT);
+    only_of(map, "block-index", BAT_ERROR, FRAGMENT);
 }
 
 /* An entry that is an input block in one table, and is not in another. */
@@ -380,12 +353,7 @@ TEST(test_block_order)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_indices[block_of(map, FRAGMENT, 0)] = 1;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "block-order");
-    assert_int_equal(finding->severity, BAT_ERROR);
-    assert_int_equal(finding->table, FRAGMENT);
-    assert_mentions(finding, "0x20");
+    assert_mentions(only_of(map, "block-order", BAT_ERROR, FRAGMENT), "0x20");
 }
 
 /* Entries that are not a block of the input function have neither hash nor index. */
@@ -394,20 +362,14 @@ TEST(test_entry_for_no_block)
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
     map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_block_count)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 4;
-    struct findings findings;
-    validate_map(map, &findings);
-    const struct bat_finding *finding = only(&findings, "block-count");
-    assert_int_equal(finding->severity, BAT_ERROR);
-    assert_int_equal(finding->table, FIRST);
+    const struct bat_finding *finding = only_of(map, "block-count", BAT_ERROR, FIRST);
     assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
 }
 
@@ -416,9 +378,7 @@ TEST(test_more_blocks_than_told)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 99;
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_int_equal(findings.count, 0);
+    assert_sound(map);
 }
 
 TEST(test_secondary)
@@ -427,11 +387,7 @@ TEST(test_secondary)
     for (size_t i = 0; i < COUNT(offsets); i++) {
         struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
         map->secondary_entries[0] = offsets[i];
-        struct findings findings;
-        validate_map(map, &findings);
-        const struct bat_finding *finding = only(&findings, "secondary");
-        assert_int_equal(finding->severity, BAT_ERROR);
-        assert_int_equal(finding->table, FIRST);
+        only_of(map, "secondary", BAT_ERROR, FIRST);
     }
 }
 
@@ -440,9 +396,7 @@ TEST(test_faults_are_counted)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     map->tables[FIRST].input_block_count = 2;
-    struct findings findings;
-    validate_map(map, &findings);
-    assert_mentions(only(&findings, "block-count"), "the first of 3");
+    assert_mentions(only_of(map, "block-count", BAT_ERROR, FRAGMENT), "the first of 3");
 }
 
 TEST(test_merged_hot_index)
