@@ -164,6 +164,13 @@ static inline Elf64_Ehdr *image_finish_at_end(struct image *image)
     return image_finish(image, table);
 }
 
+/* Append the section names, too. */
+static inline Elf64_Ehdr *image_end(struct image *image)
+{
+    image_append_names(image);
+    return image_finish_at_end(image);
+}
+
 /* --- Files -------------------------------------------------------------------------------- */
 
 static inline void remove_folder(void *folder)

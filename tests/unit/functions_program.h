@@ -229,8 +229,7 @@ static inline void save_program(const struct program *program, const char *path)
                     program->symbols.count * sizeof(uint32_t));
         image.sections[symtab + 2].sh_link = symtab;
     }
-    image_append_names(&image);
-    Elf64_Ehdr *header = image_finish_at_end(&image);
+    Elf64_Ehdr *header = image_end(&image);
     header->e_machine = program->machine;
     save(path, image.bytes, image.size);
 }

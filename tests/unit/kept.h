@@ -24,6 +24,28 @@ static inline struct bat_elf *open_elf(const char *path)
     return kept_elf(elf);
 }
 
+/* A file's symbols, or its dynamic ones. */
+static inline const struct bat_symbol *symbols_of(struct bat_elf *elf, bool dynamic, size_t *count)
+{
+    const struct bat_symbol *symbols = NULL;
+    struct bat_error error;
+    if (bat_elf_symbols(elf, dynamic, &symbols, count, &error) != BAT_OK)
+        fail_msg("%s", error.message);
+    return symbols;
+}
+
+/* The address of a symbol in a file. */
+static inline uint64_t address_in(const char *path, const char *name)
+{
+    size_t count;
+    const struct bat_symbol *symbols = symbols_of(open_elf(path), false, &count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(symbols[i].name, name) == 0)
+            return symbols[i].address;
+    fail_msg("%s has no symbol %s", path, name);
+    return 0;
+}
+
 static inline struct bat_builder *new_builder(void)
 {
     struct bat_builder *builder = bat_builder_new();

@@ -255,8 +255,7 @@ static void save_program(const struct block_case *wanted, const char *path)
     put_table(&image, wanted);
     image_segment(&image, PT_LOAD, PF_R | PF_X, 0, image.size);
     put_symbols(&image, wanted->size);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     save(path, image.bytes, image.size);
 }
 

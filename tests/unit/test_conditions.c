@@ -12,8 +12,7 @@ static uint32_t condition_of(uint16_t machine, const char *bytes, size_t size)
     uint64_t offset = image_append(&image, bytes, size);
     image_append(&image, NULL, 16);
     image_segment(&image, PT_LOAD, PF_R | PF_X, offset, size + 16);
-    image_append_names(&image);
-    image_finish_at_end(&image)->e_machine = machine;
+    image_end(&image)->e_machine = machine;
     char *folder = make_folder();
     char *path = path_in(folder, "program");
     save(path, image.bytes, image.size);

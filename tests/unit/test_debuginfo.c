@@ -151,15 +151,7 @@ static uint64_t symbol_address(const char *program, const char *name)
 {
     char path[512];
     snprintf(path, sizeof(path), FOLDER "%s", program);
-    struct bat_elf *elf = open_elf(path);
-    const struct bat_symbol *symbols;
-    size_t count;
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
-    uint64_t address = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(symbols[i].name, name) == 0)
-            address = symbols[i].address;
-    return address;
+    return address_in(path, name);
 }
 
 /* With sections for blocks functions have several pieces; calls go to where their symbol is. */

@@ -96,8 +96,7 @@ static void save_program(const struct program *program, const char *path)
     /* Relocations, which linkers leave for BOLT, are no units. */
     static const uint8_t relocation[24] = {0x7f, 0x7f, 0x7f, 0x7f};
     image_section(&image, ".rela.debug_info", SHT_RELA, relocation, sizeof(relocation));
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     save(path, image.bytes, image.size);
 }
 

@@ -115,9 +115,26 @@ static struct bat_elf *open_good(const struct image *image)
     return kept_elf(elf);
 }
 
-/* Check that opening a damaged image fails like this, and free the image. */
-static void assert_bad(struct image *image, enum bat_code code, const char *message)
+static Elf64_Ehdr *header_of(const struct image *image)
 {
+    return (Elf64_Ehdr *)(void *)image->bytes;
+}
+
+static struct bat_elf *open_sound(void)
+{
+    struct image image = sound_image();
+    return open_good(&image);
+}
+
+/* Check that opening a damaged image fails like this. */
+__attribute__((format(printf, 3, 4))) static void
+assert_bad(struct image *image, enum bat_code code, const char *format, ...)
+{
+    char message[200];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
     struct bat_elf *elf = (struct bat_elf *)(uintptr_t)1;
     struct bat_error error = {.message = ""};
     assert_int_equal(open_image(image, &elf, &error), code);
@@ -184,8 +201,7 @@ TEST(test_release)
 
 TEST(test_segments)
 {
-    struct image image = sound_image();
-    struct bat_elf *elf = open_good(&image);
+    struct bat_elf *elf = open_sound();
     uint64_t available = 0;
     assert_int_equal(bat_elf_base_address(elf), 0x400000);
     const uint8_t *bytes = bat_elf_at_address(elf, 0x500004, &available);
@@ -253,84 +269,71 @@ TEST(test_unsupported)
 
 TEST(test_tables_outside)
 {
-    char message[200];
     struct image image = sound_image();
-    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image.bytes;
     image.size -= 1;
-    snprintf(message, sizeof(message),
-             "truncated: 9 section headers do not fit in a file of %zu bytes", image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(&image, BAT_ERR_ELF,
+               "truncated: 9 section headers do not fit in a file of %zu bytes", image.size);
 
     image = sound_image();
-    header = (Elf64_Ehdr *)(void *)image.bytes;
-    header->e_shoff = UINT64_MAX - 63;
-    snprintf(message, sizeof(message),
-             "truncated: 9 section headers do not fit in a file of %zu bytes", image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    header_of(&image)->e_shoff = UINT64_MAX - 63;
+    assert_bad(&image, BAT_ERR_ELF,
+               "truncated: 9 section headers do not fit in a file of %zu bytes", image.size);
 
     image = sound_image();
-    header = (Elf64_Ehdr *)(void *)image.bytes;
-    header->e_shentsize = 40;
+    header_of(&image)->e_shentsize = 40;
     assert_bad(&image, BAT_ERR_ELF, "section header size is 40, expected 64");
 
     image = sound_image();
-    header = (Elf64_Ehdr *)(void *)image.bytes;
-    header->e_phoff = image.size - 100;
-    snprintf(message, sizeof(message),
-             "truncated: 2 program headers do not fit in a file of %zu bytes", image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    header_of(&image)->e_phoff = image.size - 100;
+    assert_bad(&image, BAT_ERR_ELF,
+               "truncated: 2 program headers do not fit in a file of %zu bytes", image.size);
 
     /* A number of sections that only section header 0 can hold. */
     image = sound_image();
     image.sections[0].sh_size = (uint64_t)1 << 60;
     image_finish(&image, image.size - SECTIONS * sizeof(Elf64_Shdr))->e_shnum = 0;
-    snprintf(message, sizeof(message),
-             "truncated: 1152921504606846976 section headers do not fit in a file of %zu bytes",
-             image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(&image, BAT_ERR_ELF,
+               "truncated: 1152921504606846976 section headers do not fit in a file of %zu bytes",
+               image.size);
 }
 
 TEST(test_sections_outside)
 {
-    char message[200];
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
     image.sections[TEXT].sh_size = UINT64_MAX - 100;
     image_finish(&image, table);
-    snprintf(message, sizeof(message),
-             "truncated: section 1 of 0xffffffffffffff9b bytes ends beyond the file's end at 0x%zx",
-             image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(
+        &image, BAT_ERR_ELF,
+        "truncated: section 1 of 0xffffffffffffff9b bytes ends beyond the file's end at 0x%zx",
+        image.size);
 
     image = sound_image();
     image.sections[TEXT].sh_offset = image.size - 15;
     image_finish(&image, table);
-    snprintf(message, sizeof(message),
-             "truncated: section 1 of 0x10 bytes ends beyond the file's end at 0x%zx", image.size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(&image, BAT_ERR_ELF,
+               "truncated: section 1 of 0x10 bytes ends beyond the file's end at 0x%zx",
+               image.size);
 }
 
 TEST(test_section_names)
 {
-    char message[200];
     struct image image = sound_image();
     uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
     image.sections[TEXT].sh_name = (uint32_t)image.names_size;
     image_finish(&image, table);
-    snprintf(message, sizeof(message),
-             "section 1: name at 0x%zx does not end inside the section name table of 0x%zx bytes",
-             image.names_size, image.names_size);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(&image, BAT_ERR_ELF,
+               "section 1: name at 0x%zx does not end inside the section name table of 0x%zx bytes",
+               image.names_size, image.names_size);
 
     /* The last name has no terminator: it would continue into the bytes after the table. */
     image = sound_image();
     image.sections[NAMES].sh_size -= 1;
     image_finish(&image, table);
-    snprintf(message, sizeof(message),
-             "section 8: name at 0x%" PRIx32
-             " does not end inside the section name table of 0x%zx bytes",
-             image.sections[NAMES].sh_name, image.names_size - 1);
-    assert_bad(&image, BAT_ERR_ELF, message);
+    assert_bad(&image, BAT_ERR_ELF,
+               "section 8: name at 0x%" PRIx32
+               " does not end inside the section name table of 0x%zx bytes",
+               image.sections[NAMES].sh_name, image.names_size - 1);
 
     image = sound_image();
     image.names_index = SECTIONS;
@@ -348,7 +351,7 @@ TEST(test_section_names)
 TEST(test_no_sections)
 {
     struct image image = sound_image();
-    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)image.bytes;
+    Elf64_Ehdr *header = header_of(&image);
     header->e_shoff = 0;
     header->e_shnum = 0;
     header->e_shstrndx = 0;
@@ -356,8 +359,7 @@ TEST(test_no_sections)
     size_t count = 1;
     bat_elf_sections(elf, &count);
     assert_int_equal(count, 0);
-    const struct bat_symbol *symbols = NULL;
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
+    symbols_of(elf, false, &count);
     assert_int_equal(count, 0);
     const uint8_t *note = NULL;
     struct bat_error error;
@@ -396,8 +398,7 @@ TEST(test_build_id_and_info)
     assert_string_equal(bat_elf_bolt_info(elf), bolt_info);
 
     image = image_new();
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     elf = open_good(&image);
     size = 1;
     assert_null(bat_elf_build_id(elf, &size));
@@ -443,8 +444,7 @@ static struct image image_with_two_notes(size_t *offset, size_t *size)
     uint64_t start = image_append(&image, first, first_size);
     *offset = image_append(&image, second, *size);
     image_header(&image, ".notes", SHT_NOTE, start, image.size - start);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     return image;
 }
 
@@ -495,8 +495,7 @@ TEST(test_no_note)
 {
     struct image image = image_new();
     note_section(&image, ".note.bolt_info", "GNU", 4, bolt_info, strlen(bolt_info));
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     assert_no_note(
         &image, BAT_ERR_NO_NOTE,
         "no .note.bolt_bat section, but BOLT has written this file: it was made without "
@@ -509,8 +508,7 @@ TEST(test_no_note)
     /* An owner with more bytes after its terminator, and one without terminator. */
     image_section(&image, ".note.c", SHT_NOTE, "\6\0\0\0\0\0\0\0\1\0\0\0BOLT\0x\0\0", 20);
     image_section(&image, ".note.d", SHT_NOTE, "\4\0\0\0\0\0\0\0\1\0\0\0BOLT", 16);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     assert_no_note(&image, BAT_ERR_NO_NOTE,
                    "no BOLT note, neither .note.bolt_bat nor .note.bolt_info: not a BOLTed binary "
                    "(llvm-bolt --enable-bat writes the note)");
@@ -533,11 +531,9 @@ static void assert_symbol(const struct bat_symbol *found, const char *name, cons
 
 TEST(test_symbols)
 {
-    struct image image = sound_image();
-    struct bat_elf *elf = open_good(&image);
-    const struct bat_symbol *symbols = NULL;
+    struct bat_elf *elf = open_sound();
     size_t count = 0;
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
+    const struct bat_symbol *symbols = symbols_of(elf, false, &count);
     assert_int_equal(count, 4);
     assert_symbol(&symbols[0], "f", "a.c", 0x400100, TEXT, 2);
     assert_symbol(&symbols[1], "g", "b.c", 0x400104, BAT_SECTION_ABSOLUTE, 5);
@@ -547,8 +543,7 @@ TEST(test_symbols)
     assert_int_equal(symbols[3].binding, STB_GLOBAL);
     assert_int_equal(symbols[3].size, 4);
 
-    const struct bat_symbol *again = NULL;
-    assert_int_equal(bat_elf_symbols(elf, false, &again, &count, NULL), BAT_OK);
+    const struct bat_symbol *again = symbols_of(elf, false, &count);
     assert_ptr_equal(again, symbols);
     assert_int_equal(bat_elf_symbols(elf, true, &again, &count, NULL), BAT_OK);
     assert_int_equal(count, 0);
@@ -572,8 +567,7 @@ static struct image image_with_index_table(uint32_t index, bool with_table)
         image_align(&image, 4);
         image_section(&image, ".shndx", SHT_SYMTAB_SHNDX, indices, sizeof(indices))->sh_link = 1;
     }
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     return image;
 }
 
@@ -593,9 +587,8 @@ TEST(test_symbols_with_index_table)
 {
     struct image image = image_with_index_table(2, true);
     struct bat_elf *elf = open_good(&image);
-    const struct bat_symbol *symbols = NULL;
     size_t count = 0;
-    assert_int_equal(bat_elf_symbols(elf, true, &symbols, &count, NULL), BAT_OK);
+    const struct bat_symbol *symbols = symbols_of(elf, true, &count);
     assert_int_equal(count, 1);
     assert_symbol(&symbols[0], "f", NULL, 0x1000, 2, 1);
 
@@ -621,12 +614,10 @@ TEST(test_symbols_without_names)
     image.sections[1].sh_entsize = sizeof(Elf64_Sym);
     image.sections[1].sh_link = 2;
     image_section(&image, ".strtab", SHT_STRTAB, NULL, 0);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct bat_elf *elf = open_good(&image);
-    const struct bat_symbol *found = NULL;
-    size_t count = 1;
-    assert_int_equal(bat_elf_symbols(elf, false, &found, &count, NULL), BAT_OK);
+    size_t count = 0;
+    symbols_of(elf, false, &count);
     assert_int_equal(count, 0);
 }
 

@@ -375,8 +375,7 @@ TEST(test_remove_from_the_middle)
     struct image image = image_new();
     image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a));
     image_section(&image, ".comment", SHT_PROGBITS, "comment", 7);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct place place = place_of(&image);
     write_note(&place, NULL, 0);
     struct parsed after = parse(place.after);
@@ -511,8 +510,7 @@ TEST(test_note_gets_its_name)
     static const uint8_t note[] = "\5\0\0\0\4\0\0\0\1\0\0\0BOLT\0\0\0\0desc";
     struct image image = image_new();
     image_section(&image, ".odd", SHT_NOTE, note, sizeof(note) - 1);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct place place = place_of(&image);
     struct bat_error error;
     assert_int_equal(bat_elf_write_note(place.before, place.after, note_b, sizeof(note_b), &error),
@@ -528,8 +526,7 @@ TEST(test_mapped_note)
     struct image image = image_new();
     image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a))->sh_flags = SHF_ALLOC;
     image_segment(&image, PT_NOTE, PF_R, image.sections[1].sh_offset, sizeof(note_a));
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct place place = place_of(&image);
     write_note(&place, note_c, sizeof(note_c));
     write_note(&place, NULL, 0);
@@ -617,22 +614,19 @@ TEST(test_no_program_headers_behind_the_end)
 TEST(test_refused)
 {
     struct image image = image_new();
-    image_append_names(&image);
-    image_finish_at_end(&image)->e_shoff = 0;
+    image_end(&image)->e_shoff = 0;
     struct place place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
                    "no section header table: a .note.bolt_bat section cannot be added");
 
     image = image_new();
-    image_append_names(&image);
-    image_finish_at_end(&image)->e_shstrndx = 0;
+    image_end(&image)->e_shstrndx = 0;
     place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
                    "no section name table: the name .note.bolt_bat cannot be added");
 
     image = image_new();
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     place = place_of(&image);
     assert_refused(&place, NULL, BAT_ERR_NO_NOTE,
                    "no BOLT note, neither .note.bolt_bat nor .note.bolt_info: not a BOLTed binary "
@@ -641,8 +635,7 @@ TEST(test_refused)
     image = image_new();
     image_section(&image, NOTE_NAME, SHT_NOTE, "a", 1);
     image_section(&image, NOTE_NAME, SHT_NOTE, "b", 1);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
                    "expected one section called .note.bolt_bat, found sections 1 and 2");
@@ -663,8 +656,7 @@ TEST(test_shared_section_refused)
                                    "\4\0\0\0\4\0\0\0\1\0\0\0GNU\0desc";
     struct image image = image_new();
     image_section(&image, ".odd", SHT_NOTE, notes, sizeof(notes) - 1);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct place place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
                    "section 1 (.odd) holds other notes besides the BAT note: the note can only be "

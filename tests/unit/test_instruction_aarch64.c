@@ -60,8 +60,7 @@ static void save_opened(const char *path, bool with_relocations)
         image.sections[symtab + 2].sh_link = symtab;
         image.sections[symtab + 2].sh_info = 1;
     }
-    image_append_names(&image);
-    Elf64_Ehdr *header = image_finish_at_end(&image);
+    Elf64_Ehdr *header = image_end(&image);
     header->e_machine = EM_AARCH64;
     header->e_type = ET_EXEC;
     save(path, image.bytes, image.size);

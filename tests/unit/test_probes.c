@@ -68,8 +68,7 @@ static struct file open_file(const void *first, size_t first_size, const void *s
     image_section(&image, ".pseudo_probe", SHT_PROGBITS, second, second_size);
     if (has_symbols)
         add_symbols(&image);
-    image_append_names(&image);
-    image_finish_at_end(&image);
+    image_end(&image);
     struct file file = {.folder = make_folder()};
     char path[128];
     snprintf(path, sizeof(path), "%s/program", file.folder);

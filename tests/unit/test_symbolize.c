@@ -26,13 +26,7 @@ static bool take(const void *bytes, size_t size, void *context)
 static int find_main(void **state)
 {
     (void)state;
-    const struct bat_symbol *symbols;
-    size_t count;
-    struct bat_elf *elf = open_elf(DEMO);
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(symbols[i].name, "main") == 0)
-            main_address = symbols[i].address;
+    main_address = address_in(DEMO, "main");
     return main_address == 0;
 }
 

@@ -22,15 +22,7 @@ static int open_demo(void **state)
         print_error("%s\n", error.message);
         return 1;
     }
-    const struct bat_symbol *symbols;
-    size_t count;
-    struct bat_elf *elf = open_elf(DEMO);
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
-    uint64_t address = 0;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(symbols[i].name, "main") == 0)
-            address = symbols[i].address;
-    main_symbol = bat_symbolizer_symbol(symbolizer, address);
+    main_symbol = bat_symbolizer_symbol(symbolizer, address_in(DEMO, "main"));
     return main_symbol ? 0 : 1;
 }
 

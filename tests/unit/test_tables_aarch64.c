@@ -125,8 +125,7 @@ static void read_table(const struct code *code, const void *data, size_t size,
     put_section(&image, ".rodata", SHT_PROGBITS, SHF_ALLOC, DATA, content, DATA_SIZE);
     image_segment(&image, PT_LOAD, PF_R | PF_X, 0, image.size);
     put_symbols(&image, &symbols, SHT_SYMTAB, 0, 0, 0, false);
-    image_append_names(&image);
-    image_finish_at_end(&image)->e_machine = EM_AARCH64;
+    image_end(&image)->e_machine = EM_AARCH64;
     char *folder = make_folder();
     char *path = path_in(folder, "program");
     save(path, image.bytes, image.size);
