@@ -34,13 +34,19 @@ static inline struct bat_elf *open_binary(void)
     return open_elf(TEST_DATA "/demo/small.bolt");
 }
 
-static inline struct bat_profile *profile_of(const struct bat_elf *elf)
+/* To be freed by the caller. */
+static inline struct bat_profile *unkept_profile_of(const struct bat_elf *elf)
 {
     struct bat_profile_target target = {.size = sizeof(target), .elf = elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(elf, &target.build_id_size);
     struct bat_profile *profile;
     assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
-    return kept_profile(profile);
+    return profile;
+}
+
+static inline struct bat_profile *profile_of(const struct bat_elf *elf)
+{
+    return kept_profile(unkept_profile_of(elf));
 }
 
 static inline enum bat_code read_bytes(struct bat_profile *profile, const struct perf_bytes *bytes,

@@ -1,53 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf/file.c and what it calls: files that must be refused. */
+/* profile/perf/file.c and what it calls: files that must be refused; test_perf_damaged.c has those
+ * that are cut or changed at any byte. */
 #include "perf_files.h"
 #include "unit_test.h"
-
-/* A file says at its end what it says at its beginning: none of its bytes can be missing. */
-TEST(test_truncated_files)
-{
-    struct bat_elf *elf = open_binary();
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct perf_bytes bytes = load(names[i]);
-        const bool is_stream = strcmp(names[i], "stream.data") == 0;
-        while (bytes.size-- > 8) {
-            struct bat_profile *profile = profile_of(elf);
-            struct bat_error error = {0};
-            enum bat_code code = read_bytes(profile, &bytes, NULL, &error);
-            /* A stream may end behind any record. */
-            if (is_stream && code == BAT_OK)
-                continue;
-            assert_int_not_equal(code, BAT_OK);
-            assert_int_equal(code, error.code);
-            assert_true(error.message[0] != '\0');
-            if (error.offset != BAT_NO_OFFSET)
-                assert_true(error.offset <= bytes.size);
-        }
-    }
-}
-
-/* Any byte can be another one. */
-TEST(test_changed_bytes)
-{
-    static const uint8_t changes[] = {0x01, 0x80, 0xff};
-    struct bat_elf *elf = open_binary();
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct perf_bytes bytes = load(names[i]);
-        unsigned refused = 0;
-        for (size_t at = 0; at < bytes.size * COUNT(changes); at++) {
-            uint8_t *byte = &bytes.bytes[at / COUNT(changes)];
-            *byte ^= changes[at % COUNT(changes)];
-            struct bat_profile *profile = profile_of(elf);
-            struct bat_error error = {0};
-            if (read_bytes(profile, &bytes, NULL, &error) != BAT_OK) {
-                assert_true(error.message[0] != '\0');
-                refused++;
-            }
-            *byte ^= changes[at % COUNT(changes)];
-        }
-        assert_true(refused > 100);
-    }
-}
 
 /* A file with some of its bytes changed. */
 struct change {
