@@ -26,7 +26,6 @@ import debug_programs
 import elffile
 import fixtures
 import odd_elf
-import perf_data
 import perf_scenes
 import toolbox
 

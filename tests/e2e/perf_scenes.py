@@ -9,13 +9,11 @@ perf.data.
 
 import collections
 import os
-import pathlib
-import tempfile
-import unittest
 
 import branch_stacks
 import fixtures
 import perf_data
+import toolbox
 from perf_data import (BRANCH_STACK, IDENTIFIER, IP, MISPREDICTED, PERIOD, PREDICTED, TID, TIME)
 
 PAGE = 4096
@@ -160,14 +158,19 @@ class Scene:
             self.session.sample(ip=at, pid=pid, branches=[(at + 8, at, RIGHT), (at + 4, at, RIGHT)])
 
 
-class SceneTest(unittest.TestCase):
+class RecordingTest(toolbox.Case):
+    """Recordings in a folder."""
+
+    def write(self, data, name="perf.data"):
+        """The path of a file with these bytes or this text."""
+        return super().write(name, data)
+
+
+class SceneTest(RecordingTest):
     """Recordings in a folder, about processes of the fixture FIXTURE."""
 
     FIXTURE = "small-pie-all-22"
 
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
         self.scene = Scene(fixtures.get(self.FIXTURE))
         self.id = self.scene.build_id.hex()

@@ -9,7 +9,6 @@ import json
 import pathlib
 import random
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -23,13 +22,10 @@ LIMIT = 1 << 63
 EVENTS = ["cycles:u", "br_inst_retired.near_taken:uppp", "cpu/event=0x3c/", "instructions:u"]
 
 
-class AlgebraTest(unittest.TestCase):
+class AlgebraTest(toolbox.Case):
     """A folder, and sums in it."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.made = 0
 
     def path(self, text=None):
@@ -47,8 +43,7 @@ class AlgebraTest(unittest.TestCase):
         out = self.path()
         arguments = [a for part in parts for a in ("-p", part)]
         done = toolbox.run("battranslate", *binaries, *arguments, "--format=preagg", "-o", out,
-                           "--report=json", *options, **more)
-        self.assertEqual(done.returncode, status, done.stderr)
+                           "--report=json", *options, **more, status=status)
         self.assertEqual(out.exists(), status in (0, 3))
         return done, out
 
@@ -261,12 +256,10 @@ class KeepGoing(AlgebraTest):
             fdata, yaml, folder = self.path(), self.path(), self.path()
             profiles = [a for part in parts for a in ("-p", part)]
             done = toolbox.run("battranslate", *self.binary, *profiles, "-o", fdata, "-w", yaml,
-                               *options)
-            self.assertEqual(done.returncode, status, done.stderr)
+                               *options, status=status)
             recording = [a for part in [*parts[:-3], self.good[1]] for a in ("-p", part)]
             done = toolbox.run("battranslate", *self.binary, f"--output-dir={folder}", *recording,
-                               *options)
-            self.assertEqual(done.returncode, status, done.stderr)
+                               *options, status=status)
             reports.append([fdata.read_bytes(), yaml.read_bytes(),
                             *(p.read_bytes() for p in folder.iterdir())])
             if status == 3:

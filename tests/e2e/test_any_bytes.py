@@ -40,8 +40,7 @@ class AnyBytes(unittest.TestCase):
         with open(self.path("profile"), "w", encoding="ascii") as file:
             file.write("T 401000 401006 401012 1\n")
         found = run("battranslate", self.path("output"), f"--original={self.path('input')}", "-p",
-                    self.path("profile"), "-o", self.path("fdata"))
-        self.assertEqual(found.returncode, 0, found.stderr)
+                    self.path("profile"), "-o", self.path("fdata"), status=0)
 
     def test_symbols_outside_of_the_memory(self):
         """Symbols of sections that are not loaded, as gcc's link-time optimization leaves them in
@@ -81,8 +80,7 @@ class AnyBytes(unittest.TestCase):
                             ["batdump", output, original, "--to-input=0x401000"],
                             ["batsymbolize", "-e", output, original, "0x401000"]):
                 with self.subTest(damaged=damaged, tool=command[0]):
-                    found = run(*command)
-                    self.assertEqual(found.returncode, 1, found.stderr)
+                    found = run(*command, status=1)
                     self.assertIn(f"{self.path(damaged)}: .eh_frame+0x0: ", found.stderr)
                     self.assertNotIn(f"{self.path(sound)}: .eh_frame", found.stderr)
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 import threading
 import unittest
 import unittest.mock
@@ -59,13 +58,8 @@ def read_unsymbolized(path):
     return tables
 
 
-class AutoFdoTest(unittest.TestCase):
+class AutoFdoTest(toolbox.Case):
     """A folder, and profiles through battranslate."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def translate(self, binary, profile, form, *options, name="our"):
         """The path of battranslate's output."""
@@ -626,13 +620,11 @@ class BadInput(AutoFdoTest):
         program = debug_programs.get("inlined-profiling")
         for form in ("autofdo", "profgen"):
             done = toolbox.run("battranslate", program.input, "-p", program.folder / "profile.pre",
-                               f"--format={form}", "-o", self.folder / "missing" / "out")
-            self.assertEqual(done.returncode, 1)
+                               f"--format={form}", "-o", self.folder / "missing" / "out", status=1)
             self.assertIn(str(self.folder / "missing" / "out"), done.stderr)
 
     def test_usage(self):
-        done = toolbox.run("battranslate", "x", "-p", "y", "--format=autofdo", "-o", "a", "-w", "b")
-        self.assertEqual(done.returncode, 2)
+        done = toolbox.run("battranslate", "x", "-p", "y", "--format=autofdo", "-o", "a", "-w", "b", status=2)
 
 
 def component(discriminator, number):

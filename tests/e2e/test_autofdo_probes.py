@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate --format=autofdo of programs with pseudo probes, against llvm-profgen-22, llvm-profdata-22 and clang-22."""
 
-import pathlib
 import re
 import struct
-import tempfile
 import unittest
 
 import debug_programs
@@ -23,13 +21,8 @@ BOLTED = {("inlined-probes", "profile2"): True, ("inlined-probes", "passes"): Fa
 SECTIONS = ("--remove-section=.pseudo_probe", "--remove-section=.pseudo_probe_desc")
 
 
-class ProbesTest(unittest.TestCase):
+class ProbesTest(toolbox.Case):
     """A folder, and profiles by both programs."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def our(self, binary, profile, *options, name="our"):
         """The path of battranslate's profile."""
@@ -240,8 +233,7 @@ class Choice(ProbesTest):
         binary = program.bolted("all")
         stripped = self.copy(binary, "--strip-all", "--keep-section=.pseudo_probe", "--keep-section=.pseudo_probe_desc")
         done = toolbox.run("battranslate", stripped, "-p", program.run_of(binary), "--format=autofdo", "-o",
-                           self.folder / "names", "-q")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                           self.folder / "names", "-q", status=0)
         self.assertIn("warning: has no symbols: the profile has neither names of called functions nor blocks", done.stderr)
         whole = self.our(binary, program.run_of(binary))
         found = sample_profile.differences(*(sample_profile.parse(path.read_text(encoding="ascii"))

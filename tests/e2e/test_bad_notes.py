@@ -11,7 +11,6 @@ import os
 import pathlib
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import batnote
@@ -49,19 +48,8 @@ def peak_memory(command):
     return process.returncode, error, usage.ru_maxrss * 1024
 
 
-class BadNotes(unittest.TestCase):
+class BadNotes(toolbox.Case):
     """Damage to notes that ship in tests/data/good."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
-
-    def write(self, name, content):
-        """A scratch file."""
-        path = self.folder / name
-        path.write_bytes(content)
-        return path
 
     def validate_all(self, notes):
         """Validate notes, many in one run. Each must get a verdict; a list of True for the sound ones."""

@@ -12,15 +12,14 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import batnote
 import elffile
 import fixtures
+import toolbox
 from leb128 import sleb, uleb
 
 BATDUMP = pathlib.Path(os.environ["BATKIT_BIN"]) / "batdump"
@@ -209,12 +208,8 @@ def translate(table, offset, is_branch_source):
     return entry["input"] + (0 if is_branch_source else offset - entry["output"])
 
 
-class Scratch(unittest.TestCase):
+class Scratch(toolbox.Case):
     """Tests with a scratch folder."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batdump."))
-        self.addCleanup(shutil.rmtree, self.folder)
 
     def file(self, content, name="note"):
         """A file with that content."""

@@ -211,8 +211,7 @@ class Numbers(unittest.TestCase):
             path = pathlib.Path(folder, "page.html")
             for profile, found, old in ((other, "branches", False), (bolt_judge.truth(self.fixture).profile("T"),
                                                                      "old-code", True)):
-                done = toolbox.run("batreport", self.fixture.bolted, "-p", profile, "-o", path)
-                self.assertEqual(done.returncode, 0)
+                done = toolbox.run("batreport", self.fixture.bolted, "-p", profile, "-o", path, status=0)
                 self.assertRegex(done.stderr, f"warning: the profile looks unfit: .*{found} [0-9.]+%")
                 page = report_page.Page(path)
                 banner = re.search(r'<p class="banner"[^>]*>The profile is (unfit: [^<]*)</p>', page.text)[1]
@@ -451,13 +450,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(figures["all sections of code"], sum(s for _, _, s in code_sections(self.fixture.bolted)))
 
 
-class Folder(unittest.TestCase):
+class Folder(toolbox.Case):
     """Tests with a scratch folder."""
-
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
 
     def make(self, *arguments, binary=DEMO / "small.bolt"):
         """A page."""
@@ -862,8 +856,7 @@ class Whole(Folder):
             self.assertEqual((done.returncode, done.stdout), (2, ""))
         copy = self.folder / "copy"
         copy.write_bytes(demo.read_bytes())
-        done = toolbox.run("batreport", copy, "-o", copy)
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batreport", copy, "-o", copy, status=1)
         self.assertEqual(copy.read_bytes(), demo.read_bytes())
 
     def test_standard_output(self):

@@ -10,7 +10,6 @@ import collections
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import batnote
@@ -41,13 +40,8 @@ def half_profiles(folder):
     return folder / "old", folder / "new"
 
 
-class Comparisons(unittest.TestCase):
+class Comparisons(toolbox.Case):
     """A folder."""
-
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
 
     def make(self, old, new, *options):
         """A page."""

@@ -9,10 +9,8 @@ were made for it have chains of every kind.
 import bisect
 import collections
 import functools
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -97,14 +95,8 @@ def without_plt(tree):
     return dict(result)
 
 
-class CallChains(unittest.TestCase):
+class CallChains(toolbox.Case):
     """What batreport makes of perf.data with call chains."""
-
-    def setUp(self):
-        # pylint: disable=consider-using-with
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
 
     def page(self, binary, *options):
         """batreport's page."""
@@ -244,8 +236,7 @@ class CallChains(unittest.TestCase):
         length, chain = (2).to_bytes(8, "little"), CONTEXT_USER.to_bytes(8, "little")
         at = data.rindex(length + chain)
         path.write_bytes(data[:at] + (1 << 61).to_bytes(8, "little") + data[at + 8:])
-        done = toolbox.run("batreport", program("fixed"), "-p", path, "-o", self.folder / "page")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batreport", program("fixed"), "-p", path, "-o", self.folder / "page", status=1)
         self.assertIn("complete call chain", done.stderr)
         self.assertFalse((self.folder / "page").exists())
 

@@ -14,7 +14,6 @@ import math
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import bolt_judge
@@ -32,13 +31,8 @@ SMALL = "small-fixed-profile2-22"
 Result = collections.namedtuple("Result", "status report results")
 
 
-class Folder(unittest.TestCase):
+class Folder(toolbox.Case):
     """Tests with a scratch folder."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
 
     def check(self, binary, *profiles_and_options):
         """--check of a binary with profiles (paths) and options (which begin with a dash)."""
@@ -56,12 +50,6 @@ class Folder(unittest.TestCase):
         for severity in ("error", "warning"):
             self.assertEqual(report[severity + "s"], len(failed(results, severity)))
         return Result(done.returncode, report, results)
-
-    def write(self, name, text):
-        """A file in the scratch folder."""
-        path = self.path / name
-        path.write_text(text, encoding="utf-8")
-        return path
 
 
 def sampled_traces(fixture, every):
@@ -139,7 +127,7 @@ class Cases(Folder):
     def test_other_build(self):
         """The program was compiled with another compiler option."""
         fixture = fixtures.get(SMALL)
-        other, fdata = self.path / "other", self.path / "x.fdata"
+        other, fdata = self.folder / "other", self.folder / "x.fdata"
         subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
                         "-o", other], check=True)
         profile = bolt_judge.truth(fixture).profile("T")
@@ -198,9 +186,9 @@ class Cases(Folder):
         for options, entries in ((["-use-old-text"], False), (["-force-patch"], True), (["-force-patch", "-lite=0"], True),
                                  (["-use-old-text", "-force-patch"], True),
                                  (["-use-old-text", "-no-huge-pages", "-align-text=64"], False)):
-            bolted, profile = self.path / "bolted", self.path / "bolted.preagg"
+            bolted, profile = self.folder / "bolted", self.folder / "bolted.preagg"
             fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", fixture.fdata, "--enable-bat",
-                          "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", *options], self.path)
+                          "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", *options], self.folder)
             found = self.check(bolted, truth)
             self.assertEqual(found.report["verdict"], "unfit", options)
             if "-no-huge-pages" not in options:
@@ -219,9 +207,9 @@ class Cases(Folder):
     def test_entries_are_jumped_over(self):
         """Control may pass the old entries, whose jumps lead to the new code: these samples are the functions' own."""
         fixture = fixtures.get(SMALL)
-        bolted = self.path / "bolted"
+        bolted = self.folder / "bolted"
         fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", fixture.fdata, "--enable-bat",
-                      "-reorder-blocks=ext-tsp", "-force-patch"], self.path)
+                      "-reorder-blocks=ext-tsp", "-force-patch"], self.folder)
         at = {f.name: f.address for f in elffile.Elf(bolted).functions()}
         name = next(name for name in at if at.get(name + ".org.0"))
         old, new = at[name + ".org.0"], at[name]
@@ -246,7 +234,7 @@ class Cases(Folder):
         """A former profile tells that hosts are missing, and that they did something else."""
         fixture = fixtures.get(SMALL)
         profile = bolt_profiles.reference(fixture).profile("T")
-        four, truth = self.path / "four.fdata", self.path / "input.fdata"
+        four, truth = self.folder / "four.fdata", self.folder / "input.fdata"
         toolbox.fine("battranslate", fixture.bolted, "-p", ",".join([str(profile)] * 4), "-q", "-o", four)
         # Of a binary without a note, local functions have other names.
         toolbox.fine("battranslate", fixture.input, "-p", bolt_judge.truth(fixture).profile("T"), "-q", "-o", truth)
@@ -271,13 +259,13 @@ class Cases(Folder):
             self.assertGreater(overlap, 0.9 if baseline != part else 0)
         self.assertLess(overlap, 0.9)
         for bad, sentence in ((profile, "expected fdata of a former profile, found a pre-aggregated profile"),
-                              (self.path / "none", "No such file or directory"),
+                              (self.folder / "none", "No such file or directory"),
                               (self.write("no.fdata", "boltedcollection\n"), "expected .*, found .*")):
             done = toolbox.run("battranslate", fixture.bolted, "-p", profile, f"--check-baseline={bad}", "-o",
-                               self.path / "o")
+                               self.folder / "o")
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertRegex(done.stderr, f"^battranslate: {re.escape(str(bad))}: {sentence}\n$")
-            self.assertFalse((self.path / "o").exists())
+            self.assertFalse((self.folder / "o").exists())
         done = toolbox.run("battranslate", fixture.bolted, "-p", profile, f"--check-baseline={four}", "-o", four)
         self.assertIn("the same file as the input", done.stderr)
 
@@ -286,7 +274,7 @@ class Cases(Folder):
         fixture = fixtures.get(SMALL)
         text = pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text(encoding="utf-8")
         hosts = [self.write(f"host{i}.preagg", text + "\n" * i) for i in range(3)]
-        total = self.path / "sum.preagg"
+        total = self.folder / "sum.preagg"
         toolbox.fine("battranslate", fixture.bolted, "-p", ",".join(map(str, hosts)), "--once", "-q",
                      "--format=preagg", "-o", total)
         for options, count in (([], 1), (["--once"], 3)):
@@ -299,13 +287,13 @@ class Cases(Folder):
         lines = pathlib.Path(fixture.fdata).read_text(encoding="utf-8").splitlines(True)
         part = self.write("part.fdata", "".join(
             line for line in lines if "partition" not in line))
-        bolted = self.path / "bolted"
+        bolted = self.folder / "bolted"
         subprocess.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", part, "-enable-bat",
                         *fixtures.VARIANTS["profile2"]], check=True, stdout=subprocess.DEVNULL,
                        stderr=subprocess.DEVNULL)
         command = fixtures.program_command(fixture.input_folder, bolted, ["4"])
         execution = qemu_trace.execute(bolted, command, 11)
-        profile = self.path / "T.preagg"
+        profile = self.folder / "T.preagg"
         execution.write(profile, "T")
         elf = elffile.Elf(bolted)
         symbol = next(f for f in elf.functions() if f.name.startswith("partition"))
@@ -335,18 +323,18 @@ class Cases(Folder):
         lines = pathlib.Path(fixture.fdata).read_text(encoding="utf-8").splitlines(True)
         part = self.write("part.fdata", "".join(
             line for line in lines if not {bolt_judge.LOCAL.sub("", f) for f in line.split()} & parted))
-        bolted, profile = self.path / "bolted", self.path / "T.preagg"
+        bolted, profile = self.folder / "bolted", self.folder / "T.preagg"
         fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", part, "-enable-bat", "-lite",
-                      "-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"], self.path)
+                      "-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"], self.folder)
         command = fixtures.program_command(fixture.input_folder, bolted, ["1"])
         qemu_trace.record(bolted, command, profile, "T")
-        log = fixtures.run(["perf2bolt-22", bolted, "-p", profile, "--pa", "-o", self.path / "o"], self.path)
+        log = fixtures.run(["perf2bolt-22", bolted, "-p", profile, "--pa", "-o", self.folder / "o"], self.folder)
         mismatches = re.search(r"traces mismatching disassembled function contents: \d+ \(([\d.]+)%\)", log)
         self.assertGreater(float(mismatches[1]), 10)
         found = self.check(bolted, profile)
         self.assertEqual(failed(found.results, "error"), [])
         self.assertLess(found.results["runs"]["value"], 0.001)
-        done = toolbox.run("battranslate", bolted, "-p", profile, "-o", self.path / "o")
+        done = toolbox.run("battranslate", bolted, "-p", profile, "-o", self.folder / "o")
         self.assertNotIn("do not fit", done.stderr)
 
     def test_missing_hosts(self):
@@ -368,8 +356,7 @@ class Cases(Folder):
         self.assertEqual(failed(found.results), ["read", "profiles"])
         self.assertIn("expected", found.results["read"]["message"])
         done = toolbox.run("battranslate", fixture.bolted, "-p", ",".join(map(str, hosts)),
-                           "--keep-going", "--check-limit=read=1")
-        self.assertEqual(done.returncode, 3)
+                           "--keep-going", "--check-limit=read=1", status=3)
         self.assertIn("fine: read: profiles that cannot be read: 1, at most 1 is fine", done.stdout)
         self.assertIn(": fit (0 errors, 1 warning)\n", done.stdout)
 
@@ -384,7 +371,7 @@ class Cases(Folder):
     def test_samples_of_other_build(self):
         """Without branches, the addresses tell: most are inside of instructions."""
         fixture = fixtures.get(SMALL)
-        other, profile = self.path / "other", self.path / "S.preagg"
+        other, profile = self.folder / "other", self.folder / "S.preagg"
         subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
                         "-o", other], check=True)
         command = fixtures.program_command(fixture.input_folder, fixture.input, ["2"])
@@ -414,7 +401,7 @@ class Cases(Folder):
 
     def test_perf_data(self):
         """Whole, without branch stacks, and cut."""
-        bolted, path = fixtures.get(SMALL).bolted, self.path / "perf.data"
+        bolted, path = fixtures.get(SMALL).bolted, self.folder / "perf.data"
         data = self.perf_data()
         path.write_bytes(data)
         self.assertEqual(failed(self.check(bolted, path).results, "error"), [])
@@ -430,7 +417,7 @@ class Cases(Folder):
     def test_other_build_id(self):
         """perf.data names the build-id of another build."""
         fixture = fixtures.get(SMALL)
-        path, other = self.path / "perf.data", self.path / pathlib.Path(fixture.bolted).name
+        path, other = self.folder / "perf.data", self.folder / pathlib.Path(fixture.bolted).name
         path.write_bytes(self.perf_data())
         build_id = bytes.fromhex(elffile.Elf(fixture.bolted).build_id())
         data = pathlib.Path(fixture.bolted).read_bytes()
@@ -440,7 +427,7 @@ class Cases(Folder):
         self.assertEqual(failed(found.results), ["build-id"])
         self.assertIn("found only other builds of it", found.results["build-id"]["message"])
         self.assertEqual(failed(self.check(other, path, "--ignore-build-id").results, "error"), [])
-        cut = self.path / "cut.data"
+        cut = self.folder / "cut.data"
         cut.write_bytes(path.read_bytes()[:1000])
         self.assertEqual(failed(self.check(other, cut, path, "--keep-going").results), ["read", "build-id"])
 
@@ -462,7 +449,7 @@ class Outputs(Folder):
         """A fit profile is written as without --check, an unfit one is not."""
         fixture = fixtures.get(SMALL)
         profile = bolt_profiles.reference(fixture).profile("T")
-        plain, checked = self.path / "plain", self.path / "checked"
+        plain, checked = self.folder / "plain", self.folder / "checked"
         toolbox.fine("battranslate", fixture.bolted, "-p", profile, "-o", plain)
         text = toolbox.fine("battranslate", fixture.bolted, "-p", profile, "-o", checked, "--check")
         self.assertEqual(plain.read_bytes(), checked.read_bytes())
@@ -470,8 +457,7 @@ class Outputs(Folder):
         self.assertTrue(text.endswith(f"{fixture.bolted}: fit (0 errors, 0 warnings)\n"), text)
         checked.unlink()
         done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", checked,
-                           "--check-limit=profiles=2")
-        self.assertEqual(done.returncode, 1)
+                           "--check-limit=profiles=2", status=1)
         self.assertIn("error: profiles: profiles with records: 1, at least 2 is fine\n", done.stdout)
         self.assertTrue(done.stdout.endswith(": unfit (1 error, 0 warnings)\n"))
         self.assertIn("the profile is unfit: no output is written", done.stderr)
@@ -509,7 +495,7 @@ class Outputs(Folder):
             many: nop; nop; nop; dec %eax; jne many; ret; .size many, . - many
             few: nop; dec %eax; jne few; ret; .size few, . - few
             """)
-        binary, profile = self.path / "one", self.path / "one.preagg"
+        binary, profile = self.folder / "one", self.folder / "one.preagg"
         subprocess.run(["gcc", "-nostdlib", "-static", "-Wl,-q", source, "-o", binary], check=True)
         at = {f.name: f.address for f in elffile.Elf(binary).functions()}
         start, one, many, few = (at[name] for name in ("_start", "one", "many", "few"))
@@ -519,12 +505,12 @@ class Outputs(Folder):
                       (few + 3, few, few + 3, few_count)]
             profile.write_text("".join(f"T {a:x} {b:x} {c:x} {count}\n" for a, b, c, count in traces if count), "ascii")
             options = ["--show-density", f"--profile-density-cutoff-hot={cutoff}"]
-            text = toolbox.fine("battranslate", binary, "-p", profile, "-o", self.path / "o", *options)
+            text = toolbox.fine("battranslate", binary, "-p", profile, "-o", self.folder / "o", *options)
             found = re.search(r"density of functions with [\d.]+% +([\d.]+)", text)[1]
             self.assertGreater(float(found), 0)
             if not toolbox.SANITIZED:
-                log = fixtures.run(["perf2bolt-22", binary, "-p", profile, "--pa", "-o", self.path / "o", *options],
-                                   self.path)
+                log = fixtures.run(["perf2bolt-22", binary, "-p", profile, "--pa", "-o", self.folder / "o", *options],
+                                   self.folder)
                 self.assertEqual(found, re.search(r"Functions with density >= ([\d.]+) ", log)[1])
 
     def test_list(self):
@@ -542,13 +528,11 @@ class Outputs(Folder):
                                ("flow=101%", "a percentage"), ("flow=x", "a percentage"),
                                ("density=nan", "a number"), ("density=1%", "a number"),
                                ("density=1e999", "a number")):
-            done = toolbox.run("battranslate", fixture.bolted, "-p", "x", f"--check-limit={text}")
-            self.assertEqual(done.returncode, 2)
+            done = toolbox.run("battranslate", fixture.bolted, "-p", "x", f"--check-limit={text}", status=2)
             self.assertIn(f"--check-limit: expected {expected}", done.stderr)
             self.assertIn(f'found "{text}"', done.stderr)
         done = toolbox.run("battranslate", fixture.bolted, "-p", "x", "--check", "-o", "y",
-                           "--format=preagg")
-        self.assertEqual(done.returncode, 2)
+                           "--format=preagg", status=2)
 
 
 class Reports(Folder):
@@ -558,8 +542,7 @@ class Reports(Folder):
 
     def compare(self, binary, *arguments):
         """The values and the verdict are those of --check; returns the line."""
-        done = toolbox.run("battranslate", binary, "-o", self.path / "o", "--report=json", *arguments)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = toolbox.run("battranslate", binary, "-o", self.folder / "o", "--report=json", *arguments, status=0)
         quick = json.loads(done.stdout)["quick_check"]
         whole = json.loads(toolbox.run("battranslate", binary, "--check", "--report=json", *arguments).stdout)["check"]
         expected = [{key: check[key] for key in ("id", "status", "value")} for check in whole["checks"]
@@ -567,11 +550,11 @@ class Reports(Folder):
         self.assertEqual(quick["checks"], expected)
         bad = [c for c in whole["checks"] if c["id"] in self.CHECKS and c["status"] == "failed"]
         self.assertEqual(quick["verdict"], "unfit" if any(c["severity"] == "error" for c in bad) else "fit")
-        done = toolbox.run("battranslate", binary, "-o", self.path / "o", *arguments)
+        done = toolbox.run("battranslate", binary, "-o", self.folder / "o", *arguments)
         line = done.stdout.splitlines()[-1]
         warnings = re.findall(r"warning: (the profile looks .*)", done.stderr)
         self.assertEqual(warnings, [line.partition(" (")[0]] if quick["verdict"] == "unfit" else [])
-        done = toolbox.run("battranslate", binary, "-q", "-o", self.path / "o", *arguments)
+        done = toolbox.run("battranslate", binary, "-q", "-o", self.folder / "o", *arguments)
         self.assertNotIn("looks", done.stderr)
         found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
         sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
@@ -602,7 +585,7 @@ class Reports(Folder):
                 (fixture.bolted, samples, original, ["preagg", *viewers])):
             whole = self.check(binary, profile, *options).results
             for form in forms:
-                arguments = [binary, "-p", profile, *options, f"--format={form}", "-o", self.path / "o"]
+                arguments = [binary, "-p", profile, *options, f"--format={form}", "-o", self.folder / "o"]
                 quick = json.loads(toolbox.fine("battranslate", *arguments, "--report=json"))["quick_check"]
                 ids = [name for name in ("branch-stacks", "outside", "nowhere", "runs")
                        if whole[name]["status"] != "unknown" and (options or name not in ("outside", "runs")) and
@@ -619,7 +602,7 @@ class Reports(Folder):
         """Each binary's report has its own verdict."""
         fixture = fixtures.get(SMALL)
         profile = self.write("T", pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii"))
-        text = toolbox.fine("battranslate", f"{fixture.bolted}={self.path}/one", "-p", profile)
+        text = toolbox.fine("battranslate", f"{fixture.bolted}={self.folder}/one", "-p", profile)
         self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 25 checks", text, re.M)), 1)
 
 
@@ -690,8 +673,8 @@ class Suppressions(Folder):
             self.assertEqual(done.stderr, f"battranslate: {path}: {sentence}\n")
             self.assertEqual((done.returncode, done.stdout), (1, ""))
         done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",
-                           f"--check-suppress={self.path}/none")
-        self.assertEqual(done.stderr, f"battranslate: {self.path}/none: No such file or directory\n")
+                           f"--check-suppress={self.folder}/none")
+        self.assertEqual(done.stderr, f"battranslate: {self.folder}/none: No such file or directory\n")
 
 
 # --- The flow, computed again ---------------------------------------------------------------------

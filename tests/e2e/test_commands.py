@@ -11,7 +11,6 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -76,13 +75,10 @@ class Help(unittest.TestCase):
                         self.assertNotIn(name, every, tool)
 
 
-class Commands(unittest.TestCase):
+class Commands(toolbox.Case):
     """In a scratch folder with a BOLTed program."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.program = self.folder / "app"
         shutil.copy(DEMO / "small.bolt", self.program)
 
@@ -207,8 +203,7 @@ class Commands(unittest.TestCase):
         for tool, *rest in (("batdump",), ("batvalidate",), ("batreport", "-o", "-"), ("batinject", "--extract=-"),
                             ("battranslate", "-p", PROFILE, "-q", "-o", "-"), ("batsymbolize", "--lenient", "0x401036")):
             arguments = ["-e", self.program] if tool == "batsymbolize" else [self.program]
-            usual = toolbox.run(tool, *arguments, *rest, text=False)
-            self.assertEqual(usual.returncode, 0, usual.stderr)
+            usual = toolbox.run(tool, *arguments, *rest, text=False, status=0)
             for option in (["-e", self.program], ["--obj", self.program], [f"--obj={self.program}"]):
                 done = toolbox.run(tool, *option, *rest, text=False)
                 self.assertEqual((done.returncode, done.stdout, done.stderr), (0, usual.stdout, usual.stderr), tool)
@@ -274,8 +269,7 @@ class Commands(unittest.TestCase):
         toolbox.fine("batreport", "--open", self.program, env=environment)
         self.assertEqual((self.folder / "opened").read_text(encoding="ascii"), f"{self.program}.html\n")
         opener.write_text("#!/bin/sh\nexit 3\n", encoding="ascii")
-        done = toolbox.run("batreport", "--open", self.program, env=environment)
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batreport", "--open", self.program, env=environment, status=1)
         self.assertIn("xdg-open cannot show the page", done.stderr)
         done = toolbox.run("batreport", "--open", self.program, env={**os.environ, "PATH": "/nonexistent"})
         self.assertIn("No such file", done.stderr)

@@ -323,8 +323,7 @@ class CompilerProfiles(MatrixTest):
         (program.parent / "samples").write_text(samples, encoding="ascii")
         output = program.parent / "profile"
         done = toolbox.run("battranslate", program, "-p",
-                           program.parent / "samples", "--format=autofdo", "-o", output)
-        self.assertEqual(done.returncode, 0, done.stderr)
+                           program.parent / "samples", "--format=autofdo", "-o", output, status=0)
         # These samples have no branch stacks, of which there is a warning, too.
         warnings = [line for line in done.stderr.splitlines()
                     if "warning" in line and not line.endswith("the profile looks unfit: branch-stacks 100.0%")]

@@ -9,8 +9,6 @@ way; llvm-bolt's counts are compared with the profile of the input's own run.
 
 import collections
 import json
-import pathlib
-import tempfile
 import unittest
 
 import bolt_judge
@@ -40,17 +38,12 @@ NAMES = {
 REFUSED_MOST = 0.001
 
 
-class Edges(unittest.TestCase):
+class Edges(toolbox.Case):
     """By the note alone."""
-
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
 
     def translate(self, fixture, *options):
         """(fdata, YAML, report) of the fixture's own run."""
-        fdata, yaml = self.path / "our.fdata", self.path / "our.yaml"
+        fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
         report = toolbox.fine("battranslate", fixture.bolted, "-p",
                               bolt_profiles.reference(fixture).profile("T"), "-o", fdata, "-w",
                               yaml, "--report=json", *options)

@@ -11,7 +11,6 @@ import pathlib
 import shutil
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -61,12 +60,8 @@ def masked_header(data):
     return data[:40] + data[48:60]
 
 
-class Changes(unittest.TestCase):
+class Changes(toolbox.Case):
     """Checks that all tests share, and a folder for each test."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp())
-        self.addCleanup(shutil.rmtree, self.folder)
 
     def path(self, name):
         """The path of a file in the folder."""

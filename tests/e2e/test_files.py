@@ -54,7 +54,7 @@ def make_folder():
     raise AssertionError("no file system here keeps access control lists and user attributes")
 
 
-class Scratch(unittest.TestCase):
+class Scratch(toolbox.Case):
     """A folder with copies of the program for each test."""
 
     def setUp(self):
@@ -65,11 +65,6 @@ class Scratch(unittest.TestCase):
     def copy(self, name):
         """A copy of the BOLTed program."""
         return pathlib.Path(shutil.copyfile(DEMO / "small.bolt", self.folder / name))
-
-    def save(self, name, content):
-        """A file of these bytes."""
-        (self.folder / name).write_bytes(content)
-        return self.folder / name
 
     def snapshot(self):
         """The content of all files, so that a temporary file would be noticed."""
@@ -107,7 +102,7 @@ class Descriptors(Scratch):
         data = bytearray((DEMO / "small.bolt").read_bytes())
         section = elffile.Elf(DEMO / "small.bolt").section(".note.gnu.build-id")
         data[section.offset + 8] = 99
-        return self.save(name, bytes(data))
+        return self.write(name, bytes(data))
 
     def each(self):
         """Yields each combination of closed descriptors."""
@@ -177,14 +172,14 @@ class Together(Scratch):
         return ["battranslate", "-q", self.app, "-p", DEMO / "small.preagg", *arguments]
 
     def test_what_was_there_stays(self):
-        keep, nowhere = self.save("keep", b"old"), self.folder / "none" / "x"
+        keep, nowhere = self.write("keep", b"old"), self.folder / "none" / "x"
         for good, bad in (("-o", "-w"), ("-w", "-o")):
             self.assert_refused(f"cannot write {nowhere}: No such file or directory",
                                 *self.translate(good, keep, bad, nowhere))
 
     def test_full_device(self):
         """If one output is full, the other is not replaced."""
-        keep = self.save("keep", b"old")
+        keep = self.write("keep", b"old")
         for good, bad in (("-o", "-w"), ("-w", "-o")):
             self.assert_refused("cannot write /dev/full: No space left on device",
                                 *self.translate(good, keep, bad, "/dev/full"))
@@ -211,7 +206,7 @@ class Together(Scratch):
     def test_standard_output_by_name(self):
         """A file behind standard output keeps its content; the report does not go there."""
         expected = toolbox.fine(*self.translate("-o", "-")).encode()
-        lines = self.save("lines", b"before\n")
+        lines = self.write("lines", b"before\n")
         with open(lines, "ab") as file:
             done = subprocess.run([toolbox.BIN / "battranslate", self.app, "-p",
                                    DEMO / "small.preagg", "-o", "/dev/stdout"], stdout=file,
@@ -222,12 +217,12 @@ class Together(Scratch):
     def test_all_formats(self):
         """Each writer creates its output before it reads, and completes it."""
         for form in ("fdata", "yaml", "preagg"):
-            keep = self.save("keep", b"old")
+            keep = self.write("keep", b"old")
             toolbox.fine(*self.translate(f"--format={form}", "-o", keep))
             self.assertEqual(toolbox.fine(*self.translate(f"--format={form}", "-o", "-")),
                              keep.read_text(encoding="utf-8"))
         for form in ("autofdo", "profgen"):
-            keep = self.save("keep", b"old")
+            keep = self.write("keep", b"old")
             # The program has no debug information, and no original is given.
             self.assertEqual(toolbox.run(*self.translate(f"--format={form}", "-o", keep)).returncode,
                              1)
@@ -288,7 +283,7 @@ class Inputs(Scratch):
         """Two outputs with the same file, which exists or not."""
         (self.folder / "sub").mkdir()
         plain = ["battranslate", self.app, "-p", DEMO / "small.preagg"]
-        there = self.save("there", b"old")
+        there = self.write("there", b"old")
         os.link(there, self.folder / "hard")
         for first, second in ((there, self.folder / "hard"),
                               (self.folder / "new", self.folder / "sub" / ".." / "new")):
@@ -361,7 +356,7 @@ class Access(Scratch):
 
     def test_other_outputs(self):
         """A profile or a note that replaces another one."""
-        keep = self.save("keep", b"old")
+        keep = self.write("keep", b"old")
         expected = self.restrict(keep)
         toolbox.fine("batinject", self.app, f"--extract={keep}")
         self.assertEqual(access_of(keep), expected)
@@ -378,7 +373,7 @@ class Access(Scratch):
         self.assertEqual(access_of(self.app), expected)
         # A new file gets the folder's default list.
         toolbox.fine("batinject", self.copy("other"), f"--extract={self.folder / 'note'}")
-        self.save("made", b"")
+        self.write("made", b"")
         self.assertEqual(access_of(self.folder / "note"), access_of(self.folder / "made"))
 
     def run_as_nobody(self, *arguments):
@@ -508,7 +503,7 @@ class Changed(Scratch):
 
     def test_replaced(self):
         def replace():
-            self.save("other", b"another program")
+            self.write("other", b"another program")
             (self.folder / "other").rename(self.app)
 
         self.assert_noticed(replace, b"another program")

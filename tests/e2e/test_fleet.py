@@ -23,7 +23,7 @@ FLEET = pathlib.Path(__file__).resolve().parents[2] / "fleet"
 HOSTS = 6
 
 
-class FleetTest(unittest.TestCase):
+class FleetTest(toolbox.Case):
     """A folder with recordings of hosts."""
 
     @classmethod
@@ -40,9 +40,6 @@ class FleetTest(unittest.TestCase):
             cls.recordings.append(path)
 
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
         self.work = self.folder / "work folder"
         self.environment = {**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}",
                             "HOME": str(self.folder)}

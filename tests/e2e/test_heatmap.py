@@ -4,7 +4,6 @@
 
 import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -17,13 +16,8 @@ FIXED = "sqlite-fixed-profile2-22"
 PIE = "small-pie-all-22"
 
 
-class Heatmap(unittest.TestCase):
+class Heatmap(toolbox.Case):
     """A folder, and maps by both."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def files(self, name):
         """{suffix: text} of the files of a map."""
@@ -110,8 +104,7 @@ class Heatmap(unittest.TestCase):
         for option, message in (("--block-size=64,100", "expected sizes"), ("--block-size=0", "sizes"),
                                 ("--block-size=4x", "sizes"), ("--block-size=8G", "sizes"),
                                 ("--line-size=0", "from 1 to"), ("--min-address=a", "a number")):
-            done = toolbox.run("battranslate", binary, "-p", profile, "--heatmap=h", option)
-            self.assertEqual(done.returncode, 2)
+            done = toolbox.run("battranslate", binary, "-p", profile, "--heatmap=h", option, status=2)
             self.assertIn(message, done.stderr)
         none = self.folder / "none"
         none.write_text("S ffffffffff 1\n", "ascii")
@@ -120,8 +113,7 @@ class Heatmap(unittest.TestCase):
             before = pathlib.Path(profile).read_bytes()
             out = self.folder / "out.fdata"
             done = toolbox.run("battranslate", binary, "-p", path, f"--heatmap={heatmap}", "-q", "-o",
-                               out, cwd=self.folder)
-            self.assertEqual(done.returncode, 1, done.stderr)
+                               out, cwd=self.folder, status=1)
             self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["none"], message)
             self.assertEqual(before, pathlib.Path(profile).read_bytes())
 

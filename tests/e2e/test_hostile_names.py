@@ -14,7 +14,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import debug_programs
@@ -96,14 +95,12 @@ class Files:
         self.addresses = "".join(f"{address:#x}\n" for address in addresses)
 
 
-class HostileNames(unittest.TestCase):
+class HostileNames(toolbox.Case):
     """Every tool, with the plain files and with the hostile ones."""
 
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
-        cls.folder = pathlib.Path(temporary.name)
+        cls.folder = cls.class_folder()
         program = debug_programs.get("sqlite-profiling")
         bolted = program.bolted("profile2")
         cls.functions = chosen(bolted)
@@ -263,13 +260,8 @@ class HostileNames(unittest.TestCase):
         self.assertIn(rb"\x1b[31m", output["stdout"])
 
 
-class HostilePaths(unittest.TestCase):
+class HostilePaths(toolbox.Case):
     """The files' own names are hostile, on the command line and in messages."""
-
-    def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
 
     def test_messages(self):
         name = b"\x1b[31m\n\xc2\x9b\x9b\r.bolt"

@@ -6,7 +6,6 @@ import functools
 import os
 import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import batnote
@@ -44,13 +43,8 @@ def records(path):
     return result
 
 
-class HotIndex(unittest.TestCase):
+class HotIndex(toolbox.Case):
     """Notes of BOLT 19 before and after."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
 
     def repaired(self, fixture):
         """The fixture's program with its note repaired."""

@@ -12,7 +12,6 @@ import pathlib
 import random
 import re
 import subprocess
-import tempfile
 import unittest
 
 import bolt_judge
@@ -36,14 +35,11 @@ RANDOM = {"sqlite-fixed-profile2-22": 2, "sqlite-aarch64-profile2-22": 1,
           "exceptions-pie-all-22": 2, "secondary-aarch64-all-22": 2}
 
 
-class Folder(unittest.TestCase):
+class Folder(toolbox.Case):
     """Tests with a scratch folder."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = pathlib.Path(folder.name)
-        self.fdata, self.yaml = self.path / "x.fdata", self.path / "x.yaml"
+        self.fdata, self.yaml = self.folder / "x.fdata", self.folder / "x.yaml"
 
     def report(self, binary, profile, *options):
         """battranslate's report; the outputs are self.fdata and self.yaml."""
@@ -189,7 +185,7 @@ class MadeUp(Folder):
 
     def judge(self, binary, original, lines, *options):
         """Only fdata: YAML has no place for random records."""
-        profile = self.path / "made_up.fdata"
+        profile = self.folder / "made_up.fdata"
         profile.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         found = said(self.report(binary, profile, *options))
         if not toolbox.SANITIZED:
@@ -230,7 +226,7 @@ class OtherBuilds(Folder):
     def test_other_branches(self):
         """Some functions of the input differ from the profiled ones."""
         fixture = fixtures.get("sqlite-fixed-profile2-22")
-        other = self.path / "other"
+        other = self.folder / "other"
         self.assertGreater(retarget_branches(fixture.input, other), 100)
         profile = bolt_judge.truth(fixture).profile("T")
         for figures in (said(self.report(other, profile)), self.ask_bolt(other, self.fdata)):
@@ -246,7 +242,7 @@ class OtherBuilds(Folder):
     def test_other_compiler_options(self):
         """The profiled program was optimised; the one for llvm-bolt was hardly optimised."""
         fixture = fixtures.get("small-fixed-profile2-22")
-        other = self.path / "other"
+        other = self.folder / "other"
         subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
                         "-o", other], check=True)
         report = self.report(other, bolt_judge.truth(fixture).profile("T"), "--ignore-build-id")
@@ -265,9 +261,9 @@ class SplitTables(Folder):
 
     def compile(self, *flags):
         """The program, and the profile of its run."""
-        binary, profile = self.path / "split", self.path / "T.preagg"
+        binary, profile = self.folder / "split", self.folder / "T.preagg"
         fixtures.run(["gcc", "-O2", *flags, "-no-pie", "-Wl,-q", fixtures.SOURCES / "split_tables.c", "-o", binary],
-                     self.path)
+                     self.folder)
         qemu_trace.record(binary, [binary, "100"], profile, "T")
         return binary, profile
 
@@ -291,7 +287,7 @@ class SplitTables(Folder):
         # Records that are made up may all fit by chance; no branch starts at 1 here.
         wrong = "1 inside 1 1 inside 3 0 5"
         for seed in range(8):
-            path = self.path / "made_up.fdata"
+            path = self.folder / "made_up.fdata"
             path.write_text("\n".join([*made_up(functions, seed), wrong]) + "\n", encoding="ascii")
             found = said(self.report(binary, path))
             if not toolbox.SANITIZED:
@@ -301,10 +297,10 @@ class SplitTables(Folder):
     def test_bolted(self):
         """The same of a binary that BOLT wrote, with the input."""
         binary, profile = self.compile("-fno-pie")
-        bolted, run = self.path / "bolted", self.path / "bolted.preagg"
+        bolted, run = self.folder / "bolted", self.folder / "bolted.preagg"
         self.report(binary, profile)
         fixtures.run(["llvm-bolt-22", binary, "-o", bolted, "-data", self.fdata, "--enable-bat",
-                      "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort"], self.path)
+                      "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort"], self.folder)
         qemu_trace.record(bolted, [bolted, "100"], run, "T")
         found = said(self.report(bolted, run, f"--original={binary}"))
         if not toolbox.SANITIZED:
@@ -320,14 +316,14 @@ class DroppedBlocks(Folder):
 
     def test_dropped_jumps(self):
         """By the note alone the same numbers as llvm-bolt's, and with the input nothing is refused."""
-        binary, profile, bolted = (self.path / name for name in ("jumps", "T.preagg", "bolted"))
+        binary, profile, bolted = (self.folder / name for name in ("jumps", "T.preagg", "bolted"))
         for level in ("-O2", "-O1"):
             fixtures.run(["gcc", level, "-no-pie", "-Wl,-q", fixtures.SOURCES / "double_jumps.c", "-o", binary],
-                         self.path)
+                         self.folder)
             qemu_trace.record(binary, [binary, "300"], profile, "T")
             self.report(binary, profile)
             fixtures.run(["llvm-bolt-22", binary, "-o", bolted, "-data", self.fdata, "--enable-bat",
-                          "-reorder-blocks=ext-tsp"], self.path)
+                          "-reorder-blocks=ext-tsp"], self.folder)
             qemu_trace.record(bolted, [bolted, "300"], profile, "T")
             report = self.report(bolted, profile)
             for path, suffix in ((self.fdata, ""), (self.yaml, "_yaml")):

@@ -10,7 +10,6 @@ known from version 1. Upgraded notes are judged by perf2bolt-22.
 import collections
 import pathlib
 import shutil
-import tempfile
 import unittest
 
 import batnote
@@ -43,7 +42,7 @@ def note_of(fixture, form):
     return note
 
 
-class Legacy(unittest.TestCase):
+class Legacy(toolbox.Case):
     """What all tests need."""
 
     @classmethod
@@ -51,11 +50,6 @@ class Legacy(unittest.TestCase):
         failed = fixtures.build(fixtures.legacy())
         if failed:
             raise AssertionError("\n".join(f"{n}: {e}" for n, e in failed.items()))
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
 
     def each(self, check):
         """check(fixture) of all fixtures."""
@@ -163,8 +157,7 @@ class Notes(Legacy):
         path = self.folder / "note.json"
         path.write_text(text, encoding="utf-8")
         done = toolbox.run("batinject", fixture.bolted, f"--json={path}", "-o",
-                           self.folder / "out")
-        self.assertEqual(done.returncode, 1)
+                           self.folder / "out", status=1)
         self.assertIn('"version": expected 3', done.stderr)
 
     def test_validation(self):
@@ -393,8 +386,7 @@ class Upgrade(Legacy):
         self.assertIn("of version 3", toolbox.fine("batinject", fixture.bolted, "--upgrade", "-o",
                                                    out))
         self.assertEqual(elffile.Elf(out).note(), elffile.Elf(fixture.bolted).note())
-        done = toolbox.run("batinject", fixture.bolted, "--repair", f"--original={fixture.input}")
-        self.assertEqual(done.returncode, 2)
+        done = toolbox.run("batinject", fixture.bolted, "--repair", f"--original={fixture.input}", status=2)
 
 
 if __name__ == "__main__":

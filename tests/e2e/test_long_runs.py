@@ -4,12 +4,10 @@
 when following the input's code becomes too much work."""
 
 import collections
-import pathlib
 import random
 import re
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import odd_elf
@@ -36,13 +34,8 @@ def conditional_jumps(rng=None):
                     for i in range(BLOCKS)) + RETURN
 
 
-class Made(unittest.TestCase):
+class Made(toolbox.Case):
     """A folder with a binary."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="long_runs.")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def run_tool(self, tool, *arguments):
         """A tool's finished process; it must succeed."""

@@ -14,7 +14,6 @@ import pathlib
 import random
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import elffile
@@ -279,14 +278,12 @@ def read_traces(text):
     return +traces, +missed
 
 
-class MadeRecordings(unittest.TestCase):
+class MadeRecordings(toolbox.Case):
     """The profiles of each binary."""
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
+        cls.folder = cls.class_folder()
         cls.binaries = [Binary(pathlib.Path(fixtures.get("small-pie-all-22").bolted))]
         # The fixed one is above the addresses that the others have in their files.
         for name, operator, options in (("one", "*", ["-shared", "-fPIC"]), ("two", "+", ["-shared", "-fPIC"]),

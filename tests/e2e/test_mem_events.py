@@ -141,15 +141,10 @@ def memory(path):
     return {key[1:]: counts[-1] for key, counts in records.items() if key[0] in "345"}
 
 
-class MemoryEvents(unittest.TestCase):
+class MemoryEvents(toolbox.Case):
     """Loads of fixtures."""
 
     maxDiff = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def pairs(self, fixture):
         """Loads at all places from all data, in turn: [(place, name, offset, address)]."""
@@ -259,20 +254,17 @@ class MemoryEvents(unittest.TestCase):
         self.assertEqual({}, fixture.battranslate(path, "-ba"))
         out = self.folder / "preagg"
         done = toolbox.run("battranslate", fixture.fixture.bolted, "-p", path, "-o", out,
-                           "--format=preagg")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                           "--format=preagg", status=0)
         self.assertRegex(done.stderr, r"warning: \d+ memory samples have no form in a pre-aggr")
         self.assertTrue(out.read_text(encoding="ascii").startswith(("B", "E")))
 
 
-class FurtherOn(unittest.TestCase):
+class FurtherOn(toolbox.Case):
     """Further use of the records."""
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
+        cls.folder = cls.class_folder()
         cls.data = loads_of(FIXED[0])
         # At functions' starts, where the input binary certainly has an instruction.
         cls.loads = [(t.address, a) for t, a in zip(cls.data.hot, sorted(cls.data.data) * 3)]

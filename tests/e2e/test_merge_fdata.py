@@ -6,12 +6,12 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import bolt_judge
 import bolt_profiles
 import fixtures
+import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
@@ -64,7 +64,7 @@ def places(text):
     return [(line[0] in "345", line.rsplit(" ", 1 if line[0] in "345" else words)[0]) for line in lines]
 
 
-class Links(unittest.TestCase):
+class Links(toolbox.Case):
     """A folder with the links."""
 
     @classmethod
@@ -73,18 +73,8 @@ class Links(unittest.TestCase):
         cls.reference = bolt_profiles.reference(cls.fixture)
 
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
         for name in ("merge-fdata", "perf2bolt-22"):
             (self.folder / name).symlink_to(BIN / "battranslate")
-
-    def write(self, name, text):
-        """A file in the test's folder."""
-        path = self.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
 
     def merge(self, *arguments, program=None):
         """Run merge-fdata, ours unless program is another; returns the finished process."""

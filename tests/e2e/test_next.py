@@ -534,12 +534,10 @@ class Bolted(unittest.TestCase):
         run("llvm-bolt-22", "old", "-o", "old.bolt", "-data", "old.fdata", "--enable-bat", folder=pair.folder)
         (pair.folder / "some.preagg").write_text("T 1000 1010 1020 1\n", encoding="ascii")
         done = toolbox.run("battranslate", pair.folder / "old.bolt", "-p", pair.folder / "some.preagg",
-                           f"--for={pair.folder / 'old'}", "-o", pair.folder / "x.fdata")
-        self.assertEqual(done.returncode, 1)
+                           f"--for={pair.folder / 'old'}", "-o", pair.folder / "x.fdata", status=1)
         self.assertIn("expected --original=FILE", done.stderr)
         done = toolbox.run("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata",
-                           f"--for={pair.folder / 'old.bolt'}", "-o", pair.folder / "x.fdata")
-        self.assertEqual(done.returncode, 1)
+                           f"--for={pair.folder / 'old.bolt'}", "-o", pair.folder / "x.fdata", status=1)
         self.assertIn("expected the build that llvm-bolt will read, found one that it has written", done.stderr)
 
 
@@ -611,18 +609,15 @@ class AutoFdo(unittest.TestCase):
         (pair.folder / "cut").write_bytes((pair.folder / "new").read_bytes()[:3000])
         for name in ("random", "cut"):
             done = toolbox.run("battranslate", "old", "-p", "old.fdata", f"--for={name}", "--format=autofdo", "-o", "x.prof",
-                               cwd=pair.folder)
-            self.assertEqual(done.returncode, 1)
+                               cwd=pair.folder, status=1)
             self.assertIn(f"{name}: ", done.stderr)
         run("strip", "-g", "new", folder=pair.folder)
         for options, text in ((["--for=new"], "debug information"), (["--for=new", "--debug-file=random"], "random: ")):
             done = toolbox.run("battranslate", "old", "-p", "old.fdata", *options, "--format=autofdo", "-o", "x.prof",
-                               cwd=pair.folder)
-            self.assertEqual(done.returncode, 1, done.stderr)
+                               cwd=pair.folder, status=1)
             self.assertIn(text, done.stderr)
         done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "--format=autofdo", "-w", "x.prof",
-                           cwd=pair.folder)
-        self.assertEqual(done.returncode, 2)
+                           cwd=pair.folder, status=2)
         self.assertFalse((pair.folder / "x.prof").exists())
 
 
@@ -667,8 +662,7 @@ __attribute__((noinline)) long another(long a)
         out = self.folder / "x.fdata"
         out.unlink(missing_ok=True)
         done = toolbox.run("battranslate", "old", "-p", profile, "--for=new", "--check", "-o", out, "--report=json", *options,
-                           cwd=self.folder)
-        self.assertEqual(done.returncode, status, done.stderr)
+                           cwd=self.folder, status=status)
         self.assertEqual(out.exists(), status == 0)
         report = json.loads(done.stdout)
         report["checks"] = {check["id"]: check for check in report["check"]["checks"]}
@@ -705,8 +699,7 @@ __attribute__((noinline)) long another(long a)
         self.assertEqual(self.check("--check-limit=inferred=0")["checks"]["inferred"]["status"], "failed")
         self.check("--check-limit=inferred=0", "--check-strict", "--check-limit=density=0", status=1)
         done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "-o", "x.fdata", "--check-limit=found=99%",
-                           cwd=self.folder)
-        self.assertEqual(done.returncode, 1)
+                           cwd=self.folder, status=1)
         self.assertIn("error: found: samples in functions that the next build has, too: ", done.stdout)
         self.assertIn("the profile is unfit: no output is written", done.stderr)
 
@@ -734,8 +727,7 @@ __attribute__((noinline)) long another(long a)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("it is another program", done.stderr)
         done = toolbox.run("battranslate", "old", "-p", "old.fdata", "old", "-p", "old.fdata", "--for=new", "--check",
-                           cwd=self.folder)
-        self.assertEqual(done.returncode, 2)
+                           cwd=self.folder, status=2)
         self.assertIn("expected --check with one BINARY", done.stderr)
         self.assertFalse((self.folder / "x.fdata").exists())
 
@@ -805,8 +797,7 @@ class Several(unittest.TestCase):
         """A release without a profile, a foreign one, a BOLTed one without its input, one that is an output."""
         def refuse(text, status, *arguments):
             (self.folder / "x.fdata").unlink(missing_ok=True)
-            done = toolbox.run("battranslate", *arguments, "--for=new", cwd=self.folder)
-            self.assertEqual(done.returncode, status, done.stderr)
+            done = toolbox.run("battranslate", *arguments, "--for=new", cwd=self.folder, status=status)
             self.assertIn(text, done.stderr)
             self.assertFalse((self.folder / "x.fdata").exists())
 
@@ -825,8 +816,7 @@ class Several(unittest.TestCase):
         refuse("random:1:1: ", 1, *first, "canary", "-p", "random", *output)
         refuse("missing", 1, *first, "canary", "-p", "missing", *output)
         before = (self.folder / "canary").read_bytes()
-        done = toolbox.run("battranslate", *first, *third, "--for=new", "-o", "canary", cwd=self.folder)
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("battranslate", *first, *third, "--for=new", "-o", "canary", cwd=self.folder, status=1)
         self.assertEqual((self.folder / "canary").read_bytes(), before)
 
 

@@ -3,7 +3,6 @@
 modulo 2^32."""
 
 import pathlib
-import tempfile
 import unittest
 
 import odd_elf
@@ -29,11 +28,8 @@ def emitted():
     return tables
 
 
-class NotEmitted(unittest.TestCase):
+class NotEmitted(toolbox.Case):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="not_emitted.")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.path = self.folder / "app"
         gone = odd_elf.Table(0, [(BELOW_0, 0, 0x5A0000, 0), (BELOW_0, 8, 0x5A0008, 1)])
         cold = [odd_elf.Table(TEXT + 0x200, [(0, 0x40, 0x5A0040, 4)], parent=2)]

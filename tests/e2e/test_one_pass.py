@@ -13,7 +13,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import branch_stacks
@@ -148,15 +147,10 @@ class Mix:
             self.session.sample(ip=newest[0][0], pid=pid, branches=stack)
 
 
-class OnePass(unittest.TestCase):
+class OnePass(toolbox.Case):
     """battranslate for several binaries."""
 
     maxDiff = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def file(self, data, name="perf.data"):
         """A file with that content."""
@@ -573,8 +567,7 @@ class OnePass(unittest.TestCase):
 
     def refused(self, message, *arguments, status=1):
         """The tool fails with one line that has the message."""
-        done = toolbox.run("battranslate", *arguments)
-        self.assertEqual(done.returncode, status, done.stderr)
+        done = toolbox.run("battranslate", *arguments, status=status)
         self.assertIn(message, done.stderr)
         if status == 1:
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

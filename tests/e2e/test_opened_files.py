@@ -14,7 +14,6 @@ import shutil
 import signal
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
@@ -36,25 +35,14 @@ def compiled(folder, *options):
     return folder / "program"
 
 
-class Opened(unittest.TestCase):
+class Opened(perf_scenes.RecordingTest):
     """A folder for each test."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def scene(self, name=PIE, **options):
         """A session of one process."""
         scene = Scene(fixtures.get(name), **options)
         scene.run(scene.start(100))
         return scene
-
-    def write(self, data, name="perf.data"):
-        """A file with that content."""
-        path = self.folder / name
-        path.write_bytes(data)
-        return path
 
     def never_opened(self, place, tool, *arguments):
         """The tool looks at the place (otherwise this shows nothing) and opens neither FIFO nor device."""
@@ -170,8 +158,7 @@ class Named(Opened):
         found = toolbox.fine("batsymbolize", "--output-style=GNU", "--no-inlines", input=queries)
         self.assertEqual(found.count("program.c:1\n"), 2 * len(places))
         done = toolbox.run("batsymbolize", "--output-style=GNU", input=queries,
-                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90)))
-        self.assertEqual(done.returncode, 1)
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90)), status=1)
         answered = done.stdout.count("program.c:1\n") // 2
         self.assertGreater(answered, 10)
         self.assertEqual(done.stderr.count("Too many open files"), len(places) - answered, done.stderr)
@@ -241,8 +228,7 @@ class Given(Opened):
         """--all reads a recording twice: a FIFO is refused without being opened."""
         fifo = self.folder / "fifo"
         os.mkfifo(fifo)
-        done = toolbox.run("battranslate", "--all", "-p", fifo, f"--output-dir={self.folder / 'out'}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("battranslate", "--all", "-p", fifo, f"--output-dir={self.folder / 'out'}", status=1)
         self.assertIn("expected a file or folder, which can be read twice, found a pipe or a device",
                       done.stderr)
 

@@ -10,7 +10,6 @@ import re
 import shutil
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import batnote
@@ -21,12 +20,8 @@ import test_to_input
 import toolbox
 
 
-class Folder(unittest.TestCase):
+class Folder(toolbox.Case):
     """Tests with a scratch folder."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test_original."))
-        self.addCleanup(shutil.rmtree, self.folder)
 
 
 # --- Names --------------------------------------------------------------------------------------

@@ -6,12 +6,12 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
 import fixtures
 import test_untouched
+import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -59,7 +59,7 @@ def battranslate(*arguments, **options):
                           text=True, check=False, **options)
 
 
-class Options(unittest.TestCase):
+class Options(toolbox.Case):
     """A folder, a fixture and its recorded execution."""
 
     @classmethod
@@ -67,17 +67,6 @@ class Options(unittest.TestCase):
         cls.fixture = fixtures.get(FIXTURE)
         cls.profile = bolt_profiles.reference(cls.fixture).profile("T")
         cls.table = table("OPTIONS OF PERF2BOLT")
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, text):
-        """A file in the test's folder."""
-        path = self.folder / name
-        path.write_text(text, encoding="ascii")
-        return path
 
     def translate(self, *arguments, **options):
         """Run battranslate on the fixture, which must work; returns its fdata."""

@@ -8,15 +8,12 @@ the report, are tested as well. tests/unit/test_perf_damaged.c cuts and changes 
 
 import json
 import os
-import pathlib
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
 import perf_data
-import perf_scenes
 import toolbox
 from perf_data import ADDR, IP, PERIOD, TID, TIME, record
 from perf_scenes import SAMPLE_TYPE, Scene, cycles
@@ -47,7 +44,7 @@ def scene(*events, samples=True, **start):
     return result
 
 
-class PerfBad(unittest.TestCase):
+class PerfBad(toolbox.Case):
     """One fault in each test."""
 
     maxDiff = None
@@ -58,11 +55,6 @@ class PerfBad(unittest.TestCase):
         cls.scene = scene()
         cls.good = cls.scene.session.file(build_ids=cls.scene.build_ids())
         cls.build_id = cls.scene.build_id.hex()
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def translate(self, data, *options):
         """battranslate on these bytes: the finished process, and the path of its output."""

@@ -14,7 +14,6 @@ import re
 import struct
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -76,15 +75,10 @@ def names(headers):
     return {tuple(sorted(re.sub(":$", "", word) for word in line.split())) for line in headers}
 
 
-class PerfData(unittest.TestCase):
+class PerfData(toolbox.Case):
     """perf.data files of many kinds."""
 
     maxDiff = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     @classmethod
     def tearDownClass(cls):

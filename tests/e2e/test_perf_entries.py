@@ -7,10 +7,8 @@ recording holds samples of a real execution (perf_scenes.py), and what it must g
 
 import collections
 import json
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
@@ -46,26 +44,14 @@ def printed(branch, target, flags):
             f"{SPECULATION[flags >> 24 & 3]}")
 
 
-class Entries(unittest.TestCase):
+class Entries(perf_scenes.RecordingTest):
     """Recordings of one fixture, and their truth."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-
-    def write(self, data, name="perf.data"):
-        """A file with that content."""
-        path = self.folder / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return path
 
     def translate(self, scene, path, *options):
         """fdata, the report, and the messages."""
         out = self.folder / "out.fdata"
         done = toolbox.run("battranslate", scene.fixture.bolted, "-p", path, "-o", out,
-                           "--report=json", *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+                           "--report=json", *options, status=0)
         return out.read_text(encoding="utf-8"), json.loads(done.stdout), done.stderr
 
     def check(self, scene, path, truth=None):
@@ -210,8 +196,7 @@ class Entries(unittest.TestCase):
             process = scene.start(100)
             scene.run(process, event=events[0], counts=False)
             path = self.data(scene)
-            done = toolbox.run("battranslate", scene.fixture.bolted, "-p", path, "-o", self.folder / "out")
-            self.assertEqual(done.returncode, 1)
+            done = toolbox.run("battranslate", scene.fixture.bolted, "-p", path, "-o", self.folder / "out", status=1)
             self.assertRegex(done.stderr, r"expected branch stacks.*call stacks.*--call-graph lbr.*-j any,u")
             scene.run(process, event=events[1])
             report, _ = self.check(scene, self.data(scene))
@@ -222,8 +207,7 @@ class Entries(unittest.TestCase):
         stacks = self.third_entries(scene, scene.start(100))
         header = "# event : name = cycles:u, , id = { 1 }, branch_sample_type = USER|CALL_STACK|NO_FLAGS\n"
         done = toolbox.run("battranslate", scene.fixture.bolted, "-p", self.perf_script(scene, stacks, header),
-                           "-o", self.folder / "out")
-        self.assertEqual(done.returncode, 1)
+                           "-o", self.folder / "out", status=1)
         self.assertRegex(done.stderr, "expected branch stacks.*call stacks.*--call-graph lbr")
 
     # --- Wrong paths ------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import json
 import pathlib
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
@@ -24,19 +23,8 @@ FIXED = "small-fixed-profile2-22"
 GUEST_KERNEL, GUEST_USER = 4, 5
 
 
-class PerfMore(unittest.TestCase):
+class PerfMore(perf_scenes.RecordingTest):
     """Translated files and their truth."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-
-    def write(self, data, name="perf.data"):
-        """A file with that content."""
-        path = self.folder / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
-        return path
 
     def translate(self, binary, path, *options):
         """fdata of a profile, and the report."""
@@ -88,8 +76,7 @@ class PerfMore(unittest.TestCase):
                     expected, _ = self.translate(fixture.bolted, truth)
                     self.assertEqual(expected, self.translate(self.folder / given, path)[0])
                     continue
-                done = toolbox.run("battranslate", self.folder / given, "-p", path, "-o", self.folder / "no")
-                self.assertEqual(done.returncode, 1)
+                done = toolbox.run("battranslate", self.folder / given, "-p", path, "-o", self.folder / "no", status=1)
                 self.assertIn(f"expected a process that has {given}", done.stderr)
 
     def test_links_and_build_ids(self):
@@ -99,8 +86,7 @@ class PerfMore(unittest.TestCase):
         scene = Scene(fixture, file_name=str(self.folder / "app"))
         scene.run(scene.start(100))
         path = self.write(scene.session.file(build_ids=[(str(self.folder / "app"), bytes(range(20)))]))
-        done = toolbox.run("battranslate", fixture.bolted, "-p", path, "-o", self.folder / "no")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("battranslate", fixture.bolted, "-p", path, "-o", self.folder / "no", status=1)
         self.assertIn("expected a process that has", done.stderr)
 
     def test_code_in_anonymous_memory(self):
@@ -380,8 +366,7 @@ idle:   nop; nop; jmp 2f; nop
 
     def refused(self, message, binary, path):
         """One line with the message."""
-        done = toolbox.run("battranslate", "-q", binary, "-p", path, "-o", self.folder / "no")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("battranslate", "-q", binary, "-p", path, "-o", self.folder / "no", status=1)
         self.assertIn(message, done.stderr)
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertFalse((self.folder / "no").exists())

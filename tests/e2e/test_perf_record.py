@@ -9,13 +9,11 @@ the output of `perf script`, as in test_translate_parity.py.
 
 import collections
 import os
-import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -144,13 +142,10 @@ def may_record_machine():
         return os.geteuid() == 0 or int(file.read()) < 1
 
 
-class PerfRecord(unittest.TestCase):
+class PerfRecord(toolbox.Case):
     """One way of recording in each test."""
 
     def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
         self.data = self.folder / "perf.data"
 
     @classmethod

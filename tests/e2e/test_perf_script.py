@@ -71,21 +71,10 @@ class Text:
         return head.ljust(132) + "\n" + "".join(text for _, text in parts)
 
 
-class PerfScript(unittest.TestCase):
+class PerfScript(toolbox.Case):
     """A folder, scenes and their texts."""
 
     maxDiff = None
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-
-    def write(self, name, content):
-        """A file in the test's folder."""
-        path = self.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
 
     def translate(self, binary, path, *options, **more):
         """battranslate's fdata and the functions of its YAML as values, with perf2bolt's records (--parity)."""
@@ -179,8 +168,7 @@ class Texts(PerfScript):
         for profile in profiles:
             for option in ("--pid=101,200", "--pid=7,200,101,200"):
                 self.assertEqual(expected, self.translate(binary, profile, option)[0][1])
-        done = toolbox.run("battranslate", binary, "-p", profiles[0], "-o", "x", "--pid=101,")
-        self.assertEqual(done.returncode, 2)
+        done = toolbox.run("battranslate", binary, "-p", profiles[0], "-o", "x", "--pid=101,", status=2)
         self.assertIn("expected numbers of processes, found \"101,\"", done.stderr)
 
     def test_basic_samples(self):
@@ -279,8 +267,7 @@ class Large(PerfScript):
         number = text.mmap.count("\n") + len(lines) * repeats + 1
         for options in ((), ("--threads=1",)):
             done = toolbox.run("battranslate", scene.fixture.bolted, "-p", bad, "-o",
-                               self.folder / "out", *options)
-            self.assertEqual(done.returncode, 1)
+                               self.folder / "out", *options, status=1)
             self.assertIn(f"bad:{number}:12: expected the target of a branch", done.stderr)
             self.assertFalse((self.folder / "out").exists())
 
@@ -423,16 +410,14 @@ class Run(PerfScript):
                    "--format=perfscript")
         for profiles in (("-p", path, "-p", path), ("-p", "-")):
             done = toolbox.run("battranslate", binary, *profiles, "-o", self.folder / "failed",
-                               "--format=perfscript")
-            self.assertEqual(done.returncode, 2)
+                               "--format=perfscript", status=2)
             self.assertIn("expected one file of perf.data", done.stderr)
 
     def fails(self, message, path, *options, binary=None, **more):
         """battranslate fails with this sentence and leaves no file."""
         out = self.folder / "failed"
         done = toolbox.run("battranslate", binary or fixtures.get(FIXED).bolted, "-p", path, "-o",
-                           out, *options, **more)
-        self.assertEqual(done.returncode, 1, done.stderr)
+                           out, *options, **more, status=1)
         self.assertIn(message, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir() if "failed" in p.name], [])
@@ -519,8 +504,7 @@ class Errors(PerfScript):
         path = self.write("text", text.replace("MAP\n", self.MAP.format(
             fixtures.get(FIXED).bolted)))
         done = toolbox.run("battranslate", fixtures.get(FIXED).bolted, "-p", path, "-o", out,
-                           *options)
-        self.assertEqual(done.returncode, 1, done.stderr)
+                           *options, status=1)
         self.assertIn(message, done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir() if "failed" in p.name], [])
 

@@ -7,13 +7,10 @@ The recordings hold samples of a real execution (perf_scenes.py), and perf print
 import bz2
 import gzip
 import lzma
-import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import fixtures
-import perf_scenes
 import toolbox
 from perf_data import CALLCHAIN
 from perf_scenes import SAMPLE_TYPE, Scene, cycles
@@ -45,14 +42,12 @@ OTHER_RECORDS = (
     "     old bytes: 0f 1f 44 00 00\n     new bytes: e8 00 00 00 00\n")
 
 
-class Texts(unittest.TestCase):
+class Texts(toolbox.Case):
     """A recording, and what perf prints of it."""
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
+        cls.folder = cls.class_folder()
         cls.scene = Scene(fixtures.get(PIE))
         process = cls.scene.start(100, comm="a 7 b")
         cls.scene.run(process, count=40)
@@ -136,8 +131,7 @@ class Texts(unittest.TestCase):
     def test_explained(self):
         """--explain-recording says the same."""
         def explain(path):
-            done = toolbox.run("battranslate", f"--explain-recording={path}")
-            self.assertEqual(done.returncode, 1)
+            done = toolbox.run("battranslate", f"--explain-recording={path}", status=1)
             return done.stdout + done.stderr
         self.assertIn("found what perf report prints for people: give perf.data itself",
                       explain(self.perf("report", "--stdio")))

@@ -5,10 +5,8 @@ Executables and shared libraries whose first segment is at 0 or elsewhere. perf2
 24 make of an empty build-id (":ADDRESS") was tried with them, and stands here as rules.
 """
 
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import toolbox
@@ -21,14 +19,12 @@ PROGRAMS = {"fixed": ([], None, False), "pie": (["-pie"], None, False), "pie-hig
             "library-high": (["-shared"], 0x600000, True)}
 
 
-class Places(unittest.TestCase):
+class Places(toolbox.Case):
     """Small programs of one function."""
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
+        cls.folder = cls.class_folder()
         (cls.folder / "a.s").write_text(SOURCE, encoding="ascii")
         subprocess.run(["as", "a.s", "-o", "a.o"], cwd=cls.folder, check=True)
         cls.programs = {name: cls.link(name, options, base) for name, (options, base, _) in PROGRAMS.items()}

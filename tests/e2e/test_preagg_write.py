@@ -6,7 +6,6 @@ battranslate and by perf2bolt-22."""
 import pathlib
 import random
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -26,13 +25,8 @@ def values(fdata, yaml):
     return bolt_profiles.read_fdata(fdata), (header, functions)
 
 
-class PreaggTest(unittest.TestCase):
+class PreaggTest(toolbox.Case):
     """A folder, and profiles through battranslate."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def rewrite(self, binary, profile, *options):
         """battranslate's --format=preagg of the profile."""
@@ -182,8 +176,7 @@ class Usage(PreaggTest):
     def refuse(self, status, message, *arguments):
         """battranslate fails with this message and leaves no file."""
         out = self.folder / "failed"
-        done = toolbox.run("battranslate", *arguments, "-o", out)
-        self.assertEqual(done.returncode, status, done.stderr)
+        done = toolbox.run("battranslate", *arguments, "-o", out, status=status)
         self.assertIn(message, done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir() if "failed" in p.name], [])
 
@@ -214,8 +207,7 @@ class Warnings(PreaggTest):
         for start, is_warned in ((0, False), (3, True)):
             profile = self.folder / "profile"
             profile.write_text(f"{inside}T 0 {start:x} {start + 4:x} {count}\n", encoding="ascii")
-            done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", self.folder / "fdata")
-            self.assertEqual(done.returncode, 0)
+            done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", self.folder / "fdata", status=0)
             self.assertEqual("of the traces do not fit the binary's code" in done.stderr, is_warned, done.stderr)
 
 

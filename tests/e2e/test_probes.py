@@ -113,11 +113,9 @@ class Printed(unittest.TestCase):
             done = toolbox.run("batdump", "--probes", fixtures.get(program).input)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(message, done.stderr)
-        done = toolbox.run("batdump", "--probes", fixtures.get("small-pie-profile2-22").note)
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batdump", "--probes", fixtures.get("small-pie-profile2-22").note, status=1)
         self.assertIn("expected an ELF file with probes, found a raw note", done.stderr)
-        done = toolbox.run("batdump", "--probes", "--json", fixtures.get("small-pie-profile2-22").note)
-        self.assertEqual(done.returncode, 2)
+        done = toolbox.run("batdump", "--probes", "--json", fixtures.get("small-pie-profile2-22").note, status=2)
 
     def test_stripped(self):
         """clang's probes have no addresses without symbols; BOLT's have."""

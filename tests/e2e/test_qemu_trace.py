@@ -16,6 +16,7 @@ import unittest
 import elffile
 import fixtures
 import qemu_trace
+import toolbox
 
 
 def records(path):
@@ -29,13 +30,8 @@ def records(path):
     return result
 
 
-class RealExecutions(unittest.TestCase):
+class RealExecutions(toolbox.Case):
     """Programs of the fixtures."""
-
-    def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
-        self.addCleanup(scratch.cleanup)
-        self.folder = pathlib.Path(scratch.name)
 
     def translate(self, binary, execution, form="T"):
         """perf2bolt-22's records for a profile, which it must find consistent."""

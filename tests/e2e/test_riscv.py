@@ -100,14 +100,12 @@ def record(program, output):
     return output
 
 
-class Bolted(unittest.TestCase):
+class Bolted(toolbox.Case):
     """The profiles of BOLTed programs, some of whose functions BOLT has left alone."""
 
     @classmethod
     def setUpClass(cls):
-        holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(holder.cleanup)
-        cls.folder = pathlib.Path(holder.name)
+        cls.folder = cls.class_folder()
         cls.enterClassContext(unittest.mock.patch.dict(qemu_trace.EMULATORS, {EM_RISCV: ["qemu-riscv64"]}))
         cls.input = cls.link("input")
         cls.profile = record(cls.input, cls.folder / "input.preagg")

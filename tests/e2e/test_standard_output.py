@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import debug_programs
@@ -31,13 +30,10 @@ def trouble(command):
     return 2 if command[0].name == "batdump" and "--compare" in command else 1
 
 
-class Commands(unittest.TestCase):
+class Commands(toolbox.Case):
     """Commands that print, in a folder with a program and profiles."""
 
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
         fixture = fixtures.get("small-fixed-profile2-22")
         debug = debug_programs.get("inlined-fixed").input
         main = hex(next(symbol.address for symbol in elffile.Elf(debug).symbols() if symbol.name == "main"))

@@ -11,7 +11,6 @@ import resource
 import shutil
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -41,13 +40,10 @@ def loaded(path):
     return result
 
 
-class StoreTest(unittest.TestCase):
+class StoreTest(toolbox.Case):
     """A folder with a store, and a whole binary at a path that the shipped one gets."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
         self.store = self.folder / "store"
         self.app = self.folder / "app"
 
@@ -317,8 +313,7 @@ class WithStore(StoreTest):
         entry.chmod(0)
         self.assertEqual(toolbox.fine("batdump", self.app, f"--store={cache}", f"--store={self.store}"), expected)
         entry.write_bytes(whole[:5000])
-        done = toolbox.run("batdump", self.app, f"--store={cache}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batdump", self.app, f"--store={cache}", status=1)
         self.assertIn(str(entry), done.stderr)
 
     def many(self, count):
@@ -520,8 +515,7 @@ class Writers(StoreTest):
         self.ship("-o", self.folder / "shipped")
         toolbox.fine("batinject", self.app, "--remove")
         before, entry = self.app.read_bytes(), self.entry().read_bytes()
-        done = toolbox.run("batinject", self.app, f"--store={self.store}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", self.app, f"--store={self.store}", status=1)
         self.assertIn("found another file of this build-id", done.stderr)
         self.assertTrue((self.app.read_bytes(), self.entry().read_bytes()) == (before, entry))
         self.ship("--force")
@@ -535,8 +529,7 @@ class Writers(StoreTest):
         self.ship()
         other = self.folder / "other"
         shutil.copy(second.bolted, other)
-        done = toolbox.run("batinject", other, f"--store={self.store}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", other, f"--store={self.store}", status=1)
         self.assertIn("found another file of this build-id", done.stderr)
         # A folder for each will do, in any order.
         second_store = self.folder / "second"
@@ -563,8 +556,7 @@ class Writers(StoreTest):
             done = toolbox.run(*command, stores[0])
             self.assertEqual(done.returncode, 1, command)
             self.assertIn(f"{other}: expected the file that it was shipped from", done.stderr)
-        done = toolbox.run("battranslate", "--all", "-p", recording, f"--output-dir={out}", stores[1], "-q")
-        self.assertEqual(done.returncode, 1, done.stderr)
+        done = toolbox.run("battranslate", "--all", "-p", recording, f"--output-dir={out}", stores[1], "-q", status=1)
         self.assertIn(f"{self.app}: expected the file that it was shipped from", done.stderr)
         self.assertFalse(out.exists())
 
@@ -573,15 +565,13 @@ class Writers(StoreTest):
         subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", self.app], check=True,
                        stderr=subprocess.PIPE)
         before = self.app.read_bytes()
-        done = toolbox.run("batinject", self.app, f"--store={self.store}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", self.app, f"--store={self.store}", status=1)
         self.assertIn("expected a build-id of 2 to 64 bytes", done.stderr)
         self.assertTrue(self.app.read_bytes() == before)
         self.put(NAMES[0])
         subprocess.run(["strip", "-R", ".note.bolt_bat", self.app], check=True,
                        stderr=subprocess.PIPE)
-        done = toolbox.run("batinject", self.app, f"--store={self.store}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", self.app, f"--store={self.store}", status=1)
         self.assertIn("expected a file with a BAT note or symbols to store", done.stderr)
 
     def test_store_that_cannot_be_written(self):
@@ -589,8 +579,7 @@ class Writers(StoreTest):
         before = self.app.read_bytes()
         blocked = self.folder / "blocked"
         blocked.write_text("a file\n", encoding="ascii")
-        done = toolbox.run("batinject", self.app, f"--store={blocked}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", self.app, f"--store={blocked}", status=1)
         self.assertTrue(self.app.read_bytes() == before)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["app", "blocked"])
 
@@ -636,8 +625,7 @@ class Damaged(StoreTest):
                                (["sh", "-c", f"cat {zeros} | zstd -cq"], f"found more than {64 << 20}")):
             entry.write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
             self.assertLess(entry.stat().st_size, 20000)
-            done = toolbox.run("batdump", self.app, f"--store={self.store}")
-            self.assertEqual(done.returncode, 1)
+            done = toolbox.run("batdump", self.app, f"--store={self.store}", status=1)
             self.assertIn(f"{entry}: expected at most {64 << 20} bytes in the frame of zstd", done.stderr)
             self.assertIn(found, done.stderr)
 
@@ -647,8 +635,7 @@ class Damaged(StoreTest):
         source.write_text("char big[80 << 20] = {1}; int main(void) { return big[0]; }\n", encoding="ascii")
         subprocess.run(["gcc", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
         size = self.app.stat().st_size
-        done = toolbox.run("batinject", self.app, f"--store={self.store}")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("batinject", self.app, f"--store={self.store}", status=1)
         self.assertIn("expected a file that zstd packs to at least 1/256", done.stderr)
         self.assertEqual(self.app.stat().st_size, size)
         self.assertEqual([path for path in self.store.rglob("*") if path.is_file()], [])
@@ -656,8 +643,7 @@ class Damaged(StoreTest):
     def test_no_such_store(self):
         self.put(NAMES[0])
         for command in (["batdump", self.app], ["batvalidate", self.app]):
-            done = toolbox.run(*command, "--store=/nonexistent")
-            self.assertEqual(done.returncode, 1)
+            done = toolbox.run(*command, "--store=/nonexistent", status=1)
             self.assertIn("/nonexistent: expected the folder of a store", done.stderr)
 
 

@@ -110,14 +110,10 @@ class Threads(unittest.TestCase):
 UNITS = DEMO.parent / "debug" / "dwarf5"
 
 
-class AutoFdo(unittest.TestCase):
+class AutoFdo(toolbox.Case):
     """A sample profile of a program of two units, which threads read."""
 
     def setUp(self):
-        # pylint: disable=consider-using-with
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = pathlib.Path(temporary.name)
         chance = random.Random(6)
         code = [(f.address, f.size) for f in elffile.Elf(UNITS).symbols() if f.type == 2 and f.size]
         lines = set()

@@ -9,12 +9,12 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
 import elffile
 import fixtures
+import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 FIXTURE = "sqlite-fixed-profile2-22"
@@ -33,24 +33,13 @@ def swap_headers(source, target):
     return target
 
 
-class TranslateTest(unittest.TestCase):
+class TranslateTest(toolbox.Case):
     """The common parts of the tests: a folder, a fixture and its recorded execution."""
 
     @classmethod
     def setUpClass(cls):
         cls.fixture = fixtures.get(FIXTURE)
         cls.reference = bolt_profiles.reference(cls.fixture)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def write(self, name, content):
-        """A file in the test's folder."""
-        path = self.folder / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
 
     def translate(self, *arguments, **options):
         """Run battranslate on the fixture, which must work; returns its fdata."""

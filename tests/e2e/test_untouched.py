@@ -112,18 +112,15 @@ class Parity(unittest.TestCase):
             self.compare(binary, samples, theirs)
 
 
-class Outputs(unittest.TestCase):
+class Outputs(toolbox.Case):
     """Other outputs for such a binary, and messages."""
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-        self.path = pathlib.Path(self.folder.name)
         self.binary, self.profile, self.theirs = input_of("sqlite-fixed-profile2-22")
 
     def test_yaml_has_blocks(self):
         """Names, blocks and counts equal perf2bolt's; there are no hashes."""
-        yaml = self.path / "our.yaml"
+        yaml = self.folder / "our.yaml"
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", yaml, "--format=yaml",
                      "-q")
         self.assertEqual({0}, {function.hash for function in bolt_profiles.read_yaml(yaml)[1].values()})
@@ -142,7 +139,7 @@ class Outputs(unittest.TestCase):
 
     def test_report_says_that_there_is_no_note(self):
         """A warning, and a figure in both reports."""
-        arguments = [self.binary, "-p", self.profile, "-o", self.path / "x.fdata"]
+        arguments = [self.binary, "-p", self.profile, "-o", self.folder / "x.fdata"]
         done = toolbox.run("battranslate", *arguments)
         self.assertEqual(0, done.returncode)
         self.assertIn("warning: no BAT note", done.stderr)
@@ -152,8 +149,8 @@ class Outputs(unittest.TestCase):
 
     def test_fdata_of_earlier_runs_joins(self):
         """The sum of two runs has twice the counts; fdata of a BOLTed binary is refused."""
-        one = self.path / "one.fdata"
-        two = self.path / "two.fdata"
+        one = self.folder / "one.fdata"
+        two = self.folder / "two.fdata"
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", one, "-q")
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-p", one, "-o", two, "-q")
         _, single = bolt_profiles.read_fdata(one)
@@ -168,15 +165,15 @@ class Outputs(unittest.TestCase):
         """.note.bolt_info, or code that BOLT moved, shows that BOLT wrote the binary."""
         fixture = fixtures.get("sqlite-fixed-profile2-22")
         for sections in (["bat"], ["bat", "info"]):
-            stripped = self.path / "stripped"
+            stripped = self.folder / "stripped"
             subprocess.run(["objcopy", *[f"--remove-section=.note.bolt_{s}" for s in sections],
                             fixture.bolted, stripped], check=True, capture_output=True)
             done = toolbox.run("battranslate", stripped, "-p", self.profile, "-o",
-                               self.path / "x.fdata")
+                               self.folder / "x.fdata")
             self.assertEqual(1, done.returncode)
             self.assertRegex(done.stderr, re.compile("no .note.bolt_bat section, but BOLT has "
                                                      "written this file.*--enable-bat.*--note"))
-            self.assertFalse((self.path / "x.fdata").exists())
+            self.assertFalse((self.folder / "x.fdata").exists())
 
 
 if __name__ == "__main__":

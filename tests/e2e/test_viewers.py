@@ -7,7 +7,6 @@ import collections
 import json
 import pathlib
 import subprocess
-import tempfile
 import unittest
 import uuid
 
@@ -60,7 +59,7 @@ def frames(location):
     return [(function[0], function[2], line, column) for function, line, column in location[2]]
 
 
-class Viewers(unittest.TestCase):
+class Viewers(toolbox.Case):
     """A folder, and a program with inlined calls and lines."""
 
     @classmethod
@@ -68,11 +67,6 @@ class Viewers(unittest.TestCase):
         cls.program = debug_programs.get("inlined-fixed")
         cls.bolted = cls.program.bolted("profile2")
         cls.own = cls.program.folder / "profile.pre"
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def view(self, form, binary, profile, *options):
         """The path of battranslate's output."""
@@ -252,14 +246,11 @@ class Viewers(unittest.TestCase):
         outside.write_text("S ffffffff 5\n", "ascii")
         for form in ("pprof", "otlp", "speedscope", "folded", "firefox"):
             done = toolbox.run("battranslate", self.program.input, "-p", outside, f"--format={form}", "-o",
-                               self.folder / "out")
-            self.assertEqual(done.returncode, 1)
+                               self.folder / "out", status=1)
             self.assertIn("expected samples in the program's code, found none in 5", done.stderr)
             done = toolbox.run("battranslate", self.program.input, "-p", self.own, f"--format={form}",
-                               "-o", self.folder / "out", "-w", self.folder / "yaml")
-            self.assertEqual(done.returncode, 2)
-        done = toolbox.run("batsymbolize", "-e", self.program.input, "--format=svg")
-        self.assertEqual(done.returncode, 2)
+                               "-o", self.folder / "out", "-w", self.folder / "yaml", status=2)
+        done = toolbox.run("batsymbolize", "-e", self.program.input, "--format=svg", status=2)
         self.assertIn('--format: expected folded, pprof, speedscope, firefox or otlp, found "svg"', done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir()], ["outside"])
 
@@ -287,8 +278,7 @@ class Viewers(unittest.TestCase):
         options = ["-e", self.bolted, f"--original={self.program.input}", "--command"]
         stacks = {}
         for form in ("pprof", "otlp", "speedscope", "folded", "firefox"):
-            done = toolbox.run("batsymbolize", *options, f"--format={form}", input=lines.encode(), text=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = toolbox.run("batsymbolize", *options, f"--format={form}", input=lines.encode(), text=False, status=0)
             (self.folder / form).write_bytes(done.stdout)
         folded = toolbox.fine("batsymbolize", *options, "--folded", input=lines)
         self.assertEqual((self.folder / "folded").read_text("utf-8"), folded)

@@ -8,23 +8,18 @@ import json
 import os
 import pathlib
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
 import elffile
 import fixtures
+import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 
 
-class Entries(unittest.TestCase):
+class Entries(toolbox.Case):
     """A fixture's binary with a changed note, and a profile for it."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def run_tool(self, *command):
         """The command's output; it must succeed."""

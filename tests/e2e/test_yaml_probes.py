@@ -6,7 +6,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -96,15 +95,10 @@ class Profile:
                 for name, blocks in self.blocks.items()}
 
 
-class Folder(unittest.TestCase):
+class Folder(toolbox.Case):
     """A folder for the profiles of a test."""
 
     maxDiff = 2000
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def theirs(self, binary, profile, *options, basic=False):
         """The path of perf2bolt's YAML."""
@@ -208,8 +202,7 @@ class Written(Folder):
         at = bytes_of.find(section)
         bytes_of[at + len(section) - 1] |= 0x80  # the last number has no end
         damaged.write_bytes(bytes_of)
-        done = toolbox.run("battranslate", damaged, "-q", OPTION, "-p", profile, "-w", self.folder / "x.yaml")
-        self.assertEqual(done.returncode, 1)
+        done = toolbox.run("battranslate", damaged, "-q", OPTION, "-p", profile, "-w", self.folder / "x.yaml", status=1)
         self.assertIn(".pseudo_probe", done.stderr)
         toolbox.fine("battranslate", damaged, "-q", "-p", profile, "-w", self.folder / "x.yaml")
         toolbox.fine("battranslate", damaged, "-q", OPTION, "-p", profile, "-o", self.folder / "x.fdata")

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tools under test, as the end-to-end tests call them."""
 
+import functools
 import json
 import os
 import pathlib
 import subprocess
+import tempfile
+import unittest
 
 BIN = pathlib.Path(os.environ.get("BATKIT_BIN") or
                    pathlib.Path(__file__).resolve().parents[2] / "build" / "bin").resolve()
@@ -13,25 +16,22 @@ BIN = pathlib.Path(os.environ.get("BATKIT_BIN") or
 SANITIZED = "BATKIT_SANITIZED" in os.environ
 
 
-def run(tool, *arguments, **options):
-    """A tool's finished process, output as text; it did not crash, hang or trip a sanitizer."""
+def run(tool, *arguments, status=(0, 1, 2, 3), **options):
+    """A tool's finished process, output as text; it did not crash, hang or trip a sanitizer. status: the exit status
+    that it must have, or several."""
     options.setdefault("text", True)
     options.setdefault("timeout", 600)
     done = subprocess.run([BIN / tool, *map(str, arguments)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, **options)
-    if done.returncode not in (0, 1, 2, 3):
+    if done.returncode not in (status if isinstance(status, tuple) else (status,)):
         raise AssertionError(f"exit status {done.returncode} from {tool} "
-                             f"{' '.join(map(str, arguments))}\n{done.stderr}")
+                             f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
     return done
 
 
 def fine(tool, *arguments, **options):
     """What a tool prints on standard output; it exits with 0."""
-    done = run(tool, *arguments, **options)
-    if done.returncode != 0:
-        raise AssertionError(f"exit status {done.returncode} from {tool} "
-                             f"{' '.join(map(str, arguments))}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return run(tool, *arguments, status=0, **options).stdout
 
 
 def validate(*arguments):
@@ -43,3 +43,28 @@ def validate(*arguments):
     if done.stderr.splitlines() != unreadable:
         raise AssertionError(f"batvalidate printed other errors than\n{unreadable}:\n{done.stderr}")
     return done.returncode, files
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    @functools.cached_property
+    def folder(self):
+        """The folder, made when it is first asked for."""
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        return pathlib.Path(holder.name)
+
+    @classmethod
+    def class_folder(cls):
+        """A folder for all tests of the class."""
+        holder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(holder.cleanup)
+        return pathlib.Path(holder.name)
+
+    def write(self, name, content):
+        """The path of a file in the folder with this text or these bytes."""
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
