@@ -27,7 +27,7 @@ ZSH = {"any": "_files", "folders": "_files -/", "functions": "_batkit_functions"
        "programs": '_files -g "*(-*) *.so*(-.) *.o(-.)"', FILES["PROFILE"]:
        '_files -g "*perf.data*(-.) *.(perf|fdata|preagg|yaml|txt)(-.)"',
        FILES["RECORDING"]: '_files -g "*perf.data*(-.) *.(perf|txt)(-.)"', FILES["YAML"]: '_files -g "*.(yaml|yml)(-.)"'}
-VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen", "perfscript", "folded", "pprof",
+VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen", "csspgo", "hybrid", "perfscript", "folded", "pprof",
                      "speedscope", "firefox", "otlp"], "VIEWER": ["folded", "pprof", "speedscope", "firefox", "otlp"],
           "WHEN": ["auto", "always", "never"]}
 

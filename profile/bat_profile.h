@@ -239,6 +239,13 @@ BAT_API enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *fou
 /* In a call chain: code of the kernel. */
 #define BAT_FRAME_KERNEL UINT64_MAX
 
+/* A run of a sample's branch stack: see struct bat_trace. */
+struct bat_chain_run {
+    uint64_t branch; /* BAT_ADDRESS_EXTERNAL; or BAT_TRACE_FALLTHROUGH_ONLY: not known */
+    uint64_t from;   /* BAT_ADDRESS_EXTERNAL */
+    uint64_t to;     /* BAT_ADDRESS_EXTERNAL; or BAT_TRACE_BRANCH_ONLY, as always of the newest */
+};
+
 /* A sample's call chain. Later versions of the library may add members at the end. */
 struct bat_call_chain {
     /*
@@ -248,25 +255,49 @@ struct bat_call_chain {
      */
     const uint64_t *frames;
     size_t depth;   /* at least 1 */
-    uint64_t count; /* 1, or what a profile of stacks counts */
+    uint64_t count; /* of equal samples, or what a profile of stacks counts */
+    /* The branches before the sample, the newest first; none without a branch stack. */
+    const struct bat_chain_run *runs;
+    size_t run_count;
 };
 
 /* Receives a chain, valid during the call, with context. Returns false to stop. */
 typedef bool bat_call_chain_fn(const struct bat_call_chain *chain, void *context);
 
 /*
- * List the call chains of a perf.data file: one for each sample of a process that has the profile's
- * binary, in the order of the file, if the kernel followed the callers (perf record -g with frame
- * pointers). Samples without such a chain are left out. Of a profile of pprof or OpenTelemetry,
- * list all stacks. The profile is not changed. options, which may be NULL, and the errors are those
- * of bat_profile_read(); fails with BAT_ERR_UNSUPPORTED, too, for other forms of profiles and for
- * what can be read only once, and with BAT_ERR_MEMORY if found() returns false. Time is linear in
- * the file.
+ * List the call chains of perf.data, or of the text of perf script without processes (-F
+ * ip,brstack): one for each sample of a process that has the profile's binary, in the order of the
+ * file, if the kernel followed the callers (perf record -g with frame pointers). Samples without
+ * such a chain are left out. Of a profile of pprof or OpenTelemetry, list all stacks. The profile
+ * is not changed. options, which may be NULL, and the errors are those of bat_profile_read(); fails
+ * with BAT_ERR_UNSUPPORTED, too, for other forms of profiles and for what can be read only once,
+ * and with BAT_ERR_MEMORY if found() returns false. Time is linear in the file.
  */
 BAT_API enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const char *path,
                                               const struct bat_read_options *options,
                                               bat_call_chain_fn *found, void *context,
                                               struct bat_error *error);
+
+/* Writes samples with call chains as the text of perf script that llvm-profgen reads. */
+struct bat_chains_writer;
+
+/*
+ * Begin to write to output, which the caller begins and commits. Fails with BAT_ERR_MEMORY. After
+ * success bat_chains_writer_end() must follow.
+ */
+BAT_API enum bat_code bat_chains_writer_new(struct bat_output *output,
+                                            struct bat_chains_writer **writer,
+                                            struct bat_error *error);
+
+/*
+ * Write a sample: its count, its call stack, and its branches up to the first that is not known.
+ * One without branches is left out. Errors are kept until the end.
+ */
+BAT_API void bat_chains_writer_add(struct bat_chains_writer *writer,
+                                   const struct bat_call_chain *chain);
+
+/* Write the rest if code is BAT_OK, and free the writer. Returns code, or else its first error. */
+BAT_API enum bat_code bat_chains_writer_end(struct bat_chains_writer *writer, enum bat_code code);
 
 /*
  * Write the text that perf prints of the perf.data at path (perf script, perf buildid-list), with
@@ -526,6 +557,31 @@ BAT_API enum bat_code
 bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
                      const struct bat_original *original, struct bat_profile **input_profile,
                      struct bat_to_input_counters *counters, struct bat_error *error);
+
+/* Moves samples with call chains to the input binary. Belongs to one thread at a time. */
+struct bat_chain_mover;
+
+/*
+ * binary must be the one that original was opened with (else BAT_ERR_ARGUMENT); both must outlive
+ * *mover, which is to be freed with bat_chain_mover_free(). Fails otherwise as
+ * bat_profile_to_input().
+ */
+BAT_API enum bat_code bat_chain_mover_new(struct bat_binary *binary,
+                                          const struct bat_original *original,
+                                          struct bat_chain_mover **mover, struct bat_error *error);
+
+/*
+ * Make of a sample of the BOLTed binary that of the input's own run: calls that BOLT has inlined
+ * become branches and callers, branches of BOLT's own are dropped. What is not known there becomes
+ * BAT_ADDRESS_EXTERNAL and BAT_TRACE_FALLTHROUGH_ONLY. *moved is valid until the next call. Fails
+ * with BAT_ERR_MEMORY. Linear in the sample's stacks, and once in the code that it runs through.
+ */
+BAT_API enum bat_code bat_chain_move(struct bat_chain_mover *mover,
+                                     const struct bat_call_chain *chain,
+                                     struct bat_call_chain *moved);
+
+/* NULL is allowed. */
+BAT_API void bat_chain_mover_free(struct bat_chain_mover *mover);
 
 /* --- What it says of the input binary ----------------------------------------------------- */
 

@@ -60,6 +60,39 @@ BAT_API enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile
                                                struct bat_error *error);
 
 /*
+ * A profile of contexts (CSSPGO, spec/pseudo-probes.md 6): the counts of a function by the calls
+ * that lead to it. It is made of samples with a branch stack and a call stack, which are at the
+ * addresses of elf and probes. Belongs to one thread at a time.
+ */
+struct bat_contexts;
+
+/*
+ * symbols is elf, or its file with symbols. All three must outlive *contexts, which is to be freed
+ * with bat_contexts_free(). Fails with BAT_ERR_UNSUPPORTED (neither x86-64 nor AArch64),
+ * BAT_ERR_MEMORY, and as bat_elf_symbols().
+ */
+BAT_API enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbols,
+                                       const struct bat_probes *probes,
+                                       struct bat_contexts **contexts, struct bat_error *error);
+
+/* Add a sample. Fails with BAT_ERR_MEMORY or BAT_ERR_RANGE. Linear in its stacks. */
+BAT_API enum bat_code bat_contexts_add(struct bat_contexts *contexts,
+                                       const struct bat_call_chain *sample);
+
+/*
+ * Write LLVM's sample profile with contexts as text: "[main:3 @ f]:total:head" and its counts. At
+ * most so many threads, 0: one for each processor. Nothing can be added afterwards. counters may be
+ * NULL. Fails with BAT_ERR_NO_DEBUG if no sample is at a probe.
+ */
+BAT_API enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads,
+                                         struct bat_output *output,
+                                         struct bat_autofdo_counters *counters,
+                                         struct bat_error *error);
+
+/* NULL is allowed. */
+BAT_API void bat_contexts_free(struct bat_contexts *contexts);
+
+/*
  * Write llvm-profgen's unsymbolized profile: how often each range of addresses and each branch was
  * executed, as offsets from the page of the first executable segment. No DWARF is needed. Fails
  * with BAT_ERR_MISMATCH if no range or branch is in the program's code.

@@ -256,53 +256,12 @@ static enum bat_code count_ranges(struct probe_work *work)
 
 /* --- Calls ---------------------------------------------------------------------------------- */
 
-/* The first probe of a call at an address, or NULL. */
-static const struct bat_probe *call_probe_at(const struct bat_probes *probes, uint64_t address)
-{
-    uint32_t first;
-    const uint32_t count = bat_probes_between(probes, address, address + 1, &first);
-    for (uint32_t i = first; i < first + count; i++)
-        if (probes->probes[i].type != BAT_PROBE_BLOCK)
-            return &probes->probes[i];
-    return NULL;
-}
-
-/* True if a probe at the start of a piece is of a top-level body of this function. */
-static bool has_body_at(const struct bat_probes *probes, uint64_t guid, uint64_t start,
-                        uint64_t end)
-{
-    uint32_t first;
-    const uint32_t count = bat_probes_between(probes, start, end, &first);
-    return count != 0 &&
-           probes->nodes[bat_probes_top(probes, probes->probes[first].node)].guid == guid;
-}
-
-/*
- * The piece that starts at an address where calls of a function go to, or NULL. Of aliases the one
- * that the probes are named for holds, or else the first.
- */
-static const struct probe_piece *entry_at(struct probe_work *work, uint64_t address)
-{
-    const struct probe_piece *pieces;
-    const size_t count = probe_functions_before(&work->functions, address, &pieces);
-    const struct probe_piece *found = NULL;
-    for (size_t i = 0; i < count && pieces[i].start == address; i++) {
-        const struct bat_symbol *symbol = pieces[i].symbol;
-        if (name_is_of_part(symbol->name, symbol->name_length))
-            continue;
-        const uint64_t guid = probe_functions_guid(&work->functions, pieces[i].function);
-        if (has_body_at(work->probes, guid, address, pieces[i].end))
-            return &pieces[i];
-        found = found ? found : &pieces[i];
-    }
-    return found;
-}
-
 /* A branch from a call's probe to the start of a function is a call of it. */
 static enum bat_code count_call(struct probe_work *work, const uint64_t *branch)
 {
-    const struct bat_probe *probe = call_probe_at(work->probes, branch[0]);
-    const struct probe_piece *entry = probe ? entry_at(work, branch[1]) : NULL;
+    const struct bat_probe *probe = probe_call_at(work->probes, branch[0]);
+    const struct probe_piece *entry =
+        probe ? probe_functions_entry(&work->functions, work->probes, branch[1]) : NULL;
     if (!entry)
         return BAT_OK;
     uint32_t place;

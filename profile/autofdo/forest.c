@@ -24,6 +24,7 @@ void forest_free(struct forest *forest)
     free(forest->nodes);
     free(forest->bodies);
     free(forest->checksums);
+    free(forest->contexts);
 }
 
 static enum bat_code reserve_node(struct forest *forest)

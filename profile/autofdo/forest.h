@@ -36,6 +36,12 @@ struct forest_body {
     uint32_t node;
 };
 
+/* What a node is as a context (pseudo-probes.md 6). */
+struct forest_context {
+    uint64_t head;
+    bool was_inlined; /* its code was inlined into its parent's */
+};
+
 struct forest {
     struct bat_strings names;
     struct forest_node *nodes;
@@ -51,6 +57,10 @@ struct forest {
     /* By probes: the counts of a place's copies add up, and each node ends with its checksum. */
     bool adds_up;
     uint64_t *checksums; /* of each name; NULL: none are written */
+    /* Of each node. Then every node with counts is written by itself, with the path that leads to
+     * it. NULL: trees are written. */
+    struct forest_context *contexts;
+    size_t context_capacity;
 };
 
 struct forest forest_new(void);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "forest.h"
+#include "spec/array.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "spec/sort.h"
@@ -44,7 +45,8 @@ struct forest_writer {
     uint32_t *first_target;        /* in the forest's targets */
     struct bat_sort_key *children; /* of each parent: places and nodes, in the order of the text */
     uint32_t *first_child;         /* of each parent in children: 0, then node + 1; one more */
-    uint32_t *trees;               /* roots in the order of the text */
+    uint32_t *trees;               /* roots, or all contexts, in the order of the text */
+    uint32_t *ranks;               /* of contexts: of each node in the order of paths */
     uint32_t tree_count;
     struct tree_writer writers[BAT_PARALLEL_MAX];
 };
@@ -292,7 +294,8 @@ static void write_body(const struct forest *forest, struct tree_writer *writer, 
     const size_t targets = collect_targets(forest, writer, node, body->key, next, &calls);
     char *at = bat_text_room(text, depth + 1 + LINE_SIZE);
     at = put_place(at, depth + 1, body->key);
-    at = bat_put_decimal(at, depth == 0 && body->value < calls ? calls : body->value);
+    const bool is_root = depth == 0 && !forest->contexts;
+    at = bat_put_decimal(at, is_root && body->value < calls ? calls : body->value);
     if (targets == 0)
         *at++ = '\n';
     bat_text_end(text, at);
@@ -305,8 +308,17 @@ static void write_body(const struct forest *forest, struct tree_writer *writer, 
         bat_text_string(text, "\n");
 }
 
-/* Write the line of a node, and the lines of its body. Each target has a body: forest_call() makes
+/* Write the lines of a node's body. Each target has a body: forest_call() makes
  * one. */
+static void write_bodies(const struct forest_writer *sorted, struct tree_writer *writer,
+                         uint32_t node, size_t depth)
+{
+    uint32_t target = sorted->first_target[node];
+    for (uint32_t i = sorted->first_body[node]; i < sorted->first_body[node + 1]; i++)
+        write_body(sorted->forest, writer, node, depth, &sorted->bodies[i], &target);
+}
+
+/* Write the line of a node, and those of its body. */
 static void write_node(const struct forest_writer *sorted, struct tree_writer *writer,
                        uint32_t node, size_t depth)
 {
@@ -317,9 +329,7 @@ static void write_node(const struct forest_writer *sorted, struct tree_writer *w
     if (depth == 0)
         write_count(writer->text, written->head);
     bat_text_string(writer->text, "\n");
-    uint32_t target = sorted->first_target[node];
-    for (uint32_t i = sorted->first_body[node]; i < sorted->first_body[node + 1]; i++)
-        write_body(forest, writer, node, depth, &sorted->bodies[i], &target);
+    write_bodies(sorted, writer, node, depth);
 }
 
 /* --- Trees ---------------------------------------------------------------------------------- */
@@ -376,6 +386,35 @@ static void write_tree(const struct forest_writer *sorted, struct tree_writer *w
     }
 }
 
+/* Write a node by itself: "[main:3 @ f:2 @ g]:total:head", and its body. */
+static void write_context(const struct forest_writer *sorted, struct tree_writer *writer,
+                          uint32_t node)
+{
+    const struct forest *forest = sorted->forest;
+    size_t depth = 0;
+    for (uint32_t i = node; i != BAT_NONE && writer->has_memory; i = forest->nodes[i].parent) {
+        push_level(sorted, writer, depth, i);
+        depth++;
+    }
+    bat_text_string(writer->text, "[");
+    for (size_t i = depth; i-- > 0 && writer->has_memory;) {
+        const struct forest_node *frame = &forest->nodes[writer->stack[i].node];
+        bat_text_escaped(writer->text, name_of(forest, frame->name));
+        if (i == 0)
+            break;
+        write_count(writer->text, forest->nodes[writer->stack[i - 1].node].place >> 32);
+        bat_text_string(writer->text, " @ ");
+    }
+    bat_text_string(writer->text, "]");
+    write_count(writer->text, forest->nodes[node].total);
+    write_count(writer->text, forest->contexts[node].head);
+    bat_text_string(writer->text, "\n");
+    write_bodies(sorted, writer, node, 0);
+    end_node(forest, writer, 0, node);
+    if (forest->contexts[node].was_inlined)
+        bat_text_string(writer->text, " !Attributes: 1\n");
+}
+
 /* Tell how many parts the text has. */
 static enum bat_code begin_trees(const void *subject, void **state, size_t *parts,
                                  struct bat_error *error)
@@ -397,7 +436,9 @@ static enum bat_code write_trees(void *state, size_t part, unsigned thread,
     writer->text = text;
     writer->has_memory = true;
     for (size_t i = first; i < first + TREES_PER_PART && i < sorted->tree_count; i++)
-        if (writer->has_memory)
+        if (writer->has_memory && sorted->forest->contexts)
+            write_context(sorted, writer, sorted->trees[i]);
+        else if (writer->has_memory)
             write_tree(sorted, writer, sorted->trees[i]);
     return writer->has_memory ? BAT_OK : bat_fail_memory(error, "to write the profile");
 }
@@ -428,9 +469,58 @@ static bool sort_trees(struct forest_writer *writer)
     return true;
 }
 
+static int compare_contexts(const void *left, const void *right, void *context)
+{
+    const struct forest_writer *writer = context;
+    const uint32_t a = *(const uint32_t *)left;
+    const uint32_t b = *(const uint32_t *)right;
+    const uint64_t totals[2] = {writer->forest->nodes[a].total, writer->forest->nodes[b].total};
+    if (totals[0] != totals[1])
+        return totals[0] > totals[1] ? -1 : 1;
+    return writer->ranks[a] < writer->ranks[b] ? -1 : 1;
+}
+
+/* Number the nodes in the order of their paths: each node before its children. */
+static bool rank_nodes(struct forest_writer *writer)
+{
+    const uint32_t count = writer->forest->node_count;
+    uint32_t *waiting = bat_array_new(count, sizeof(*waiting));
+    writer->ranks = bat_array_new(count, sizeof(*writer->ranks));
+    const bool has_memory = waiting && writer->ranks;
+    uint32_t rank = 0;
+    uint32_t left = 0;
+    for (uint32_t i = writer->first_child[1]; has_memory && i-- > 0;)
+        waiting[left++] = (uint32_t)writer->children[i].value;
+    while (has_memory && left > 0) {
+        const uint32_t node = waiting[--left];
+        writer->ranks[node] = rank++;
+        for (uint32_t i = writer->first_child[node + 2]; i-- > writer->first_child[node + 1];)
+            waiting[left++] = (uint32_t)writer->children[i].value;
+    }
+    free(waiting);
+    return has_memory;
+}
+
+/* Sort the nodes that have counts. sort_bodies() must have run. */
+static bool sort_contexts(struct forest_writer *writer)
+{
+    const struct forest *forest = writer->forest;
+    qsort_r(writer->children, writer->first_child[1], sizeof(*writer->children), compare_children,
+            (void *)forest);
+    writer->trees = bat_array_new(forest->node_count, sizeof(*writer->trees));
+    if (!writer->trees || !rank_nodes(writer))
+        return false;
+    for (uint32_t node = 0; node < forest->node_count; node++)
+        if (writer->first_body[node] != writer->first_body[node + 1] &&
+            !is_ambiguous(name_of(forest, forest->nodes[node].name)))
+            writer->trees[writer->tree_count++] = node;
+    qsort_r(writer->trees, writer->tree_count, sizeof(*writer->trees), compare_contexts, writer);
+    return true;
+}
+
 static bool sort_nodes(struct forest_writer *writer)
 {
-    return sort_children(writer) && sort_trees(writer);
+    return sort_children(writer) && (writer->forest->contexts || sort_trees(writer));
 }
 
 static bool sort_counts(struct forest_writer *writer)
@@ -462,7 +552,8 @@ static bool sort_all(struct forest_writer *writer, unsigned threads)
     const unsigned together = bat_parallel_threads(threads, 2);
     for (unsigned i = 0; i < 2; i += together)
         bat_parts_run(run_sorting, &halves[i], sizeof(halves[0]), together);
-    return halves[0].has_memory && halves[1].has_memory;
+    return halves[0].has_memory && halves[1].has_memory &&
+           (!writer->forest->contexts || sort_contexts(writer));
 }
 
 static void free_writer(struct forest_writer *writer)
@@ -473,6 +564,7 @@ static void free_writer(struct forest_writer *writer)
     free(writer->children);
     free(writer->first_child);
     free(writer->trees);
+    free(writer->ranks);
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
         free(writer->writers[i].targets);
         free(writer->writers[i].stack);

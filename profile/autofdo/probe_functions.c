@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bat_probes.h"
+#include "binary/functions/name_parts.h"
 #include "spec/array.h"
 #include "support/key_sort.h"
 
@@ -100,4 +100,52 @@ size_t probe_functions_before(const struct probe_functions *functions, uint64_t 
         low--;
     *first = functions->pieces + low;
     return end - low;
+}
+
+uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t address)
+{
+    const struct probe_piece *pieces;
+    const size_t count = probe_functions_before(functions, address, &pieces);
+    for (size_t i = 0; i < count; i++)
+        if (address < pieces[i].end)
+            return pieces[i].function;
+    return BAT_NONE;
+}
+
+const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address)
+{
+    uint32_t first;
+    const uint32_t count = bat_probes_between(probes, address, address + 1, &first);
+    for (uint32_t i = first; i < first + count; i++)
+        if (probes->probes[i].type != BAT_PROBE_BLOCK)
+            return &probes->probes[i];
+    return NULL;
+}
+
+/* True if a probe at the start of a piece is of a top-level body of this function. */
+static bool has_body_at(const struct bat_probes *probes, uint64_t guid, uint64_t start,
+                        uint64_t end)
+{
+    uint32_t first;
+    const uint32_t count = bat_probes_between(probes, start, end, &first);
+    return count != 0 &&
+           probes->nodes[bat_probes_top(probes, probes->probes[first].node)].guid == guid;
+}
+
+const struct probe_piece *probe_functions_entry(struct probe_functions *functions,
+                                                const struct bat_probes *probes, uint64_t address)
+{
+    const struct probe_piece *pieces;
+    const size_t count = probe_functions_before(functions, address, &pieces);
+    const struct probe_piece *found = NULL;
+    for (size_t i = 0; i < count && pieces[i].start == address; i++) {
+        const struct bat_symbol *symbol = pieces[i].symbol;
+        if (name_is_of_part(symbol->name, symbol->name_length))
+            continue;
+        const uint64_t guid = probe_functions_guid(functions, pieces[i].function);
+        if (has_body_at(probes, guid, address, pieces[i].end))
+            return &pieces[i];
+        found = found ? found : &pieces[i];
+    }
+    return found;
 }

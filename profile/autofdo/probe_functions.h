@@ -4,6 +4,7 @@
 #define BAT_PROFILE_AUTOFDO_PROBE_FUNCTIONS_H
 
 #include "bat_elf.h"
+#include "bat_probes.h"
 #include "support/string_table.h"
 
 /* Code with a symbol: addresses [start, end) of a function, or of a part such as f.cold. */
@@ -38,5 +39,18 @@ uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t functi
  */
 size_t probe_functions_before(const struct probe_functions *functions, uint64_t address,
                               const struct probe_piece **first);
+
+/* The function around an address, or BAT_NONE. Logarithmic. */
+uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t address);
+
+/* The first probe of a call at an address, or NULL. */
+const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address);
+
+/*
+ * The piece that starts at an address where calls of a function go to, or NULL. Of aliases the one
+ * that the probes are named for holds, or else the first.
+ */
+const struct probe_piece *probe_functions_entry(struct probe_functions *functions,
+                                                const struct bat_probes *probes, uint64_t address);
 
 #endif

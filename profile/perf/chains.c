@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The call chains of samples, as the kernel wrote them into perf.data. */
+/* The call chains of samples, as the kernel wrote them into perf.data, and the branches before. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "samples.h"
+#include "spec/grow.h"
 
 /* Words of a chain from here on are not addresses but tell whose addresses follow. */
 #define CONTEXT_FIRST ((uint64_t)-4095)
@@ -15,6 +17,9 @@ struct chains {
     void *context;
     uint64_t *frames;
     uint64_t capacity;
+    struct bat_chain_run *runs;
+    size_t run_capacity;
+    size_t run_count;
 };
 
 /*
@@ -38,7 +43,7 @@ static size_t convert(const struct chains *chains, const struct perf_sample *sam
                       const struct perf_span *span)
 {
     const struct perf_binary *binary = chains->session->binaries;
-    bool has_user = binary->is_kernel;
+    bool has_user = binary->is_kernel || chains->session->text;
     bool is_return = false; /* the address is behind a call, which may be a function's last byte */
     bool is_kernel = false;
     size_t depth = 0;
@@ -59,8 +64,56 @@ static size_t convert(const struct chains *chains, const struct perf_sample *sam
     return has_user ? depth : 0;
 }
 
-static enum bat_code add_sample(struct chains *chains, const struct perf_sample *sample,
-                                struct perf_moment moment, struct bat_error *error)
+/* An end of a branch as the binary's, or of another file. */
+static uint64_t own_end(const struct perf_binary *binary, const struct perf_span *span,
+                        uint64_t address)
+{
+    const uint64_t own = perf_own_address(binary, span, address);
+    return own == UINT64_MAX ? BAT_ADDRESS_EXTERNAL : own;
+}
+
+/*
+ * True for the newest entry if the processor has it twice: taken from the second one's target, it
+ * would lie behind its own source.
+ */
+static bool is_doubled(const struct perf_sample *sample)
+{
+    return sample->branch_count > 1 &&
+           memcmp(sample->branches, sample->branches + PERF_BRANCH_SIZE, 16) == 0 &&
+           bat_load64(sample->branches + 8) > bat_load64(sample->branches);
+}
+
+/* List the runs between the entries of the branch stack that are of user space. */
+static bool list_runs(struct chains *chains, const struct perf_sample *sample,
+                      const struct perf_span *span)
+{
+    const struct perf_binary *binary = chains->session->binaries;
+    uint64_t to = BAT_TRACE_BRANCH_ONLY;
+    chains->run_count = 0;
+    for (uint64_t i = is_doubled(sample); i < sample->branch_count; i++) {
+        const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
+        const uint64_t from = bat_load64(branch);
+        const uint64_t target = bat_load64(branch + 8);
+        const uint64_t flags = bat_load64(branch + 16);
+        const uint64_t kernel =
+            perf_session_keeps_kernel(chains->session, binary) ? UINT64_MAX : PERF_KERNEL_ADDRESS;
+        if (from >= kernel || target >= kernel || (flags & PERF_BRANCH_NOT_TAKEN) ||
+            (flags & PERF_BRANCH_SPECULATION) == PERF_BRANCH_WRONG_PATH)
+            continue;
+        if (!bat_grow(&chains->runs, &chains->run_capacity, chains->run_count,
+                      sizeof(*chains->runs)))
+            return false;
+        struct bat_chain_run *run = &chains->runs[chains->run_count++];
+        *run =
+            (struct bat_chain_run){own_end(binary, span, from), own_end(binary, span, target), to};
+        to = sample->branch_filter == 0 ? run->branch : BAT_TRACE_BRANCH_ONLY;
+    }
+    return true;
+}
+
+static enum bat_code add_sample(struct chains *chains, struct perf_samples *samples,
+                                struct perf_sample *sample, struct perf_moment moment,
+                                struct bat_error *error)
 {
     const struct perf_session *session = chains->session;
     if (sample->chain_length == 0 || !sample->has_process)
@@ -69,6 +122,11 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_sample 
         perf_processes_find(&session->processes, 0, sample->process, moment, NULL);
     if (!span)
         return BAT_OK;
+    enum bat_code code = perf_samples_stack(samples, sample);
+    if (code != BAT_OK)
+        return code;
+    if (!list_runs(chains, sample, span))
+        return bat_fail_memory(error, "for branch stacks");
     if (sample->chain_length > chains->capacity) {
         free(chains->frames);
         chains->frames = malloc((size_t)sample->chain_length * sizeof(*chains->frames));
@@ -77,7 +135,9 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_sample 
     const struct bat_call_chain chain = {.frames = chains->frames,
                                          .depth =
                                              chains->frames ? convert(chains, sample, span) : 0,
-                                         .count = 1};
+                                         .runs = chains->runs,
+                                         .run_count = chains->run_count,
+                                         .count = sample->repeats ? sample->repeats : 1};
     if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
         return bat_fail_memory(error, "for call chains");
     return BAT_OK;
@@ -87,7 +147,7 @@ enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_ch
                                        void *context, struct bat_error *error)
 {
     const struct perf_stretch all = {
-        .file = session->file, .start = session->data_start, .end = session->data_end};
+        .file = session->file, .start = session->data_start, .end = session->data_end, .line = 1};
     struct chains chains = {.session = session, .found = found, .context = context};
     struct perf_samples samples;
     enum bat_code code = perf_samples_open(&samples, session, &all, error);
@@ -97,9 +157,10 @@ enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_ch
         struct perf_moment moment;
         code = perf_samples_next(&samples, &sample, &moment, &is_sample);
         if (code == BAT_OK && is_sample)
-            code = add_sample(&chains, &sample, moment, error);
+            code = add_sample(&chains, &samples, &sample, moment, error);
     }
     perf_samples_close(&samples);
     free(chains.frames);
+    free(chains.runs);
     return code;
 }

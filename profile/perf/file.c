@@ -304,14 +304,14 @@ enum bat_code perf_recording_read_source(const struct perf_source *source, perf_
     return code;
 }
 
-enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
+enum bat_code perf_data_list_chains(const struct bat_profile *profile,
+                                    const struct perf_source *source,
                                     const struct bat_read_options *options,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error)
 {
     struct perf_session *session;
-    enum bat_code code =
-        begin(&session, NULL, 1, &(struct perf_source){.file = file}, options, error);
+    enum bat_code code = begin(&session, NULL, 1, source, options, error);
     if (code == BAT_OK)
         code = perf_binary_init(session->binaries, profile, error);
     if (code == BAT_OK)

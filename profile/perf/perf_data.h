@@ -44,7 +44,8 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
                               void *context, struct bat_error *error);
 
 /* List the call chains of a binary's samples, as bat_profile_call_chains() does. */
-enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
+enum bat_code perf_data_list_chains(const struct bat_profile *profile,
+                                    const struct perf_source *source,
                                     const struct bat_read_options *options,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error);

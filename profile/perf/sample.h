@@ -19,6 +19,7 @@ struct perf_sample {
     uint64_t address;
     const uint8_t *chain; /* words of 8 bytes: addresses, the sampled one first, and contexts */
     uint64_t chain_length;
+    uint64_t repeats;        /* of text: the count in front of the sample; else 0, once */
     const uint8_t *branches; /* PERF_BRANCH_SIZE bytes each, the newest first */
     uint64_t branch_count;
     uint64_t branch_filter; /* see perf_branch_filter(): not 0 if entries are no neighbours */

@@ -162,6 +162,11 @@ struct perf_script_reader {
     const struct perf_script_section *section;
     uint8_t *branches; /* of the last sample, as in perf.data */
     size_t capacity;
+    uint8_t *chain; /* likewise: addresses on lines of their own */
+    size_t chain_capacity;
+    size_t chain_length;
+    uint64_t repeats;      /* of the sample that the chain is of; 0: not said */
+    bool is_chain_of_last; /* no line of the next sample was read */
     struct bat_strings events;
     uint32_t event; /* the last one */
     const char *event_name;

@@ -421,14 +421,64 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
                      line, "a branch stack (0xFROM/0xTO/P/...) or an event's name with a colon");
 }
 
-/* Begin "ip 0xFROM/0xTO/P/..." or the stack alone; others are call stacks, default output. */
-static void read_without_process(struct perf_script_reader *reader, struct perf_sample *sample)
+/* The chain of the last sample is over. */
+static void begin_chain(struct perf_script_reader *reader)
+{
+    reader->chain_length = 0;
+    reader->repeats = 0;
+    reader->is_chain_of_last = false;
+}
+
+/* Read how often a sample is there, before its chain: a decimal number without blanks before it. */
+static bool read_repeats(struct perf_script_reader *reader)
+{
+    const uint8_t *at = bat_skip_blanks(reader->line.at);
+    uint64_t number;
+    bool fits;
+    if (at != reader->line.at || reader->chain_length != 0 ||
+        !bat_read_decimal(&at, &number, &fits) || !fits || *bat_skip_blanks(at) != '\n')
+        return false;
+    reader->repeats = number;
+    return true;
+}
+
+/* Add the address of a caller, which fills its line. */
+static enum bat_code add_frame(struct perf_script_reader *reader, uint64_t address)
+{
+    if (!bat_grow(&reader->chain, &reader->chain_capacity, reader->chain_length, sizeof(address)))
+        return bat_lines_fail_add(reader->line.lines, BAT_ERR_MEMORY);
+    address = htole64(address);
+    memcpy(reader->chain + sizeof(address) * reader->chain_length++, &address, sizeof(address));
+    return BAT_OK;
+}
+
+/*
+ * Begin "ip 0xFROM/0xTO/P/..." or the stack alone, behind the lines of the sample's chain; others
+ * are default output.
+ */
+static enum bat_code read_without_process(struct perf_script_reader *reader,
+                                          struct perf_sample *sample)
 {
     struct bat_line *line = &reader->line;
-    uint64_t address;
+    uint64_t address = 0;
+    if (reader->is_chain_of_last)
+        begin_chain(reader);
+    if (read_repeats(reader))
+        return BAT_OK;
     line->at = bat_skip_blanks(line->at);
-    sample->uses_stack =
-        begins_stack(line->at) || (read_field(line, &address) && begins_stack(line->at));
+    const bool has_address = !begins_stack(line->at) && read_field(line, &address);
+    sample->uses_stack = begins_stack(line->at);
+    if (has_address && *line->at == '\n')
+        return add_frame(reader, address);
+    if (!sample->uses_stack) {
+        begin_chain(reader);
+        return BAT_OK;
+    }
+    sample->chain = reader->chain;
+    sample->chain_length = reader->chain_length;
+    sample->repeats = reader->repeats;
+    reader->is_chain_of_last = true;
+    return BAT_OK;
 }
 
 static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sample *sample)
@@ -437,16 +487,16 @@ static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sa
     *sample = (struct perf_sample){
         .time = UINT64_MAX, .has_process = true, .branch_filter = reader->text->branch_filter};
     if (reader->text->lacks_processes)
-        read_without_process(reader, sample);
-    else if (read_process(line, &sample->process) || begin_behind_command(line, &sample->process))
+        return read_without_process(reader, sample);
+    if (read_process(line, &sample->process) || begin_behind_command(line, &sample->process))
         return read_fields(reader, sample);
-    else if (has_stack_alone(line->start)) {
+    if (has_stack_alone(line->start)) {
         line->at = bat_skip_blanks(line->start);
         return perf_script_fail(line, "a process id in front of a branch stack (perf script "
                                       "--show-mmap-events -F pid,brstack)");
-    } else if (perf_script_is_for_people(line->start) && !is_record(line)) {
-        reader->for_people++;
     }
+    if (perf_script_is_for_people(line->start) && !is_record(line))
+        reader->for_people++;
     return BAT_OK;
 }
 
@@ -466,6 +516,7 @@ void perf_script_close(struct perf_script_reader *reader)
     bat_input_close(&reader->input);
     bat_strings_free(&reader->events);
     free(reader->branches);
+    free(reader->chain);
 }
 
 /* Go to the next block of lines; it is empty at the end. */

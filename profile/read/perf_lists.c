@@ -117,17 +117,18 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
     struct bat_read_options own;
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     struct profile_file from;
+    struct perf_source source;
     if (code == BAT_OK)
         code = open_profile(path, &from, error);
     if (code != BAT_OK)
         return code;
-    if (from.reader == READ_PERF_DATA)
-        code = perf_data_list_chains(profile, from.file, &own, found, context, error);
-    else if (from.reader == READ_STACKS)
+    if (from.reader == READ_STACKS) {
         code = bat_stacks_list_chains(profile, from.file, &own, found, context, error);
-    else
-        code = bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected perf.data or a profile of stacks, found something else");
+    } else {
+        code = find_source(&from, &source, error);
+        if (code == BAT_OK)
+            code = perf_data_list_chains(profile, &source, &own, found, context, error);
+    }
     close(from.file);
     return code;
 }

@@ -137,8 +137,21 @@ static struct input_piece begin_before(struct input_joins *joins, struct input_p
     return piece;
 }
 
+/* Add a piece to the trail, unless it only has mispredictions. */
+static enum bat_code leave_trail(struct input_trail *trail, const struct input_piece *piece)
+{
+    if (piece->count == 0)
+        return BAT_OK;
+    if (!bat_grow(&trail->pieces, &trail->capacity, trail->count, sizeof(*piece)))
+        return BAT_ERR_MEMORY;
+    trail->pieces[trail->count++] = *piece;
+    return BAT_OK;
+}
+
 enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
 {
+    if (joins->trail)
+        return leave_trail(joins->trail, piece);
     bool has_run = piece->to != BAT_TRACE_BRANCH_ONLY || piece->end_join != BAT_NONE;
     if (is_nothing(piece) || (piece->start_join != BAT_NONE && !has_run))
         return BAT_OK;

@@ -249,6 +249,29 @@ enum bat_code input_move_source(struct input_move *move, uint64_t address, uint6
     return code;
 }
 
+enum bat_code input_move_call(struct input_move *move, uint64_t address, uint64_t *call,
+                              uint32_t *frame)
+{
+    struct spot spot;
+    bool found;
+    struct bat_instruction instruction;
+    *call = BAT_ADDRESS_EXTERNAL;
+    *frame = INPUT_ROOT_FRAME;
+    enum bat_code code = find_spot(move, address, &spot, &found);
+    if (code != BAT_OK || !found)
+        return code;
+    const struct input_node *node = spot.node;
+    *call = spot.input;
+    if (!node || !bat_kind_is_call(node->kind) || address - node->address >= node->length)
+        return BAT_OK;
+    *frame = node->taken.frame;
+    *call = BAT_TRACE_FALLTHROUGH_ONLY;
+    if (node->source != 0 && bat_original_decode(move->original->elf, node->source, &instruction) &&
+        bat_kind_is_call(instruction.kind))
+        *call = node->source + instruction.length - 1;
+    return BAT_OK;
+}
+
 /* --- The start of a trace --------------------------------------------------------------------- */
 
 /* Forget a piece's branch: only its run is in the input. *branches and *mispredictions count it. */
@@ -668,6 +691,16 @@ static enum bat_code move_parts(struct input_move *move, const struct input_piec
     return code;
 }
 
+/* The frame where a run starts. */
+static uint32_t frame_of(const struct spot *from, enum input_way way)
+{
+    const struct input_node *call = way == INPUT_WAY_RETURNS ? call_before(from) : NULL;
+    if (call && call->fall.at != 0)
+        return call->fall.frame;
+    const bool is_at_node = from->node && from->node->address == from->address;
+    return is_at_node && way != INPUT_WAY_ENTERS ? from->node->state.frame : INPUT_ROOT_FRAME;
+}
+
 /* Remap a trace. has_own_branch is false if its branch is moved by itself (by_note.c). */
 static enum bat_code move_whole(struct input_move *move, const struct input_piece *trace,
                                 bool has_own_branch)
@@ -686,12 +719,15 @@ static enum bat_code move_whole(struct input_move *move, const struct input_piec
         return code;
     if (!has_own_branch && input_has_branch(&piece))
         piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
+    if (move->joins.trail)
+        move->joins.trail->frame = has_from ? frame_of(&from, way) : INPUT_ROOT_FRAME;
     bool has_branch = piece.branch != BAT_ADDRESS_EXTERNAL && input_has_branch(&piece);
     if (!has_from && !has_branch) {
         move->counters.external += rest.count;
         input_count_outside(&move->counters.balances, &piece);
         count_sights(move, rest.count);
-        return BAT_OK;
+        piece.to = trace->to == BAT_TRACE_BRANCH_ONLY ? trace->to : BAT_ADDRESS_EXTERNAL;
+        return move->joins.trail ? input_joins_add(&move->joins, &piece) : BAT_OK;
     }
     move->counters.moved += rest.count;
     if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY) {

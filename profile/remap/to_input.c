@@ -193,27 +193,36 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
     return code == BAT_OK ? input_by_note_add(move, result) : code;
 }
 
+enum bat_code input_check_pair(const struct bat_binary *binary, const struct bat_original *original,
+                               struct bat_error *error)
+{
+    const uint16_t machine = bat_elf_machine(original->elf);
+    if (binary != original->binary)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected the binary that the input binary was paired with, found another");
+    if (machine != EM_X86_64 && machine != EM_AARCH64)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a program for x86-64 or AArch64, found one for machine %u",
+                        machine);
+    return BAT_OK;
+}
+
 enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
                                    const struct bat_original *original,
                                    struct bat_profile **input_profile,
                                    struct bat_to_input_counters *counters, struct bat_error *error)
 {
     *input_profile = NULL;
-    if (binary != original->binary)
-        return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected the binary that the input binary was paired with, found another");
-    const uint16_t machine = bat_elf_machine(original->elf);
-    if (machine != EM_X86_64 && machine != EM_AARCH64)
-        return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected a program for x86-64 or AArch64, found one for machine %u",
-                        machine);
+    enum bat_code code = input_check_pair(binary, original, error);
+    if (code != BAT_OK)
+        return code;
     struct bat_original_walks walks = {0};
     struct input_move move = {
         .profile = profile, .original = original, .walks = &walks, .sights = input_no_sights()};
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
-    enum bat_code code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
+    code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = input_explained_open(&move);
     if (code == BAT_OK)

@@ -53,7 +53,16 @@ static inline void input_count_outside(struct bat_balances *balances,
     balances->mispredictions.outside += piece->mispredictions;
 }
 
+/* The pieces of one trace in their order, for samples that are moved one by one. */
+struct input_trail {
+    struct input_piece *pieces;
+    size_t count;
+    size_t capacity;
+    uint32_t frame; /* where the run of the last trace starts */
+};
+
 struct input_joins {
+    struct input_trail *trail; /* takes all pieces, which are not in result; or NULL */
     struct bat_profile *result;
     struct bat_to_input_counters *counters;
     struct bat_counts by_branch; /* output address to index in all */
@@ -141,6 +150,13 @@ void input_starts_remove(struct input_starts *starts, uint64_t output,
 bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
                        struct input_start *start);
 
+/*
+ * Check that original was opened with binary, and that their machine's code can be followed: fails
+ * as bat_profile_to_input().
+ */
+enum bat_code input_check_pair(const struct bat_binary *binary, const struct bat_original *original,
+                               struct bat_error *error);
+
 /* --- Traces (remap_trace.c) --------------------------------------------------------------- */
 
 /* What a trace runs through, for the counters. */
@@ -190,6 +206,14 @@ static inline struct input_sights input_no_sights(void)
  * without a branch, which use what they say of the starts of runs.
  */
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace);
+
+/*
+ * What a call of the output is in the input, by an address in it: *call is an address in the
+ * input's call, and *frame the frame that it is in. BAT_ADDRESS_EXTERNAL if it is not known, and
+ * BAT_TRACE_FALLTHROUGH_ONLY if the input does not call there.
+ */
+enum bat_code input_move_call(struct input_move *move, uint64_t address, uint64_t *call,
+                              uint32_t *frame);
 
 /* The input address of the branch at an output address; BAT_ADDRESS_EXTERNAL if not known. */
 enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source);

@@ -134,8 +134,8 @@ static enum translate_format parse_format(struct translate_request *arguments, c
             return i;
     argp_error(
         state,
-        "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof, "
-        "speedscope, firefox or otlp, found \"%s\"",
+        "--format: expected fdata, yaml, preagg, autofdo, profgen, csspgo, hybrid, perfscript, "
+        "folded, pprof, speedscope, firefox or otlp, found \"%s\"",
         text);
     return FORMAT_FDATA;
 }
@@ -269,6 +269,13 @@ static error_t check_arguments(const struct translate_request *arguments, struct
         argp_error(state, "expected a profile (-p FILE), found none");
     if (arguments->format == FORMAT_PERFSCRIPT && arguments->heatmap.path)
         argp_error(state, "expected --format=perfscript or --heatmap, found both");
+    if ((arguments->format == FORMAT_CSSPGO || arguments->format == FORMAT_HYBRID) &&
+        (arguments->heatmap.path || arguments->basic_samples || arguments->by_perf_script ||
+         arguments->once || arguments->keep_going || arguments->samples_max != 0))
+        argp_error(state,
+                   "expected --format=csspgo and hybrid without --heatmap, -ba, --perf-script, "
+                   "--itrace, --spe, --once, --keep-going and --max-samples, found one of "
+                   "them");
     if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
         !arguments->wants_check)
         argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
@@ -283,9 +290,9 @@ static error_t check_arguments(const struct translate_request *arguments, struct
                    arguments->output);
     if (arguments->yaml && arguments->format > FORMAT_YAML)
         argp_error(state,
-                   "expected -o alone with --format=preagg, autofdo, profgen, perfscript, folded, "
-                   "pprof, speedscope, firefox and otlp, which make no records for BOLT, found -w "
-                   "too");
+                   "expected -o alone with --format=preagg, autofdo, profgen, csspgo, hybrid, "
+                   "perfscript, folded, pprof, speedscope, firefox and otlp, which make no records "
+                   "for BOLT, found -w too");
     if (arguments->format == FORMAT_PERFSCRIPT &&
         (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
         argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
@@ -437,23 +444,24 @@ static const struct argp_option options[] = {
     {"yaml", KEY_YAML, "YAML", 0, "Write it as YAML to YAML, too", 1},
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
-     "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
-     "both; folded, pprof, speedscope, firefox, otlp: .folded, .pb.gz, .speedscope.json, "
-     ".firefox.json, .otlp). BINARY=OUT names another file",
+     "(--format=yaml, preagg, autofdo, profgen, csspgo, hybrid: .yaml, .preagg, .prof, .profgen, "
+     ".prof, .perfscript; fdata,yaml: both; folded, pprof, speedscope, firefox, otlp: .folded, "
+     ".pb.gz, .speedscope.json, .firefox.json, .otlp). BINARY=OUT names another file",
      1},
     {"all", KEY_ALL, NULL, 0,
      "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
      "with symbols, and that has samples",
      1},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript, folded, "
-     "pprof, speedscope, firefox, otlp. preagg is the samples, "
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, csspgo, hybrid, "
+     "perfscript, folded, pprof, speedscope, firefox, otlp. preagg is the samples, "
      "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
-     "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
-     "prints of one perf.data. folded, pprof, speedscope, firefox and otlp (OpenTelemetry) are the "
-     "samples, or the taken branches, by the input's functions and lines, for viewers of these "
-     "formats",
+     "profile that llvm-profgen --unsymbolized-profile reads. csspgo is one with contexts, of "
+     "perf record -b -g and a program with pseudo probes; hybrid is these samples as text for "
+     "llvm-profgen. perfscript is the text that perf prints of one perf.data. folded, pprof, "
+     "speedscope, firefox and otlp (OpenTelemetry) are the samples, or the taken branches, by the "
+     "input's functions and lines, for viewers of these formats",
      1},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
@@ -582,8 +590,9 @@ static const char brief[] =
     "      --original=INPUT       The binary that BOLT read: counts at its addresses\n"
     "      --for=NEXT             Carry the profile to another build of the program\n"
     "      --store=DIR            Where batinject --store put what BINARY lacks\n"
-    "      --format=FORMAT        fdata, yaml, preagg, autofdo, profgen, perfscript,\n"
-    "                             folded, pprof, speedscope, firefox, otlp\n"
+    "      --format=FORMAT        fdata, yaml, preagg, autofdo, profgen, csspgo,\n"
+    "                             hybrid, perfscript, folded, pprof, speedscope,\n"
+    "                             firefox, otlp\n"
     "      --heatmap=FILE         Write a heat map of BINARY's code\n"
     "\n"
     "What is printed:\n"

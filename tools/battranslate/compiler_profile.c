@@ -9,6 +9,7 @@
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_report.h"
+#include "translate_work.h"
 
 /* --- The report ------------------------------------------------------------------------------- */
 
@@ -138,6 +139,88 @@ static enum bat_code find_probes(const struct foreign_profile *wanted, struct pr
     return BAT_OK;
 }
 
+/* Samples on their way from recordings. */
+struct samples_reading {
+    struct bat_contexts *contexts;    /* NULL: samples are written */
+    struct bat_chains_writer *writer; /* NULL: they go into contexts */
+    struct bat_chain_mover *mover;    /* to the input's addresses; or NULL */
+    struct bat_autofdo_counters *done;
+};
+
+static bool add_chain(const struct bat_call_chain *chain, void *context)
+{
+    struct samples_reading *reading = context;
+    struct bat_call_chain moved = *chain;
+    if (chain->run_count == 0)
+        return true;
+    reading->done->samples += chain->count;
+    if (reading->mover && bat_chain_move(reading->mover, chain, &moved) != BAT_OK)
+        return false;
+    if (reading->contexts)
+        return bat_contexts_add(reading->contexts, &moved) == BAT_OK;
+    bat_chains_writer_add(reading->writer, &moved);
+    return true;
+}
+
+/* Read the samples of the recordings. */
+static enum tool_exit read_samples(const struct foreign_profile *wanted,
+                                   struct samples_reading *reading)
+{
+    struct work *work = wanted->work;
+    const struct translate_request *request = work->arguments;
+    struct bat_error error;
+    enum bat_code code = BAT_OK;
+    if (work->original)
+        code = bat_chain_mover_new(&work->binary, work->original, &reading->mover, &error);
+    const char *path = bat_elf_path(wanted->elf);
+    for (size_t i = 0; i < request->profile_count && code == BAT_OK; i++) {
+        const struct bat_read_options options = {.size = sizeof(options),
+                                                 .processes = request->processes,
+                                                 .process_count = request->process_count};
+        path = request->profiles[i];
+        code = bat_profile_call_chains(wanted->profile, path, &options, add_chain, reading, &error);
+    }
+    bat_chain_mover_free(reading->mover);
+    return code == BAT_OK ? TOOL_FINE : tool_report(path, &error);
+}
+
+static enum tool_exit write_contexts(const struct foreign_profile *wanted,
+                                     const struct probe_files *files,
+                                     const struct bat_probes *probes,
+                                     struct bat_autofdo_counters *done)
+{
+    const char *path = bat_elf_path(wanted->elf);
+    struct bat_contexts *contexts;
+    struct bat_error error;
+    if (bat_contexts_new(wanted->elf, files->symbols, probes, &contexts, &error) != BAT_OK)
+        return tool_report(path, &error);
+    struct samples_reading reading = {.contexts = contexts, .done = done};
+    enum tool_exit status = read_samples(wanted, &reading);
+    if (status == TOOL_FINE &&
+        bat_contexts_write(contexts, wanted->threads, wanted->output, done, &error) != BAT_OK)
+        status = tool_report_output(path, &error);
+    bat_contexts_free(contexts);
+    return status;
+}
+
+/* Write the samples as text. */
+static enum tool_exit write_samples(const struct foreign_profile *wanted,
+                                    struct bat_autofdo_counters *done)
+{
+    const char *path = bat_elf_path(wanted->elf);
+    struct samples_reading reading = {.done = done};
+    struct bat_error error;
+    if (bat_chains_writer_new(wanted->output, &reading.writer, &error) != BAT_OK)
+        return tool_report(path, &error);
+    enum tool_exit status = read_samples(wanted, &reading);
+    if (bat_chains_writer_end(reading.writer, BAT_OK) != BAT_OK && status == TOOL_FINE)
+        status = tool_report_output(path, &error);
+    if (status == TOOL_FINE && done->samples == 0)
+        status = tool_message(path, "expected samples with a call stack and a branch stack (perf "
+                                    "record -b -g), found none");
+    return status;
+}
+
 static enum tool_exit write_by_probes(const struct foreign_profile *wanted,
                                       const struct probe_files *files,
                                       struct bat_autofdo_counters *done)
@@ -155,9 +238,11 @@ static enum tool_exit write_by_probes(const struct foreign_profile *wanted,
     else if (!bat_elf_has_symbols(files->symbols))
         tool_message(path, "warning: has no symbols: the profile has neither names of called "
                            "functions nor blocks that were not executed (--debug-file)");
-    if (status == TOOL_FINE &&
-        bat_autofdo_write_probes(wanted->profile, wanted->elf, files->symbols, probes,
-                                 wanted->threads, wanted->output, done, &error) != BAT_OK)
+    if (status == TOOL_FINE && wanted->work)
+        status = write_contexts(wanted, files, probes, done);
+    else if (status == TOOL_FINE &&
+             bat_autofdo_write_probes(wanted->profile, wanted->elf, files->symbols, probes,
+                                      wanted->threads, wanted->output, done, &error) != BAT_OK)
         status = tool_report_output(bat_elf_path(wanted->elf), &error);
     bat_probes_free(probes);
     return status;
@@ -176,6 +261,10 @@ static enum tool_exit write_symbolized(const struct foreign_profile *wanted, boo
         find_probes(wanted, &files, &error) != BAT_OK)
         status = tool_report(wanted->debug_file ? wanted->debug_file : wanted->whole, &error);
     *by_probes = files.probes != NULL;
+    if (status == TOOL_FINE && wanted->work && !*by_probes)
+        status = tool_message(bat_elf_path(wanted->elf),
+                              "expected pseudo probes (clang -fpseudo-probe-for-profiling), which "
+                              "contexts are written by, found none");
     if (status == TOOL_FINE)
         status = *by_probes ? write_by_probes(wanted, &files, done) : write_by_lines(wanted, done);
     close_files(&files);
@@ -188,7 +277,9 @@ enum tool_exit compiler_profile_write(const struct foreign_profile *wanted)
     bool by_probes = false;
     enum tool_exit status = TOOL_FINE;
     struct bat_error error;
-    if (!wanted->by_addresses)
+    if (wanted->work && wanted->by_addresses)
+        status = write_samples(wanted, &done);
+    else if (!wanted->by_addresses)
         status = write_symbolized(wanted, &by_probes, &done);
     else if (bat_profgen_write(wanted->profile, wanted->elf, wanted->output, &done, &error) !=
              BAT_OK)

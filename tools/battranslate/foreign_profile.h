@@ -9,6 +9,8 @@
 #include "bat_views.h"
 #include "tools/common/tool.h"
 
+struct work;
+
 struct foreign_profile {
     const struct bat_profile *profile; /* in the addresses of elf */
     struct bat_elf *elf; /* for compilers as it was compiled and linked, or with its probes */
@@ -20,6 +22,7 @@ struct foreign_profile {
     const struct bat_to_input_counters *moved; /* of the move to elf; NULL: it was not moved */
     struct bat_output *output;
     enum bat_profile_kind kind;
+    struct work *work; /* write contexts, or by_addresses the samples, of its recordings; or NULL */
     bool by_lines;     /* write LLVM's sample profile by lines, also if there are probes */
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
     enum bat_viewer_format format; /* BAT_VIEWER_NONE: for compilers */

@@ -10,6 +10,10 @@ const struct translate_format_row translate_formats[FORMATS] = {
     [FORMAT_PREAGG] = {"preagg", "preagg", .open = preagg_open, .finish = preagg_finish},
     [FORMAT_AUTOFDO] = {"autofdo", "prof", .open = compilers_open, .finish = foreign_finish},
     [FORMAT_PROFGEN] = {"profgen", "profgen", .open = compilers_open, .finish = foreign_finish},
+    [FORMAT_CSSPGO] = {"csspgo", "prof", .open = compilers_open, .finish = foreign_finish,
+                       .has_contexts = true},
+    [FORMAT_HYBRID] = {"hybrid", "perfscript", .open = compilers_open, .finish = foreign_finish,
+                       .has_contexts = true},
     [FORMAT_PERFSCRIPT] = {.name = "perfscript", .extension = ""}, /* no profile is made */
     [FORMAT_FOLDED] = {"folded", "folded", .open = viewers_open, .finish = foreign_finish,
                        .viewer = BAT_VIEWER_FOLDED},

@@ -19,6 +19,8 @@ enum translate_format {
     FORMAT_PREAGG,  /* the samples, not translated */
     FORMAT_AUTOFDO, /* for compilers, of the input binary */
     FORMAT_PROFGEN,
+    FORMAT_CSSPGO,
+    FORMAT_HYBRID,     /* the samples themselves, as the text that llvm-profgen reads */
     FORMAT_PERFSCRIPT, /* perf's text of perf.data; BINARY is not read */
     FORMAT_FOLDED,     /* for viewers, of the input's functions */
     FORMAT_PPROF,
@@ -38,6 +40,7 @@ struct translate_format_row {
     enum tool_exit (*finish)(struct work *work);
     enum bat_viewer_format viewer; /* or BAT_VIEWER_NONE */
     bool is_records;               /* fdata, YAML: for BOLT */
+    bool has_contexts;             /* made of samples with call stacks */
 };
 
 extern const struct translate_format_row translate_formats[FORMATS];

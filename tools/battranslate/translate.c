@@ -89,8 +89,10 @@ static enum tool_exit run(struct work *work, struct parts *parts)
     if (work->output_count == work->heatmap_count && !has_check)
         return run_heatmap(work, parts);
     enum tool_exit status = work_open(work);
+    /* Contexts are made of the samples themselves, which are not added up to a profile. */
     if (status == TOOL_FINE)
-        status = work_read_profiles(work, parts);
+        status = work->arguments->row->has_contexts ? work_make_profile(work, false)
+                                                    : work_read_profiles(work, parts);
     if (status == TOOL_FINE)
         return work_finish(work);
     if (!has_check || !bat_verdict_fail_reading(&work->check))

@@ -11,8 +11,9 @@
 static bool is_by_own_probes(const struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    return arguments->format == FORMAT_AUTOFDO && !arguments->by_lines &&
-           !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
+    const bool can_be = arguments->row->has_contexts ||
+                        (arguments->format == FORMAT_AUTOFDO && !arguments->by_lines);
+    return can_be && !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
 }
 
 /*
@@ -79,31 +80,35 @@ enum tool_exit foreign_finish(struct work *work)
         .debug_file = arguments->debug_file,
         .output = work->outputs[0],
         .by_lines = arguments->by_lines,
-        .by_addresses = arguments->format == FORMAT_PROFGEN,
+        .by_addresses = arguments->format == FORMAT_PROFGEN || arguments->format == FORMAT_HYBRID,
         .format = viewer,
         .report = arguments->quiet ? NULL : work_report_file(work),
         .json_report = arguments->json_report,
         .threads = arguments->threads,
     };
-    enum tool_exit status = arguments->original ? work_move(work) : TOOL_FINE;
+    const bool has_contexts = arguments->row->has_contexts;
+    enum tool_exit status = arguments->original && !has_contexts ? work_move(work) : TOOL_FINE;
     if (status != TOOL_FINE)
         return status;
+    if (has_contexts)
+        wanted.work = work;
     if (arguments->original) {
-        wanted.profile = work->input;
+        wanted.profile = has_contexts ? work->profile : work->input;
         wanted.elf = bat_original_elf(work->original);
         wanted.bolted = NULL;
         wanted.whole = arguments->original;
-        wanted.moved = &work->to_input;
+        wanted.moved = has_contexts ? NULL : &work->to_input;
     }
-    wanted.kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+    wanted.kind = has_contexts               ? BAT_PROFILE_BRANCHES
+                  : arguments->basic_samples ? BAT_PROFILE_SAMPLES
+                                             : bat_profile_main_kind(wanted.profile);
     /* Probes count branch stacks only. */
     if (viewer == BAT_VIEWER_NONE && wanted.kind == BAT_PROFILE_SAMPLES && !arguments->original)
         status = refuse_bolted(work);
     if (status == TOOL_FINE)
         status = viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted)
                                            : viewer_profile_write(&wanted);
-    if (status == TOOL_FINE) /* viewers need no branch stacks */
+    if (status == TOOL_FINE && !has_contexts) /* viewers need no branch stacks */
         work_end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
     return status;
 }

@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Makes a sample profile with contexts: spec/pseudo-probes.md 6. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_autofdo.h"
+#include "binary/functions/name_parts.h"
+#include "forest.h"
+#include "probe_functions.h"
+#include "spec/array.h"
+#include "spec/grow.h"
+#include "tail_calls.h"
+
+/* The probe that a function is entered at. */
+#define ENTRY_ID 1u
+
+/* A function on the way to another, and the id of the probe where it goes on. */
+struct frame {
+    uint32_t function; /* of the probes; of its names the first */
+    uint32_t id;
+};
+
+/* A list of frames, the outermost first. */
+struct frames {
+    struct frame *all;
+    size_t count;
+    size_t capacity;
+};
+
+/* The path up to the last call of a context. */
+struct callers {
+    size_t first; /* in the frames that are kept */
+    size_t count;
+    uint64_t last; /* that call; 0: there is none */
+    bool is_made;
+};
+
+/* A list of addresses. */
+struct addresses {
+    uint64_t *all;
+    size_t count;
+    size_t capacity;
+};
+
+struct bat_contexts {
+    const struct bat_probes *probes;
+    struct unwinder unwinder;
+    struct probe_functions functions;
+    struct forest forest;
+    struct bat_counts nodes; /* context, node of the probes: node of the forest, 0 */
+    struct frames path;
+    struct addresses calls;  /* of one context, the outermost first */
+    struct callers *callers; /* of each context, as far as it was needed */
+    struct frames kept;
+    struct tail_calls tail_calls;
+    uint32_t *first_probe;    /* of each node, in the next; one more */
+    uint32_t *probes_by_node; /* numbers of probes */
+    struct bat_autofdo_counters counters;
+};
+
+/* --- Paths ---------------------------------------------------------------------------------- */
+
+/*
+ * Remove repetitions: of each sequence of items that follows an equal one, the shortest ones first.
+ * So the contexts of recursive functions are few. Returns the number of items left.
+ */
+static size_t compress(void *items, size_t count, size_t size)
+{
+    uint8_t *bytes = items;
+    for (size_t length = 1; length <= count / 2; length++) {
+        const size_t step = length * size;
+        size_t end = 0;   /* bytes kept */
+        size_t alike = 0; /* how many of the last items are equal to those `length` before */
+        for (size_t i = 0; i < count; i++) {
+            memmove(bytes + end, bytes + i * size, size);
+            alike =
+                end >= step && memcmp(bytes + end, bytes + end - step, size) == 0 ? alike + 1 : 0;
+            end += size;
+            if (alike == length) {
+                end -= step;
+                alike = 0;
+            }
+        }
+        count = end / size;
+    }
+    return count;
+}
+
+static enum bat_code add_frame(struct frames *frames, struct frame frame)
+{
+    if (!bat_grow(&frames->all, &frames->capacity, frames->count, sizeof(*frames->all)))
+        return BAT_ERR_MEMORY;
+    frames->all[frames->count++] = frame;
+    return BAT_OK;
+}
+
+/*
+ * Add a node of the probes behind those that it is inlined in, and at the probe of this id. Inlined
+ * at an unknown place, it begins the path anew.
+ */
+static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number, uint32_t id)
+{
+    struct frames *path = &contexts->path;
+    size_t first = path->count;
+    const struct bat_probe_node *node;
+    for (;;) {
+        node = &contexts->probes->nodes[number];
+        enum bat_code code = add_frame(path, (struct frame){node->function, id});
+        if (code != BAT_OK)
+            return code;
+        id = node->call_site;
+        if (id == 0)
+            break;
+        number = node->parent;
+    }
+    for (size_t i = first, k = path->count; i + 1 < k; i++) {
+        const struct frame last = path->all[--k];
+        path->all[k] = path->all[i];
+        path->all[i] = last;
+    }
+    if (node->parent == BAT_NONE)
+        return BAT_OK;
+    path->count -= first;
+    memmove(path->all, path->all + first, path->count * sizeof(*path->all));
+    return BAT_OK;
+}
+
+/* Add an address to a list. */
+static enum bat_code add_address(struct addresses *list, uint64_t address)
+{
+    if (!bat_grow(&list->all, &list->capacity, list->count, sizeof(*list->all)))
+        return BAT_ERR_MEMORY;
+    list->all[list->count++] = address;
+    return BAT_OK;
+}
+
+/* List the calls of a context, the outermost first, from behind the last one of another file. */
+static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
+{
+    const struct context *all = contexts->unwinder.contexts;
+    struct addresses *calls = &contexts->calls;
+    enum bat_code code = BAT_OK;
+    calls->count = 0;
+    for (uint32_t i = context; all[i].behind != BAT_ADDRESS_EXTERNAL && code == BAT_OK;
+         i = all[i].caller) {
+        uint64_t call;
+        code = unwinder_call(&contexts->unwinder, all[i].behind, &call);
+        if (code == BAT_OK)
+            code = add_address(calls, call);
+    }
+    for (size_t i = 0, k = calls->count; i + 1 < k; i++) {
+        const uint64_t last = calls->all[--k];
+        calls->all[k] = calls->all[i];
+        calls->all[i] = last;
+    }
+    calls->count = compress(calls->all, calls->count, sizeof(*calls->all));
+    return code;
+}
+
+/*
+ * Add to the path the function that has a call's probe. Without a probe the path begins anew: the
+ * compiler does not know the way from there.
+ */
+static enum bat_code add_caller(struct bat_contexts *contexts, uint64_t call)
+{
+    const struct bat_probe *probe = probe_call_at(contexts->probes, call);
+    if (probe)
+        return add_inlined(contexts, probe->node, probe->id);
+    contexts->path.count = 0;
+    return BAT_OK;
+}
+
+/* Add the functions that jumped on, on the way from a call to some code. */
+static enum bat_code add_jumps(struct bat_contexts *contexts, uint64_t call, uint64_t address)
+{
+    const uint64_t *jumps;
+    size_t count;
+    enum bat_code code = tail_calls_between(&contexts->tail_calls, call, address, &jumps, &count);
+    for (size_t i = 0; i < count && code == BAT_OK; i++)
+        code = add_caller(contexts, jumps[i]);
+    return code;
+}
+
+/* Make the path up to the last call of a context, and keep it. */
+static enum bat_code make_callers(struct bat_contexts *contexts, uint32_t context,
+                                  struct callers *made)
+{
+    const struct addresses *calls = &contexts->calls;
+    struct frames *kept = &contexts->kept;
+    enum bat_code code = list_calls(contexts, context);
+    for (size_t i = 0; i < calls->count && code == BAT_OK; i++) {
+        code = add_caller(contexts, calls->all[i]);
+        if (code == BAT_OK && i + 1 < calls->count)
+            code = add_jumps(contexts, calls->all[i], calls->all[i + 1]);
+    }
+    *made = (struct callers){.first = kept->count,
+                             .count = contexts->path.count,
+                             .last = calls->count ? calls->all[calls->count - 1] : 0,
+                             .is_made = true};
+    for (size_t i = 0; i < contexts->path.count && code == BAT_OK; i++)
+        code = add_frame(kept, contexts->path.all[i]);
+    return code;
+}
+
+/* Make the path up to the code of a context that is at an address. */
+static enum bat_code begin_path(struct bat_contexts *contexts, uint32_t context, uint64_t address)
+{
+    struct callers *callers = &contexts->callers[context];
+    enum bat_code code = BAT_OK;
+    contexts->path.count = 0;
+    if (!callers->is_made)
+        code = make_callers(contexts, context, callers);
+    else
+        for (size_t i = 0; i < callers->count && code == BAT_OK; i++)
+            code = add_frame(&contexts->path, contexts->kept.all[callers->first + i]);
+    return code == BAT_OK && callers->last ? add_jumps(contexts, callers->last, address) : code;
+}
+
+/* The number of a function's name in the forest. */
+static enum bat_code name_function(struct bat_contexts *contexts, uint32_t function, uint32_t *name)
+{
+    const struct bat_probe_function *named = &contexts->probes->functions[function];
+    return bat_strings_add(&contexts->forest.names, named->name, named->name_length, name);
+}
+
+/* Find the forest's node of the path; BAT_NONE if the name of its code is not known. */
+static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
+{
+    struct forest *forest = &contexts->forest;
+    struct frame *frames = contexts->path.all;
+    const size_t count = contexts->path.count;
+    const size_t callers = compress(frames, count - 1, sizeof(*frames));
+    frames[callers] = frames[count - 1];
+    enum bat_code code = BAT_OK;
+    *node = BAT_NONE;
+    for (size_t i = 0; i <= callers && code == BAT_OK; i++) {
+        uint32_t name;
+        if (frames[i].function == BAT_NONE) {
+            *node = BAT_NONE; /* what calls it is not known */
+            continue;
+        }
+        code = name_function(contexts, frames[i].function, &name);
+        if (code == BAT_OK)
+            code = *node == BAT_NONE
+                       ? forest_root(forest, name, node)
+                       : forest_child(forest, *node, forest_place(frames[i - 1].id, 0), name, node);
+    }
+    if (code == BAT_OK && !bat_reserve_cleared(&forest->contexts, &forest->context_capacity,
+                                               forest->node_count, sizeof(*forest->contexts)))
+        code = BAT_ERR_MEMORY;
+    return code;
+}
+
+/* --- Counts --------------------------------------------------------------------------------- */
+
+/* Sort the probes by their nodes. */
+static enum bat_code list_probes(struct bat_contexts *contexts)
+{
+    const struct bat_probes *probes = contexts->probes;
+    contexts->first_probe = calloc((size_t)probes->node_count + 2, sizeof(uint32_t));
+    contexts->probes_by_node = bat_array_new(probes->probe_count, sizeof(uint32_t));
+    uint32_t *first = contexts->first_probe;
+    if (!first || !contexts->probes_by_node)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < probes->probe_count; i++)
+        first[probes->probes[i].node + 2]++;
+    for (uint32_t i = 0; i < probes->node_count; i++)
+        first[i + 2] += first[i + 1];
+    for (uint32_t i = 0; i < probes->probe_count; i++)
+        contexts->probes_by_node[first[probes->probes[i].node + 1]++] = i;
+    return BAT_OK;
+}
+
+/* Give all probes of a node a count: 0 if they were not executed, as far as is known of a context.
+ */
+static enum bat_code count_none(struct bat_contexts *contexts, uint32_t node, uint32_t found)
+{
+    enum bat_code code = BAT_OK;
+    const uint32_t *first = &contexts->first_probe[node];
+    for (uint32_t i = first[0]; i < first[1] && code == BAT_OK; i++) {
+        const struct bat_probe *probe = &contexts->probes->probes[contexts->probes_by_node[i]];
+        code = forest_raise(&contexts->forest, found, forest_place(probe->id, probe->discriminator),
+                            0);
+    }
+    return code;
+}
+
+/* Find the forest's node of a probe's code in a context; BAT_NONE if its function has no name. */
+static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
+                               const struct bat_probe *probe, bool has_run, uint32_t *found)
+{
+    const uint32_t node = probe->node;
+    const uint64_t key[2] = {context, node};
+    const uint64_t *known = bat_counts_find(&contexts->nodes, key);
+    *found = known ? (uint32_t)known[2] : BAT_NONE;
+    const bool is_counted = known && known[3] != 0;
+    enum bat_code code = BAT_OK;
+    if (!known) {
+        code = begin_path(contexts, context, probe->address);
+        if (code == BAT_OK)
+            code = add_inlined(contexts, node, 0);
+        if (code == BAT_OK)
+            code = follow_path(contexts, found);
+        if (code == BAT_OK)
+            code = bat_counts_add(&contexts->nodes, key, *found, 0);
+    }
+    if (code != BAT_OK || *found == BAT_NONE)
+        return code;
+    const struct bat_probe_node *inlined = &contexts->probes->nodes[node];
+    contexts->forest.contexts[*found].was_inlined |= inlined->parent != BAT_NONE;
+    if (!has_run || is_counted)
+        return BAT_OK;
+    code = count_none(contexts, node, *found);
+    return code == BAT_OK ? bat_counts_add(&contexts->nodes, key, 0, 1) : code;
+}
+
+/* Count a place of a node. */
+static enum bat_code count_place(struct bat_contexts *contexts, uint32_t node, uint64_t place,
+                                 uint64_t count)
+{
+    struct forest_node *counted = &contexts->forest.nodes[node];
+    counted->total = forest_add(counted->total, count);
+    return forest_raise(&contexts->forest, node, place, count);
+}
+
+/* The start of inlined code was executed: so was the call that it stands for. */
+static enum bat_code count_inlined_call(struct bat_contexts *contexts, uint32_t node,
+                                        uint64_t count)
+{
+    const struct forest_node called = contexts->forest.nodes[node];
+    if (called.parent == BAT_NONE)
+        return BAT_OK;
+    enum bat_code code = count_place(contexts, called.parent, called.place, count);
+    return code == BAT_OK
+               ? forest_call(&contexts->forest, called.parent, called.place, called.name, count)
+               : code;
+}
+
+static enum bat_code count_probe(struct bat_contexts *contexts, uint32_t context,
+                                 const struct bat_probe *probe, uint64_t count)
+{
+    uint32_t node;
+    enum bat_code code = find_node(contexts, context, probe, true, &node);
+    if (code != BAT_OK || node == BAT_NONE)
+        return code;
+    contexts->counters.probes++;
+    code = count_place(contexts, node, forest_place(probe->id, probe->discriminator), count);
+    if (code != BAT_OK || probe->id != ENTRY_ID)
+        return code;
+    struct forest_context *entered = &contexts->forest.contexts[node];
+    entered->head = forest_add(entered->head, count);
+    return contexts->probes->nodes[probe->node].parent != BAT_NONE
+               ? count_inlined_call(contexts, node, count)
+               : BAT_OK;
+}
+
+/* Count the blocks of runs, which ascend. */
+static enum bat_code count_ranges(struct bat_contexts *contexts)
+{
+    const struct bat_probes *probes = contexts->probes;
+    const struct bat_counts *ranges = &contexts->unwinder.ranges;
+    uint32_t first = 0;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < ranges->count && code == BAT_OK; i++) {
+        const uint64_t *range = bat_counts_item(ranges, i);
+        while (first < probes->probe_count && probes->probes[first].address < range[0])
+            first++;
+        uint32_t end = first;
+        for (; end < probes->probe_count && probes->probes[end].address <= range[1]; end++)
+            if (probes->probes[end].type == BAT_PROBE_BLOCK && code == BAT_OK)
+                code = count_probe(contexts, (uint32_t)range[2], &probes->probes[end], range[3]);
+        contexts->counters.without_probes += end == first ? range[3] : 0;
+    }
+    return code;
+}
+
+/* Count a branch from a call's probe; entry is the function that it enters, or NULL. */
+static enum bat_code count_call(struct bat_contexts *contexts, const uint64_t *branch,
+                                const struct bat_probe *probe, const struct probe_piece *entry)
+{
+    uint32_t node;
+    enum bat_code code = find_node(contexts, (uint32_t)branch[2], probe, false, &node);
+    if (code != BAT_OK || node == BAT_NONE)
+        return code;
+    code = count_place(contexts, node, forest_place(probe->id, 0), branch[3]);
+    if (!entry || code != BAT_OK)
+        return code;
+    const char *name = entry->symbol->name;
+    uint32_t callee;
+    code = bat_strings_add(&contexts->forest.names, name, profile_name_length(name), &callee);
+    return code == BAT_OK
+               ? forest_call(&contexts->forest, node, forest_place(probe->id, probe->discriminator),
+                             callee, branch[3])
+               : code;
+}
+
+/* Count the branches that are calls. */
+static enum bat_code count_branches(struct bat_contexts *contexts)
+{
+    const struct bat_counts *branches = &contexts->unwinder.branches;
+    const struct bat_probe *probe = NULL;
+    const struct probe_piece *entry = NULL;
+    const uint64_t *last = NULL;
+    bool is_inside = false;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < branches->count && code == BAT_OK; i++) {
+        const uint64_t *branch = bat_counts_item(branches, i);
+        if (!last || branch[0] != last[0])
+            probe = probe_call_at(contexts->probes, branch[0]);
+        if (probe && (!last || branch[0] != last[0] || branch[1] != last[1])) {
+            entry = probe_functions_entry(&contexts->functions, contexts->probes, branch[1]);
+            is_inside = probe_functions_at(&contexts->functions, branch[1]) != BAT_NONE;
+        }
+        /* The PLT is another file's. */
+        if (probe && is_inside)
+            code = count_call(contexts, branch, probe, entry);
+        last = branch;
+    }
+    return code;
+}
+
+static enum bat_code count_all(struct bat_contexts *contexts)
+{
+    struct unwinder *unwinder = &contexts->unwinder;
+    bat_counts_sort(&unwinder->ranges);
+    bat_counts_sort(&unwinder->branches);
+    enum bat_code code = list_probes(contexts);
+    contexts->callers = calloc(unwinder->context_count, sizeof(*contexts->callers));
+    if (!contexts->callers)
+        code = BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
+    if (code == BAT_OK)
+        code = count_ranges(contexts);
+    return code == BAT_OK ? count_branches(contexts) : code;
+}
+
+/* Give each name the checksum of its function. */
+static enum bat_code add_checksums(struct bat_contexts *contexts)
+{
+    struct forest *forest = &contexts->forest;
+    forest->checksums = calloc((size_t)forest->names.count + 1, sizeof(*forest->checksums));
+    for (uint32_t i = 0; forest->checksums && i < forest->names.count; i++) {
+        const char *name = bat_strings_get(&forest->names, i);
+        const struct bat_probe_function *function =
+            bat_probes_function(contexts->probes, bat_probe_guid(name, strlen(name)));
+        forest->checksums[i] = function ? function->hash : 0;
+    }
+    return forest->checksums ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbols,
+                               const struct bat_probes *probes, struct bat_contexts **contexts,
+                               struct bat_error *error)
+{
+    struct bat_contexts *made = *contexts = calloc(1, sizeof(*made));
+    if (!made)
+        return bat_fail_memory(error, "for contexts");
+    made->probes = probes;
+    made->forest = forest_new();
+    made->forest.adds_up = true;
+    made->nodes = bat_counts_new(2);
+    enum bat_code code = unwinder_new(&made->unwinder, elf, probes, error);
+    if (code == BAT_OK)
+        code = probe_functions_read(&made->functions, symbols, error);
+    if (code == BAT_OK)
+        return BAT_OK;
+    bat_contexts_free(made);
+    *contexts = NULL;
+    return code;
+}
+
+enum bat_code bat_contexts_add(struct bat_contexts *contexts, const struct bat_call_chain *sample)
+{
+    return unwinder_add(&contexts->unwinder, sample);
+}
+
+enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads,
+                                 struct bat_output *output, struct bat_autofdo_counters *counters,
+                                 struct bat_error *error)
+{
+    struct bat_autofdo_counters *counted = &contexts->counters;
+    *counted = (struct bat_autofdo_counters){.samples = contexts->unwinder.samples,
+                                             .invalid = contexts->unwinder.cut,
+                                             .ranges = contexts->unwinder.ranges.count,
+                                             .branches = contexts->unwinder.branches.count};
+    enum bat_code code = count_all(contexts);
+    if (code == BAT_OK)
+        code = add_checksums(contexts);
+    if (code != BAT_OK)
+        return bat_fail_memory(error, "for contexts");
+    if (contexts->forest.node_count == 0)
+        code = bat_fail(error, BAT_ERR_NO_DEBUG,
+                        "expected samples with call stacks at pseudo probes, found none in %llu "
+                        "samples with a branch stack and a call stack",
+                        (unsigned long long)counted->samples);
+    if (code == BAT_OK)
+        code = forest_write(&contexts->forest, threads, output, &counted->functions, error);
+    if (counters)
+        *counters = *counted;
+    return code;
+}
+
+void bat_contexts_free(struct bat_contexts *contexts)
+{
+    if (!contexts)
+        return;
+    unwinder_free(&contexts->unwinder);
+    probe_functions_free(&contexts->functions);
+    forest_free(&contexts->forest);
+    bat_counts_free(&contexts->nodes);
+    free(contexts->path.all);
+    free(contexts->calls.all);
+    free(contexts->callers);
+    free(contexts->kept.all);
+    tail_calls_free(&contexts->tail_calls);
+    free(contexts->first_probe);
+    free(contexts->probes_by_node);
+    free(contexts);
+}

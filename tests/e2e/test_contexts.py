@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate --format=csspgo and hybrid: profiles with contexts, against llvm-profgen-22, llvm-profdata-22 and clang-22."""
+
+import functools
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import debug_programs
+import elffile
+import fixtures
+import perf_data
+import sample_profile
+import stack_trace
+import toolbox
+
+# llvm-profgen's contexts as they are, neither merged nor made to inlined calls.
+ALL_CONTEXTS = ("--gen-cs-nested-profile=0", "--csspgo-preinliner=0", "--csprof-merge-cold-context=0")
+
+# How BOLT changed them, and whether llvm-profgen finds all contexts of the BOLTed program (it loses those behind some calls).
+BOLTED = {("inlined-probes", "profile2"): True, ("inlined-probes", "passes"): True, ("exceptions-probes", "all"): False,
+          ("exceptions-probes", "cpython"): True}
+PROGRAMS = ("inlined-probes", "exceptions-probes", "folded-probes")
+
+SECTIONS = ("--remove-section=.pseudo_probe", "--remove-section=.pseudo_probe_desc")
+
+
+@functools.cache
+def samples_of(name, variant=None):
+    """(program, binary, samples of its run)."""
+    program = debug_programs.get(name)
+    binary = program.bolted(variant) if variant else program.input
+    return program, binary, stack_trace.record(binary, program.command(binary))
+
+
+def in_frames(binary, samples):
+    """The samples but for those where llvm-profgen takes the frame for unfinished: at the start of a function or at its end."""
+    text = subprocess.run(["llvm-objdump-22", "-d", "--no-show-raw-insn", binary], stdout=subprocess.PIPE, check=True, text=True).stdout
+    left_out, last = {f.address for f in elffile.Elf(binary).functions()}, 0
+    for address, name in re.findall(r"^ *([0-9a-f]+):\s+(\S+)", text, re.M):
+        if name.startswith("ret"):
+            left_out |= {int(address, 16), last}
+        last = int(address, 16)
+    return {(stack, branches): count for (stack, branches), count in samples.items() if stack[0] not in left_out}
+
+
+def entries(text):
+    """A profile's contexts with their lines."""
+    return {part.partition("\n")[0]: part for part in re.split(r"^(?=\[)", text, flags=re.M) if part}
+
+
+class ContextTest(unittest.TestCase):
+    """A folder, and profiles by both programs."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def script(self, samples, name="script"):
+        """The samples as text."""
+        path = self.folder / name
+        stack_trace.write_script(samples, path)
+        return path
+
+    def our(self, binary, recording, *options, name="our", form="csspgo"):
+        """The path of battranslate's profile."""
+        out = self.folder / name
+        toolbox.fine("battranslate", binary, "-p", recording, f"--format={form}", "-o", out, "-q", *options)
+        return out
+
+    def their(self, binary, script, name="their"):
+        """The path of llvm-profgen's profile."""
+        plain, out = self.copy(binary, "--strip-debug"), self.folder / name
+        sample_profile.tool("llvm-profgen-22", f"--binary={plain}", f"--perfscript={script}", "--format=text", "-o", out, *ALL_CONTEXTS)
+        return out
+
+    def copy(self, binary, *options):
+        """A copy of a program by objcopy."""
+        out = self.folder / "copy"
+        sample_profile.tool("llvm-objcopy-22", *options, binary, out)
+        return out
+
+    def refused(self, message, *arguments, status=1):
+        """battranslate refuses it, and leaves no file."""
+        out = self.folder / "refused"
+        done = toolbox.run("battranslate", *arguments, "-o", out)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertFalse(out.exists())
+
+
+class Contexts(ContextTest):
+    """The counts and the contexts."""
+
+    def equal(self, binary, samples):
+        """Both programs say the same of these samples."""
+        script = self.script(in_frames(binary, samples))
+        ours, theirs = (entries(path.read_text(encoding="ascii")) for path in (self.our(binary, script), self.their(binary, script)))
+        self.assertEqual(ours, theirs)
+        return ours
+
+    def test_input(self):
+        """Of a program that BOLT has not written, llvm-profgen's contexts and lines."""
+        for name in PROGRAMS:
+            with self.subTest(name):
+                _, binary, samples = samples_of(name)
+                found = self.equal(binary, samples)
+                self.assertTrue(any(context.count(" @ ") > 1 for context in found))
+                self.assertEqual(list(found), sorted(found, key=lambda context: -int(context.split(":")[-2])))
+
+    def test_bolted(self):
+        """Of a BOLTed one, too, where llvm-profgen finds them; with --original those of the input's own run."""
+        for (name, variant), is_found in BOLTED.items():
+            with self.subTest(f"{name} {variant}"):
+                program, binary, samples = samples_of(name, variant)
+                if is_found:
+                    self.equal(binary, samples)
+                base = self.our(program.input, self.script(samples_of(name)[2]), name="base")
+                script = self.script(samples)
+                theirs = sample_profile.overlap(base, self.their(binary, script))[0]
+                original = sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0]
+                self.assertGreaterEqual(original, theirs)
+                self.assertGreaterEqual(original, 99.5)
+
+    def test_inlined_by_bolt(self):
+        """SQLite with -inline-all: the contexts of calls that BOLT inlined come back."""
+        program, binary, samples = samples_of("sqlite-probes", "inline")
+        base = self.our(program.input, self.script(samples_of("sqlite-probes")[2]), name="base")
+        script = self.script(samples)
+        self.assertLess(sample_profile.overlap(base, self.our(binary, script))[0], 95)
+        self.assertGreaterEqual(sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0], 99.5)
+
+    def test_unfinished_frames(self):
+        """In a prologue a frame pointer leads past the caller: the branches tell it."""
+        _, binary, samples = samples_of("exceptions-probes")
+        starts = {f.address for f in elffile.Elf(binary).functions()}
+        without = {}
+        for (stack, branches), count in samples.items():
+            if stack[0] in starts and branches[0][1] == stack[0]:
+                stack = (stack[0], *stack[2:])
+            without[stack, branches] = without.get((stack, branches), 0) + count
+        self.assertNotEqual(without, samples)
+        self.assertEqual(self.our(binary, self.script(without)).read_bytes(),
+                         self.our(binary, self.script(samples), name="exact").read_bytes())
+
+    def test_perf_data(self):
+        """perf.data says what its text says, also if the kernel was sampled, or the newest branch is there twice."""
+        _, binary, samples = samples_of("inlined-probes")
+        text = self.our(binary, self.script(samples)).read_bytes()
+        path = self.folder / "perf.data"
+        stack_trace.write_data(samples, binary, path)
+        self.assertEqual(self.our(binary, path, name="data").read_bytes(), text)
+        twice = {(stack, (branches[0], *branches) if branches[0][1] > branches[0][0] else branches): count
+                 for (stack, branches), count in samples.items()}
+        kernel = ((1 << 64) - 128, 0xffffffff81000010, 0xffffffff81000020, (1 << 64) - 512)
+        stack_trace.write_data(twice, binary, path, before=kernel)
+        self.assertEqual(self.our(binary, path, name="twice").read_bytes(), text)
+
+    def test_threads(self):
+        _, binary, samples = samples_of("inlined-probes")
+        script = self.script(samples)
+        self.assertEqual(len({self.our(binary, script, f"--threads={n}").read_bytes() for n in (1, 2, 7)}), 1)
+
+    def weights(self, profile):
+        """How many branches clang gives counts from a profile."""
+        out = self.folder / "code"
+        sample_profile.tool("clang++-22", "-O2", "-g1", "-fpseudo-probe-for-profiling", f"-fprofile-sample-use={profile}", "-S", "-emit-llvm",
+                            fixtures.SOURCES / "exceptions.cc", "-o", out)
+        return len(re.findall(r"!\"branch_weights\"", out.read_text(encoding="utf-8")))
+
+    def test_compiler(self):
+        """clang takes it, and llvm-profdata makes inlined calls of it."""
+        program, binary, samples = samples_of("exceptions-probes", "all")
+        ours = self.our(binary, self.script(samples), f"--original={program.input}")
+        stale = self.folder / "stale"
+        stale.write_text(ours.read_text(encoding="ascii").replace("CFGChecksum: ", "CFGChecksum: 1"), encoding="ascii")
+        self.assertGreater(self.weights(ours), 10)
+        with self.assertRaisesRegex(AssertionError, "significantly mismatches current source code"):
+            self.weights(stale)
+        nested = self.folder / "nested"
+        sample_profile.tool("llvm-profdata-22", "merge", "--sample", "--text", "--convert-sample-profile-layout=nest", ours, "-o", nested)
+        self.assertRegex(nested.read_text(encoding="ascii"), r"(?m)^main:\d+:\d+$")
+
+
+class Samples(ContextTest):
+    """The samples as text."""
+
+    def test_own(self):
+        """What llvm-profgen reads of them is what it reads of the recording."""
+        _, binary, samples = samples_of("exceptions-probes")
+        path = self.folder / "perf.data"
+        stack_trace.write_data(samples, binary, path)
+        text = self.our(binary, path, name="text", form="hybrid")
+        self.assertEqual(self.their(binary, text).read_bytes(), self.their(binary, self.script(samples), name="before").read_bytes())
+
+    def test_original(self):
+        """At the input's addresses: llvm-profgen with the input gets the contexts of the input's own run."""
+        for name, variant in BOLTED:
+            with self.subTest(f"{name} {variant}"):
+                program, binary, samples = samples_of(name, variant)
+                text = self.our(binary, self.script(samples), f"--original={program.input}", name="text", form="hybrid")
+                base = self.our(program.input, self.script(samples_of(name)[2]), name="base")
+                self.assertGreaterEqual(sample_profile.overlap(base, self.our(program.input, text))[0], 99)
+
+
+class Refused(ContextTest):
+    """What has no contexts."""
+
+    def test_no_probes(self):
+        _, binary, samples = samples_of("inlined-probes")
+        self.refused("expected pseudo probes (clang -fpseudo-probe-for-profiling), which contexts are written by, found none",
+                     self.copy(binary, *SECTIONS), "-p", self.script(samples), "--format=csspgo")
+
+    def test_bolted_without_probes(self):
+        program, binary, samples = samples_of("inlined-probes", "profile2")
+        plain = self.copy(binary, *SECTIONS)
+        self.refused("expected --original=FILE with the input binary", plain, "-p", self.script(samples), "--format=csspgo")
+        self.assertEqual(self.our(plain, self.script(samples), f"--original={program.input}").read_bytes(),
+                         self.our(binary, self.script(samples), f"--original={program.input}", name="whole").read_bytes())
+
+    def test_no_stacks(self):
+        """Branch stacks alone, call stacks alone, and other profiles."""
+        program, binary, samples = samples_of("inlined-probes")
+        cycles = perf_data.Event("cycles:u", perf_data.IP | perf_data.TID | perf_data.TIME | perf_data.BRANCH_STACK)
+        for form in ("csspgo", "hybrid"):
+            path = self.folder / "perf.data"
+            stack_trace.write_data(samples, binary, path, event=cycles)
+            self.refused("found none", binary, "-p", path, f"--format={form}")
+            stack_trace.write_data({(stack, ()): count for (stack, _), count in samples.items()}, binary, path)
+            self.refused("found none", binary, "-p", path, f"--format={form}")
+            self.refused("expected perf.data or the text of perf script, found something else", binary, "-p",
+                         program.folder / "profile.pre", f"--format={form}")
+
+    def test_options(self):
+        _, binary, samples = samples_of("inlined-probes")
+        for option in ("-ba", "--once", "--keep-going", "--max-samples=3", "--perf-script", f"--heatmap={self.folder}/map"):
+            self.refused("expected --format=csspgo and hybrid without --heatmap", binary, "-p", self.script(samples), "--format=csspgo",
+                         option, status=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
