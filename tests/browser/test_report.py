@@ -474,6 +474,8 @@ class Report(unittest.TestCase):
         self.assertEqual(set(self.browser.run("[...document.querySelectorAll('#next .block.marked')].map((b) => b.id)")), {"in-0", "out-0"})
         self.browser.run("[...document.querySelectorAll('#next a')].find((a) => a.hash.startsWith('#f=')).click()")
         self.browser.wait("!document.getElementById('function').hidden && " + READY)
+        self.browser.run("[...document.querySelectorAll('#function a')].find((a) => a.hash === '#next?f=0').click()")
+        self.browser.wait("!document.getElementById('next').hidden && " + READY)
         self.go("#next?f=99")
         self.assertIn("There is no function at 99.", self.text())
 

@@ -7,7 +7,7 @@
 # put behind each other, in this order, without their lines of import and the word export: names at the
 # top of a module are unique in all of them.
 set(report_modules packed.js format.js code.js data.js refused.js heat.js dom.js grid.js table.js lane.js map.js layout.js
-  blocks.js sides.js instructions.js function.js next.js stacks.js views.js report.js)
+  blocks.js sides.js instructions.js next.js function.js stacks.js views.js report.js)
 set(comparison_modules packed.js format.js code.js pairs.js heat.js dom.js grid.js changes.js lane.js map.js both.js
   blocks.js sides.js pair.js views.js comparison.js)
 

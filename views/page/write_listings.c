@@ -10,10 +10,13 @@ static uint64_t target_of(const struct report *report, unsigned side, uint32_t n
     const struct report_instruction *instruction = &listing->all[number];
     if (instruction->target == 0)
         return 0;
+    const struct report_run *run = report_run_at(listing, instruction->target);
     uint32_t to = report_listing_at(listing, instruction->target);
-    if (to == BAT_NONE || report_run_at(listing, instruction->target)->function !=
-                              report_run_at(listing, instruction->address)->function)
-        return 2 * (uint64_t)report_function_at(report, side, instruction->target) + 1;
+    if (to == BAT_NONE || run->function != report_run_at(listing, instruction->address)->function) {
+        uint32_t function =
+            run ? run->function : report_function_at(report, side, instruction->target);
+        return 2 * (uint64_t)function + 1;
+    }
     return 2 + 2 * (to >= number ? 2 * (uint64_t)(to - number) : 2 * (uint64_t)(number - to) - 1);
 }
 

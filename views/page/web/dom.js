@@ -33,6 +33,11 @@ export function nameElement(name) {
   return make("bdi", {}, name);
 }
 
+// A term and what is said of it, for a "dl"; nothing if that is "".
+export function fact(label, ...value) {
+  return value.length && value[0] !== "" ? [make("dt", {}, label), make("dd", {}, ...value)] : [];
+}
+
 export function byId(id) {
   return document.getElementById(id);
 }

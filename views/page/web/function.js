@@ -3,19 +3,16 @@
 import { blocksOfBoth, outputLabel, piecesInOrder } from "./blocks.js";
 import { COLD, kindNames } from "./code.js";
 import { addressOf, code, functions, inputAddressOf, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
-import { make, nameElement, noteState } from "./dom.js";
+import { fact, make, nameElement, noteState } from "./dom.js";
 import { hexText, numberText, shareText } from "./format.js";
 import { loadInstructions } from "./instructions.js";
+import { loadChanged } from "./next.js";
 import { description } from "./packed.js";
 import { refusalsOf } from "./refused.js";
 import { SidesPage, placeText } from "./sides.js";
 
 // Rows of a table that are shown at first: of calls, which are above the code, and of branches.
 const CALLS_SHOWN = 8, BRANCHES_SHOWN = 50;
-
-function fact(label, ...value) {
-  return value.length && value[0] !== "" ? [make("dt", {}, label), make("dd", {}, ...value)] : [];
-}
 
 export class FunctionPage extends SidesPage {
   numberAt(text) {
@@ -28,11 +25,12 @@ export class FunctionPage extends SidesPage {
   }
 
   load(number) {
-    return Promise.all([piecesInOrder(code, number), loadEdges(), loadFiles(), loadInstructions()]);
+    return Promise.all([piecesInOrder(code, number), loadEdges(), loadFiles(), loadInstructions(), loadChanged()]);
   }
 
-  fill(number, [order, edges, files, instructions]) {
+  fill(number, [order, edges, files, instructions, changed]) {
     this.files = files;
+    this.next = changed.findIndex((row) => row.number === number && row.newName);
     Object.assign(this, blocksOfBoth(code, number, order));
     this.gatherEdges(number, edges);
     const facts = this.makeFacts(number), hasCode = Boolean(instructions?.after.has(functions.main[number]));
@@ -118,6 +116,7 @@ export class FunctionPage extends SidesPage {
            (functions.isReordered[number] ? ", in a new order" : "")),
       refusalsOf(number).map(({form, counts, reason, name}) => fact(`llvm-bolt refuses its ${form}`,
         `${numberText(counts)} counts: ${reason}`, ...(name ? ["; there it is ", nameElement(name)] : []))).flat(),
+      fact("Next build", this.next < 0 ? "" : make("a", {href: "#next?f=" + this.next}, "changed: what it gets of the profile")),
       fact("Map", make("a", {href: "#map?s=" + address}, "show this function on the map")));
   }
 

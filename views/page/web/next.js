@@ -2,15 +2,17 @@
 // A function that changed: its blocks in the input, and in the next build with what was carried to them.
 import { blocksOfBoth, piecesInOrder } from "./blocks.js";
 import { addressOf, code, functions, nameOf } from "./data.js";
-import { make, nameElement } from "./dom.js";
+import { fact, make, nameElement } from "./dom.js";
 import { hexText, numberText } from "./format.js";
 import { Texts, columnsOf, description, unpack } from "./packed.js";
 import { SidesPage, placeText } from "./sides.js";
 
 let changedLoaded;
 
-// [{number, name, newName, count, likeness, blocks}]; number: of the function on this page, or -1.
-function loadChanged() {
+// [{number, name, newName, count, likeness, blocks}]; number: of the function on this page, or -1. Empty without a next build.
+export function loadChanged() {
+  if (!description.changed)
+    return [];
   changedLoaded ??= Promise.all([columnsOf("changed"), columnsOf("carried"), unpack("changed-names"), unpack("carried-names")])
     .then(([changed, carried, names, others]) => {
       const own = new Texts(names, 2 * description.changed), parts = new Texts(others, description.carriedNames);
@@ -52,7 +54,6 @@ export class NextPage extends SidesPage {
     const old = [...olds.values()].sort((a, b) => a.from - b.from), oldAt = new Map(old.map(({from}, i) => [from, i]));
     this.lists = [old, changed.blocks];
     const links = changed.blocks.flatMap(({oldPart, oldFrom}, i) => (oldPart === changed.name ? [[oldAt.get(oldFrom), i]] : []));
-    const fact = (label, ...value) => [make("dt", {}, label), make("dd", {}, ...value)];
     return [make("dl", {class: "origin"},
         fact("Name in the next build", nameElement(changed.newName || "none: it is gone")), fact("Code alike by", `${changed.likeness.toFixed(0)}%`), fact("Had", `${numberText(changed.count)} counts of the profile`),
         changed.number < 0 ? [] : fact("Its page", make("a", {href: "#f=" + hexText(addressOf(functions.main[changed.number]))}, "this function before and after BOLT"))),

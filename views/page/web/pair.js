@@ -3,7 +3,7 @@
 import { blockRows, outputLabel, piecesInOrder } from "./blocks.js";
 import { changeOf } from "./changes.js";
 import { COLD, kindNames } from "./code.js";
-import { make } from "./dom.js";
+import { fact, make } from "./dom.js";
 import { hexText, numberText } from "./format.js";
 import { COMPARED, INPUT, addressOf, changeText, hasProfile, keyOf, nameOf, rowAt, rows, sides, valueOf } from "./pairs.js";
 import { SidesPage } from "./sides.js";
@@ -39,8 +39,8 @@ export class PairPage extends SidesPage {
     const fragments = (side) => [...sides[side].piecesOf(rows.of[side][row])]
       .filter((piece) => sides[side].pieces.kind[piece] === COLD).length;
     return make("div", {},
-      make("dl", {class: "origin"}, make("dt", {}, "What changed"), make("dd", {}, changeText(row)),
-           make("dt", {}, "Map"), make("dd", {}, make("a", {href: "#map?s=" + keyOf(row)}, "show this function on the map"))),
+      make("dl", {class: "origin"}, fact("What changed", changeText(row)),
+           fact("Map", make("a", {href: "#map?s=" + keyOf(row)}, "show this function on the map"))),
       make("div", {class: "card scroll narrow"}, make("table", {class: "rows both", "aria-label": "Figures of both"},
         make("thead", {}, make("tr", {}, make("td", {}), ["old", "new", "change"].map((head) => make("th", {scope: "col"}, head)))),
         make("tbody", {},
