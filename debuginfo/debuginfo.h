@@ -50,6 +50,9 @@ enum bat_code debug_image_map(struct debug_image *image, const char *path, int f
 enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error);
 void debug_image_close(struct debug_image *image);
 
+/* Apply the relocations of a relocatable file, in place. Fails with BAT_ERR_ELF. */
+enum bat_code debug_relocate(const struct debug_image *image, struct bat_error *error);
+
 /* Check that all units end in their sections: libdw trusts their lengths. Fails with BAT_ERR_ELF.
  */
 enum bat_code debug_check_lengths(const struct debug_image *image, struct bat_error *error);
@@ -329,6 +332,7 @@ struct bat_debuginfo {
     bool no_memory;    /* memory ran out, and something was left out */
     bool has_too_many; /* that was the budget of nodes */
 
+    bool is_relocatable;          /* the program: it begins at 0 */
     struct debug_symbol *symbols; /* ascending by address, then as the file has them */
     size_t symbol_count;
     bool has_symbols; /* the file's symbols were read */

@@ -257,6 +257,7 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
 {
     size_t capacity = 0;
     struct bat_segment segment;
+    debuginfo->is_relocatable = bat_elf_type(program) == ET_REL;
     for (size_t i = 0; bat_elf_segment(program, i, &segment); i++) {
         if (!(segment.flags & PF_X) || segment.memory_size == 0)
             continue;

@@ -301,6 +301,9 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
         image->elf = elf_memory((char *)image->bytes, image->size);
     if (!image->elf)
         return bat_fail_memory(error, "to read debug information");
+    /* .dwo files are relocatable, but have nothing to relocate. */
+    if (!is_split)
+        BAT_TRY(debug_relocate(image, error));
     guard_sections(image);
     if (elf_kind(image->elf) == ELF_K_ELF)
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);

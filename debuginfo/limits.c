@@ -17,8 +17,9 @@ void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t info,
 
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
 {
-    /* Linkers write 0 and 1 where a function was dropped; no program has code there. */
-    if (address <= 1)
+    /* Linkers write 0 and 1 where a function was dropped; no program has code there, but kernel
+       modules do. */
+    if (address <= 1 && !debuginfo->is_relocatable)
         return false;
     size_t found = BAT_COUNT_UP_TO(debuginfo->code, debuginfo->code_count, end, address);
     return found < debuginfo->code_count && address >= debuginfo->code[found].start;

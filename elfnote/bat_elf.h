@@ -78,7 +78,10 @@ BAT_API uint64_t bat_elf_base_address(const struct bat_elf *elf);
 BAT_API const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address,
                                           uint64_t *available);
 
-/* A PT_LOAD segment. */
+/*
+ * A PT_LOAD segment. A relocatable file (ET_REL: a kernel module) has none: its allocated sections
+ * get addresses, the code that stays loaded from 0 on as Linux puts it, and count as segments.
+ */
 struct bat_segment {
     uint64_t offset; /* in the file */
     uint64_t file_size;

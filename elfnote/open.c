@@ -2,6 +2,7 @@
 #include "descriptors.h"
 #include "elf_file.h"
 #include "file_state.h"
+#include "relocatable.h"
 #include "spec/keep_bytes.h"
 
 #include <errno.h>
@@ -178,6 +179,36 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
     return read_loads(elf, error);
 }
 
+/*
+ * A relocatable file has neither segments nor addresses: each of its sections gets an address, and
+ * becomes a segment, unless they are too many or too large.
+ */
+static enum bat_code place_relocatable(struct bat_elf *elf, struct bat_error *error)
+{
+    size_t count = 0;
+    if (elf->header.e_type != ET_REL || elf->segment_count != 0 || elf->section_count == 0)
+        return BAT_OK;
+    for (size_t i = 0; i < elf->section_count; i++)
+        count += (elf->sections[i].flags & SHF_ALLOC) != 0;
+    if (count > LOADS_MAX || !elf_place_sections(elf->sections, elf->section_count))
+        return BAT_OK;
+    elf->loads = calloc(count + 1, sizeof(*elf->loads));
+    if (!elf->loads)
+        return bat_fail_memory(error, "for %zu segments", count);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const struct bat_section *section = &elf->sections[i];
+        if (!(section->flags & SHF_ALLOC))
+            continue;
+        elf->loads[elf->load_count++] =
+            (struct bat_segment){.offset = section->offset,
+                                 .file_size = section->type == SHT_NOBITS ? 0 : section->size,
+                                 .address = section->address,
+                                 .memory_size = section->size,
+                                 .flags = section->flags & SHF_EXECINSTR ? PF_R | PF_X : PF_R};
+    }
+    return BAT_OK;
+}
+
 /* Check and read the headers of the mapped file. */
 static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
 {
@@ -190,7 +221,9 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
     elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
         return bat_fail(error, elf_libelf_code(), "ELF header: %s", elf_errmsg(-1));
-    enum bat_code code = check_machine(elf, error) ?: read_segments(elf, error) ?: elf_read_sections(elf, error);
+    enum bat_code code =
+        check_machine(elf, error) ?: read_segments(elf, error) ?: elf_read_sections(elf, error);
+    code = code ?: place_relocatable(elf, error);
     return code ?: elf_read_bolt_info(elf, error);
 }
 

@@ -79,7 +79,12 @@ static enum bat_code read_symbol(struct symbol_reader *reader, uint32_t position
         .name_length = (uint32_t)length,
     };
     *kept = true;
-    return find_section(&reader->table, position, &raw, &symbol->section, error);
+    enum bat_code code = find_section(&reader->table, position, &raw, &symbol->section, error);
+    /* In a relocatable file a symbol is at an offset in its section. */
+    if (code == BAT_OK && reader->table.elf->header.e_type == ET_REL &&
+        symbol->section < reader->table.section_count)
+        symbol->address += reader->table.sections[symbol->section].address;
+    return code;
 }
 
 static enum bat_code read_table(const struct bat_elf *elf, const struct bat_section *section,

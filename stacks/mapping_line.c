@@ -7,7 +7,10 @@ static bool read_perf_event(struct scan line, struct bat_stack_line *read)
 {
     uint64_t tid;
     scan_spaces(&line);
-    if (!scan_decimal(&line, &read->pid) || !scan_char(&line, '/') || !scan_decimal(&line, &tid))
+    /* The kernel's own, which are every process's, are those of process -1. */
+    read->pid = 0;
+    if ((!scan_text(&line, "-1") && !scan_decimal(&line, &read->pid)) || !scan_char(&line, '/') ||
+        !scan_decimal(&line, &tid))
         return false;
     if (!scan_text(&line, ": [") || !scan_0x(&line, &read->address) || !scan_char(&line, '(') ||
         !scan_0x(&line, &read->size) || !scan_text(&line, ") @ "))

@@ -30,21 +30,42 @@ static struct bat_slice last_part(struct bat_slice path)
     return path;
 }
 
+/* True for "[name]" if the file is the kernel module name.ko, whose name may have hyphens. */
+static bool is_module(const struct bat_symbolizer *symbolizer, struct bat_slice name)
+{
+    const char *file = symbolizer->file_name;
+    if (bat_elf_type(symbolizer->elf) != ET_REL || name.length < 3 || name.text[0] != '[' ||
+        name.text[name.length - 1] != ']')
+        return false;
+    for (size_t i = 1; i < name.length - 1; i++, file++)
+        if (*file != name.text[i] && (*file != '-' || name.text[i] != '_'))
+            return false;
+    return strncmp(file, ".ko", 3) == 0;
+}
+
 bool bat_symbolizer_is(const struct bat_symbolizer *symbolizer, struct bat_slice module)
 {
     if (module.length == 0)
         return false;
     struct bat_slice name = last_part(module);
+    if (is_module(symbolizer, name))
+        return true;
     return name.length == strlen(symbolizer->file_name) &&
            memcmp(name.text, symbolizer->file_name, name.length) == 0;
 }
 
 /* --- Segments ------------------------------------------------------------------------------- */
 
-/* The address of an executable segment's byte at an offset in the file. */
+/*
+ * The address of an executable segment's byte at an offset in the file; for a kernel module, whose
+ * file is not mapped, in the module.
+ */
 static bool address_of_offset(const struct bat_elf *elf, uint64_t offset, uint64_t *address)
 {
     struct bat_segment segment;
+    *address = offset;
+    if (bat_elf_type(elf) == ET_REL)
+        return bat_elf_is_executable(elf, offset);
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
         if (!(segment.flags & PF_X) || offset < segment.offset ||
             offset - segment.offset >= segment.file_size)
@@ -228,6 +249,8 @@ bool bat_symbolizer_address(struct bat_symbolizer *symbolizer, const struct bat_
 static bool has_code(const struct bat_elf *elf, uint64_t offset, uint64_t size)
 {
     struct bat_segment segment;
+    if (bat_elf_type(elf) == ET_REL)
+        return offset == 0;
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++)
         if ((segment.flags & PF_X) && segment.offset < offset + size &&
             offset < segment.offset + segment.file_size)
@@ -263,7 +286,7 @@ void bat_symbolizer_learn(struct bat_symbolizer *symbolizer, const struct bat_st
     }
     bool is_frame = line->kind == BAT_LINE_FRAME || line->kind == BAT_LINE_PC;
     uint64_t address;
-    if (!is_frame || bat_elf_type(symbolizer->elf) != ET_DYN ||
+    if (!is_frame || bat_elf_type(symbolizer->elf) == ET_EXEC ||
         (line->name.length == 0 && !line->has_module_offset) ||
         !bat_symbolizer_address(symbolizer, line, pid, &address))
         return;
