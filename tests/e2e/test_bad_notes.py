@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tools and damaged notes: each is refused with a sentence or validates; nothing crashes.
 
-tests/unit/test_bad_notes.c tests far more cases inside one process. Here whole programs run, and the
-system measures their memory. batnote.py finds the counts to replace, so that no other number is
+tests/unit/test_bad_notes.c tests far more cases inside one process, every byte changed among them. Here
+whole programs run, and the system measures their memory. batnote.py finds the counts to replace, so that no other number is
 replaced.
 """
 
@@ -75,18 +75,6 @@ class BadNotes(toolbox.Case):
                 note = (DATA / "good" / f"{name}.note").read_bytes()
                 sound = self.validate_all(note[:n] for n in range(len(note) + 1))
                 self.assertEqual(sound, [False] * len(note) + [True])
-
-    def test_changed_bytes(self):
-        for name in GOOD:
-            with self.subTest(name):
-                note = (DATA / "good" / f"{name}.note").read_bytes()
-                sound, changed = [], []
-                for at, byte in enumerate(note):
-                    for other in {byte ^ 1, byte ^ 0x40, byte ^ 0x80, 0, 0xff} - {byte}:
-                        changed.append(note[:at] + bytes([other]) + note[at + 1:])
-                for start in range(0, len(changed), 2000):
-                    sound += self.validate_all(changed[start:start + 2000])
-                self.assertEqual(set(sound), {False, True})
 
     def test_counts(self):
         """No tool trusts a count: it reports the fault and its place, and allocates no memory by the count."""

@@ -90,7 +90,8 @@ static void check_finding(const struct bat_finding *finding, void *context)
     assert_non_null(finding->check);
     if (strcmp(finding->check, "round-trip") == 0)
         fail_msg("%s: %s", tally.name, finding->message);
-    assert_non_null(strstr(finding->message, "expected"));
+    assert_non_null(strstr(finding->message, "expected "));
+    assert_non_null(strstr(finding->message, ", found "));
 }
 
 /* Call every look-up. The results are not known; the calls only must not go wrong. */
