@@ -87,8 +87,7 @@ class ContextTest(unittest.TestCase):
     def refused(self, message, *arguments, status=1):
         """battranslate refuses it, and leaves no file."""
         out = self.folder / "refused"
-        done = toolbox.run("battranslate", *arguments, "-o", out)
-        self.assertEqual(done.returncode, status, done.stderr)
+        done = toolbox.run("battranslate", *arguments, "-o", out, status=status)
         self.assertIn(message, done.stderr)
         self.assertFalse(out.exists())
 

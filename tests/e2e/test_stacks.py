@@ -9,7 +9,6 @@ import os
 import pathlib
 import random
 import resource
-import tempfile
 import unittest
 
 import debug_programs
@@ -23,13 +22,8 @@ import toolbox
 from pprof_file import packed_message, packed_number
 
 
-class Stacks(unittest.TestCase):
+class Stacks(toolbox.Case):
     """A folder."""
-
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
 
     def file(self, data, name="profile"):
         """A file with these bytes."""
@@ -80,15 +74,13 @@ class Samples(Stacks):
 
     @classmethod
     def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
         cls.fixture = fixtures.get("small-pie-all-22")
         cls.scene = perf_scenes.Scene(cls.fixture)
         cls.process = cls.scene.start(7, 2)
         cls.samples = list(cls.scene.recording.samples(16, 397, 5, None))
         for sample in cls.samples:
             cls.scene.sample(cls.process, sample, edit=lambda entries: [(b, t, 0) for b, t, _ in entries])
-        cls.recording = pathlib.Path(cls.temporary.name) / "pprof.data"
+        cls.recording = cls.class_folder() / "pprof.data"
         cls.recording.write_bytes(cls.scene.session.file(build_ids=cls.scene.build_ids()))
 
     def parts(self, stacks, build_id=True, name=None):
@@ -119,8 +111,7 @@ class Samples(Stacks):
         path = self.file(data)
         out = self.folder / "text"
         done = toolbox.run("battranslate", self.fixture.bolted, "-p", path, "--format=preagg", "-o", out, "-q", *options,
-                           errors="replace", **run_options)
-        self.assertEqual(done.returncode, status, done.stderr)
+                           errors="replace", **run_options, status=status)
         self.assertEqual(done.stderr.count("\n"), status != 0, done.stderr)
         return done.stderr.replace(f"battranslate: {path}: ", "") if status else out.read_text("ascii")
 
@@ -363,8 +354,7 @@ class RoundTrip(Stacks):
         for data in (plain, otlp_file.written([("cpu", [(s, list(c), []) for s, c in samples])], places, [])):
             self.assertEqual(self.fold(data), expected)
             for form, reader in (("pprof", pprof_file), ("otlp", otlp_file)):
-                made = toolbox.run("batsymbolize", f"--format={form}", input=data, text=False)
-                self.assertEqual(made.returncode, 0, made.stderr)
+                made = toolbox.run("batsymbolize", f"--format={form}", input=data, text=False, status=0)
                 self.assertEqual(self.fold(made.stdout), expected)
                 read = reader.read(self.file(made.stdout))
                 self.assertEqual((read.types[0][0], sum(value for _, (value,) in read.samples)), ("cpu", sum(expected.values())))
