@@ -40,7 +40,7 @@ static inline struct bat_profile *unkept_profile_of(const struct bat_elf *elf)
     struct bat_profile_target target = {.size = sizeof(target), .elf = elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(elf, &target.build_id_size);
     struct bat_profile *profile;
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     return profile;
 }
 

@@ -13,7 +13,7 @@ static inline struct bat_profile *new_profile(void)
 {
     const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0};
     struct bat_profile *profile;
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     return kept_profile(profile);
 }
 

@@ -66,7 +66,7 @@ TEST(test_values_are_greatest)
         float sum = 0;
         struct bat_error error;
         make_market(&market);
-        assert_int_equal(assignment_find(&market.offers, taken, &error), BAT_OK);
+        assert_ok(assignment_find(&market.offers, taken, &error));
         for (uint32_t k = 0; k < market.offers.bidder_count; k++) {
             if (taken[k] == BAT_NONE)
                 continue;
@@ -89,7 +89,7 @@ TEST(test_not_greedy)
     const struct assignment_offers offers = {2, 2, first, objects, values};
     uint32_t taken[2];
     struct bat_error error;
-    assert_int_equal(assignment_find(&offers, taken, &error), BAT_OK);
+    assert_ok(assignment_find(&offers, taken, &error));
     assert_int_equal(taken[0], 1);
     assert_int_equal(taken[1], 2);
 }

@@ -89,7 +89,7 @@ TEST(test_cut)
         }
         struct range_run *runs;
         size_t run_count;
-        assert_int_equal(ranges_cut(ranges, count, &runs, &run_count, NULL), BAT_OK);
+        assert_ok(ranges_cut(ranges, count, &runs, &run_count, NULL));
         for (uint64_t address = 0; address < 50; address++) {
             uint64_t expected = 0;
             bool is_covered = false;
@@ -119,14 +119,14 @@ TEST(test_cut)
 static uint32_t name(struct forest *forest, const char *text)
 {
     uint32_t number;
-    assert_int_equal(bat_strings_add(&forest->names, text, strlen(text), &number), BAT_OK);
+    assert_ok(bat_strings_add(&forest->names, text, strlen(text), &number));
     return number;
 }
 
 static uint32_t root(struct forest *forest, const char *text, uint64_t total, uint64_t head)
 {
     uint32_t node;
-    assert_int_equal(forest_root(forest, name(forest, text), &node), BAT_OK);
+    assert_ok(forest_root(forest, name(forest, text), &node));
     forest->nodes[node].total = total;
     forest->nodes[node].head = head;
     return node;
@@ -136,20 +136,20 @@ static uint32_t child(struct forest *forest, uint32_t parent, uint64_t place, co
                       uint64_t total)
 {
     uint32_t node;
-    assert_int_equal(forest_child(forest, parent, place, name(forest, text), &node), BAT_OK);
+    assert_ok(forest_child(forest, parent, place, name(forest, text), &node));
     forest->nodes[node].total = total;
     return node;
 }
 
 static void raise_to(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)
 {
-    assert_int_equal(forest_raise(forest, node, place, count), BAT_OK);
+    assert_ok(forest_raise(forest, node, place, count));
 }
 
 static void call(struct forest *forest, uint32_t node, uint64_t place, const char *callee,
                  uint64_t count)
 {
-    assert_int_equal(forest_call(forest, node, place, name(forest, callee), count), BAT_OK);
+    assert_ok(forest_call(forest, node, place, name(forest, callee), count));
 }
 
 /* Write the forest by some threads, and compare with this text. */

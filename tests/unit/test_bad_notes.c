@@ -147,8 +147,7 @@ static void try_note(const uint8_t *bytes, size_t size)
     struct bat_validate_options options = {.size = sizeof(options), .round_trip = true};
     struct bat_verdict verdict = {0};
     struct bat_error error;
-    assert_int_equal(bat_validate(&binary, &options, check_finding, NULL, &verdict, &error),
-                     BAT_OK);
+    assert_ok(bat_validate(&binary, &options, check_finding, NULL, &verdict, &error));
     struct bat_map *map;
     enum bat_code code = bat_decode(copy, size, NULL, &map, &error);
     if (code == BAT_OK) {
@@ -299,13 +298,11 @@ static void add_entries(struct bat_builder *builder, uint32_t function, uint32_t
 {
     uint32_t offset = 0;
     for (uint32_t block = 0; block < blocks; block++, offset += 4) {
-        assert_int_equal(bat_builder_add_block(builder, function, offset, offset,
-                                               0x7b4ea5e9d1000000u + offset, block, NULL),
-                         BAT_OK);
+        assert_ok(bat_builder_add_block(builder, function, offset, offset,
+                                        0x7b4ea5e9d1000000u + offset, block, NULL));
         for (uint32_t branch = 0; branch < branches; branch++) {
             offset += 4;
-            assert_int_equal(bat_builder_add_branch(builder, function, offset, offset, NULL),
-                             BAT_OK);
+            assert_ok(bat_builder_add_branch(builder, function, offset, offset, NULL));
         }
     }
 }
@@ -316,15 +313,14 @@ static uint8_t *large_note(uint32_t functions, uint32_t blocks, uint32_t branche
     assert_non_null(builder);
     for (uint32_t i = 0; i < functions; i++) {
         uint32_t function;
-        assert_int_equal(bat_builder_add_function(builder, 0x400000 + (uint64_t)i * 0x1000000, i,
-                                                  blocks, &function, NULL),
-                         BAT_OK);
+        assert_ok(bat_builder_add_function(builder, 0x400000 + (uint64_t)i * 0x1000000, i, blocks,
+                                           &function, NULL));
         add_entries(builder, function, blocks, branches);
     }
     struct bat_map *map;
     uint8_t *note;
-    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
-    assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
+    assert_ok(bat_builder_finish(builder, NULL, &map, NULL));
+    assert_ok(bat_encode(map, &note, size, NULL));
     bat_map_free(map);
     bat_builder_free(builder);
     return note;
@@ -336,7 +332,7 @@ static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
     size_t before = held;
     struct bat_map *map;
     most_held = held;
-    assert_int_equal(bat_decode(note, size, NULL, &map, NULL), BAT_OK);
+    assert_ok(bat_decode(note, size, NULL, &map, NULL));
     *most = most_held - before;
     size_t after = held - before;
     bat_map_free(map);

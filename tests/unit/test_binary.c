@@ -126,10 +126,10 @@ static uint8_t *build_note(const struct test_table *tables, size_t count, enum b
                 ? bat_builder_add_function(builder, table->address, 7, 100, &handles[i], NULL)
                 : bat_builder_add_fragment(builder, table->address, handles[table->parent],
                                            &handles[i], NULL);
-        assert_int_equal(code, BAT_OK);
+        assert_ok(code);
         /* Blocks that could belong to any function, so that only symbols can decide. */
         code = bat_builder_add_block(builder, handles[i], 0, i * 16, i + 1, (uint32_t)i, NULL);
-        assert_int_equal(code, BAT_OK);
+        assert_ok(code);
     }
     const struct bat_builder_options options = {.size = sizeof(options), .hot_index = form};
     struct bat_map *map = finish_map(builder, &options);
@@ -173,7 +173,7 @@ TEST(test_raw_note)
     assert_int_equal(bat_map_tables(binary.map), 3);
 
     const char **names = NULL;
-    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    assert_ok(bat_binary_table_names(&binary, &names, NULL));
     for (int i = 0; i < 3; i++)
         assert_null(names[i]);
     free(names);
@@ -185,9 +185,9 @@ TEST(test_raw_note_from_pipe)
 {
     struct bat_builder *builder = new_builder();
     uint32_t table = 0;
-    assert_int_equal(bat_builder_add_function(builder, 0x1000, 1, 20000, &table, NULL), BAT_OK);
+    assert_ok(bat_builder_add_function(builder, 0x1000, 1, 20000, &table, NULL));
     for (uint32_t i = 0; i < 20000; i++)
-        assert_int_equal(bat_builder_add_block(builder, table, i, i, i + 1, i, NULL), BAT_OK);
+        assert_ok(bat_builder_add_block(builder, table, i, i, i + 1, i, NULL));
     struct bat_map *map = finish_map(builder, NULL);
     size_t size = 0;
     uint8_t *note = encode_map(map, &size);
@@ -260,7 +260,7 @@ TEST(test_table_names)
     char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     const char **names = NULL;
-    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    assert_ok(bat_binary_table_names(&binary, &names, NULL));
     assert_string_equal(names[0], "second"); /* sized, global, before "another" in the table */
     assert_string_equal(names[1], "start");
     assert_null(names[2]);
@@ -294,7 +294,7 @@ TEST(test_input_of)
     char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     struct bat_names names;
-    assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
+    assert_ok(bat_names_collect(&binary, &names, NULL));
     struct bat_binary_place place;
     for (size_t i = 0; i < COUNT(cases); i++) {
         memset(&place, 0x5a, sizeof(place));
@@ -326,7 +326,7 @@ TEST(test_addresses_to_symbols_and_tables)
     char *path = write_elf(named, COUNT(named), note, size);
     struct bat_binary binary = open_fine(path);
     struct bat_names names;
-    assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
+    assert_ok(bat_names_collect(&binary, &names, NULL));
     size_t first = 0;
     assert_int_equal(bat_names_at(&names, 0x1000, &first), 6);
     assert_string_equal(names.symbols[first]->name, "another");
@@ -542,17 +542,13 @@ TEST(test_shares_add_up)
     for (unsigned i = 0; i < 62; i++) {
         uint32_t table = 0;
         address += ((uint64_t)1 << i) - 1;
-        assert_int_equal(
-            bat_builder_add_function(builder, address + i, i, 1u << i % 32, &table, NULL), BAT_OK);
+        assert_ok(bat_builder_add_function(builder, address + i, i, 1u << i % 32, &table, NULL));
         for (unsigned j = 0; j < 31; j++) {
             uint64_t input = j % 2 ? ((uint64_t)1 << j) : ((uint64_t)1 << (30 - j)) - 1;
-            assert_int_equal(bat_builder_add_block(builder, table, (uint64_t)1 << (j + i % 2),
-                                                   input, j, 1u << j, NULL),
-                             BAT_OK);
-            assert_int_equal(
-                bat_builder_add_branch(builder, table, ((uint64_t)1 << j) + 3, input, NULL),
-                BAT_OK);
-            assert_int_equal(bat_builder_add_secondary(builder, table, input, NULL), BAT_OK);
+            assert_ok(bat_builder_add_block(builder, table, (uint64_t)1 << (j + i % 2), input, j,
+                                            1u << j, NULL));
+            assert_ok(bat_builder_add_branch(builder, table, ((uint64_t)1 << j) + 3, input, NULL));
+            assert_ok(bat_builder_add_secondary(builder, table, input, NULL));
         }
     }
     struct bat_map *map = finish_map(builder, NULL);
@@ -570,13 +566,13 @@ TEST(test_shares_of_merged_note)
     struct bat_builder *builder = new_builder();
     uint32_t table = 0;
     for (uint64_t i = 1; i <= 127; i++) {
-        assert_int_equal(bat_builder_add_function(builder, i * 0x100, i, 1, &table, NULL), BAT_OK);
-        assert_int_equal(bat_builder_add_block(builder, table, 0, 0, i, 0, NULL), BAT_OK);
+        assert_ok(bat_builder_add_function(builder, i * 0x100, i, 1, &table, NULL));
+        assert_ok(bat_builder_add_block(builder, table, 0, 0, i, 0, NULL));
     }
     for (uint64_t i = 1; i <= 2; i++) {
         uint32_t fragment = 0;
-        assert_int_equal(bat_builder_add_fragment(builder, i, table, &fragment, NULL), BAT_OK);
-        assert_int_equal(bat_builder_add_block(builder, fragment, 0, 9, i, 0, NULL), BAT_OK);
+        assert_ok(bat_builder_add_fragment(builder, i, table, &fragment, NULL));
+        assert_ok(bat_builder_add_block(builder, fragment, 0, 9, i, 0, NULL));
     }
     const struct bat_builder_options options = {.size = sizeof(options),
                                                 .hot_index = BAT_HOT_INDEX_MERGED};

@@ -12,8 +12,7 @@ static uint32_t add_function(struct bat_builder *builder, uint64_t address, uint
                              uint32_t blocks)
 {
     uint32_t table = BAT_NONE;
-    assert_int_equal(bat_builder_add_function(builder, address, hash, blocks, &table, NULL),
-                     BAT_OK);
+    assert_ok(bat_builder_add_function(builder, address, hash, blocks, &table, NULL));
     assert_int_not_equal(table, BAT_NONE);
     return table;
 }
@@ -21,7 +20,7 @@ static uint32_t add_function(struct bat_builder *builder, uint64_t address, uint
 static uint32_t add_fragment(struct bat_builder *builder, uint64_t address, uint32_t parent)
 {
     uint32_t table = BAT_NONE;
-    assert_int_equal(bat_builder_add_fragment(builder, address, parent, &table, NULL), BAT_OK);
+    assert_ok(bat_builder_add_fragment(builder, address, parent, &table, NULL));
     return table;
 }
 
@@ -32,7 +31,7 @@ static void add_entry(struct bat_builder *builder, uint32_t table,
         entry->is_branch ? bat_builder_add_branch(builder, table, entry->output, entry->input, NULL)
                          : bat_builder_add_block(builder, table, entry->output, entry->input,
                                                  entry->hash, entry->index, NULL);
-    assert_int_equal(code, BAT_OK);
+    assert_ok(code);
 }
 
 static struct bat_map *finish(struct bat_builder *builder, enum bat_hot_index hot_index)
@@ -85,8 +84,8 @@ static void add_example_tables(struct bat_builder *builder, struct example *tabl
     tables[WORK].handle = add_function(builder, 0x800004, 0x11aec73d9a8017aa, 12);
     tables[WORK_COLD].handle = add_fragment(builder, 0x6001c0, tables[WORK].handle);
     tables[LEAF].handle = add_function(builder, 0x800000, 0x96a1c40a63f0b78d, 1);
-    assert_int_equal(bat_builder_add_secondary(builder, tables[WORK].handle, 0x1e, NULL), BAT_OK);
-    assert_int_equal(bat_builder_add_secondary(builder, tables[WORK].handle, 0x22, NULL), BAT_OK);
+    assert_ok(bat_builder_add_secondary(builder, tables[WORK].handle, 0x1e, NULL));
+    assert_ok(bat_builder_add_secondary(builder, tables[WORK].handle, 0x22, NULL));
 }
 
 /* BAT.md 13.2 from its parts gives the bytes that BOLT wrote, and with merged indices 13.4. */
@@ -161,8 +160,7 @@ TEST(test_secondary_entry_points)
     uint32_t none = add_function(builder, 0x18, 0, 0);
     static const uint64_t points[] = {5, 0xffffffff, 3, 3, 0, 9};
     for (size_t i = 0; i < COUNT(points); i++)
-        assert_int_equal(bat_builder_add_secondary(builder, i % 2 ? low : high, points[i], NULL),
-                         BAT_OK);
+        assert_ok(bat_builder_add_secondary(builder, i % 2 ? low : high, points[i], NULL));
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     static const uint32_t expected[] = {0xffffffff, 3, 9, 5, 3, 0};
     assert_int_equal(map->secondary_count, 6);
@@ -184,9 +182,8 @@ TEST(test_many_tables)
         /* The parent of fragment i is the hot function i / 2. */
         uint32_t fragment = add_fragment(builder, 0x8008 - 0x10 * i, hot[i / 2]);
         for (uint32_t j = 0; j < 3; j++) {
-            assert_int_equal(bat_builder_add_branch(builder, fragment, 6 - j, i + 6 - j, NULL),
-                             BAT_OK);
-            assert_int_equal(bat_builder_add_block(builder, hot[i], j, j, i, j, NULL), BAT_OK);
+            assert_ok(bat_builder_add_branch(builder, fragment, 6 - j, i + 6 - j, NULL));
+            assert_ok(bat_builder_add_block(builder, hot[i], j, j, i, j, NULL));
         }
     }
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
@@ -220,7 +217,7 @@ TEST(test_limits)
     static const struct expected_entry branch = {0xffffffff, 0x7fffffff, true, 0, 0};
     add_entry(builder, first, &largest);
     add_entry(builder, fragment, &branch);
-    assert_int_equal(bat_builder_add_secondary(builder, first, UINT32_MAX, NULL), BAT_OK);
+    assert_ok(bat_builder_add_secondary(builder, first, UINT32_MAX, NULL));
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     assert_int_equal(map->tables[0].address, UINT64_MAX);
     assert_int_equal(map->tables[0].hash, UINT64_MAX);
@@ -363,7 +360,7 @@ TEST(test_used_again)
         uint32_t table = add_function(builder, 1, 0, 0);
         add_fragment(builder, 2, table);
         add_entry(builder, table, &leaf_entries[0]);
-        assert_int_equal(bat_builder_add_secondary(builder, table, 1, NULL), BAT_OK);
+        assert_ok(bat_builder_add_secondary(builder, table, 1, NULL));
         static const unsigned forms[] = {4, 3, BAT_HOT_INDEX_TABLE};
         if (round < 2)
             assert_finish_fails(builder, forms[round], BAT_ERR_ARGUMENT);

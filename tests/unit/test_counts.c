@@ -25,7 +25,7 @@ TEST(test_empty_counts)
     assert_null(bat_counts_find(&counts, key));
     bat_counts_sort(&counts);
     struct bat_counts other = bat_counts_new(2);
-    assert_int_equal(bat_counts_merge(&counts, &other), BAT_OK);
+    assert_ok(bat_counts_merge(&counts, &other));
     assert_int_equal(counts.count, 0);
     bat_counts_free(&counts);
     bat_counts_free(&other);
@@ -37,19 +37,19 @@ TEST(test_keys)
     for (uint32_t words = 1; words <= BAT_COUNTS_MAX_WORDS; words++) {
         struct bat_counts counts = bat_counts_new(words);
         uint64_t key[BAT_COUNTS_MAX_WORDS] = {0};
-        assert_int_equal(bat_counts_add(&counts, key, 1, 2), BAT_OK);
+        assert_ok(bat_counts_add(&counts, key, 1, 2));
         for (uint32_t word = 0; word < words; word++) {
             static const uint64_t values[] = {1, (uint64_t)1 << 63, UINT64_MAX};
             for (unsigned i = 0; i < 3; i++) {
                 key[word] = values[i];
                 assert_null(bat_counts_find(&counts, key));
-                assert_int_equal(bat_counts_add(&counts, key, values[i], word), BAT_OK);
+                assert_ok(bat_counts_add(&counts, key, values[i], word));
                 assert_count(&counts, key, values[i], word);
                 key[word] = 0;
             }
         }
         assert_int_equal(counts.count, 1 + 3 * words);
-        assert_int_equal(bat_counts_add(&counts, key, 10, 20), BAT_OK);
+        assert_ok(bat_counts_add(&counts, key, 10, 20));
         assert_int_equal(counts.count, 1 + 3 * words);
         assert_count(&counts, key, 11, 22);
         bat_counts_free(&counts);
@@ -70,11 +70,11 @@ TEST(test_many_keys)
             /* An order with jumps; 7919 and 20000 have no common factor. */
             uint64_t number = i * 7919 % KEYS;
             const uint64_t key[3] = {number * 16, number / 3, ~number};
-            assert_int_equal(bat_counts_add(&single, key, round, number), BAT_OK);
-            assert_int_equal(bat_counts_add_later(&batched, &batch, key, round, number), BAT_OK);
+            assert_ok(bat_counts_add(&single, key, round, number));
+            assert_ok(bat_counts_add_later(&batched, &batch, key, round, number));
         }
     }
-    assert_int_equal(bat_counts_flush(&batched, &batch), BAT_OK);
+    assert_ok(bat_counts_flush(&batched, &batch));
     assert_int_equal(batch.count, 0);
     assert_int_equal(single.count, KEYS);
     assert_int_equal(batched.count, KEYS);
@@ -96,17 +96,17 @@ TEST(test_batch)
     struct bat_counts_batch batch = {.count = 0};
     for (uint64_t i = 0; i < 3 * BAT_COUNTS_BATCH + 5; i++) {
         const uint64_t key = i % 4;
-        assert_int_equal(bat_counts_add_later(&counts, &batch, &key, 1, i), BAT_OK);
+        assert_ok(bat_counts_add_later(&counts, &batch, &key, 1, i));
         assert_true(batch.count < BAT_COUNTS_BATCH);
     }
     assert_int_equal(batch.count, 5);
     /* 96 of 101 additions were made. */
     const uint64_t key = 0;
     assert_int_equal(bat_counts_find(&counts, &key)[1], 24);
-    assert_int_equal(bat_counts_flush(&counts, &batch), BAT_OK);
+    assert_ok(bat_counts_flush(&counts, &batch));
     assert_int_equal(bat_counts_find(&counts, &key)[1], 26);
     assert_int_equal(counts.count, 4);
-    assert_int_equal(bat_counts_flush(&counts, &batch), BAT_OK);
+    assert_ok(bat_counts_flush(&counts, &batch));
     assert_int_equal(bat_counts_find(&counts, &key)[1], 26);
     bat_counts_free(&counts);
 }
@@ -115,23 +115,23 @@ TEST(test_overflow)
 {
     struct bat_counts counts = bat_counts_new(1);
     const uint64_t key = 5;
-    assert_int_equal(bat_counts_add(&counts, &key, UINT64_MAX, 0), BAT_OK);
-    assert_int_equal(bat_counts_add(&counts, &key, 0, UINT64_MAX - 1), BAT_OK);
+    assert_ok(bat_counts_add(&counts, &key, UINT64_MAX, 0));
+    assert_ok(bat_counts_add(&counts, &key, 0, UINT64_MAX - 1));
     assert_int_equal(bat_counts_add(&counts, &key, 1, 1), BAT_ERR_RANGE);
     assert_int_equal(bat_counts_add(&counts, &key, 0, 2), BAT_ERR_RANGE);
     assert_int_equal(bat_counts_add(&counts, &key, 1, 0), BAT_ERR_RANGE);
     /* Nothing was added, neither to the one nor to the other. */
     assert_count(&counts, &key, UINT64_MAX, UINT64_MAX - 1);
-    assert_int_equal(bat_counts_add(&counts, &key, 0, 1), BAT_OK);
+    assert_ok(bat_counts_add(&counts, &key, 0, 1));
     assert_count(&counts, &key, UINT64_MAX, UINT64_MAX);
 
     struct bat_counts_batch batch = {.count = 0};
-    assert_int_equal(bat_counts_add_later(&counts, &batch, &key, 1, 0), BAT_OK);
+    assert_ok(bat_counts_add_later(&counts, &batch, &key, 1, 0));
     assert_int_equal(bat_counts_flush(&counts, &batch), BAT_ERR_RANGE);
     assert_int_equal(batch.count, 0);
 
     struct bat_counts other = bat_counts_new(1);
-    assert_int_equal(bat_counts_add(&other, &key, 0, 1), BAT_OK);
+    assert_ok(bat_counts_add(&other, &key, 0, 1));
     assert_int_equal(bat_counts_merge(&counts, &other), BAT_ERR_RANGE);
     assert_count(&counts, &key, UINT64_MAX, UINT64_MAX);
     bat_counts_free(&counts);
@@ -144,11 +144,11 @@ TEST(test_merge)
     struct bat_counts right = bat_counts_new(2);
     for (uint64_t i = 0; i < 3000; i++) {
         const uint64_t key[2] = {i, i % 7};
-        assert_int_equal(bat_counts_add(i % 2 ? &left : &right, key, i, 1), BAT_OK);
+        assert_ok(bat_counts_add(i % 2 ? &left : &right, key, i, 1));
         if (i % 3 == 0)
-            assert_int_equal(bat_counts_add(i % 2 ? &right : &left, key, 5, 2), BAT_OK);
+            assert_ok(bat_counts_add(i % 2 ? &right : &left, key, 5, 2));
     }
-    assert_int_equal(bat_counts_merge(&left, &right), BAT_OK);
+    assert_ok(bat_counts_merge(&left, &right));
     assert_int_equal(left.count, 3000);
     for (uint64_t i = 0; i < 3000; i++) {
         const uint64_t key[2] = {i, i % 7};
@@ -167,9 +167,8 @@ TEST(test_taken_back)
         for (uint64_t i = 0; i < 2000; i++) {
             const uint64_t key[2] = {i, 7};
             if (i % 2)
-                assert_int_equal(bat_counts_add(&left, key, i, i == 2 * bad + 1 ? UINT64_MAX : 1),
-                                 BAT_OK);
-            assert_int_equal(bat_counts_add(&right, key, 3, 1), BAT_OK);
+                assert_ok(bat_counts_add(&left, key, i, i == 2 * bad + 1 ? UINT64_MAX : 1));
+            assert_ok(bat_counts_add(&right, key, 3, 1));
         }
         assert_int_equal(bat_counts_merge(&left, &right), BAT_ERR_RANGE);
         assert_int_equal(left.count, 1000);
@@ -194,9 +193,9 @@ TEST(test_truncate)
     uint32_t number;
     for (uint64_t i = 0; i < 200; i++) {
         char name[8];
-        assert_int_equal(bat_counts_add(&counts, &i, i, 0), BAT_OK);
+        assert_ok(bat_counts_add(&counts, &i, i, 0));
         snprintf(name, sizeof(name), "s%u", (unsigned)i);
-        assert_int_equal(bat_strings_add(&strings, name, strlen(name), &number), BAT_OK);
+        assert_ok(bat_strings_add(&strings, name, strlen(name), &number));
     }
     for (uint64_t kept = 200; kept > 0; kept -= 50) {
         bat_counts_truncate(&counts, (uint32_t)kept);
@@ -210,7 +209,7 @@ TEST(test_truncate)
         }
     }
     /* What is added then has the next number. */
-    assert_int_equal(bat_strings_add(&strings, "new", 3, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "new", 3, &number));
     assert_int_equal(number, 50);
     assert_string_equal(bat_strings_get(&strings, 50), "new");
     bat_counts_free(&counts);
@@ -225,7 +224,7 @@ TEST(test_sort)
     static const unsigned sorted[] = {4, 3, 5, 1, 0, 2};
     struct bat_counts counts = bat_counts_new(2);
     for (unsigned i = 0; i < 6; i++)
-        assert_int_equal(bat_counts_add(&counts, keys[i], i, 10 * i), BAT_OK);
+        assert_ok(bat_counts_add(&counts, keys[i], i, 10 * i));
     bat_counts_sort(&counts);
     for (unsigned i = 0; i < 6; i++) {
         const uint64_t *item = bat_counts_item(&counts, i);
@@ -246,17 +245,17 @@ TEST(test_strings)
     uint32_t number = 99;
     assert_int_equal(bat_strings_find(&strings, "a", 1), BAT_NONE);
     /* Of a longer text only `size` bytes count, and one is no beginning of another. */
-    assert_int_equal(bat_strings_add(&strings, "abcde", 3, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "abcde", 3, &number));
     assert_int_equal(number, 0);
-    assert_int_equal(bat_strings_add(&strings, "abcde", 4, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "abcde", 4, &number));
     assert_int_equal(number, 1);
-    assert_int_equal(bat_strings_add(&strings, "ab", 2, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "ab", 2, &number));
     assert_int_equal(number, 2);
-    assert_int_equal(bat_strings_add(&strings, "", 0, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "", 0, &number));
     assert_int_equal(number, 3);
-    assert_int_equal(bat_strings_add(&strings, "abcX", 3, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "abcX", 3, &number));
     assert_int_equal(number, 0);
-    assert_int_equal(bat_strings_add(&strings, "x", 0, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, "x", 0, &number));
     assert_int_equal(number, 3);
     assert_int_equal(strings.count, 4);
     assert_string_equal(bat_strings_get(&strings, 0), "abc");
@@ -279,13 +278,13 @@ TEST(test_many_strings)
         for (uint32_t i = 0; i < 5000; i++) {
             int length = snprintf(name, sizeof(name), "%*u", 4 + (int)(i % 97) * 3, i);
             uint32_t number = BAT_NONE;
-            assert_int_equal(bat_strings_add(&strings, name, (size_t)length, &number), BAT_OK);
+            assert_ok(bat_strings_add(&strings, name, (size_t)length, &number));
             assert_int_equal(number, i);
         }
     }
     memset(name, 'x', sizeof(name));
     uint32_t number;
-    assert_int_equal(bat_strings_add(&strings, name, sizeof(name) - 1, &number), BAT_OK);
+    assert_ok(bat_strings_add(&strings, name, sizeof(name) - 1, &number));
     assert_int_equal(number, 5000);
     for (uint32_t i = 0; i < 5000; i++) {
         snprintf(name, sizeof(name), "%*u", 4 + (int)(i % 97) * 3, i);
@@ -304,7 +303,7 @@ TEST(test_beginnings)
     memset(name, 'x', sizeof(name));
     for (uint32_t i = 0; i < sizeof(name); i++) {
         uint32_t number = BAT_NONE;
-        assert_int_equal(bat_strings_add(&strings, name, sizeof(name) - i, &number), BAT_OK);
+        assert_ok(bat_strings_add(&strings, name, sizeof(name) - i, &number));
         assert_int_equal(number, i);
     }
     for (uint32_t i = 0; i < sizeof(name); i++)
@@ -320,9 +319,9 @@ TEST(test_take)
         struct bat_counts from = bat_counts_new(2);
         for (uint64_t i = 0; i < 100 * round; i++) {
             const uint64_t key[2] = {i, 1};
-            assert_int_equal(bat_counts_add(&from, key, i, round), BAT_OK);
+            assert_ok(bat_counts_add(&from, key, i, round));
         }
-        assert_int_equal(bat_counts_take(&counts, &from), BAT_OK);
+        assert_ok(bat_counts_take(&counts, &from));
         bat_counts_free(&from);
         assert_int_equal(counts.count, 100 * round);
     }
@@ -331,7 +330,7 @@ TEST(test_take)
     assert_count(&counts, low, 150, 6);
     assert_count(&counts, high, 250, 3);
     struct bat_counts full = bat_counts_new(2);
-    assert_int_equal(bat_counts_add(&full, low, UINT64_MAX - 149, 0), BAT_OK);
+    assert_ok(bat_counts_add(&full, low, UINT64_MAX - 149, 0));
     assert_int_equal(bat_counts_take(&counts, &full), BAT_ERR_RANGE);
     bat_counts_free(&full);
     bat_counts_free(&counts);
@@ -350,14 +349,14 @@ TEST(test_shared)
             bat_counts_share(&counts, shared);
             for (uint64_t i = 0; i < KEYS; i++) {
                 const uint64_t key[BAT_COUNTS_MAX_WORDS] = {i, 1, 2, 3};
-                assert_int_equal(bat_counts_add(&counts, key, part, i), BAT_OK);
+                assert_ok(bat_counts_add(&counts, key, part, i));
                 assert_true(counts.capacity <= BAT_SHARED_LIMIT);
             }
-            assert_int_equal(bat_counts_take(&all, &counts), BAT_OK);
+            assert_ok(bat_counts_take(&all, &counts));
             assert_null(all.shared);
             bat_counts_free(&counts);
         }
-        assert_int_equal(bat_shared_counts_take(shared, &all), BAT_OK);
+        assert_ok(bat_shared_counts_take(shared, &all));
         assert_int_equal(all.count, KEYS);
         for (uint64_t i = 0; i < KEYS; i++) {
             const uint64_t key[BAT_COUNTS_MAX_WORDS] = {i, 1, 2, 3};
@@ -377,8 +376,7 @@ TEST(test_find_or_add)
             const uint64_t key[2] = {i * 0x9e3779b97f4a7c15u, i % 7};
             const uint64_t *found;
             bool is_new;
-            assert_int_equal(
-                bat_counts_find_or_add(&counts, key, i + round, 2 * i, &found, &is_new), BAT_OK);
+            assert_ok(bat_counts_find_or_add(&counts, key, i + round, 2 * i, &found, &is_new));
             assert_int_equal(is_new, round == 0);
             assert_int_equal(found[0], i);
             assert_int_equal(found[1], 2 * i);

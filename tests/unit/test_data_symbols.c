@@ -36,7 +36,7 @@ static struct opened open_data(struct program *program)
     /* Number all. */
     uint8_t *wanted = kept_memory(NULL, bat_data_symbols_count(opened.data) + 1);
     memset(wanted, 1, bat_data_symbols_count(opened.data) + 1);
-    assert_int_equal(bat_data_symbols_number(opened.data, wanted, &error), BAT_OK);
+    assert_ok(bat_data_symbols_number(opened.data, wanted, &error));
     kept_data(opened.data);
     return opened;
 }

@@ -343,7 +343,7 @@ TEST(test_calls_of_dropped)
     memset(bounds, 0, 8); /* as linkers write it for code that they drop */
     assert_true(open_bytes(path, bytes, size, NULL));
     struct bat_error error;
-    assert_int_equal(bat_debuginfo_open(path, NULL, &debuginfo, &error), BAT_OK);
+    assert_ok(bat_debuginfo_open(path, NULL, &debuginfo, &error));
     const struct bat_frame *frames;
     for (uint64_t address = start; address < start + code_size; address++) {
         assert_int_equal(bat_debuginfo_frames(debuginfo, address, &frames), 0);

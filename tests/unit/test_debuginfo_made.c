@@ -156,7 +156,7 @@ TEST(test_cut_attributes)
             end_unit(&program);
             struct bat_debuginfo *debuginfo;
             struct bat_error error;
-            assert_int_equal(open_program(&program, &debuginfo, &error), BAT_OK);
+            assert_ok(open_program(&program, &debuginfo, &error));
             const struct bat_frame *frames;
             assert_int_equal(bat_debuginfo_frames(debuginfo, TEXT + 0x10, &frames), 0);
             bat_debuginfo_close(debuginfo);
@@ -258,7 +258,7 @@ static void expect_dropped(unsigned version, uint64_t tombstone)
     }
     struct bat_debuginfo *debuginfo;
     struct bat_error error;
-    assert_int_equal(open_program(&program, &debuginfo, &error), BAT_OK);
+    assert_ok(open_program(&program, &debuginfo, &error));
     for (uint64_t address = TEXT; address < TEXT + 0x800; address++) {
         const struct bat_frame *frames;
         const bool is_there = address >= TEXT + 0x100 && address < TEXT + 0x200;

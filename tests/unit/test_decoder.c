@@ -43,8 +43,7 @@ TEST(test_padding)
 
         const uint8_t *description = NULL;
         size_t size = 0;
-        assert_int_equal(bat_note_description(note.bytes, note.size, &description, &size, NULL),
-                         BAT_OK);
+        assert_ok(bat_note_description(note.bytes, note.size, &description, &size, NULL));
         assert_ptr_equal(description, note.bytes + 20);
         assert_int_equal(size, sizes[i]);
     }
@@ -1168,7 +1167,7 @@ TEST(test_error_untouched)
     memset(&error, 0x5a, sizeof(error));
     struct bat_error before = error;
     struct bat_map *map;
-    assert_int_equal(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error), BAT_OK);
+    assert_ok(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error));
     assert_memory_equal(&error, &before, sizeof(error));
     bat_map_free(map);
     bat_map_free(NULL);

@@ -428,7 +428,7 @@ TEST(test_note_by_name)
     const uint8_t *note = NULL;
     size_t size = 0;
     const struct bat_section *section = NULL;
-    assert_int_equal(bat_elf_note(elf, &note, &size, &section, NULL), BAT_OK);
+    assert_ok(bat_elf_note(elf, &note, &size, &section, NULL));
     assert_int_equal(section->index, NOTE);
     assert_int_equal(size, image.sections[NOTE].sh_size);
     assert_memory_equal(note, image.bytes + image.sections[NOTE].sh_offset, size);
@@ -456,7 +456,7 @@ TEST(test_note_by_owner_and_type)
     struct bat_elf *elf = open_good(&image);
     const uint8_t *note = NULL;
     size_t size = 0;
-    assert_int_equal(bat_elf_note(elf, &note, &size, NULL, NULL), BAT_OK);
+    assert_ok(bat_elf_note(elf, &note, &size, NULL, NULL));
     assert_int_equal(size, expected_size);
     assert_memory_equal(note, image.bytes + offset, size);
 }
@@ -545,7 +545,7 @@ TEST(test_symbols)
 
     const struct bat_symbol *again = symbols_of(elf, false, &count);
     assert_ptr_equal(again, symbols);
-    assert_int_equal(bat_elf_symbols(elf, true, &again, &count, NULL), BAT_OK);
+    assert_ok(bat_elf_symbols(elf, true, &again, &count, NULL));
     assert_int_equal(count, 0);
 }
 

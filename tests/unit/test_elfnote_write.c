@@ -513,8 +513,7 @@ TEST(test_note_gets_its_name)
     image_end(&image);
     struct place place = place_of(&image);
     struct bat_error error;
-    assert_int_equal(bat_elf_write_note(place.before, place.after, note_b, sizeof(note_b), &error),
-                     BAT_OK);
+    assert_ok(bat_elf_write_note(place.before, place.after, note_b, sizeof(note_b), &error));
     struct parsed after = parse(place.after);
     assert_int_equal(after.section_count, 3);
     assert_int_equal(find_note(&after), 1);
@@ -685,8 +684,7 @@ TEST(test_in_place)
     char *copy = path_in(place.folder, "copy");
     assert_int_equal(chmod(place.before, 04751), 0);
     assert_int_equal(link(place.before, copy), 0);
-    assert_int_equal(bat_elf_write_note(place.before, place.before, note_b, sizeof(note_b), NULL),
-                     BAT_OK);
+    assert_ok(bat_elf_write_note(place.before, place.before, note_b, sizeof(note_b), NULL));
     assert_only_note_changed(copy, place.before, note_b, sizeof(note_b));
     struct stat status;
     assert_int_equal(stat(place.before, &status), 0);
@@ -699,7 +697,7 @@ TEST(test_symbolic_link)
     struct place place = bolt_place();
     char *link_path = path_in(place.folder, "link");
     assert_int_equal(symlink("before", link_path), 0);
-    assert_int_equal(bat_elf_remove_note(place.before, link_path, NULL), BAT_OK);
+    assert_ok(bat_elf_remove_note(place.before, link_path, NULL));
     struct stat status;
     assert_int_equal(lstat(link_path, &status), 0);
     assert_true(S_ISLNK(status.st_mode));
@@ -742,13 +740,13 @@ TEST(test_write_file)
     char *folder = make_folder();
     char *path = path_in(folder, "file");
     mode_t mask = umask(027);
-    assert_int_equal(bat_write_file(path, "first", 5, NULL), BAT_OK);
+    assert_ok(bat_write_file(path, "first", 5, NULL));
     umask(mask);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0640);
     assert_int_equal(chmod(path, 0604), 0);
-    assert_int_equal(bat_write_file(path, "second", 6, NULL), BAT_OK);
+    assert_ok(bat_write_file(path, "second", 6, NULL));
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_mode & 07777, 0604);
     struct loaded loaded = load(path);

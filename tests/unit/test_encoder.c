@@ -266,7 +266,7 @@ TEST(test_longest_note)
     size_t size = 0;
     uint8_t *bytes = encode_map(&longest.map, &size);
     struct bat_map *again = NULL;
-    assert_int_equal(decode_copy(bytes, size, BAT_HOT_INDEX_MERGED, &again, NULL), BAT_OK);
+    assert_ok(decode_copy(bytes, size, BAT_HOT_INDEX_MERGED, &again, NULL));
     assert_int_equal(again->entry_count, 2 * LONG_TABLES * LONG_ENTRIES);
     for (uint32_t i = 0; i < 2 * LONG_TABLES; i++) {
         const size_t first = (size_t)i * LONG_ENTRIES;
@@ -515,7 +515,7 @@ TEST(test_worked_example)
     map->hot_index = BAT_HOT_INDEX_MERGED;
     assert_encodes(map, &by_bolt_19);
     /* Hot indices read in the other way are encoded to the same bytes. */
-    assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
+    assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL));
     assert_int_equal(map->tables[WORK_COLD].parent, START);
     assert_encodes(map, &by_bolt_19);
 }

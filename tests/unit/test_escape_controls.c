@@ -120,9 +120,9 @@ static char *written(void (*write)(struct bat_text_writer *, const char *), cons
     struct bat_text_writer writer;
     struct bat_error error;
     struct bat_output *output = begin_output(path);
-    assert_int_equal(bat_text_begin(&writer, output, &error), BAT_OK);
+    assert_ok(bat_text_begin(&writer, output, &error));
     write(&writer, string);
-    assert_int_equal(bat_text_finish(&writer, BAT_OK), BAT_OK);
+    assert_ok(bat_text_finish(&writer, BAT_OK));
     commit_output(output);
     FILE *in = fopen(path, "r");
     assert_non_null(in);

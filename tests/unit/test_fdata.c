@@ -323,17 +323,15 @@ TEST(test_several_files)
 {
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
-    assert_int_equal(read_as_file(profile,
-                                  "boltedcollection\n1 a 1 1 b 2 1 10\n1 b 3 1 c 4 0 5\n"
-                                  "4 c 5 4 t 6 7\n",
-                                  &error),
-                     BAT_OK);
+    assert_ok(read_as_file(profile,
+                           "boltedcollection\n1 a 1 1 b 2 1 10\n1 b 3 1 c 4 0 5\n"
+                           "4 c 5 4 t 6 7\n",
+                           &error));
     /* The names come in another order, so that their numbers differ. */
-    assert_int_equal(read_as_file(profile,
-                                  "boltedcollection\n1 d 0 1 c 0 0 1\n4 c 5 4 t 6 1\n"
-                                  "1 b 3 1 c 4 2 20\n1 a 1 1 b 2 1 1\n1 b 2 1 a 1 0 9\n",
-                                  &error),
-                     BAT_OK);
+    assert_ok(read_as_file(profile,
+                           "boltedcollection\n1 d 0 1 c 0 0 1\n4 c 5 4 t 6 1\n"
+                           "1 b 3 1 c 4 2 20\n1 a 1 1 b 2 1 1\n1 b 2 1 a 1 0 9\n",
+                           &error));
     assert_int_equal(profile->fdata.names.count, 5);
     assert_int_equal(profile->fdata.branches.count, 5);
     assert_branch(profile, END(1, "a", 1), END(1, "b", 2), 11, 2);
@@ -344,7 +342,7 @@ TEST(test_several_files)
     assert_int_equal(bat_profile_counters(profile).fdata_records, 8);
     assert_int_equal(bat_profile_counters(profile).lines, 10);
     /* A pre-aggregated profile may come along. */
-    assert_int_equal(read_as_file(profile, "T 1 2 3 4\n", &error), BAT_OK);
+    assert_ok(read_as_file(profile, "T 1 2 3 4\n", &error));
     assert_true(profile->fdata.bolted);
     assert_int_equal(bat_profile_distinct(profile), 6);
     /* And the sums' limit holds over all files. */
@@ -358,8 +356,8 @@ TEST(test_several_files_of_samples)
 {
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
-    assert_int_equal(read_as_file(profile, "no_lbr x y\n1 a 1 10\n1 b 1 1\n", &error), BAT_OK);
-    assert_int_equal(read_as_file(profile, "no_lbr y z\n1 b 1 2\n1 a 1 5\n", &error), BAT_OK);
+    assert_ok(read_as_file(profile, "no_lbr x y\n1 a 1 10\n1 b 1 1\n", &error));
+    assert_ok(read_as_file(profile, "no_lbr y z\n1 b 1 2\n1 a 1 5\n", &error));
     assert_named_sample(profile, END(1, "a", 1), 15);
     assert_named_sample(profile, END(1, "b", 1), 3);
     assert_int_equal(profile->events.count, 3);
@@ -380,7 +378,7 @@ TEST(test_headers_that_differ)
         for (size_t second = 0; second < COUNT(texts); second++) {
             struct bat_profile *profile = new_profile();
             struct bat_error error = {0};
-            assert_int_equal(read_as_file(profile, texts[first], &error), BAT_OK);
+            assert_ok(read_as_file(profile, texts[first], &error));
             enum bat_code code = read_as_file(profile, texts[second], &error);
             assert_int_equal(code, first == second ? BAT_OK : BAT_ERR_MISMATCH);
             assert_int_equal(error.code, code);

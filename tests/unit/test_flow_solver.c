@@ -125,7 +125,7 @@ TEST(test_prices_are_least)
         uint64_t entries[NODES_MAX];
         struct flow_counts counts = {nodes, edges, entries, false};
         struct bat_error error;
-        assert_int_equal(flow_solve(&trial.graph, &counts, &error), BAT_OK);
+        assert_ok(flow_solve(&trial.graph, &counts, &error));
         assert_false(counts.was_limited);
         take_parts(&trial, &counts);
         uint64_t sums[NODES_MAX];
@@ -204,7 +204,7 @@ TEST(test_consistent_counts_stay)
     uint64_t entries[4];
     struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
     struct bat_error error;
-    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    assert_ok(flow_solve(&graph, &counts, &error));
     const uint64_t expected[] = {7, 3, 7, 3};
     assert_memory_equal(counts_of_edges, expected, sizeof(expected));
     const uint64_t expected_entries[] = {10, 0, 0, 0};
@@ -226,7 +226,7 @@ TEST(test_shares_of_a_loop)
     uint64_t entries[3];
     struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
     struct bat_error error;
-    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    assert_ok(flow_solve(&graph, &counts, &error));
     assert_int_equal(counts_of_nodes[0], 1000);
     assert_int_equal(counts_of_edges[2], 1000);
     assert_in_range(counts_of_nodes[1], 7500, 10500);
@@ -285,7 +285,7 @@ TEST(test_large_graphs)
     struct flow_counts counts;
     const struct flow_graph graph = long_graph(&counts);
     struct bat_error error;
-    assert_int_equal(flow_solve(&graph, &counts, &error), BAT_OK);
+    assert_ok(flow_solve(&graph, &counts, &error));
     check_long(graph.edges, &counts);
 }
 

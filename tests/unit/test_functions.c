@@ -492,7 +492,7 @@ TEST(test_symbols_of_another_file)
     add_local(full, "f", TEXT, 8);
     struct table table;
     struct bat_error error;
-    assert_int_equal(try_table(stripped, full, &table, &error), BAT_OK);
+    assert_ok(try_table(stripped, full, &table, &error));
     assert_at(&table, TEXT, "f/a.c/1");
     assert_int_equal(function_at(&table, TEXT)->size, 0x10);
     assert_at(&table, TEXT + 0x20, "__BOLT_FDE_FUNCat401020");
@@ -567,9 +567,8 @@ TEST(test_fdes_of_any_size)
         struct bat_code_blocks blocks;
         const uint32_t both[] = {0, 1};
         assert_in_range(count, 1, 2); /* g is in f if f is that large */
-        assert_int_equal(
-            bat_code_open(table.elf, NULL, table.functions, both, count, 1, &reader, NULL), BAT_OK);
-        assert_int_equal(bat_code_blocks(reader, count - 1, &blocks, NULL), BAT_OK);
+        assert_ok(bat_code_open(table.elf, NULL, table.functions, both, count, 1, &reader, NULL));
+        assert_ok(bat_code_blocks(reader, count - 1, &blocks, NULL));
         assert_int_equal(blocks.count, 0);
         bat_code_close(reader);
     }

@@ -27,7 +27,7 @@ static void assert_end(struct bat_fde_walk *walk)
 {
     struct bat_fde fde;
     bool found = true;
-    assert_int_equal(bat_fde_next(walk, &fde, &found, NULL), BAT_OK);
+    assert_ok(bat_fde_next(walk, &fde, &found, NULL));
     assert_false(found);
 }
 

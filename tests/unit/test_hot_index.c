@@ -286,14 +286,14 @@ TEST(test_set_back_and_forth)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
     for (int round = 0; round < 3; round++) {
         /* ... are hot function 1, twice, and in the merged list hot function 0. */
-        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
+        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL));
         assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
         assert_fragments_of(map, 0, NULL, 0);
         assert_fragments_of(map, 1, both, 2);
         assert_map_is_sound(map);
-        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL));
         assert_int_equal(map->hot_index, BAT_HOT_INDEX_MERGED);
-        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL));
         assert_fragments_of(map, 0, both, 2);
         assert_fragments_of(map, 1, NULL, 0);
         assert_map_is_sound(map);
@@ -334,10 +334,10 @@ TEST(test_set_in_worked_example)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     struct bat_block blocks[16];
     assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
-    assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
+    assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL));
     assert_int_equal(bat_map_parent(map, WORK_COLD), START);
     assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 11);
-    assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+    assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL));
     assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
     assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
 }

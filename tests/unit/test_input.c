@@ -28,11 +28,11 @@ struct gathered {
 static void gather(struct gathered *gathered, int file, uint64_t offset, uint64_t stop)
 {
     struct bat_input input;
-    assert_int_equal(bat_input_open(&input, file, false, offset, stop, NULL), BAT_OK);
+    assert_ok(bat_input_open(&input, file, false, offset, stop, NULL));
     for (;;) {
         const uint8_t *text = NULL;
         size_t size = 99;
-        assert_int_equal(bat_input_next(&input, 1, &text, &size, NULL), BAT_OK);
+        assert_ok(bat_input_next(&input, 1, &text, &size, NULL));
         if (size == 0)
             break;
         assert_int_equal(text[size - 1], '\n');
@@ -44,7 +44,7 @@ static void gather(struct gathered *gathered, int file, uint64_t offset, uint64_
     /* It stays at the end. */
     const uint8_t *text;
     size_t size;
-    assert_int_equal(bat_input_next(&input, 1, &text, &size, NULL), BAT_OK);
+    assert_ok(bat_input_next(&input, 1, &text, &size, NULL));
     assert_int_equal(size, 0);
     bat_input_close(&input);
 }
@@ -154,8 +154,7 @@ static void read_stretch_of(struct bat_profile *profile, int file, uint64_t offs
     struct gathered gathered = {0};
     gather(&gathered, file, offset, stop);
     if (gathered.size != 0)
-        assert_int_equal(
-            read_lines(profile, bat_preagg_read, gathered.text, gathered.size, 1, NULL), BAT_OK);
+        assert_ok(read_lines(profile, bat_preagg_read, gathered.text, gathered.size, 1, NULL));
     free(gathered.text);
 }
 
@@ -202,7 +201,7 @@ TEST(test_sums_over_every_split)
         read_stretch_of(parts[0], file, 0, split);
         read_stretch_of(parts[1], file, split, UINT64_MAX);
         for (unsigned i = 0; i < 2; i++)
-            assert_int_equal(bat_profile_take(sum, parts[i], NULL), BAT_OK);
+            assert_ok(bat_profile_take(sum, parts[i], NULL));
         assert_same_profiles(whole, sum);
     }
     close(file);
@@ -271,8 +270,8 @@ TEST(test_pipes)
     for (size_t i = 0; i < COUNT(chunks); i++) {
         struct bat_profile *by_file = new_profile();
         struct bat_profile *by_pipe = new_profile();
-        assert_int_equal(read_as_file(by_file, every_record, NULL), BAT_OK);
-        assert_int_equal(read_as_pipe(by_pipe, every_record, size, chunks[i], NULL), BAT_OK);
+        assert_ok(read_as_file(by_file, every_record, NULL));
+        assert_ok(read_as_pipe(by_pipe, every_record, size, chunks[i], NULL));
         assert_int_equal(bat_profile_counters(by_file).bytes, size);
         assert_int_equal(bat_profile_counters(by_file).lines, 15);
         assert_same_profiles(by_file, by_pipe);
@@ -290,8 +289,8 @@ TEST(test_large_pipe)
         snprintf(text + i * LINE, LINE + 1, "S %-40zx %9zu\n", i % 89 + 1, i);
     struct bat_profile *by_file = new_profile();
     struct bat_profile *by_pipe = new_profile();
-    assert_int_equal(read_as_file(by_file, text, NULL), BAT_OK);
-    assert_int_equal(read_as_pipe(by_pipe, text, size, 60000, NULL), BAT_OK);
+    assert_ok(read_as_file(by_file, text, NULL));
+    assert_ok(read_as_pipe(by_pipe, text, size, 60000, NULL));
     assert_int_equal(by_file->samples.count, 89);
     assert_same_profiles(by_file, by_pipe);
 
@@ -317,7 +316,7 @@ TEST(test_standard_input)
     assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
     close(ends[0]);
     struct bat_profile *profile = new_profile();
-    assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
+    assert_ok(bat_profile_read(profile, "-", NULL, NULL));
     assert_sample(profile, 1, 5);
     assert_sample(profile, 2, 2);
 
@@ -326,13 +325,13 @@ TEST(test_standard_input)
     assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
     close(file);
     profile = new_profile();
-    assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
+    assert_ok(bat_profile_read(profile, "-", NULL, NULL));
     assert_sample(profile, 1, 5);
 
     /* Someone has read the first line already: as with a pipe, it is gone. */
     assert_int_equal(lseek(STDIN_FILENO, 6, SEEK_SET), 6);
     profile = new_profile();
-    assert_int_equal(bat_profile_read(profile, "-", NULL, NULL), BAT_OK);
+    assert_ok(bat_profile_read(profile, "-", NULL, NULL));
     assert_sample(profile, 1, 4);
     assert_sample(profile, 2, 2);
 
@@ -664,7 +663,7 @@ TEST(test_large_fdata)
     char *path = write_file(text, LINE * lines);
     const struct bat_read_options options = {.size = sizeof(options), .threads = 2};
     struct bat_profile *profile = new_profile();
-    assert_int_equal(bat_profile_read(profile, path, &options, NULL), BAT_OK);
+    assert_ok(bat_profile_read(profile, path, &options, NULL));
     assert_int_equal(bat_profile_counters(profile).fdata_records, lines - 1);
     assert_int_equal(profile->fdata.samples.count, 80); /* 10 and 16 have 80 as common multiple */
     uint64_t sum = 0;

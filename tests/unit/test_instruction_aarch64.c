@@ -79,7 +79,7 @@ static struct opened *open_program(bool with_relocations)
     save_opened(opened->path, with_relocations);
     struct bat_error error;
     opened->elf = open_elf(opened->path);
-    assert_int_equal(next_program_open(opened->elf, NULL, 1, &opened->program, &error), BAT_OK);
+    assert_ok(next_program_open(opened->elf, NULL, 1, &opened->program, &error));
     keep(close_program, &opened->program);
     return opened;
 }

@@ -212,7 +212,7 @@ static void assert_again(const struct bat_map *map)
     size_t size;
     uint8_t *bytes = encode_map(map, &size);
     struct bat_map *again;
-    assert_int_equal(bat_decode(bytes, size, NULL, &again, NULL), BAT_OK);
+    assert_ok(bat_decode(bytes, size, NULL, &again, NULL));
     assert_upgraded(again);
     assert_memory_equal(again->block_indices, map->block_indices,
                         map->block_count * sizeof(*map->block_indices));
@@ -223,7 +223,7 @@ TEST(test_upgrade)
 {
     struct note_bytes note = note_of(VERSION_1);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
-    assert_int_equal(bat_map_upgrade(map, NULL, NULL, NULL), BAT_OK);
+    assert_ok(bat_map_upgrade(map, NULL, NULL, NULL));
     assert_upgraded(map);
     assert_int_equal(map->tables[2].parent, 1);
     struct bat_block blocks[3];
@@ -234,7 +234,7 @@ TEST(test_upgrade)
     assert_int_equal(map->tables[1].input_block_count, 2);
     assert_again(map);
     /* Once more changes nothing. */
-    assert_int_equal(bat_map_upgrade(map, NULL, NULL, NULL), BAT_OK);
+    assert_ok(bat_map_upgrade(map, NULL, NULL, NULL));
     assert_again(map);
 }
 
@@ -244,7 +244,7 @@ TEST(test_upgrade_without_first_block)
     struct note_bytes note =
         note_of("01000000 0010000000000000 01000000 00000000 04000000 00000000");
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
-    assert_int_equal(bat_map_upgrade(map, NULL, NULL, NULL), BAT_OK);
+    assert_ok(bat_map_upgrade(map, NULL, NULL, NULL));
     assert_int_equal(map->block_indices[0], 1);
     assert_int_equal(map->tables[0].input_block_count, 2);
 }
@@ -269,7 +269,7 @@ TEST(test_upgrade_by_code)
     struct note_bytes note = note_of(VERSION_1);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     uint32_t asked = 0;
-    assert_int_equal(bat_map_upgrade(map, code_blocks, &asked, NULL), BAT_OK);
+    assert_ok(bat_map_upgrade(map, code_blocks, &asked, NULL));
     assert_int_equal(asked, 2);
     assert_upgraded(map);
     assert_int_equal(map->tables[0].input_block_count, 4);

@@ -108,7 +108,7 @@ static void finish(struct made *made)
         }
     }
     made->into[graph->node_count] = incoming;
-    assert_int_equal(flooding_open(&made->program, graph, &made->side, NULL), BAT_OK);
+    assert_ok(flooding_open(&made->program, graph, &made->side, NULL));
 }
 
 static void close_made(struct made *made)
@@ -175,8 +175,7 @@ static void check_tables(bool with_regions)
     value[likeness_pair(&likeness, 2, 1)] = 0.55f;
     value[likeness_pair(&likeness, 2, 2)] = 0.01f;
     value[likeness_pair(&likeness, 3, 3)] = 0.6f;
-    assert_int_equal(flooding_align_tables(&olds.side, &news.side, &likeness, with_regions, NULL),
-                     BAT_OK);
+    assert_ok(flooding_align_tables(&olds.side, &news.side, &likeness, with_regions, NULL));
     for (uint32_t j = 0; j < 6; j++)
         for (uint32_t i = 0; i < 5; i++) {
             bool is_case = i == j && i >= 1 && i <= 3;
@@ -253,7 +252,7 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
                                              .scale = 1,
                                              .entries = 100};
     struct next_inferred inferred;
-    assert_int_equal(next_infer(&inference, &inferred, NULL), BAT_OK);
+    assert_ok(next_infer(&inference, &inferred, NULL));
     assert_int_equal(inferred.nodes[0], 100);
     result[0] = inferred.nodes[1];
     result[1] = inferred.nodes[2];
@@ -304,7 +303,7 @@ static struct next_matched match_unlike(bool has_common)
     finish(&olds);
     finish(&news);
     struct next_match match;
-    assert_int_equal(next_match_blocks(&olds.side, &news.side, &match, NULL), BAT_OK);
+    assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
     struct next_matched found = match.all[1];
     next_match_free(&match);
     close_made(&olds);
@@ -345,9 +344,8 @@ TEST(test_match_again)
         uint64_t counts[3] = {0};
         counts[hot] = 500;
         struct next_match match;
-        assert_int_equal(next_match_blocks(&olds.side, &news.side, &match, NULL), BAT_OK);
-        assert_int_equal(next_match_again(&olds.side, &news.side, counts, 0.5, &match, NULL),
-                         BAT_OK);
+        assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
+        assert_ok(next_match_again(&olds.side, &news.side, counts, 0.5, &match, NULL));
         assert_int_equal(match.all[hot].old_of, 2);
         assert_int_equal(match.all[3 - hot].old_of, 1);
         next_match_free(&match);

@@ -48,16 +48,16 @@ static void assert_now(const struct now *own, uint64_t first, uint64_t second)
 TEST(test_sizes)
 {
     struct now own;
-    assert_int_equal(copy(&own, NULL, NULL), BAT_OK);
+    assert_ok(copy(&own, NULL, NULL));
     assert_now(&own, 0, 0);
     const struct now same = {sizeof(same), 1, 2};
-    assert_int_equal(copy(&own, &same, NULL), BAT_OK);
+    assert_ok(copy(&own, &same, NULL));
     assert_now(&own, 1, 2);
     const struct before before = {sizeof(before), 3};
-    assert_int_equal(copy(&own, &before, NULL), BAT_OK);
+    assert_ok(copy(&own, &before, NULL));
     assert_now(&own, 3, 0);
     struct later later = {.size = sizeof(later), .first = 4, .second = 5};
-    assert_int_equal(copy(&own, &later, NULL), BAT_OK);
+    assert_ok(copy(&own, &later, NULL));
     assert_now(&own, 4, 5);
 }
 
@@ -110,7 +110,7 @@ TEST(test_functions_of_files)
 {
     struct bat_error error = {0};
     struct bat_binary binary;
-    assert_int_equal(bat_binary_open(BOLTED, &binary, &error), BAT_OK);
+    assert_ok(bat_binary_open(BOLTED, &binary, &error));
 
     const struct bat_validate_options validate = {.round_trip = true};
     struct bat_verdict verdict = {.tables = 9};
@@ -130,17 +130,15 @@ TEST(test_functions_of_files)
     struct bat_profile *moved;
     struct bat_records *records = (struct bat_records *)&binary;
     const struct bat_translate_options translate = {.keep_all_records = true};
-    assert_int_equal(bat_original_open(INPUT, &binary, NULL, &original, &error), BAT_OK);
-    assert_int_equal(bat_profile_new_of(&binary, &profile, &error), BAT_OK);
-    assert_int_equal(bat_profile_to_input(profile, &binary, original, &moved, NULL, &error),
-                     BAT_OK);
+    assert_ok(bat_original_open(INPUT, &binary, NULL, &original, &error));
+    assert_ok(bat_profile_new_of(&binary, &profile, &error));
+    assert_ok(bat_profile_to_input(profile, &binary, original, &moved, NULL, &error));
     assert_int_equal(
         bat_profile_translate_moved(moved, profile, original, &translate, &records, &error),
         BAT_ERR_ARGUMENT);
     assert_null(records);
     assert_non_null(strstr(error.message, "struct bat_translate_options"));
-    assert_int_equal(bat_profile_translate_moved(moved, profile, original, NULL, &records, &error),
-                     BAT_OK);
+    assert_ok(bat_profile_translate_moved(moved, profile, original, NULL, &records, &error));
     bat_records_free(records);
     bat_profile_free(moved);
     bat_profile_free(profile);
@@ -157,7 +155,7 @@ TEST(test_symbolizer)
     assert_null(symbolizer);
     assert_non_null(strstr(error.message, "struct bat_symbolizer_options"));
 
-    assert_int_equal(bat_symbolizer_open(BOLTED, NULL, &symbolizer, &error), BAT_OK);
+    assert_ok(bat_symbolizer_open(BOLTED, NULL, &symbolizer, &error));
     const struct bat_frames_options sizeless = {.plain_names = false};
     const struct bat_source_frame *frames;
     size_t count;

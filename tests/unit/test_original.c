@@ -22,8 +22,8 @@ static int open_pair(void **state)
 {
     static struct pair pair;
     struct bat_error error;
-    assert_int_equal(bat_binary_open(BOLTED, &pair.binary, &error), BAT_OK);
-    assert_int_equal(bat_original_open(INPUT, &pair.binary, NULL, &pair.original, &error), BAT_OK);
+    assert_ok(bat_binary_open(BOLTED, &pair.binary, &error));
+    assert_ok(bat_original_open(INPUT, &pair.binary, NULL, &pair.original, &error));
     *state = &pair;
     return 0;
 }
@@ -41,7 +41,7 @@ static uint64_t symbol_address(struct bat_elf *elf, const char *name)
 {
     const struct bat_symbol *symbols;
     size_t count;
-    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
+    assert_ok(bat_elf_symbols(elf, false, &symbols, &count, NULL));
     for (size_t i = 0; i < count; i++)
         if (strcmp(symbols[i].name, name) == 0 && symbols[i].type == STT_FUNC)
             return symbols[i].address;
@@ -66,7 +66,7 @@ TEST(test_names_lead_to_the_same_function)
     const struct pair *pair = *state;
     const char **names = NULL;
     struct bat_binary binary = pair->binary;
-    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    assert_ok(bat_binary_table_names(&binary, &names, NULL));
     for (uint32_t table = 0; table < binary.map->hot_count; table++) {
         uint64_t input;
         assert_true(bat_original_input_address_of(pair->original, binary.map->tables[table].address,
@@ -141,8 +141,7 @@ TEST(test_there_and_back)
             there++;
             uint64_t *outputs;
             size_t count;
-            assert_int_equal(bat_original_outputs_of(original, input, &outputs, &count, NULL),
-                             BAT_OK);
+            assert_ok(bat_original_outputs_of(original, input, &outputs, &count, NULL));
             bool found = false;
             for (size_t i = 0; i < count; i++)
                 found = found || outputs[i] == at;
@@ -205,8 +204,7 @@ TEST(test_addresses_outside)
         assert_false(bat_original_input_address_of(pair->original, outside[i], false, &input));
         assert_false(bat_original_input_address_of(pair->original, outside[i], true, &input));
         assert_false(bat_original_input_function_at(pair->original, outside[i], &place));
-        assert_int_equal(
-            bat_original_outputs_of(pair->original, outside[i], &outputs, &count, NULL), BAT_OK);
+        assert_ok(bat_original_outputs_of(pair->original, outside[i], &outputs, &count, NULL));
         assert_int_equal(count, 0);
         free(outputs);
     }
@@ -298,7 +296,7 @@ static void accept_id(const struct pair *pair, uint8_t first, uint8_t last)
     write_copy(&copy);
     struct bat_binary binary = pair->binary;
     struct bat_original *original;
-    assert_int_equal(bat_original_open(copy.path, &binary, NULL, &original, NULL), BAT_OK);
+    assert_ok(bat_original_open(copy.path, &binary, NULL, &original, NULL));
     bat_original_close(original);
     unlink(copy.path);
     free(copy.bytes);
@@ -457,24 +455,23 @@ TEST(test_beside_preparing)
     const struct bat_profile_target target = {.size = sizeof(target), .is_bolted = true};
     for (unsigned i = 0; i < 2; i++) {
         struct bat_profile *profile;
-        assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
-        assert_int_equal(bat_binary_find_note(BOLTED, &binary, &error), BAT_OK);
+        assert_ok(bat_profile_new(&target, &profile, NULL));
+        assert_ok(bat_binary_find_note(BOLTED, &binary, &error));
         struct bat_preparation *preparation = bat_preparation_begin(&binary, NULL);
         assert_non_null(preparation);
         const struct bat_symbol *symbols;
         size_t count;
-        assert_int_equal(bat_elf_symbols(binary.elf, false, &symbols, &count, &error), BAT_OK);
+        assert_ok(bat_elf_symbols(binary.elf, false, &symbols, &count, &error));
         assert_int_not_equal(count, 0);
         usleep(20000); /* by then the note is decoded, more often than not */
         assert_null(binary.map);
         if (i == 1) {
-            assert_int_equal(bat_binary_decode(&binary, &error), BAT_OK);
+            assert_ok(bat_binary_decode(&binary, &error));
             const struct bat_map *map = binary.map;
-            assert_int_equal(bat_original_open(INPUT, &binary, NULL, &original, &error), BAT_OK);
+            assert_ok(bat_original_open(INPUT, &binary, NULL, &original, &error));
             const struct bat_translate_options options = {
                 .size = sizeof(options), .original = original, .preparation = preparation};
-            assert_int_equal(bat_profile_translate(profile, &binary, &options, &records, &error),
-                             BAT_OK);
+            assert_ok(bat_profile_translate(profile, &binary, &options, &records, &error));
             assert_ptr_equal(binary.map, map);
             bat_records_free(records);
             bat_original_close(original);

@@ -14,7 +14,7 @@ static int begin(void **state)
     static struct joining joining;
     const struct bat_profile_target target = {.size = sizeof(target)};
     joining = (struct joining){.result = NULL};
-    assert_int_equal(bat_profile_new(&target, &joining.result, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &joining.result, NULL));
     joining.joins = input_joins_new(joining.result, &joining.counters);
     *state = &joining;
     return 0;
@@ -31,7 +31,7 @@ static int end(void **state)
 static uint32_t find_join(struct joining *joining, uint64_t branch, uint64_t point, uint64_t last)
 {
     uint32_t join;
-    assert_int_equal(input_joins_find(&joining->joins, branch, point, last, &join), BAT_OK);
+    assert_ok(input_joins_find(&joining->joins, branch, point, last, &join));
     return join;
 }
 
@@ -45,7 +45,7 @@ static void add(struct joining *joining, uint64_t branch, uint64_t from, uint64_
                                       .mispredictions = count / 2,
                                       .start_join = start_join,
                                       .end_join = end_join};
-    assert_int_equal(input_joins_add(&joining->joins, &piece), BAT_OK);
+    assert_ok(input_joins_add(&joining->joins, &piece));
 }
 
 /* The result has this trace so often. */
@@ -62,7 +62,7 @@ static void expect(const struct joining *joining, uint64_t branch, uint64_t from
 
 static void finish(struct joining *joining, uint32_t traces)
 {
-    assert_int_equal(input_joins_finish(&joining->joins), BAT_OK);
+    assert_ok(input_joins_finish(&joining->joins));
     assert_int_equal(joining->result->traces.count, traces);
 }
 
@@ -99,7 +99,7 @@ TEST_BETWEEN(test_counts_of_many_halves, begin, end)
     add(joining, 0x11, 0x20, 0, 6, BAT_NONE, join);
     add(joining, 0, 0x40, 0x50, 3, join, BAT_NONE);
     add(joining, 0, 0x40, 0x60, 8, join, BAT_NONE);
-    assert_int_equal(input_joins_finish(&joining->joins), BAT_OK);
+    assert_ok(input_joins_finish(&joining->joins));
     uint64_t by_branch[2] = {0};
     uint64_t by_end[2] = {0};
     for (uint32_t i = 0; i < joining->result->traces.count; i++) {
@@ -175,9 +175,9 @@ TEST(test_starts)
     other.from = 0x20;
     struct input_start taken;
     assert_false(input_starts_take(&starts, 0x900, 1, &taken));
-    assert_int_equal(input_starts_add(&starts, 0x900, &start), BAT_OK);
-    assert_int_equal(input_starts_add(&starts, 0x900, &other), BAT_OK);
-    assert_int_equal(input_starts_add(&starts, 0x900, &start), BAT_OK);
+    assert_ok(input_starts_add(&starts, 0x900, &start));
+    assert_ok(input_starts_add(&starts, 0x900, &other));
+    assert_ok(input_starts_add(&starts, 0x900, &start));
     assert_int_equal(starts.count, 2);
     assert_false(input_starts_take(&starts, 0x901, 1, &taken));
 
@@ -194,8 +194,8 @@ TEST(test_starts)
     assert_int_equal(found[1], 5);
 
     start.count = UINT64_MAX;
-    assert_int_equal(input_starts_add(&starts, 0x900, &start), BAT_OK);
-    assert_int_equal(input_starts_add(&starts, 0x900, &start), BAT_OK);
+    assert_ok(input_starts_add(&starts, 0x900, &start));
+    assert_ok(input_starts_add(&starts, 0x900, &start));
     assert_true(input_starts_take(&starts, 0x900, UINT64_MAX, &taken));
     assert_int_equal(taken.count, UINT64_MAX);
     input_starts_free(&starts);

@@ -76,7 +76,7 @@ TEST(test_whole)
         assert_int_equal(counters.perf_processes, 2);
         assert_int_equal(counters.perf_lost, 3);
         assert_int_equal(counters.perf_unknown_records, 1);
-        assert_int_equal(read_some(&bytes, bytes.size, true, &counters, &error), BAT_OK);
+        assert_ok(read_some(&bytes, bytes.size, true, &counters, &error));
         assert_int_equal(counters.perf_samples, 4);
     }
 }

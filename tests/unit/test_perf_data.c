@@ -64,7 +64,7 @@ TEST(test_basic_samples)
         const size_t n = i % COUNT(options);
         struct perf_bytes bytes = load(names[i / COUNT(options)]);
         struct bat_profile *profile = profile_of(elf);
-        assert_int_equal(read_bytes(profile, &bytes, &options[n], NULL), BAT_OK);
+        assert_ok(read_bytes(profile, &bytes, &options[n], NULL));
         assert_int_equal(profile->traces.count, 0);
         assert_int_equal(profile->samples.count, 1);
         assert_sample(profile, trace[1], n == 0 ? 4 : 2);
@@ -83,7 +83,7 @@ TEST(test_several_files_add_up)
     struct bat_profile *profile = profile_of(elf);
     for (size_t i = 0; i < COUNT(names); i++) {
         struct perf_bytes bytes = load(names[i]);
-        assert_int_equal(read_bytes(profile, &bytes, NULL, NULL), BAT_OK);
+        assert_ok(read_bytes(profile, &bytes, NULL, NULL));
     }
     assert_trace(profile, trace[0], trace[1], trace[2], 8, 0);
     assert_int_equal(bat_profile_counters(profile).perf_samples, 16);
@@ -100,7 +100,7 @@ static uint64_t count_of_process_8(const struct perf_bytes *record)
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
     const struct bat_read_options options = {.size = sizeof(options), .basic_samples = true};
-    assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
+    assert_ok(read_bytes(profile, &bytes, &options, NULL));
     uint64_t count = bat_profile_counters(profile).sample_records - 1;
     assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1 - count);
     return count;
@@ -178,7 +178,7 @@ TEST(test_kernel_branches)
         const struct bat_read_options options = {.size = sizeof(options),
                                                  .keep_kernel_branches = keep};
         struct bat_profile *profile = profile_of(elf);
-        assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
+        assert_ok(read_bytes(profile, &bytes, &options, NULL));
         assert_trace(profile, a + 9, a + 1, BAT_TRACE_BRANCH_ONLY, 1, 0);
         assert_int_equal(bat_profile_counters(profile).perf_kernel_branches, !keep);
         assert_int_equal(profile->traces.count, keep ? 4 : 3);

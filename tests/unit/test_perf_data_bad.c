@@ -102,7 +102,7 @@ static void assert_foreign_sample(const struct perf_bytes *bytes)
 {
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
-    assert_int_equal(read_bytes(profile, bytes, NULL, NULL), BAT_OK);
+    assert_ok(read_bytes(profile, bytes, NULL, NULL));
     assert_int_equal(bat_profile_distinct(profile), 0);
     assert_int_equal(bat_profile_counters(profile).perf_samples, 1);
     assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1);

@@ -30,8 +30,8 @@ static struct scene *open_scene(bool is_fixed)
     struct bat_profile_target target = {
         .size = sizeof(target), .elf = scene->elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(scene->elf, &target.build_id_size);
-    assert_int_equal(bat_profile_new(&target, &scene->profile, NULL), BAT_OK);
-    assert_int_equal(perf_binary_init(&scene->binary, scene->profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &scene->profile, NULL));
+    assert_ok(perf_binary_init(&scene->binary, scene->profile, NULL));
     assert_true(scene->binary.is_fixed);
     scene->binary.is_fixed = is_fixed;
     for (size_t i = 0; bat_elf_segment(scene->elf, i, &scene->code) && !(scene->code.flags & 1);
@@ -66,7 +66,7 @@ static void map_file(struct scene *scene, uint32_t process, uint64_t time, uint6
                                          .path = path,
                                          .build_id = build_id,
                                          .build_id_size = build_id_size};
-    assert_int_equal(perf_processes_map(&scene->processes, &mapping), BAT_OK);
+    assert_ok(perf_processes_map(&scene->processes, &mapping));
 }
 
 static void map(struct scene *scene, uint32_t process, uint64_t time, uint64_t bias)
@@ -76,13 +76,12 @@ static void map(struct scene *scene, uint32_t process, uint64_t time, uint64_t b
 
 static void fork_process(struct scene *scene, uint32_t process, uint32_t parent, uint64_t time)
 {
-    assert_int_equal(perf_processes_fork(&scene->processes, process, parent, now(scene, time)),
-                     BAT_OK);
+    assert_ok(perf_processes_fork(&scene->processes, process, parent, now(scene, time)));
 }
 
 static void exec(struct scene *scene, uint32_t process, uint64_t time)
 {
-    assert_int_equal(perf_processes_exec(&scene->processes, process, now(scene, time)), BAT_OK);
+    assert_ok(perf_processes_exec(&scene->processes, process, now(scene, time)));
 }
 
 static void finish(struct scene *scene)
@@ -218,7 +217,7 @@ TEST(test_without_times)
     fork_process(scene, 9, 7, 0);
     exec(scene, 9, 0);
     struct bat_error error;
-    assert_int_equal(perf_processes_finish(&scene->processes, false, NULL, &error), BAT_OK);
+    assert_ok(perf_processes_finish(&scene->processes, false, NULL, &error));
     const struct perf_moment first = {0, 0};
     assert_non_null(perf_processes_find(&scene->processes, 0, 7, first, NULL));
     assert_int_equal(perf_processes_find(&scene->processes, 0, 8, first, NULL)->windows[0].bias,
@@ -263,9 +262,8 @@ TEST(test_names_and_build_ids)
         start(scene);
         scene->binary.ignore_build_id = i % 2;
         if (cases[n].listed)
-            assert_int_equal(
-                perf_processes_list(&scene->processes, cases[n].path, cases[n].listed, 20, true),
-                BAT_OK);
+            assert_ok(
+                perf_processes_list(&scene->processes, cases[n].path, cases[n].listed, 20, true));
         map_file(scene, 7, 100, 0, cases[n].path, cases[n].build_id, cases[n].build_id ? 20 : 0);
         struct bat_error error = {0};
         enum bat_code code = perf_processes_finish(&scene->processes, true, NULL, &error);
@@ -386,7 +384,7 @@ TEST(test_one_process)
     start(scene);
     map(scene, 7, 100, 0);
     map(scene, 8, 100, 0);
-    assert_int_equal(perf_processes_finish(&scene->processes, true, &wanted, NULL), BAT_OK);
+    assert_ok(perf_processes_finish(&scene->processes, true, &wanted, NULL));
     assert_int_equal(bias_at(scene, 7, 200), NOWHERE);
     assert_int_equal(bias_at(scene, 8, 200), 0);
     assert_int_equal(perf_processes_count(&scene->processes, 0), 1);
@@ -394,7 +392,7 @@ TEST(test_one_process)
     start(scene);
     for (uint32_t process = 5; process < 9; process++)
         map(scene, process, 100, 0);
-    assert_int_equal(perf_processes_finish(&scene->processes, true, &several, NULL), BAT_OK);
+    assert_ok(perf_processes_finish(&scene->processes, true, &several, NULL));
     assert_int_equal(bias_at(scene, 6, 200), NOWHERE);
     assert_int_equal(bias_at(scene, 7, 200), 0);
     assert_int_equal(bias_at(scene, 8, 200), 0);

@@ -13,9 +13,8 @@ static struct perf_attributes events(const uint64_t *types, size_t count, uint64
         struct perf_bytes bytes = {0};
         put_attribute(&bytes, types[i], read_format, FLAG_SAMPLE_ID_ALL, branch_type);
         const uint64_t id = 10 + i;
-        assert_int_equal(perf_attributes_add(&attributes, bytes.bytes, bytes.size,
-                                             (const uint8_t *)&id, 1, 0, NULL),
-                         BAT_OK);
+        assert_ok(perf_attributes_add(&attributes, bytes.bytes, bytes.size, (const uint8_t *)&id, 1,
+                                      0, NULL));
     }
     return attributes;
 }
@@ -57,13 +56,13 @@ TEST(test_first_fields)
     const uint64_t type = SAMPLE_IDENTIFIER | SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR |
                           SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_PERIOD;
     struct perf_attributes attributes = events(&type, 1, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     struct perf_bytes bytes = {0};
     const uint64_t words[] = {10, 0x401000, 7 | (uint64_t)8 << 32, 99, 0xdada, 10, 3, 4, 5};
     put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
     struct perf_record record = record_of(&bytes);
     struct perf_sample sample;
-    assert_int_equal(perf_sample_parse(&attributes, &record, &sample, NULL), BAT_OK);
+    assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
     assert_true(sample.has_process);
     assert_int_equal(sample.ip, 0x401000);
     assert_int_equal(sample.process, 7);
@@ -126,7 +125,7 @@ TEST(test_fields_around_the_stack)
         const struct field *field = &fields[i];
         const uint64_t type = SAMPLE_TID | SAMPLE_BRANCH_STACK | field->bit;
         struct perf_attributes attributes = events(&type, 1, field->read_format, 0);
-        assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+        assert_ok(perf_attributes_finish(&attributes, NULL));
         struct perf_bytes bytes = {0};
         put_header(&bytes, RECORD_SAMPLE, 0, 8 + sizeof(stack) + field->size);
         put_u64(&bytes, 7);
@@ -137,7 +136,7 @@ TEST(test_fields_around_the_stack)
             put(&bytes, field->words, field->size);
         struct perf_record record = record_of(&bytes);
         struct perf_sample sample;
-        assert_int_equal(perf_sample_parse(&attributes, &record, &sample, NULL), BAT_OK);
+        assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
         assert_int_equal(sample.branch_count, 2);
         assert_int_equal(bat_load64(sample.branches), 0x10);
         assert_int_equal(bat_load64(sample.branches + PERF_BRANCH_SIZE), 0x30);
@@ -151,13 +150,13 @@ TEST(test_stack_with_more)
 {
     const uint64_t type = SAMPLE_BRANCH_STACK;
     struct perf_attributes attributes = events(&type, 1, 0, BRANCH_HW_INDEX | BRANCH_COUNTERS);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     const uint64_t words[] = {2, 77, 0x10, 0x20, 1, 0x30, 0x40, 2, 5, 6};
     struct perf_bytes bytes = {0};
     put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
     struct perf_record record = record_of(&bytes);
     struct perf_sample sample;
-    assert_int_equal(perf_sample_parse(&attributes, &record, &sample, NULL), BAT_OK);
+    assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
     assert_false(sample.has_process);
     assert_int_equal(sample.branch_count, 2);
     assert_int_equal(bat_load64(sample.branches), 0x10);
@@ -184,7 +183,7 @@ TEST(test_huge_counts)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct perf_attributes attributes = events(&cases[i].type, 1, READ_GROUP, 0);
-        assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+        assert_ok(perf_attributes_finish(&attributes, NULL));
         struct perf_bytes bytes = {0};
         const uint64_t words[] = {cases[i].word, 0, 0, 0};
         put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
@@ -221,7 +220,7 @@ TEST(test_events_by_id)
 {
     const uint64_t by_identifier[] = {SAMPLE_IDENTIFIER, SAMPLE_IDENTIFIER | SAMPLE_IP};
     struct perf_attributes attributes = events(by_identifier, 2, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     struct bat_error error = {0};
     assert_ptr_equal(event_of(&attributes, (const uint64_t[]){11, 0}, 16, &error),
                      &attributes.items[1]);
@@ -240,7 +239,7 @@ TEST(test_events_by_id)
     const uint64_t by_id[] = {SAMPLE_IP | SAMPLE_TID | SAMPLE_ID,
                               SAMPLE_IP | SAMPLE_TIME | SAMPLE_ID | SAMPLE_CPU};
     attributes = events(by_id, 2, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     assert_ptr_equal(event_of(&attributes, (const uint64_t[]){1, 2, 11, 4}, 32, &error),
                      &attributes.items[1]);
     perf_attributes_free(&attributes);
@@ -264,7 +263,7 @@ TEST(test_events_that_cannot_be_told_apart)
     /* Where they look alike, there is nothing to tell apart. */
     const uint64_t alike[2] = {SAMPLE_IP | SAMPLE_TID, SAMPLE_IP | SAMPLE_TID};
     struct perf_attributes attributes = events(alike, 2, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     perf_attributes_free(&attributes);
     attributes = events(alike, 0, 0, 0);
     assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_ERR_SYNTAX);
@@ -276,7 +275,7 @@ TEST(test_time_of_other_records)
     const uint64_t type =
         SAMPLE_TID | SAMPLE_TIME | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_IDENTIFIER;
     struct perf_attributes attributes = events(&type, 1, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     assert_true(attributes.has_time);
     const uint64_t words[] = {1, 2, 3, 777, 5, 6, 10};
     struct perf_bytes bytes = {0};
@@ -295,7 +294,7 @@ TEST(test_time_of_other_records)
     const uint64_t mixed[] = {SAMPLE_IDENTIFIER | SAMPLE_TIME, SAMPLE_IDENTIFIER,
                               SAMPLE_IDENTIFIER | SAMPLE_TIME | SAMPLE_CPU};
     attributes = events(mixed, 3, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
+    assert_ok(perf_attributes_finish(&attributes, NULL));
     assert_true(attributes.has_time);
     const uint64_t expected[] = {6, 5, 9};
     for (size_t i = 0; i < 3; i++) {
@@ -391,8 +390,8 @@ TEST(test_names)
     struct perf_attributes attributes = events(types, 2, 0, 0);
     static const char load[] = "cpu/mem-loads,ldlat=30/P";
     for (uint64_t id = 10; id < 13; id++)
-        assert_int_equal(perf_attributes_name(&attributes, id, load, sizeof(load), NULL), BAT_OK);
-    assert_int_equal(perf_attributes_name(&attributes, 10, "second", 7, NULL), BAT_OK);
+        assert_ok(perf_attributes_name(&attributes, id, load, sizeof(load), NULL));
+    assert_ok(perf_attributes_name(&attributes, 10, "second", 7, NULL));
     assert_string_equal(attributes.items[0].name, load);
     assert_string_equal(attributes.items[1].name, load);
     /* Without data addresses there is nothing to say of loads. */

@@ -34,7 +34,7 @@ static struct bat_profile *profile_of_binary(bool is_bolted)
         .size = sizeof(target), .elf = binary, .is_bolted = is_bolted};
     target.build_id = bat_elf_build_id(binary, &target.build_id_size);
     struct bat_profile *profile;
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     return kept_profile(profile);
 }
 
@@ -215,7 +215,7 @@ TEST(test_doubled_entries)
     /* Only BOLTed programs of x86 are treated so. */
     profile = profile_of_binary(false);
     struct bat_error error = {0};
-    assert_int_equal(read_as_file(profile, text, &error), BAT_OK);
+    assert_ok(read_as_file(profile, text, &error));
     assert_trace(profile, 0x401000, 0x401100, MINUS_1, 4, 0);
     assert_int_equal(profile->counters.perf_dropped, 0);
     free(text);

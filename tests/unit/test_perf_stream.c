@@ -56,7 +56,7 @@ static enum bat_code read_numbered(const struct perf_bytes *bytes, uint64_t star
 {
     int file = memory_file(bytes);
     struct perf_stream stream;
-    assert_int_equal(perf_stream_open(&stream, file, NULL, start, bytes->size, error), BAT_OK);
+    assert_ok(perf_stream_open(&stream, file, NULL, start, bytes->size, error));
     uint64_t offset = start;
     uint64_t position = 0;
     enum bat_code code;
@@ -89,7 +89,7 @@ TEST(test_many_records)
     for (uint32_t i = 0; i < 1000; i++)
         put_numbered(&bytes, i, body_size(i));
     assert_true(bytes.size > 3u << 20);
-    assert_int_equal(read_numbered(&bytes, 16, 1000, true, NULL), BAT_OK);
+    assert_ok(read_numbered(&bytes, 16, 1000, true, NULL));
 }
 
 TEST(test_truncated)
@@ -150,10 +150,10 @@ TEST(test_data_behind_records)
         int file = memory_file(&bytes);
         struct perf_stream stream;
         struct perf_record record;
-        assert_int_equal(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL), BAT_OK);
-        assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
+        assert_ok(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL));
+        assert_ok(perf_stream_next(&stream, &record, NULL));
         assert_int_equal(record.type, is_trace ? RECORD_AUXTRACE : RECORD_TRACING_DATA);
-        assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
+        assert_ok(perf_stream_next(&stream, &record, NULL));
         assert_numbered(&record, 0, body_size(0));
         perf_stream_close(&stream);
 
@@ -161,7 +161,7 @@ TEST(test_data_behind_records)
         const uint64_t end = bytes.size - 8 - body_size(0) - 1;
         if (size != 0) {
             struct bat_error error = {0};
-            assert_int_equal(perf_stream_open(&stream, file, NULL, 0, end, NULL), BAT_OK);
+            assert_ok(perf_stream_open(&stream, file, NULL, 0, end, NULL));
             assert_int_equal(perf_stream_next(&stream, &record, &error), BAT_ERR_TRUNCATED);
             assert_int_equal(error.offset, 0);
             perf_stream_close(&stream);
@@ -228,17 +228,17 @@ TEST(test_compressed_much)
     int file = memory_file(&bytes);
     struct perf_stream stream;
     struct perf_record record;
-    assert_int_equal(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL), BAT_OK);
+    assert_ok(perf_stream_open(&stream, file, NULL, 0, bytes.size, NULL));
     assert_false(stream.was_compressed);
     for (uint32_t i = 0; i < 64; i++) {
-        assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
+        assert_ok(perf_stream_next(&stream, &record, NULL));
         assert_int_equal(record.type, 20);
         assert_int_equal(record.size, 65535);
     }
     assert_true(stream.was_compressed);
-    assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
+    assert_ok(perf_stream_next(&stream, &record, NULL));
     assert_int_equal(record.type, 21);
-    assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
+    assert_ok(perf_stream_next(&stream, &record, NULL));
     assert_null(record.bytes);
     perf_stream_close(&stream);
     close(file);

@@ -82,7 +82,7 @@ TEST(test_constants)
 
     /* A base address moves addresses, but neither constants nor what is outside. */
     const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0x1000};
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     read_text(profile, bat_preagg_read,
               "T -2 3 -1 1\nT -3 3 4 1\nT 1 0 2 3\nT X:5 6 7 1\nS 10 1\n");
     assert_trace(profile, MINUS_2, 0x1003, MINUS_1, 1, 0);
@@ -123,7 +123,7 @@ static struct bat_profile *profile_of_build_id(size_t size, bool ignore)
                                               .base_address = 0x400000,
                                               .ignore_build_id = ignore};
     struct bat_profile *profile;
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     return kept_profile(profile);
 }
 
@@ -192,7 +192,7 @@ TEST(test_most_foreign)
     static const char *const files[] = {"S Y:1 1\n", "T X:1 X:2 X:3 1\n", "S Y:1 1\n"};
     profile = new_profile();
     for (size_t i = 0; i < COUNT(files); i++)
-        assert_int_equal(read_as_file(profile, files[i], NULL), BAT_OK);
+        assert_ok(read_as_file(profile, files[i], NULL));
     assert_string_equal(bat_profile_foreign_id(profile), "X");
 }
 
@@ -519,13 +519,11 @@ TEST(test_several_files)
 {
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
-    assert_int_equal(
-        read_as_file(profile, "T 1 2 3 4\nT X:1 X:2 X:3 1\nR 5 6 7 8\nE a\nE b\n", &error), BAT_OK);
-    assert_int_equal(read_as_file(profile,
-                                  "T 1 2 3 4\nT 2 2 2 2\nS Y:1 1\nS Y:1 1\nR 9 6 7 1\n"
-                                  "S 1 9223372036854775700\nE b\nE c\n",
-                                  &error),
-                     BAT_OK);
+    assert_ok(read_as_file(profile, "T 1 2 3 4\nT X:1 X:2 X:3 1\nR 5 6 7 8\nE a\nE b\n", &error));
+    assert_ok(read_as_file(profile,
+                           "T 1 2 3 4\nT 2 2 2 2\nS Y:1 1\nS Y:1 1\nR 9 6 7 1\n"
+                           "S 1 9223372036854775700\nE b\nE c\n",
+                           &error));
     assert_trace(profile, 1, 2, 3, 8, 0);
     assert_trace(profile, 2, 2, 2, 2, 0);
     assert_sample(profile, 0, 2);

@@ -38,7 +38,7 @@ static void add(struct bat_counts *counts, uint64_t first, uint64_t second, uint
                 uint64_t count, uint64_t mispredictions)
 {
     const uint64_t key[3] = {first, second, third};
-    assert_int_equal(bat_counts_add(counts, key, count, mispredictions), BAT_OK);
+    assert_ok(bat_counts_add(counts, key, count, mispredictions));
 }
 
 TEST(test_every_type_in_order)
@@ -82,7 +82,7 @@ TEST(test_returns)
     add(&profile->traces, 0x10, 0x20, 0x30, 7, 2);
     add(&profile->traces, 0x10, 0x20, MINUS_1, 3, 0);
     const uint64_t branch = 0x10;
-    assert_int_equal(bat_counts_add(&profile->returns, &branch, 0, 0), BAT_OK);
+    assert_ok(bat_counts_add(&profile->returns, &branch, 0, 0));
     assert_written(profile, "R 10 20 30 7\nR 10 20 ffffffffffffffff 3\nB 10 20 0 2\n");
 }
 
@@ -91,7 +91,7 @@ TEST(test_base_address)
 {
     const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0x400000};
     struct bat_profile *profile;
-    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &profile, NULL));
     add(&profile->traces, 0x400010, 0x400020, 0x400030, 1, 0);
     add(&profile->traces, 0, 0x400020, 0x400030, 1, 0);
     add(&profile->traces, MINUS_3, 0x400020, 0x400030, 1, 0);
@@ -102,7 +102,7 @@ TEST(test_base_address)
                                    "B 40 fffffffffffffff0 1 0\nr 20 30 1\nS 99 2\n";
     assert_written(profile, expected);
     struct bat_profile *again;
-    assert_int_equal(bat_profile_new(&target, &again, NULL), BAT_OK);
+    assert_ok(bat_profile_new(&target, &again, NULL));
     read_text(again, bat_preagg_read, expected);
     assert_trace(again, 0x400010, 0x400020, 0x400030, 1, 0);
     assert_trace(again, 0, 0x400020, 0x400030, 1, 0);
@@ -127,7 +127,7 @@ static struct bat_counts sum_branches(const struct bat_profile *profile)
     struct bat_counts sums = bat_counts_new(2);
     for (uint32_t i = 0; i < profile->traces.count; i++) {
         const uint64_t *item = bat_counts_item(&profile->traces, i);
-        assert_int_equal(bat_counts_add(&sums, item, item[3], item[4]), BAT_OK);
+        assert_ok(bat_counts_add(&sums, item, item[3], item[4]));
     }
     return sums;
 }
@@ -170,9 +170,8 @@ TEST(test_event_names)
 {
     struct bat_profile *profile = new_profile();
     uint32_t number;
-    assert_int_equal(bat_strings_add(&profile->events, "cpu/event=0x1, umask=2/", 23, &number),
-                     BAT_OK);
-    assert_int_equal(bat_strings_add(&profile->events, "", 0, &number), BAT_OK);
+    assert_ok(bat_strings_add(&profile->events, "cpu/event=0x1, umask=2/", 23, &number));
+    assert_ok(bat_strings_add(&profile->events, "", 0, &number));
     assert_written(profile, "E cpu/event=0x1,_umask=2/\n");
 }
 

@@ -101,7 +101,7 @@ TEST(test_clang)
     struct bat_probes *probes;
     struct bat_error error;
     assert_true(bat_probes_are_in(file.elf));
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
     assert_int_equal(probes->probe_count, 6);
     assert_int_equal(probes->unplaced_count, 0);
     assert_false(probes->is_rewritten);
@@ -158,7 +158,7 @@ TEST(test_bolt)
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
     struct bat_probes *probes;
     struct bat_error error;
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
     assert_true(probes->is_rewritten);
     assert_int_equal(probes->probe_count, 3);
     expect_probe(probes, 0, 0x6000e8, THIRD, 1, BAT_PROBE_BLOCK);
@@ -177,7 +177,7 @@ TEST(test_left_out)
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
     struct bat_probes *probes;
     struct bat_error error;
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
     assert_true(probes->lacks_discriminators);
     assert_int_equal(probes->probe_count, 3);
     expect_probe(probes, 0, 0x6000ec, THIRD, 1, BAT_PROBE_BLOCK);
@@ -196,15 +196,15 @@ TEST(test_stripped)
     struct file whole = open_file("", 0, "", 0, true);
     struct bat_probes *probes;
     struct bat_error error;
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
     assert_int_equal(probes->probe_count, 0);
     assert_int_equal(probes->unplaced_count, 3);
     assert_int_equal(probes->node_count, 1);
     bat_probes_free(probes);
-    assert_int_equal(bat_probes_read(file.elf, whole.elf, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, whole.elf, &probes, &error));
     expect_probe(probes, 2, 0x20184e, THIRD, 3, BAT_PROBE_DIRECT_CALL);
     bat_probes_free(probes);
-    assert_int_equal(bat_probes_read(whole.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(whole.elf, NULL, &probes, &error));
     assert_int_equal(probes->node_count + probes->function_count, 0);
     bat_probes_free(probes);
 }
@@ -269,7 +269,7 @@ TEST(test_padding)
     struct file file = open_file("", 0, bodies, sizeof(bodies) - 1, true);
     struct bat_probes *probes;
     struct bat_error error;
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), BAT_OK);
+    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
     expect_probe(probes, 0, 0x20183c, THIRD, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 1, 0x201840, THIRD, 2, BAT_PROBE_BLOCK);
     bat_probes_free(probes);

@@ -36,12 +36,12 @@ static struct bat_profile *add_all(void)
 {
     struct bat_profile *profile = new_profile();
     for (size_t i = 0; i < COUNT(traces); i++)
-        assert_int_equal(bat_profile_add_trace(profile, &traces[i], NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x16, 10, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x16, 2, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_event(profile, "cycles:u", NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_event(profile, "other", NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_event(profile, "cycles:u", NULL), BAT_OK);
+        assert_ok(bat_profile_add_trace(profile, &traces[i], NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x16, 10, NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x16, 2, NULL));
+    assert_ok(bat_profile_add_event(profile, "cycles:u", NULL));
+    assert_ok(bat_profile_add_event(profile, "other", NULL));
+    assert_ok(bat_profile_add_event(profile, "cycles:u", NULL));
     return profile;
 }
 
@@ -67,7 +67,7 @@ TEST(test_add)
 TEST(test_there_and_back)
 {
     struct bat_profile *profile = add_all();
-    assert_int_equal(bat_profile_add_load(profile, 0x18, 0x7f0000001000, 3, NULL), BAT_OK);
+    assert_ok(bat_profile_add_load(profile, 0x18, 0x7f0000001000, 3, NULL));
     struct bat_profile *copy = new_profile();
     uint64_t i = 0;
     uint64_t address;
@@ -77,21 +77,21 @@ TEST(test_there_and_back)
     while (bat_profile_trace(profile, i, &trace)) {
         assert_int_equal(trace.is_return,
                          trace.from == 0x21 || trace.from == 0x25 || trace.from == 0x27);
-        assert_int_equal(bat_profile_add_trace(copy, &trace, NULL), BAT_OK);
+        assert_ok(bat_profile_add_trace(copy, &trace, NULL));
         i++;
     }
     assert_int_equal(i, COUNT(traces) - 1); /* one was there twice */
     assert_false(bat_profile_trace(profile, UINT64_MAX, &trace));
     for (i = 0; bat_profile_sample(profile, i, &address, &count); i++)
-        assert_int_equal(bat_profile_add_sample(copy, address, count, NULL), BAT_OK);
+        assert_ok(bat_profile_add_sample(copy, address, count, NULL));
     assert_int_equal(i, 1);
     assert_false(bat_profile_sample(profile, UINT64_C(1) << 32, &address, &count));
     for (i = 0; bat_profile_load(profile, i, &address, &data, &count); i++)
-        assert_int_equal(bat_profile_add_load(copy, address, data, count, NULL), BAT_OK);
+        assert_ok(bat_profile_add_load(copy, address, data, count, NULL));
     assert_int_equal(i, 1);
     assert_false(bat_profile_load(profile, UINT64_C(1) << 32, &address, &data, &count));
     for (i = 0; bat_profile_event(profile, i); i++)
-        assert_int_equal(bat_profile_add_event(copy, bat_profile_event(profile, i), NULL), BAT_OK);
+        assert_ok(bat_profile_add_event(copy, bat_profile_event(profile, i), NULL));
     assert_int_equal(i, 2);
     assert_same(profile, copy);
 }
@@ -100,7 +100,7 @@ TEST(test_cannot_be_added)
 {
     struct bat_profile *profile = add_all();
     const uint64_t key[3] = {0x500, 1, 2};
-    assert_int_equal(bat_counts_add(&profile->traces, key, 1, UINT64_MAX), BAT_OK);
+    assert_ok(bat_counts_add(&profile->traces, key, 1, UINT64_MAX));
     char *before = dump_profile(profile);
     struct bat_error error = {0};
     const struct bat_trace large = {1, 2, 3, BAT_COUNT_MAX, 0, true};
@@ -113,8 +113,8 @@ TEST(test_cannot_be_added)
     assert_int_equal(bat_profile_add_load(profile, 1, 2, UINT64_MAX, NULL), BAT_ERR_RANGE);
     assert_int_equal(bat_profile_add_event(profile, "", NULL), BAT_ERR_ARGUMENT);
     /* Loads that are not the binary's are none of its profile. */
-    assert_int_equal(bat_profile_add_load(profile, 0, 2, 1, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_load(profile, UINT64_MAX, 2, 1, NULL), BAT_OK);
+    assert_ok(bat_profile_add_load(profile, 0, 2, 1, NULL));
+    assert_ok(bat_profile_add_load(profile, UINT64_MAX, 2, 1, NULL));
     assert_dump(profile, before);
 }
 
@@ -143,19 +143,16 @@ TEST(test_mapping)
     const struct bat_trace trace = {0x7f5500001010, 0x7f5500006000, 0x7f5500006020, 3, 1, false};
     const struct bat_trace outside = {
         0x7f6600001010, 0x7f5500006000, BAT_TRACE_BRANCH_ONLY, 3, 0, true};
-    assert_int_equal(bat_profile_set_mapping(profile, &mapping, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_trace(profile, &trace, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_trace(profile, &outside, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x7f5500001010, 1, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x401010, 5, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_load(profile, 0x7f5500001010, 0x7f5500004000, 1, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_profile_add_load(profile, 0x7f5500001010, 0x7ffff0000000, 1, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_profile_add_load(profile, 0x7f6600001010, 0x7f5500004000, 1, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_profile_set_mapping(profile, NULL, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x401011, 1, NULL), BAT_OK);
+    assert_ok(bat_profile_set_mapping(profile, &mapping, NULL));
+    assert_ok(bat_profile_add_trace(profile, &trace, NULL));
+    assert_ok(bat_profile_add_trace(profile, &outside, NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x7f5500001010, 1, NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x401010, 5, NULL));
+    assert_ok(bat_profile_add_load(profile, 0x7f5500001010, 0x7f5500004000, 1, NULL));
+    assert_ok(bat_profile_add_load(profile, 0x7f5500001010, 0x7ffff0000000, 1, NULL));
+    assert_ok(bat_profile_add_load(profile, 0x7f6600001010, 0x7f5500004000, 1, NULL));
+    assert_ok(bat_profile_set_mapping(profile, NULL, NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x401011, 1, NULL));
     assert_int_equal(profile->traces.count, 2);
     assert_trace(profile, 0x401010, 0x406000, 0x406020, 3, 1);
     assert_trace(profile, BAT_TRACE_EXTERNAL_RETURN, 0x406000, BAT_TRACE_BRANCH_ONLY, 3, 0);
@@ -179,14 +176,14 @@ TEST(test_wrong_mappings)
     struct bat_elf *elf = open_movable();
     struct bat_profile *profile = profile_of(elf);
     const struct bat_mapping fine = {0x7f5500001000, 0x1000, 0x1000};
-    assert_int_equal(bat_profile_set_mapping(profile, &fine, NULL), BAT_OK);
+    assert_ok(bat_profile_set_mapping(profile, &fine, NULL));
     for (size_t i = 0; i < COUNT(wrong); i++) {
         struct bat_error error = {0};
         assert_int_equal(bat_profile_set_mapping(profile, &wrong[i], &error), BAT_ERR_MISMATCH);
         assert_int_equal(error.code, BAT_ERR_MISMATCH);
     }
     /* The one before stays. */
-    assert_int_equal(bat_profile_add_sample(profile, 0x7f5500001010, 1, NULL), BAT_OK);
+    assert_ok(bat_profile_add_sample(profile, 0x7f5500001010, 1, NULL));
     assert_sample(profile, 0x401010, 1);
 
     /* At fixed addresses a binary is nowhere else. */
@@ -194,7 +191,7 @@ TEST(test_wrong_mappings)
     profile = profile_of(elf);
     assert_int_equal(bat_profile_set_mapping(profile, &fine, NULL), BAT_ERR_MISMATCH);
     const struct bat_mapping fixed = {0x401000, 0x1000, 0x1000};
-    assert_int_equal(bat_profile_set_mapping(profile, &fixed, NULL), BAT_OK);
+    assert_ok(bat_profile_set_mapping(profile, &fixed, NULL));
     profile = new_profile();
     assert_int_equal(bat_profile_set_mapping(profile, &fixed, NULL), BAT_ERR_ARGUMENT);
 }
@@ -215,19 +212,19 @@ TEST(test_read_without_a_path)
         ssize_t size = read(file, bytes, sizeof(bytes));
         assert_true(size > 0 && size < (ssize_t)sizeof(bytes));
         struct bat_profile *expected = profile_of(elf);
-        assert_int_equal(bat_profile_read(expected, path, NULL, NULL), BAT_OK);
+        assert_ok(bat_profile_read(expected, path, NULL, NULL));
 
         struct bat_profile *profile = profile_of(elf);
-        assert_int_equal(bat_profile_read_memory(profile, bytes, (size_t)size, NULL, NULL), BAT_OK);
+        assert_ok(bat_profile_read_memory(profile, bytes, (size_t)size, NULL, NULL));
         assert_dump(profile, dump_profile(expected));
 
         /* From the start of the file, whose position stays there; twice is all there twice. */
         assert_int_equal(lseek(file, 0, SEEK_SET), 0);
         profile = profile_of(elf);
-        assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_OK);
+        assert_ok(bat_profile_read_file(profile, file, NULL, NULL));
         assert_dump(profile, dump_profile(expected));
         assert_int_equal(lseek(file, 0, SEEK_CUR), 0);
-        assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_OK);
+        assert_ok(bat_profile_read_file(profile, file, NULL, NULL));
         assert_int_equal(profile->counters.bytes, 2 * expected->counters.bytes);
         close(file);
 
@@ -236,7 +233,7 @@ TEST(test_read_without_a_path)
         assert_int_equal(write(ends[1], bytes, (size_t)size), size);
         close(ends[1]);
         profile = profile_of(elf);
-        assert_int_equal(bat_profile_read_file(profile, ends[0], NULL, NULL), BAT_OK);
+        assert_ok(bat_profile_read_file(profile, ends[0], NULL, NULL));
         assert_dump(profile, dump_profile(expected));
         close(ends[0]);
     }
@@ -249,7 +246,7 @@ TEST(test_read_the_rest)
     int file = open(path, O_RDONLY);
     assert_int_equal(lseek(file, 24, SEEK_SET), 24);
     struct bat_profile *profile = new_profile();
-    assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_OK);
+    assert_ok(bat_profile_read_file(profile, file, NULL, NULL));
     assert_int_equal(profile->samples.count, 2);
     assert_sample(profile, 0x10, 1);
     assert_sample(profile, 0x11, 2);
@@ -280,8 +277,8 @@ TEST(test_new_of)
 {
     struct bat_binary binary;
     struct bat_profile *profile;
-    assert_int_equal(bat_binary_open(DEMO, &binary, NULL), BAT_OK);
-    assert_int_equal(bat_profile_new_of(&binary, &profile, NULL), BAT_OK);
+    assert_ok(bat_binary_open(DEMO, &binary, NULL));
+    assert_ok(bat_profile_new_of(&binary, &profile, NULL));
     size_t size;
     const uint8_t *id = bat_elf_build_id(binary.elf, &size);
     assert_int_equal(profile->build_id_size, size);
@@ -295,7 +292,7 @@ TEST(test_new_of)
     binary.elf = open_movable();
     const uint8_t *note = binary.note;
     binary.note = NULL;
-    assert_int_equal(bat_profile_new_of(&binary, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new_of(&binary, &profile, NULL));
     assert_int_equal(profile->base_address, 0);
     assert_false(profile->is_bolted);
     bat_profile_free(profile);
@@ -312,7 +309,7 @@ TEST(test_new_of)
     const struct bat_profile_target sizeless = {.base_address = 1};
     assert_int_equal(bat_profile_new(&sizeless, &profile, &error), BAT_ERR_ARGUMENT);
     assert_null(profile);
-    assert_int_equal(bat_profile_new(NULL, &profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new(NULL, &profile, NULL));
     assert_int_equal(profile->base_address, 0);
     bat_profile_free(profile);
 }
@@ -357,23 +354,22 @@ TEST(test_records)
     static struct written written;
     static char expected[1 << 15];
     struct bat_binary binary;
-    assert_int_equal(bat_binary_open(DEMO, &binary, NULL), BAT_OK);
+    assert_ok(bat_binary_open(DEMO, &binary, NULL));
     for (unsigned basic = 0; basic < 2; basic++) {
         struct bat_profile *profile;
-        assert_int_equal(bat_profile_new_of(&binary, &profile, NULL), BAT_OK);
+        assert_ok(bat_profile_new_of(&binary, &profile, NULL));
         if (basic)
-            assert_int_equal(bat_profile_add_sample(profile, 0x401026, 7, NULL), BAT_OK);
+            assert_ok(bat_profile_add_sample(profile, 0x401026, 7, NULL));
         else
-            assert_int_equal(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL),
-                             BAT_OK);
+            assert_ok(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL));
         struct bat_records *records;
-        assert_int_equal(bat_profile_translate(profile, &binary, NULL, &records, NULL), BAT_OK);
+        assert_ok(bat_profile_translate(profile, &binary, NULL, &records, NULL));
         assert_true(bat_records_count(records) >= (basic ? 1 : 20));
         written.size = 0;
         struct bat_output *output;
-        assert_int_equal(bat_output_begin_callback(take, &written, &output, NULL), BAT_OK);
-        assert_int_equal(bat_records_write_fdata(records, output, NULL), BAT_OK);
-        assert_int_equal(bat_outputs_commit(&output, 1, NULL), BAT_OK);
+        assert_ok(bat_output_begin_callback(take, &written, &output, NULL));
+        assert_ok(bat_records_write_fdata(records, output, NULL));
+        assert_ok(bat_outputs_commit(&output, 1, NULL));
         int head = sprintf(expected, "%sboltedcollection\n", basic ? "no_lbr\n" : "");
         print_records(records, expected + head);
         assert_string_equal(written.text, expected);
@@ -427,7 +423,7 @@ TEST(test_const_profile)
 {
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
-    assert_int_equal(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL), BAT_OK);
+    assert_ok(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL));
     struct sharing sharing[3];
     for (size_t i = 0; i < COUNT(sharing); i++) {
         sharing[i] = (struct sharing){.profile = profile};
@@ -437,7 +433,7 @@ TEST(test_const_profile)
     for (size_t i = 0; i < COUNT(sharing); i++)
         pthread_join(sharing[i].thread, NULL);
     for (size_t i = 0; i < COUNT(sharing); i++) {
-        assert_int_equal(sharing[i].code, BAT_OK);
+        assert_ok(sharing[i].code);
         assert_true(sharing[i].records > 20);
         assert_int_equal(sharing[i].records, sharing[0].records);
         assert_int_equal(sharing[i].traces, profile->traces.count);
@@ -449,11 +445,11 @@ TEST(test_translate_options)
     struct bat_binary binary;
     struct bat_profile *profile;
     struct bat_records *records = (struct bat_records *)&binary;
-    assert_int_equal(bat_binary_open(DEMO, &binary, NULL), BAT_OK);
-    assert_int_equal(bat_profile_new_of(&binary, &profile, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profile, 0x401026, 7, NULL), BAT_OK);
+    assert_ok(bat_binary_open(DEMO, &binary, NULL));
+    assert_ok(bat_profile_new_of(&binary, &profile, NULL));
+    assert_ok(bat_profile_add_sample(profile, 0x401026, 7, NULL));
     const struct bat_trace trace = {0x401030, 0x401036, 0x40103b, 1, 0, false};
-    assert_int_equal(bat_profile_add_trace(profile, &trace, NULL), BAT_OK);
+    assert_ok(bat_profile_add_trace(profile, &trace, NULL));
     const struct bat_translate_options sizeless = {.keep_all_records = true};
     struct bat_error error = {0};
     assert_int_equal(bat_profile_translate(profile, &binary, &sizeless, &records, &error),
@@ -464,7 +460,7 @@ TEST(test_translate_options)
     for (unsigned basic = 0; basic < 2; basic++) {
         const struct bat_translate_options options = {.size = sizeof(options),
                                                       .basic_samples = basic != 0};
-        assert_int_equal(bat_profile_translate(profile, &binary, &options, &records, NULL), BAT_OK);
+        assert_ok(bat_profile_translate(profile, &binary, &options, &records, NULL));
         assert_int_equal(bat_records_counters(records).samples, basic ? 7 : 1);
         bat_records_free(records);
     }

@@ -96,14 +96,14 @@ TEST(test_merge_is_reading_both)
     struct bat_profile *both = profile_of(preagg_text, fdata_text, other_preagg_text);
     add_text(both, other_fdata_text);
     char *right_before = dump_profile(right);
-    assert_int_equal(bat_profile_merge(left, right, NULL), BAT_OK);
+    assert_ok(bat_profile_merge(left, right, NULL));
     assert_dump(left, dump_profile(both));
     assert_dump(right, right_before);
     /* Into an empty one, and nothing into one. */
     struct bat_profile *empty = new_profile();
-    assert_int_equal(bat_profile_merge(left, empty, NULL), BAT_OK);
+    assert_ok(bat_profile_merge(left, empty, NULL));
     assert_dump(left, dump_profile(both));
-    assert_int_equal(bat_profile_merge(empty, left, NULL), BAT_OK);
+    assert_ok(bat_profile_merge(empty, left, NULL));
     assert_dump(empty, dump_profile(both));
 }
 
@@ -159,11 +159,11 @@ TEST(test_undone_in_the_middle)
 {
     struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
     const uint64_t key[3] = {0x700, 1, 2};
-    assert_int_equal(bat_counts_add(&profile->traces, key, 1, UINT64_MAX), BAT_OK);
+    assert_ok(bat_counts_add(&profile->traces, key, 1, UINT64_MAX));
     struct bat_profile *other = profile_of(other_preagg_text, other_fdata_text, NULL);
     for (uint64_t i = 0; i < 100; i++) {
         const uint64_t one[3] = {0x6d0 + i, 1, 2};
-        assert_int_equal(bat_counts_add(&other->traces, one, 1, 1), BAT_OK);
+        assert_ok(bat_counts_add(&other->traces, one, 1, 1));
     }
     check_too_large(profile, other);
 }

@@ -17,7 +17,7 @@ static void make_profiles(struct bat_profile **profiles)
                                                   .build_id = ids[i],
                                                   .build_id_size = i + 1,
                                                   .base_address = 0x1000 * i};
-        assert_int_equal(bat_profile_new(&target, &profiles[i], NULL), BAT_OK);
+        assert_ok(bat_profile_new(&target, &profiles[i], NULL));
     }
 }
 
@@ -58,11 +58,10 @@ TEST(test_each_has_its_own)
     make_profiles(profiles);
     uint64_t inside[PROFILES] = {0};
     struct bat_profiles_counters counters = {.size = sizeof(counters), .inside = inside};
-    assert_int_equal(read_text(profiles,
-                               "T ab:10 abcd:20 abcd:30 3\nR abcd:40 ab:50 ab:60 4\n"
-                               "T abcd:40 ab:50 ab:60 5\nT X:1 0 abce:7 6\nS ab:8 7\n",
-                               &counters, NULL),
-                     BAT_OK);
+    assert_ok(read_text(profiles,
+                        "T ab:10 abcd:20 abcd:30 3\nR abcd:40 ab:50 ab:60 4\n"
+                        "T abcd:40 ab:50 ab:60 5\nT X:1 0 abce:7 6\nS ab:8 7\n",
+                        &counters, NULL));
     assert_int_equal(count_of(profiles[0], 0x10, 0, 0), 3);
     assert_int_equal(count_of(profiles[1], 0, 0x1020, 0x1030), 3);
     /* The return of another binary is a return outside; here it is only known as one in an R. */
@@ -84,10 +83,8 @@ TEST(test_all_or_nothing)
     struct bat_profile *profiles[PROFILES];
     struct bat_error error;
     make_profiles(profiles);
-    assert_int_equal(read_text(profiles, "T ab:1 ab:2 ab:3 4\nS ab:5 6\nE e\n", NULL, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_profile_add_sample(profiles[1], 7, (uint64_t)INT64_MAX - 20, NULL),
-                     BAT_OK);
+    assert_ok(read_text(profiles, "T ab:1 ab:2 ab:3 4\nS ab:5 6\nE e\n", NULL, NULL));
+    assert_ok(bat_profile_add_sample(profiles[1], 7, (uint64_t)INT64_MAX - 20, NULL));
     assert_int_equal(
         read_text(profiles, "T ab:1 ab:2 ab:3 8\nT ab:9 ab:9 ab:9 9\nE f\n", NULL, &error),
         BAT_ERR_RANGE);
@@ -134,15 +131,13 @@ TEST(test_one_text)
     struct bat_profile *profiles[PROFILES];
     char text[1000] = "";
     make_profiles(profiles);
-    assert_int_equal(
-        read_text(profiles, "E e\nB ab:10 abcd:20 3 2\nT X:1 0 X:7 6\nr ab:5 ab:6 7\n", NULL, NULL),
-        BAT_OK);
+    assert_ok(read_text(profiles, "E e\nB ab:10 abcd:20 3 2\nT X:1 0 X:7 6\nr ab:5 ab:6 7\n", NULL,
+                        NULL));
     struct bat_output *output;
-    assert_int_equal(bat_output_begin_callback(take, text, &output, NULL), BAT_OK);
-    assert_int_equal(bat_profiles_write_preagg((const struct bat_profile *const *)profiles,
-                                               PROFILES, output, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_outputs_commit(&output, 1, NULL), BAT_OK);
+    assert_ok(bat_output_begin_callback(take, text, &output, NULL));
+    assert_ok(bat_profiles_write_preagg((const struct bat_profile *const *)profiles, PROFILES,
+                                        output, NULL));
+    assert_ok(bat_outputs_commit(&output, 1, NULL));
     assert_string_equal(text, "E e\nB ab:10 0 3 2\nr ab:5 ab:6 7\nB 0 abcd:20 3 2\n");
     free_profiles(profiles);
 }

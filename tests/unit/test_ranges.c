@@ -61,8 +61,7 @@ TEST(test_ranges)
             uint64_t low = next_random(&random) % 1000;
             *range = (struct range){low, low + 1 + next_random(&random) % (i % 7 ? 20 : 900),
                                     next_random(&random) % SETS, true};
-            assert_int_equal(bat_ranges_add(&ranges, &sets[range->set], range->low, range->high, i),
-                             BAT_OK);
+            assert_ok(bat_ranges_add(&ranges, &sets[range->set], range->low, range->high, i));
         }
         uint64_t low = next_random(&random) % 1000;
         if (step % 20 == 0)

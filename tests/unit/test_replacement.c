@@ -175,7 +175,7 @@ static mode_t mode_of(int file)
 
 static void write_text(struct bat_output *output, const char *text)
 {
-    assert_int_equal(bat_output_write(output, text, strlen(text), NULL), BAT_OK);
+    assert_ok(bat_output_write(output, text, strlen(text), NULL));
 }
 
 /* Begin both, and write to both. */
@@ -203,7 +203,7 @@ TEST_BETWEEN(test_all_or_none, make_folder, remove_folder)
         begin_both(outputs);
         if (!has_no_proc)
             assert_int_equal(count_files(folder), (there & 1) + (there >> 1));
-        assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
+        assert_ok(bat_outputs_commit(outputs, 2, NULL));
         assert_content(first, "new first");
         assert_content(second, "new second");
         assert_int_equal(count_files(folder), 2);
@@ -370,7 +370,7 @@ TEST_BETWEEN(test_each_fault, make_folder, remove_folder)
                 assert_both(code == BAT_OK ? "new" : "old", code == BAT_OK ? 3 : there);
                 empty_folder();
             }
-            assert_int_equal(code, BAT_OK);
+            assert_ok(code);
             empty_folder();
         }
     assert_true(faults > 200);
@@ -455,7 +455,7 @@ TEST_BETWEEN(test_removed_meanwhile, make_folder, remove_folder)
             continue;
         save(first, "old first");
         begin_both(outputs);
-        assert_int_equal(replacement_prepare(&outputs[0]->replacement, NULL), BAT_OK);
+        assert_ok(replacement_prepare(&outputs[0]->replacement, NULL));
         assert_int_equal(unlink(first), 0);
         struct bat_error error = {0};
         if (bat_outputs_commit(outputs, 2, &error) != BAT_OK)
@@ -474,7 +474,7 @@ TEST_BETWEEN(test_signals_wait, make_folder, remove_folder)
     save(first, "old first");
     begin_both(outputs);
     waits_for_signals = false;
-    assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
+    assert_ok(bat_outputs_commit(outputs, 2, NULL));
     assert_true(waits_for_signals);
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     assert_false(sigismember(&blocked, SIGTERM));
@@ -536,7 +536,7 @@ TEST_BETWEEN(test_private_until_the_end, make_folder, remove_folder)
     write_text(output, "new first");
     struct replacement *replacement = &output->replacement;
     assert_int_equal(mode_of(replacement->file), 0600);
-    assert_int_equal(replacement_prepare(replacement, NULL), BAT_OK);
+    assert_ok(replacement_prepare(replacement, NULL));
     assert_int_equal(mode_of(replacement->file), 0664);
     bat_output_abandon(output);
     assert_content(first, "old first");
@@ -579,8 +579,8 @@ TEST_BETWEEN(test_changed_before_commit, make_folder, remove_folder)
     struct bat_elf *elf = open_demo();
     struct bat_output *output;
     struct bat_error error;
-    assert_int_equal(bat_elf_begin_output(elf, first, &output, NULL), BAT_OK);
-    assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_OK);
+    assert_ok(bat_elf_begin_output(elf, first, &output, NULL));
+    assert_ok(bat_elf_leave_note(elf, output, NULL));
     save(first, "changed");
     assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "was changed by another program while it was copied");
@@ -608,11 +608,11 @@ TEST_BETWEEN(test_link_flipped, make_folder, remove_folder)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink(first, path), 0);
     if (is_begun && bat_elf_leave_note(elf, output, NULL) == BAT_OK)
-        assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_OK);
+        assert_ok(bat_outputs_commit(&output, 1, &error));
     assert_content(second, "another file");
     assert_false(is_begun);
     /* A flip after the beginning is noticed, or changes nothing. */
-    assert_int_equal(bat_elf_begin_output(elf, path, &output, &error), BAT_OK);
+    assert_ok(bat_elf_begin_output(elf, path, &output, &error));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink(second, path), 0);
     assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_ERR_IO);
@@ -629,14 +629,14 @@ TEST_BETWEEN(test_locked, make_folder, remove_folder)
     struct bat_error error;
     int other = open(first, O_RDONLY | O_CLOEXEC);
     assert_int_equal(flock(other, LOCK_SH), 0);
-    assert_int_equal(bat_elf_begin_output(elf, first, &outputs[0], NULL), BAT_OK);
-    assert_int_equal(bat_elf_begin_output(elf, second, &outputs[1], NULL), BAT_OK);
-    assert_int_equal(bat_elf_leave_note(elf, outputs[0], NULL), BAT_OK);
-    assert_int_equal(bat_elf_leave_note(elf, outputs[1], NULL), BAT_OK);
+    assert_ok(bat_elf_begin_output(elf, first, &outputs[0], NULL));
+    assert_ok(bat_elf_begin_output(elf, second, &outputs[1], NULL));
+    assert_ok(bat_elf_leave_note(elf, outputs[0], NULL));
+    assert_ok(bat_elf_leave_note(elf, outputs[1], NULL));
     assert_int_equal(bat_outputs_commit(&outputs[0], 1, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "is locked: another program is changing it");
     /* A copy with another path does not change the locked file. */
-    assert_int_equal(bat_outputs_commit(&outputs[1], 1, &error), BAT_OK);
+    assert_ok(bat_outputs_commit(&outputs[1], 1, &error));
     close(other);
     assert_int_equal(count_files(folder), 2);
 }
@@ -667,22 +667,22 @@ TEST_BETWEEN(test_callback, make_folder, remove_folder)
     struct taken taken = {.calls_left = 2};
     struct bat_output *outputs[2];
     struct bat_error error = {0};
-    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[0], &error), BAT_OK);
-    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[1], &error), BAT_OK);
+    assert_ok(bat_output_begin_callback(take_text, &taken, &outputs[0], &error));
+    assert_ok(bat_output_begin_callback(take_text, &taken, &outputs[1], &error));
     assert_false(bat_output_is_standard(outputs[0]));
-    assert_int_equal(bat_outputs_check(outputs, 2, NULL, 0, &error), BAT_OK);
+    assert_ok(bat_outputs_check(outputs, 2, NULL, 0, &error));
     write_text(outputs[0], "one ");
     write_text(outputs[0], "");
     write_text(outputs[1], "two");
     /* What is not taken ends the writing. */
     assert_int_equal(bat_output_write(outputs[0], "x", 1, &error), BAT_ERR_IO);
     assert_int_equal(error.code, BAT_ERR_IO);
-    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_OK);
+    assert_ok(bat_outputs_commit(outputs, 2, &error));
     assert_int_equal(taken.size, 7);
     assert_memory_equal(taken.text, "one two", 7);
     /* No note can be put there: it is no copy of a file. */
     struct bat_elf *elf = open_demo();
-    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[0], NULL), BAT_OK);
+    assert_ok(bat_output_begin_callback(take_text, &taken, &outputs[0], NULL));
     assert_int_equal(bat_elf_leave_note(elf, outputs[0], &error), BAT_ERR_ARGUMENT);
     bat_output_abandon(outputs[0]);
 }
@@ -702,7 +702,7 @@ TEST_BETWEEN(test_many_outputs, make_folder, remove_folder)
             number = i == same[k][0] ? same[k][1] : number;
         snprintf(name, sizeof(name), "many-%zu", number);
         set_path(paths[i], name);
-        assert_int_equal(bat_output_begin(paths[i], &outputs[i], &error), BAT_OK);
+        assert_ok(bat_output_begin(paths[i], &outputs[i], &error));
     }
     char expected[256];
     snprintf(expected, sizeof(expected),
@@ -710,7 +710,7 @@ TEST_BETWEEN(test_many_outputs, make_folder, remove_folder)
              paths[3]);
     assert_int_equal(bat_outputs_check(outputs, OUTPUTS, NULL, 0, &error), BAT_ERR_ARGUMENT);
     assert_string_equal(error.message, expected);
-    assert_int_equal(bat_outputs_check(outputs, 40, NULL, 0, &error), BAT_OK);
+    assert_ok(bat_outputs_check(outputs, 40, NULL, 0, &error));
     for (size_t i = 0; i < OUTPUTS; i++)
         bat_output_abandon(outputs[i]);
     /* A file that exists, as output 2 and as two of the inputs, one of which has another name. */
@@ -718,7 +718,7 @@ TEST_BETWEEN(test_many_outputs, make_folder, remove_folder)
     assert_int_equal(link(first, second), 0);
     const char *const inputs[] = {paths[0], second, first, paths[1]};
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(bat_output_begin(i < 2 ? paths[i] : first, &outputs[i], &error), BAT_OK);
+        assert_ok(bat_output_begin(i < 2 ? paths[i] : first, &outputs[i], &error));
     snprintf(expected, sizeof(expected), "cannot write %s: it is the same file as the input %s",
              first, second);
     assert_int_equal(bat_outputs_check(outputs, 3, inputs, 4, &error), BAT_ERR_ARGUMENT);
@@ -749,8 +749,8 @@ TEST_BETWEEN(test_mapped_note_changed, make_folder, remove_folder)
     assert_int_equal(fwrite(head, 1, sizeof(head) - 1, file), sizeof(head) - 1);
     assert_int_equal(ftruncate(fileno(file), 2 << 20), 0);
     fclose(file);
-    assert_int_equal(bat_binary_find_note(first, &binary, NULL), BAT_OK);
-    assert_int_equal(bat_binary_check_unchanged(&binary, NULL), BAT_OK);
+    assert_ok(bat_binary_find_note(first, &binary, NULL));
+    assert_ok(bat_binary_check_unchanged(&binary, NULL));
     file = fopen(first, "r+e");
     fputs("x", file);
     fclose(file);

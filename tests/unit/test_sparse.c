@@ -167,9 +167,8 @@ TEST(test_entries_of_tables)
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
     struct bat_map *full;
-    assert_int_equal(
-        bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, &sparse, NULL), BAT_OK);
-    assert_int_equal(bat_decode(section.bytes, section.size, NULL, &full, NULL), BAT_OK);
+    assert_ok(bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, &sparse, NULL));
+    assert_ok(bat_decode(section.bytes, section.size, NULL, &full, NULL));
     assert_non_null(sparse.bodies);
     for (uint32_t i = bat_map_tables(full); i-- > 0;) {
         const struct bat_table *table = &full->tables[i];
@@ -391,9 +390,8 @@ TEST(test_large_tables)
     struct section section = large_section();
     struct consumed consumed = {.section = &section};
     struct bat_sparse_map sparse;
-    assert_int_equal(bat_decode_sparse(section.bytes, section.size, false, count_consumed,
-                                       &consumed, &sparse, NULL),
-                     BAT_OK);
+    assert_ok(bat_decode_sparse(section.bytes, section.size, false, count_consumed, &consumed,
+                                &sparse, NULL));
     assert_true(consumed.calls >= 2);
     const uint8_t wanted[LARGE_TABLES] = {0, 1, 0};
     load(&section, &sparse, wanted);

@@ -118,7 +118,7 @@ TEST(test_folded)
     add_stack(folded, (const char *const[]){"main", NULL}, UINT64_MAX);
     add_stack(folded, (const char *const[]){"main", NULL}, 1);
     size_t count;
-    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_ok(bat_folded_sort(folded, &count, NULL));
     assert_int_equal(count, 3);
     size_t i = 0;
     expect_stack(folded, &i, "main", UINT64_MAX);
@@ -144,7 +144,7 @@ TEST(test_folded_order)
         bat_folded_end(folded, 1 + 7 * k % number);
     }
     size_t count;
-    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_ok(bat_folded_sort(folded, &count, NULL));
     assert_int_equal(count, number);
     for (size_t i = 0; i < number;)
         expect_stack(folded, &i, sorted[i], i + 1);
@@ -166,7 +166,7 @@ TEST(test_folded_lasting)
         bat_folded_end(folded, 1);
     }
     size_t count;
-    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_ok(bat_folded_sort(folded, &count, NULL));
     assert_int_equal(count, 1);
     size_t i = 0;
     expect_stack(folded, &i, "f:1;[unknown]", 3);
@@ -184,7 +184,7 @@ TEST(test_many_folded)
             add_stack(folded, (const char *const[]){"main", name, NULL}, i);
         }
     size_t count;
-    assert_int_equal(bat_folded_sort(folded, &count, NULL), BAT_OK);
+    assert_ok(bat_folded_sort(folded, &count, NULL));
     assert_int_equal(count, 1000);
     for (size_t i = 0; i < 1000;) {
         char text[32];

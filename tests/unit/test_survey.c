@@ -51,12 +51,10 @@ static struct scene *open_scene(void)
     struct scene *scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
     struct bat_records *records = &scene->records;
-    assert_int_equal(bat_binary_find_note(DEMO, &scene->binary, NULL), BAT_OK);
-    assert_int_equal(bat_binary_decode_sparse(&scene->binary, false, &scene->sparse, NULL), BAT_OK);
+    assert_ok(bat_binary_find_note(DEMO, &scene->binary, NULL));
+    assert_ok(bat_binary_decode_sparse(&scene->binary, false, &scene->sparse, NULL));
     assert_non_null(scene->sparse.bodies);
-    assert_int_equal(
-        bat_functions_create_unnamed(scene->binary.elf, NULL, 0, &records->functions, NULL),
-        BAT_OK);
+    assert_ok(bat_functions_create_unnamed(scene->binary.elf, NULL, 0, &records->functions, NULL));
     records->binary = &scene->binary;
     records->binary_map = records->map = scene->sparse.map;
     records->kind = BAT_PROFILE_BRANCHES;
@@ -65,7 +63,7 @@ static struct scene *open_scene(void)
     assert_non_null(records->tables);
     for (uint32_t i = 0; i < records->function_count; i++)
         records->tables[i] = bat_map_table_at(records->map, records->symbols[i].address);
-    assert_int_equal(bat_profile_new_of(&scene->binary, &scene->profile, NULL), BAT_OK);
+    assert_ok(bat_profile_new_of(&scene->binary, &scene->profile, NULL));
     scene->translation = (struct translation){.profile = scene->profile,
                                               .fdata_of = scene->profile,
                                               .options = {.keep_all_records = true},
@@ -78,12 +76,12 @@ static struct scene *open_scene(void)
 static void add_trace(struct scene *scene, uint64_t branch, uint64_t from, uint64_t to)
 {
     const uint64_t key[3] = {branch, from, to};
-    assert_int_equal(bat_counts_add(&scene->profile->traces, key, 1, 0), BAT_OK);
+    assert_ok(bat_counts_add(&scene->profile->traces, key, 1, 0));
 }
 
 static void survey(struct scene *scene, bool is_renamed)
 {
-    assert_int_equal(translation_sort_traces(&scene->translation), BAT_OK);
+    assert_ok(translation_sort_traces(&scene->translation));
     if (translation_survey(&scene->translation, &scene->sparse, is_renamed) != BAT_OK)
         fail_msg("%s", scene->error.message);
     assert_null(scene->sparse.bodies);
@@ -225,9 +223,9 @@ TEST(test_every_address)
 TEST(test_samples)
 {
     struct scene *scene = open_scene();
-    assert_int_equal(bat_profile_add_sample(scene->profile, SORT + 5, 7, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(scene->profile, MAIN_COLD + 1, 1, NULL), BAT_OK);
-    assert_int_equal(bat_profile_add_sample(scene->profile, DIE + 3, 1, NULL), BAT_OK);
+    assert_ok(bat_profile_add_sample(scene->profile, SORT + 5, 7, NULL));
+    assert_ok(bat_profile_add_sample(scene->profile, MAIN_COLD + 1, 1, NULL));
+    assert_ok(bat_profile_add_sample(scene->profile, DIE + 3, 1, NULL));
     survey(scene, false);
     static const uint64_t found[] = {SORT, MAIN, MAIN_COLD, DIE};
     assert_found(scene, found, COUNT(found));
@@ -237,7 +235,7 @@ TEST(test_samples)
 TEST(test_loads)
 {
     struct scene *scene = open_scene();
-    assert_int_equal(bat_profile_add_load(scene->profile, POP + 1, PUSH + 2, 1, NULL), BAT_OK);
+    assert_ok(bat_profile_add_load(scene->profile, POP + 1, PUSH + 2, 1, NULL));
     survey(scene, false);
     static const uint64_t found[] = {POP, PUSH};
     assert_found(scene, found, COUNT(found));

@@ -39,11 +39,11 @@ static struct bat_symbolize_findings answer(const struct bat_symbolize_options *
     struct bat_error error;
     written_size = 0;
     written[0] = '\0';
-    assert_int_equal(bat_output_begin_callback(take, NULL, &output, &error), BAT_OK);
-    assert_int_equal(bat_symbolize_begin(options, output, &text, &error), BAT_OK);
+    assert_ok(bat_output_begin_callback(take, NULL, &output, &error));
+    assert_ok(bat_symbolize_begin(options, output, &text, &error));
     for (; *lines; lines++)
         bat_symbolize_line(text, *lines, strlen(*lines));
-    assert_int_equal(bat_symbolize_end(text, &error), BAT_OK);
+    assert_ok(bat_symbolize_end(text, &error));
     const struct bat_symbolize_findings found = bat_symbolize_findings(text);
     bat_symbolize_free(text);
     bat_output_abandon(output);
@@ -101,7 +101,7 @@ TEST(test_failures)
     struct bat_symbolize *text = (struct bat_symbolize *)&output;
     struct bat_error error = {0};
     struct bat_symbolize_options options = {.path = DEMO};
-    assert_int_equal(bat_output_begin_callback(take, NULL, &output, &error), BAT_OK);
+    assert_ok(bat_output_begin_callback(take, NULL, &output, &error));
     assert_int_equal(bat_symbolize_begin(&options, output, &text, &error), BAT_ERR_ARGUMENT);
     assert_null(text);
     assert_non_null(strstr(error.message, "struct bat_symbolize_options"));

@@ -162,11 +162,10 @@ static void open_both(struct both *both)
 {
     static const struct bat_symbolizer_options options = {.size = sizeof(options),
                                                           .original = ORIGINAL};
-    assert_int_equal(bat_binary_open(DEMO, &both->binary, NULL), BAT_OK);
-    assert_int_equal(bat_original_open(ORIGINAL, &both->binary, NULL, &both->original, NULL),
-                     BAT_OK);
-    assert_int_equal(bat_symbolizer_open(ORIGINAL, NULL, &both->of_original, NULL), BAT_OK);
-    assert_int_equal(bat_symbolizer_open(DEMO, &options, &both->tested, NULL), BAT_OK);
+    assert_ok(bat_binary_open(DEMO, &both->binary, NULL));
+    assert_ok(bat_original_open(ORIGINAL, &both->binary, NULL, &both->original, NULL));
+    assert_ok(bat_symbolizer_open(ORIGINAL, NULL, &both->of_original, NULL));
+    assert_ok(bat_symbolizer_open(DEMO, &options, &both->tested, NULL));
 }
 
 static void close_both(struct both *both)

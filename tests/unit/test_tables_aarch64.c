@@ -135,8 +135,8 @@ static void read_table(const struct code *code, const void *data, size_t size,
     struct next_program program;
     struct bat_code_graph graph;
     elf = open_elf(path);
-    assert_int_equal(next_program_open(elf, NULL, 1, &program, &error), BAT_OK);
-    assert_int_equal(bat_code_graph(program.reader, 0, &graph, &error), BAT_OK);
+    assert_ok(next_program_open(elf, NULL, 1, &program, &error));
+    assert_ok(bat_code_graph(program.reader, 0, &graph, &error));
     *tables = (struct next_read_tables){.count = 0};
     assert_true(next_read_tables_aarch64(&program, 0, &graph, tables));
     assert_int_equal(tables->count, 1);

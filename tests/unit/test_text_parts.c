@@ -104,8 +104,7 @@ static void write_texts(struct subject subjects[3], struct taken taken[3],
 {
     for (size_t i = 0; i < 3; i++) {
         texts[i] = (struct bat_parted_text){.source = &source, .subject = &subjects[i]};
-        assert_int_equal(bat_output_begin_callback(take, &taken[i], &texts[i].output, NULL),
-                         BAT_OK);
+        assert_ok(bat_output_begin_callback(take, &taken[i], &texts[i].output, NULL));
     }
     bat_texts_write(texts, 3, threads);
     for (size_t i = 0; i < 3; i++) {
@@ -126,7 +125,7 @@ TEST(test_order)
         struct bat_parted_text texts[3];
         write_texts(subjects, taken, texts, threads);
         for (size_t i = 0; i < 3; i++) {
-            assert_int_equal(texts[i].code, BAT_OK);
+            assert_ok(texts[i].code);
             char *expected = expected_text(subjects[i].parts);
             assert_string_equal(taken[i].bytes ? taken[i].bytes : "", expected);
             free(expected);
@@ -157,7 +156,7 @@ TEST(test_failures)
                     assert_true(taken[i].size < strlen(expected));
                     assert_memory_equal(text, expected, taken[i].size);
                 } else {
-                    assert_int_equal(texts[i].code, BAT_OK);
+                    assert_ok(texts[i].code);
                     assert_string_equal(text, expected);
                 }
                 free(taken[i].bytes);

@@ -42,11 +42,10 @@ static void add_note(struct program *program, const struct block *blocks, size_t
     struct bat_builder *builder = new_builder();
     uint32_t table;
     assert_non_null(builder);
-    assert_int_equal(bat_builder_add_function(builder, MAIN, 1, 9, &table, NULL), BAT_OK);
+    assert_ok(bat_builder_add_function(builder, MAIN, 1, 9, &table, NULL));
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(bat_builder_add_block(builder, table, blocks[i].output, blocks[i].input,
-                                               blocks[i].input + 1, blocks[i].input, NULL),
-                         BAT_OK);
+        assert_ok(bat_builder_add_block(builder, table, blocks[i].output, blocks[i].input,
+                                        blocks[i].input + 1, blocks[i].input, NULL));
     struct bat_map *map = finish_map(builder, NULL);
     size_t size;
     uint8_t *section = encode_map(map, &size);
@@ -86,10 +85,10 @@ static struct scene *open_scene(struct code input, struct code f_code, struct co
     char *output_path = path_in(scene->folder, "output");
     save_code(input_path, input, f_code, NULL, 0);
     save_code(output_path, output, f_code, blocks, count);
-    assert_int_equal(bat_binary_open(output_path, &scene->binary, &error), BAT_OK);
+    assert_ok(bat_binary_open(output_path, &scene->binary, &error));
     if (bat_original_open(input_path, &scene->binary, NULL, &scene->original, &error) != BAT_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(input_follow_open(&scene->follow, scene->original), BAT_OK);
+    assert_ok(input_follow_open(&scene->follow, scene->original));
     keep(close_scene, scene);
     return scene;
 }
@@ -100,10 +99,10 @@ static struct scene *open_scene(struct code input, struct code f_code, struct co
 static const struct input_node *node_at(struct scene *scene, uint64_t offset)
 {
     const struct input_node *node;
-    assert_int_equal(input_follow_node(&scene->follow, 0, MAIN + offset, &node), BAT_OK);
+    assert_ok(input_follow_node(&scene->follow, 0, MAIN + offset, &node));
     assert_non_null(node);
     assert_int_equal(node->address, MAIN + offset);
-    assert_int_equal(input_follow_ways(&scene->follow, 0, node), BAT_OK);
+    assert_ok(input_follow_ways(&scene->follow, 0, node));
     return node;
 }
 
@@ -161,7 +160,7 @@ TEST(test_inverted_branch)
     assert_jumps(node_at(scene, 5)->fall_path, MAIN + 4, MAIN + 8);
     assert_int_equal(node_at(scene, 7)->source, MAIN + 8);
     const struct input_node *inside;
-    assert_int_equal(input_follow_node(&scene->follow, 0, MAIN + 3, &inside), BAT_OK);
+    assert_ok(input_follow_node(&scene->follow, 0, MAIN + 3, &inside));
     assert_int_equal(inside->address, MAIN + 2);
 }
 

@@ -33,8 +33,7 @@ static void validate_binary(struct bat_binary *binary, bool round_trip, struct f
     struct bat_validate_options options = {.size = sizeof(options), .round_trip = round_trip};
     struct bat_error error;
     findings->count = 0;
-    assert_int_equal(bat_validate(binary, &options, receive, findings, &findings->verdict, &error),
-                     BAT_OK);
+    assert_ok(bat_validate(binary, &options, receive, findings, &findings->verdict, &error));
     assert_int_equal(findings->verdict.errors + findings->verdict.warnings +
                          findings->verdict.notes,
                      findings->count);
@@ -96,25 +95,24 @@ static void add_block(struct bat_builder *builder, uint32_t table, uint32_t outp
                       uint32_t index)
 {
     uint64_t hash = 0xb00000 | index << 16 | input;
-    assert_int_equal(bat_builder_add_block(builder, table, output, input, hash, index, NULL),
-                     BAT_OK);
+    assert_ok(bat_builder_add_block(builder, table, output, input, hash, index, NULL));
 }
 
 static void add_branch(struct bat_builder *builder, uint32_t table, uint32_t output, uint32_t input)
 {
-    assert_int_equal(bat_builder_add_branch(builder, table, output, input, NULL), BAT_OK);
+    assert_ok(bat_builder_add_branch(builder, table, output, input, NULL));
 }
 
 static void add_hot(struct bat_builder *builder, uint32_t *first)
 {
     uint32_t second;
-    assert_int_equal(bat_builder_add_function(builder, 0x1000, 0xf1, 5, first, NULL), BAT_OK);
-    assert_int_equal(bat_builder_add_function(builder, 0x1100, 0xf2, 2, &second, NULL), BAT_OK);
+    assert_ok(bat_builder_add_function(builder, 0x1000, 0xf1, 5, first, NULL));
+    assert_ok(bat_builder_add_function(builder, 0x1100, 0xf2, 2, &second, NULL));
     add_block(builder, *first, 0x00, 0x00, 0);
     add_branch(builder, *first, 0x08, 0x08);
     add_block(builder, *first, 0x10, 0x10, 1);
     add_block(builder, *first, 0x18, 0x50, 4);
-    assert_int_equal(bat_builder_add_secondary(builder, *first, 0x40, NULL), BAT_OK);
+    assert_ok(bat_builder_add_secondary(builder, *first, 0x40, NULL));
     add_block(builder, second, 0x00, 0x00, 0);
     add_block(builder, second, 0x30, 0x28, 1);
 }
@@ -126,10 +124,10 @@ static struct bat_map *new_map(enum bat_hot_index hot_index)
     uint32_t fragment;
     uint32_t other;
     add_hot(builder, &first);
-    assert_int_equal(bat_builder_add_fragment(builder, 0x2000, first, &fragment, NULL), BAT_OK);
+    assert_ok(bat_builder_add_fragment(builder, 0x2000, first, &fragment, NULL));
     add_block(builder, fragment, 0x00, 0x20, 2);
     add_branch(builder, fragment, 0x0a, 0x2a);
-    assert_int_equal(bat_builder_add_fragment(builder, 0x2100, first, &other, NULL), BAT_OK);
+    assert_ok(bat_builder_add_fragment(builder, 0x2100, first, &other, NULL));
     add_block(builder, other, 0x00, 0x40, 3);
     const struct bat_builder_options finish = {.size = sizeof(finish), .hot_index = hot_index};
     return finish_map(builder, &finish);
@@ -167,7 +165,7 @@ TEST(test_no_receiver)
     map->tables[FRAGMENT].equal_count = 0;
     struct bat_binary binary = {.map = map};
     struct bat_verdict verdict;
-    assert_int_equal(bat_validate(&binary, NULL, NULL, NULL, &verdict, NULL), BAT_OK);
+    assert_ok(bat_validate(&binary, NULL, NULL, NULL, &verdict, NULL));
     assert_int_equal(verdict.warnings, 1);
     assert_int_equal(verdict.errors, 0);
 }
@@ -259,10 +257,10 @@ TEST(test_stray_branch_in_prefix)
     struct bat_builder *builder = new_builder();
     uint32_t function;
     uint32_t fragment;
-    assert_int_equal(bat_builder_add_function(builder, 0x1000, 0xf1, 2, &function, NULL), BAT_OK);
+    assert_ok(bat_builder_add_function(builder, 0x1000, 0xf1, 2, &function, NULL));
     add_block(builder, function, 0, 0, 0);
     add_branch(builder, function, 8, 0x38);
-    assert_int_equal(bat_builder_add_fragment(builder, 0x1010, function, &fragment, NULL), BAT_OK);
+    assert_ok(bat_builder_add_fragment(builder, 0x1010, function, &fragment, NULL));
     add_block(builder, fragment, 0, 0x40, 1);
     add_branch(builder, fragment, 0u - 8, 0x38);
     struct bat_map *map = finish_map(builder, NULL);
@@ -550,7 +548,7 @@ TEST(test_bytes_that_change_meanwhile)
     struct overwriting overwriting = {.note = note, .size = size, .caller = pthread_self()};
     struct bat_binary binary = {.note = note, .note_size = size};
     struct bat_verdict verdict;
-    assert_int_equal(bat_validate(&binary, NULL, overwrite, &overwriting, &verdict, NULL), BAT_OK);
+    assert_ok(bat_validate(&binary, NULL, overwrite, &overwriting, &verdict, NULL));
     bat_map_free(binary.map);
     assert_int_equal(overwriting.findings.count, 2);
     assert_string_equal(overwriting.findings.all[0].check, "skew");

@@ -23,6 +23,9 @@ void add_test(const struct CMUnitTest *test);
  * alone. */
 void add_group(CMFixtureFunction begin, CMFixtureFunction end);
 
+/* A macro, so that a failure names its line. */
+#define assert_ok(code) assert_int_equal(code, BAT_OK)
+
 /* Has release(thing) called when the test ends, after that of what is kept later. */
 void keep(void (*release)(void *), void *thing);
 
