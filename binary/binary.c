@@ -50,10 +50,9 @@ enum bat_code bat_binary_without_note(struct bat_elf *elf, struct bat_binary *bi
     static const uint8_t note[] = {5,   0,   0,   0,   2, 0, 0, 0, 1, 0, 0, 0,
                                    'B', 'O', 'L', 'T', 0, 0, 0, 0, 0, 0, 0, 0};
     *binary = (struct bat_binary){0};
-    enum bat_code code = bat_decode(note, sizeof(note), NULL, &binary->map, error);
-    if (code == BAT_OK)
-        binary->elf = elf;
-    return code;
+    BAT_TRY(bat_decode(note, sizeof(note), NULL, &binary->map, error));
+    binary->elf = elf;
+    return BAT_OK;
 }
 
 enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *binary,

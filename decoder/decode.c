@@ -106,10 +106,8 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
         return BAT_OK;
     enum bat_code code = bat_reader_u64(reader, "function hash", &table->hash);
     code = code ?: bat_reader_uleb32(reader, "number of blocks", &table->input_block_count);
-    if (code == BAT_OK)
-        code = bat_reader_count(reader, "number of secondary entry points", 1,
-                                &table->secondary_count);
-    return code;
+    BAT_TRY(code);
+    return bat_reader_count(reader, "number of secondary entry points", 1, &table->secondary_count);
 }
 
 /*

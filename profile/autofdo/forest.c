@@ -58,25 +58,20 @@ static enum bat_code find_other(struct forest *forest, uint32_t name, uint32_t p
     const uint64_t key[3] = {parent == BAT_NONE ? 0 : (uint64_t)parent + 1, place, name};
     const uint64_t *found;
     bool is_new;
-    enum bat_code code =
-        bat_counts_find_or_add(&forest->others, key, forest->node_count, 0, &found, &is_new);
-    if (code == BAT_OK)
-        *node = is_new ? add_node(forest, name, parent, place) : (uint32_t)found[0];
-    return code;
+    BAT_TRY(bat_counts_find_or_add(&forest->others, key, forest->node_count, 0, &found, &is_new));
+    *node = is_new ? add_node(forest, name, parent, place) : (uint32_t)found[0];
+    return BAT_OK;
 }
 
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node)
 {
-    enum bat_code code = reserve_node(forest);
-    return code == BAT_OK ? find_other(forest, name, BAT_NONE, 0, node) : code;
+    return reserve_node(forest) ?: find_other(forest, name, BAT_NONE, 0, node);
 }
 
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
                            uint32_t *node)
 {
-    enum bat_code code = reserve_node(forest);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reserve_node(forest));
     unsigned count = 0;
     for (uint32_t i = forest->nodes[parent].child; i != BAT_NONE; i = forest->nodes[i].sibling) {
         if (forest->nodes[i].place == place && forest->nodes[i].name == name) {
@@ -128,6 +123,5 @@ enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, 
     const uint64_t *found = bat_counts_find(&forest->targets, key);
     if (found && found[3] > UINT64_MAX - count)
         count = UINT64_MAX - found[3];
-    enum bat_code code = forest_raise(forest, node, place, 0);
-    return code == BAT_OK ? bat_counts_add(&forest->targets, key, count, 0) : code;
+    return forest_raise(forest, node, place, 0) ?: bat_counts_add(&forest->targets, key, count, 0);
 }

@@ -99,10 +99,8 @@ static enum bat_code enter(struct unwinder *unwinder, uint64_t behind, uint32_t 
         !bat_grow(&unwinder->contexts, &unwinder->context_capacity, unwinder->context_count,
                   sizeof(*unwinder->contexts)))
         return BAT_ERR_MEMORY;
-    enum bat_code code = bat_counts_find_or_add(&unwinder->by_call, key, unwinder->context_count, 0,
-                                                &found, &is_new);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_counts_find_or_add(&unwinder->by_call, key, unwinder->context_count, 0, &found,
+                                   &is_new));
     if (is_new)
         unwinder->contexts[unwinder->context_count++] = (struct context){behind, *context};
     *context = (uint32_t)found[0];
@@ -178,7 +176,7 @@ static enum bat_code find_run(struct unwinder *unwinder, const struct bat_chain_
     enum bat_code code = find_step(unwinder, run, unwound);
     const uint64_t bits =
         (uint64_t)unwound->step | (unwound->is_known ? 4 : 0) | (unwound->fits ? 8 : 0);
-    return code == BAT_OK ? bat_counts_add(&unwinder->runs, key, unwound->behind, bits) : code;
+    return code ?: bat_counts_add(&unwinder->runs, key, unwound->behind, bits);
 }
 
 /* List what is known of a sample's runs, without those between other files. */
@@ -261,9 +259,7 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
 {
     uint32_t context = CONTEXT_ROOT;
     bool has_stack = true;
-    enum bat_code code = list_runs(unwinder, sample);
-    if (code == BAT_OK)
-        code = find_context(unwinder, sample, &context);
+    enum bat_code code = list_runs(unwinder, sample) ?: find_context(unwinder, sample, &context);
     for (size_t i = 0; i < sample->run_count && code == BAT_OK; i++) {
         const struct bat_chain_run *run = &sample->runs[i];
         const struct unwound_run *unwound = &unwinder->listed[i];
@@ -277,8 +273,7 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
             const uint64_t key[3] = {run->from, run->to, context};
             code = bat_counts_add(&unwinder->ranges, key, sample->count, 0);
         }
-        if (code == BAT_OK)
-            code = undo_branch(unwinder, run, unwound, has_stack, &context, sample->count);
+        code = code ?: undo_branch(unwinder, run, unwound, has_stack, &context, sample->count);
     }
     unwinder->samples += sample->count;
     return code;
@@ -295,9 +290,7 @@ enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,
                                   .kinds = bat_counts_new(1),
                                   .calls = bat_counts_new(1),
                                   .runs = bat_counts_new(3)};
-    enum bat_code code = code_map_create(&unwinder->code, elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code_map_create(&unwinder->code, elf, error));
     if (!bat_grow(&unwinder->contexts, &unwinder->context_capacity, 0, sizeof(struct context)))
         return bat_fail_memory(error, "for contexts");
     unwinder->contexts[unwinder->context_count++] = (struct context){0, CONTEXT_ROOT};

@@ -122,9 +122,7 @@ static enum bat_code add_sample(struct chains *chains, struct perf_samples *samp
         perf_processes_find(&session->processes, 0, sample->process, moment, NULL);
     if (!span)
         return BAT_OK;
-    enum bat_code code = perf_samples_stack(samples, sample);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_samples_stack(samples, sample));
     if (!list_runs(chains, sample, span))
         return bat_fail_memory(error, "for branch stacks");
     if (sample->chain_length > chains->capacity) {

@@ -169,10 +169,7 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
 {
     session->shares = shares;
     enum bat_code code = perf_session_find_doubling(session, error);
-    if (code == BAT_OK)
-        code = perf_session_collect(session, parts, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: perf_session_collect(session, parts, error));
     for (uint32_t i = 0; i < session->binary_count; i++) {
         struct bat_profile_counters *counters = &parts[i]->counters;
         counters->perf_samples += session->counters.perf_samples;
@@ -188,8 +185,7 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
     if (shares)
         shares->samples += session->counters.perf_samples;
     code = perf_check_sums(parts, session->binary_count, error);
-    if (code == BAT_OK)
-        code = check_result(session, parts, error);
+    code = code ?: check_result(session, parts, error);
     if (code == BAT_OK && session->samples_read != 0 && session->samples_inside == 0)
         describe_elsewhere(session, parts);
     return code;
@@ -202,8 +198,7 @@ static enum bat_code survey(struct perf_session *session, struct bat_error *erro
 {
     if (session->text)
         return perf_script_survey(session, error);
-    enum bat_code code = perf_session_read_head(session, error);
-    return code == BAT_OK ? perf_session_survey(session, error) : code;
+    return perf_session_read_head(session, error) ?: perf_session_survey(session, error);
 }
 
 static enum bat_code choose_processes(struct perf_session *session, struct bat_error *error)
@@ -238,9 +233,7 @@ static enum bat_code open_source(struct perf_session *session, const struct perf
     session->file_size = (uint64_t)status.st_size;
     if (!S_ISDIR(status.st_mode))
         return BAT_OK;
-    enum bat_code code = perf_folder_open(source->file, &session->pieces, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_folder_open(source->file, &session->pieces, error));
     session->file = session->pieces.items[0].file;
     session->file_size = session->pieces.items[0].size;
     return BAT_OK;
@@ -252,11 +245,10 @@ static enum bat_code begin(struct perf_session **session, struct bat_profile *co
                            const struct bat_read_options *options, struct bat_error *error)
 {
     enum bat_code code = new_session(session, count, options, error);
-    if (code == BAT_OK)
-        code = open_source(*session, source, error);
+    code = code ?: open_source(*session, source, error);
     if (code == BAT_OK && parts)
         code = set_binaries(*session, parts, error);
-    return code == BAT_OK ? survey(*session, error) : code;
+    return code ?: survey(*session, error);
 }
 
 /* --- Lists ---------------------------------------------------------------------------------- */
@@ -266,8 +258,7 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
 {
     struct perf_session *session;
     enum bat_code code = begin(&session, NULL, 0, source, NULL, error);
-    if (code == BAT_OK)
-        code = perf_processes_list_files(&session->processes, found, context, error);
+    code = code ?: perf_processes_list_files(&session->processes, found, context, error);
     free_session(session);
     return code;
 }
@@ -297,8 +288,7 @@ enum bat_code perf_recording_read_source(const struct perf_source *source, perf_
         name_filter(session, &recording);
         code = perf_recording_fill(session, &recording, &files, error);
     }
-    if (code == BAT_OK)
-        code = take(&recording, context, error);
+    code = code ?: take(&recording, context, error);
     free(files);
     free_session(session);
     return code;
@@ -312,12 +302,9 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile,
 {
     struct perf_session *session;
     enum bat_code code = begin(&session, NULL, 1, source, options, error);
-    if (code == BAT_OK)
-        code = perf_binary_init(session->binaries, profile, error);
-    if (code == BAT_OK)
-        code = choose_processes(session, error);
-    if (code == BAT_OK)
-        code = perf_session_list_chains(session, found, context, error);
+    code = code ?: perf_binary_init(session->binaries, profile, error);
+    code = code ?: choose_processes(session, error);
+    code = code ?: perf_session_list_chains(session, found, context, error);
     free_session(session);
     return code;
 }
@@ -337,15 +324,12 @@ static enum bat_code read_arriving(struct bat_profile *const *parts, uint32_t co
 {
     struct perf_session *session;
     enum bat_code code = new_session(&session, count, options, error);
-    if (code == BAT_OK)
-        code = set_binaries(session, parts, error);
+    code = code ?: set_binaries(session, parts, error);
     if (code == BAT_OK) {
         struct bat_error ignored;
         session->file = arriving->file;
         session->arriving = arriving;
-        code = survey(session, &ignored);
-        if (code == BAT_OK)
-            code = perf_session_read_tail(session, &ignored);
+        code = survey(session, &ignored) ?: perf_session_read_tail(session, &ignored);
         *is_surveyed = code == BAT_OK;
     }
     code = bat_arriving_finish(arriving, error);
@@ -363,12 +347,11 @@ static enum bat_code read_stream(struct bat_profile *const *parts, uint32_t coun
                                  struct bat_profiles_counters *counters, struct bat_error *error)
 {
     struct bat_arriving arriving;
-    enum bat_code code = bat_arriving_begin(&arriving, source->file, source->head,
-                                            source->head_size, options->threads, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_arriving_begin(&arriving, source->file, source->head, source->head_size,
+                               options->threads, error));
     bool is_surveyed = false;
-    code = read_arriving(parts, count, &arriving, options, counters, &is_surveyed, error);
+    enum bat_code code =
+        read_arriving(parts, count, &arriving, options, counters, &is_surveyed, error);
     if (code == BAT_OK && !is_surveyed)
         code = perf_read(parts, count, &(struct perf_source){.file = arriving.file}, options,
                          counters, error);
@@ -384,10 +367,8 @@ enum bat_code perf_read(struct bat_profile *const *parts, uint32_t count,
         return read_stream(parts, count, source, options, counters, error);
     struct perf_session *session;
     enum bat_code code = begin(&session, parts, count, source, options, error);
-    if (code == BAT_OK)
-        code = choose_processes(session, error);
-    if (code == BAT_OK)
-        code = finish(session, parts, counters, error);
+    code = code ?: choose_processes(session, error);
+    code = code ?: finish(session, parts, counters, error);
     free_session(session);
     return code;
 }

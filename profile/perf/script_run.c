@@ -104,10 +104,9 @@ enum bat_code perf_script_run_records(const char *path, perf_output_fn *read, vo
         "script", "--header", "--show-mmap-events", "--show-task-events", "--no-itrace",
         "--ns",   NULL};
     const struct run run = {path, read, context, error};
-    enum bat_code code = run_build_ids(&run);
-    return code == BAT_OK ? run_perf(&run, PERF_SCRIPT_RECORDS, events,
-                                     "perf script --show-mmap-events", no_addresses, NULL)
-                          : code;
+    BAT_TRY(run_build_ids(&run));
+    return run_perf(&run, PERF_SCRIPT_RECORDS, events, "perf script --show-mmap-events",
+                    no_addresses, NULL);
 }
 
 enum bat_code perf_script_run_samples(const char *path, const struct bat_read_options *options,

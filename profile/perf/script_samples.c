@@ -312,10 +312,7 @@ enum bat_code perf_script_read_stack(struct perf_script_reader *reader, struct p
     while (*line->at != '\n') {
         if (!bat_grow(&reader->branches, &reader->capacity, sample->branch_count, PERF_BRANCH_SIZE))
             return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
-        enum bat_code code =
-            read_branch(line, reader->branches + sample->branch_count++ * PERF_BRANCH_SIZE);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_branch(line, reader->branches + sample->branch_count++ * PERF_BRANCH_SIZE));
         line->at = bat_skip_blanks(line->at);
     }
     sample->branches = reader->branches;

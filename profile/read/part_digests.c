@@ -90,9 +90,8 @@ static enum bat_code add_whole(const struct profile_file *from, struct bat_count
     XXH128_hash_t digest = XXH3_128bits_digest(state);
     XXH3_freeState(state);
     const uint64_t key[BAT_DIGEST_WORDS] = {digest.high64, digest.low64};
-    if (code == BAT_OK)
-        code = bat_counts_fail(error, bat_counts_add(digests, key, 1, 0), "the parts of a profile");
-    return code;
+    BAT_TRY(code);
+    return bat_counts_fail(error, bat_counts_add(digests, key, 1, 0), "the parts of a profile");
 }
 
 /* --- D records ------------------------------------------------------------------------------ */

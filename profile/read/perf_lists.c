@@ -74,10 +74,8 @@ static enum bat_code find_source(const struct profile_file *from, struct perf_so
 static enum bat_code open_recording(const char *path, struct profile_file *from,
                                     struct perf_source *source, struct bat_error *error)
 {
-    enum bat_code code = open_profile(path, from, error);
-    if (code != BAT_OK)
-        return code;
-    code = find_source(from, source, error);
+    BAT_TRY(open_profile(path, from, error));
+    enum bat_code code = find_source(from, source, error);
     if (code != BAT_OK)
         close(from->file);
     return code;
@@ -88,10 +86,8 @@ enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void
 {
     struct profile_file from;
     struct perf_source source;
-    enum bat_code code = open_recording(path, &from, &source, error);
-    if (code != BAT_OK)
-        return code;
-    code = perf_list_files(&source, found, context, error);
+    BAT_TRY(open_recording(path, &from, &source, error));
+    enum bat_code code = perf_list_files(&source, found, context, error);
     close(from.file);
     return code;
 }
@@ -101,10 +97,8 @@ enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, voi
 {
     struct profile_file from;
     struct perf_source source;
-    enum bat_code code = open_recording(path, &from, &source, error);
-    if (code != BAT_OK)
-        return code;
-    code = perf_recording_read_source(&source, take, context, error);
+    BAT_TRY(open_recording(path, &from, &source, error));
+    enum bat_code code = perf_recording_read_source(&source, take, context, error);
     close(from.file);
     return code;
 }
@@ -118,16 +112,14 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     struct profile_file from;
     struct perf_source source;
-    if (code == BAT_OK)
-        code = open_profile(path, &from, error);
+    code = code ?: open_profile(path, &from, error);
     if (code != BAT_OK)
         return code;
     if (from.reader == READ_STACKS) {
         code = bat_stacks_list_chains(profile, from.file, &own, found, context, error);
     } else {
         code = find_source(&from, &source, error);
-        if (code == BAT_OK)
-            code = perf_data_list_chains(profile, &source, &own, found, context, error);
+        code = code ?: perf_data_list_chains(profile, &source, &own, found, context, error);
     }
     close(from.file);
     return code;

@@ -57,11 +57,10 @@ static enum bat_code add_frame(uint64_t **frames, size_t *count, size_t *capacit
 static enum bat_code add_inlined(const struct input_flow *flow, uint32_t frame, uint64_t **frames,
                                  size_t *count, size_t *capacity)
 {
-    enum bat_code code = BAT_OK;
-    for (; frame != INPUT_ROOT_FRAME && code == BAT_OK; frame = flow->frames[frame].caller)
+    for (; frame != INPUT_ROOT_FRAME; frame = flow->frames[frame].caller)
         if (flow->frames[frame].returns_to != 0)
-            code = add_frame(frames, count, capacity, flow->frames[frame].returns_to - 1);
-    return code;
+            BAT_TRY(add_frame(frames, count, capacity, flow->frames[frame].returns_to - 1));
+    return BAT_OK;
 }
 
 /* Move a caller, by an address in its call, once. */
@@ -85,7 +84,7 @@ static enum bat_code move_caller(struct bat_chain_mover *mover, uint64_t address
                            &mover->call_frame_count, &mover->call_frame_capacity);
     const uint64_t word = part_word(first, mover->call_frame_count);
     *part = part_of(word);
-    return code == BAT_OK ? bat_counts_add(&mover->callers, &address, word, 0) : code;
+    return code ?: bat_counts_add(&mover->callers, &address, word, 0);
 }
 
 /* Add the callers of the sampled code. */
@@ -135,7 +134,7 @@ static enum bat_code move_run(struct bat_chain_mover *mover, const struct bat_ch
     const uint64_t word = part_word(first, mover->trail.count);
     *part = part_of(word);
     *frame = mover->trail.frame;
-    return code == BAT_OK ? bat_counts_add(&mover->traces, key, word, *frame) : code;
+    return code ?: bat_counts_add(&mover->traces, key, word, *frame);
 }
 
 /* Add a piece, which is older than all before. */
@@ -189,13 +188,11 @@ enum bat_code bat_chain_move(struct bat_chain_mover *mover, const struct bat_cal
     mover->depth = 0;
     enum bat_code code = move_runs(mover, chain, &frame);
     const uint64_t leaf = mover->run_count ? mover->runs[0].from : BAT_ADDRESS_EXTERNAL;
-    if (code == BAT_OK)
-        code = add_frame(&mover->frames, &mover->depth, &mover->frame_capacity, leaf);
+    code = code ?: add_frame(&mover->frames, &mover->depth, &mover->frame_capacity, leaf);
     if (code == BAT_OK)
         code = add_inlined(&mover->move.follow.flow, frame, &mover->frames, &mover->depth,
                            &mover->frame_capacity);
-    if (code == BAT_OK)
-        code = move_callers(mover, chain);
+    code = code ?: move_callers(mover, chain);
     *moved = (struct bat_call_chain){.frames = mover->frames,
                                      .depth = mover->depth,
                                      .runs = mover->runs,
@@ -208,9 +205,7 @@ enum bat_code bat_chain_mover_new(struct bat_binary *binary, const struct bat_or
                                   struct bat_chain_mover **mover, struct bat_error *error)
 {
     *mover = NULL;
-    enum bat_code code = input_check_pair(binary, original, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(input_check_pair(binary, original, error));
     struct bat_chain_mover *made = calloc(1, sizeof(*made));
     if (!made)
         return bat_fail_memory(error, "to move samples");
@@ -222,9 +217,8 @@ enum bat_code bat_chain_mover_new(struct bat_binary *binary, const struct bat_or
     made->move.joins.trail = &made->trail;
     made->move.starts = input_starts_new();
     made->move.nodes_left = UINT64_MAX;
-    code = input_follow_open(&made->move.follow, original);
-    if (code == BAT_OK)
-        code = input_explained_open(&made->move);
+    enum bat_code code =
+        input_follow_open(&made->move.follow, original) ?: input_explained_open(&made->move);
     if (code == BAT_OK) {
         *mover = made;
         return BAT_OK;

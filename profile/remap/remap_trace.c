@@ -327,10 +327,9 @@ static enum bat_code begin_inside(struct input_move *move, const struct spot *so
         return begin_joined(move, source, piece);
     piece->branch = path->jumps[0].from;
     piece->from = path->jumps[0].to;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 1; i < path->jump_count && code == BAT_OK; i++)
-        code = cut(move, piece, &path->jumps[i]);
-    return code;
+    for (uint32_t i = 1; i < path->jump_count; i++)
+        BAT_TRY(cut(move, piece, &path->jumps[i]));
+    return BAT_OK;
 }
 
 /* Add the runs of the input between a conditional branch and the tail call that it leads to. */
@@ -349,7 +348,7 @@ static enum bat_code begin_with_tail_call(struct input_move *move, const struct 
         code = cut(move, &before, &path->jumps[i]);
     before.to = source->node->tail_call;
     count_made(move, &before, piece->branch);
-    return code == BAT_OK ? input_joins_add(&move->joins, &before) : code;
+    return code ?: input_joins_add(&move->joins, &before);
 }
 
 /*
@@ -507,9 +506,7 @@ static enum bat_code go_to_first(struct input_move *move, const struct spot *fro
                                  enum input_way way, struct input_piece *piece)
 {
     const struct input_node *call = way == INPUT_WAY_RETURNS ? call_before(from) : NULL;
-    enum bat_code code = call ? input_follow_ways(&move->follow, from->table, call) : BAT_OK;
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(call ? input_follow_ways(&move->follow, from->table, call) : BAT_OK);
     if (call && call->fall.at != 0)
         return go(move, piece, call->fall_path, call->fall.at, from->node->state.at);
     if (way == INPUT_WAY_ENTERS && from->node->address == from->address)
@@ -540,8 +537,7 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, cons
             break;
         move->nodes_left -= passed >= SHORT_RUN;
         look_at_node(move, node);
-        if (code == BAT_OK)
-            code = input_follow_ways(&move->follow, from->table, node);
+        code = code ?: input_follow_ways(&move->follow, from->table, node);
         if (code == BAT_OK && node->kind != BAT_INSTRUCTION_OTHER)
             code = go(move, piece, node->before, node->state.at,
                       node->source ? node->source : node->taken.at);
@@ -571,7 +567,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
         piece->to = path->jumps[0].from;
     else if (!path)
         code = find_bridge(move, to, &piece->end_join);
-    return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
+    return code ?: input_joins_add(&move->joins, piece);
 }
 
 /* An invalid run: its ends are in different functions or in the wrong order. Its branch counts. */
@@ -590,9 +586,7 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
     struct spot to;
     bool found;
     bool is_over = false;
-    enum bat_code code = find_spot(move, end, &to, &found);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(find_spot(move, end, &to, &found));
     if (!found || to.output != from->output || to.address < from->address)
         return end_invalid(move, piece);
     if (from->table == BAT_NONE) {
@@ -603,11 +597,7 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
         return end_invalid(move, piece);
     move->sights.run_in = map_of(move)->tables[from->table].parent;
     move->function = &move->original->inputs[move->original->input_of[from->output]];
-    code = go_to_first(move, from, way, piece);
-    if (code == BAT_OK)
-        code = walk(move, from, &to, piece, &is_over);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(go_to_first(move, from, way, piece) ?: walk(move, from, &to, piece, &is_over));
     if (!is_over)
         return end_piece(move, &to, piece);
     move->sights.run_in = BAT_NONE; /* It was not looked at. */
@@ -633,9 +623,7 @@ static enum bat_code end_alone(struct input_move *move, const struct input_piece
         (piece->from != from->input || way != INPUT_WAY_PLAIN || piece->start_join != BAT_NONE)) {
         struct input_start start = start_of(piece, way);
         start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
-        enum bat_code code = input_starts_add(&move->starts, trace->from, &start);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(input_starts_add(&move->starts, trace->from, &start));
     }
     return input_joins_add(&move->joins, piece);
 }
@@ -714,9 +702,7 @@ static enum bat_code move_whole(struct input_move *move, const struct input_piec
     move->counters.moved += trace->count - rest.count;
     if (code != BAT_OK || (rest.count == 0 && rest.mispredictions == 0))
         return code;
-    code = begin(move, &rest, &piece, &from, &has_from, &way);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(begin(move, &rest, &piece, &from, &has_from, &way));
     if (!has_own_branch && input_has_branch(&piece))
         piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
     if (move->joins.trail)

@@ -78,12 +78,10 @@ static enum bat_code follow_again(struct input_move *move, struct bat_profile *r
 
 static enum bat_code move_traces(struct input_move *move, struct bat_profile *result)
 {
-    enum bat_code code = follow_traces(move);
-    if (code == BAT_OK)
-        code = input_by_note_choose(move);
+    enum bat_code code = follow_traces(move) ?: input_by_note_choose(move);
     if (code == BAT_OK && move->by_note)
         code = follow_again(move, result);
-    return code == BAT_OK ? input_joins_finish(&move->joins) : code;
+    return code ?: input_joins_finish(&move->joins);
 }
 
 /* Remap the branches that R records declare to be returns. */
@@ -176,21 +174,13 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
 {
     enum bat_code code = copy_events(move->profile, result);
     move->counters.balances = bat_profile_sums(move->profile);
-    if (code == BAT_OK)
-        code = move_traces(move, result);
-    if (code == BAT_OK)
-        code = move_returns(move, result);
-    if (code == BAT_OK)
-        code = move_samples(move, result);
-    if (code == BAT_OK)
-        code = move_mem_samples(move, result);
+    code = code ?: move_traces(move, result) ?: move_returns(move, result);
+    code = code ?: move_samples(move, result) ?: move_mem_samples(move, result);
     move->counters.limited += move->follow.flow.limited;
-    if (code == BAT_OK)
-        code = input_unfold(move->original, result, &move->counters);
-    if (code == BAT_OK)
-        code = input_add_detours(move, result);
+    code = code ?: input_unfold(move->original, result, &move->counters);
+    code = code ?: input_add_detours(move, result);
     input_explained_report(move);
-    return code == BAT_OK ? input_by_note_add(move, result) : code;
+    return code ?: input_by_note_add(move, result);
 }
 
 enum bat_code input_check_pair(const struct bat_binary *binary, const struct bat_original *original,
@@ -213,20 +203,16 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
                                    struct bat_to_input_counters *counters, struct bat_error *error)
 {
     *input_profile = NULL;
-    enum bat_code code = input_check_pair(binary, original, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(input_check_pair(binary, original, error));
     struct bat_original_walks walks = {0};
     struct input_move move = {
         .profile = profile, .original = original, .walks = &walks, .sights = input_no_sights()};
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
-    code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
-    if (code == BAT_OK)
-        code = input_explained_open(&move);
-    if (code == BAT_OK)
-        code = move_all(&move, result);
+    enum bat_code code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
+    code = code ?: input_explained_open(&move);
+    code = code ?: move_all(&move, result);
     input_follow_close(&move.follow);
     bat_original_walks_free(&walks);
     input_joins_free(&move.joins);

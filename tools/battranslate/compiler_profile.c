@@ -103,9 +103,7 @@ static enum bat_code open_debug_file(const struct foreign_profile *wanted,
 {
     if (!wanted->debug_file)
         return separate_symbols_open(wanted->whole, NULL, &files->debug, error);
-    enum bat_code code = bat_elf_open(wanted->debug_file, &files->debug, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(wanted->debug_file, &files->debug, error));
     size_t size;
     size_t debug_size;
     const uint8_t *id = bat_elf_build_id(wanted->elf, &size);
@@ -126,10 +124,7 @@ static enum bat_code find_probes(const struct foreign_profile *wanted, struct pr
     enum bat_code code = BAT_OK;
     if (strcmp(wanted->whole, bat_elf_path(wanted->elf)) != 0)
         code = optional_elf_open(wanted->whole, &files->whole, error);
-    if (code == BAT_OK)
-        code = open_debug_file(wanted, files, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: open_debug_file(wanted, files, error));
     struct bat_elf *program = files->whole ? files->whole : wanted->elf;
     files->symbols = files->debug && !bat_elf_has_symbols(program) ? files->debug : program;
     if (bat_probes_are_in(program))

@@ -34,6 +34,5 @@ enum tool_exit work_open(struct work *work)
 
 enum tool_exit work_finish(struct work *work)
 {
-    enum tool_exit status = work_prepare_profile(work);
-    return status == TOOL_FINE ? translate_formats[work->arguments->format].finish(work) : status;
+    return work_prepare_profile(work) ?: translate_formats[work->arguments->format].finish(work);
 }

@@ -105,8 +105,8 @@ static enum tool_exit end_placed(struct output *output, enum tool_exit status)
     output->placed = NULL;
     output_free(output);
     if (is_fine && is_wanted) {
-        enum tool_exit placing = tool_commit(NULL, &placed, 1);
-        return placing == TOOL_FINE ? status : placing;
+        BAT_TRY(tool_commit(NULL, &placed, 1));
+        return status;
     }
     bat_output_abandon(placed);
     if (is_fine)
