@@ -18,7 +18,7 @@ static bool is_by_own_probes(const struct work *work)
 
 /*
  * Refuse a binary that BOLT has written: its lines are those of its code before, unless BOLT has
- * updated them and left no note.
+ * updated them and left no note. --debug-file may have the probes.
  */
 static enum tool_exit refuse_bolted(const struct work *work)
 {
@@ -30,7 +30,8 @@ static enum tool_exit refuse_bolted(const struct work *work)
         return tool_message(work->arguments->binary,
                             "expected --original=FILE with the input binary, which compilers know, "
                             "found a BOLTed binary alone");
-    if (!note_is_bolted(elf) || (info && strstr(info, "update-debug-sections")))
+    if (!note_is_bolted(elf) || work->arguments->debug_file ||
+        (info && strstr(info, "update-debug-sections")))
         return TOOL_FINE;
     return tool_message(work->arguments->binary,
                         "expected --original=FILE with the input binary, which compilers know, and "
