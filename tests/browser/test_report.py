@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -24,6 +25,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 
 # pylint: disable=wrong-import-position
 import bolt_profiles
+import debug_programs
 import devtools
 import elffile
 import fixtures
@@ -142,6 +144,9 @@ def make_pages(folder):
     toolbox.fine("batreport", DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--stacks={chains}", "-o", folder / "chains.html")
     toolbox.fine("batreport", DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--original={DEMO / 'small'}",
                  f"--for={DEMO / 'small.next'}", "-o", folder / "next.html")
+    program = debug_programs.get("inlined-fixed")
+    toolbox.fine("batreport", program.bolted("profile2"), "-p", program.run_of(program.bolted("profile2")),
+                 f"--original={program.input}", "-o", folder / "lines.html")
     make_comparisons(folder, hostile, names)
     if LARGE:
         make_large(folder)
@@ -454,6 +459,33 @@ class Report(unittest.TestCase):
         self.browser.screen(390)
         self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390)
         self.assertGreater(self.browser.run("document.querySelector('.blocks.output').clientWidth"), 300)
+
+    def test_lines(self):
+        """The lines that ran most, above the code, and in the rows of both layouts: as llvm-symbolizer has them."""
+        page, program = report_page.Page(self.pages["lines"]), debug_programs.get("inlined-fixed")
+        self.open("lines")
+        function = self.browser.run("document.querySelector('.static a').hash")
+        number = next(p.function for p in page.pieces if p.address == int(function[3:], 16))
+        self.go(function + "&show=instructions")
+        self.browser.wait("document.querySelector('.sides.code') && !document.querySelector('.block:empty')")
+        before, shown = page.instructions("before")[number], {}
+        for side in ("input", "output"):
+            shown[side] = self.browser.run(f"[...document.querySelectorAll('.blocks.{side} .block')].map((b) => ["
+                                           "b.querySelector('.source').innerText, Number(b.querySelector('.count').innerText.replaceAll(',', ''))])")
+        done = subprocess.run(["llvm-symbolizer-22", "--no-inlines", "--obj=" + str(program.input), "--output-style=GNU",
+                               *(hex(i.address) for i in before)], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        # Line 0 says that there is none.
+        said = [re.sub(r" \(discriminator \d+\)$|.*[:]0$", "", line).rpartition("/")[2] for line in done[1::2]]
+        self.assertEqual([line for line, _ in shown["input"]], said)
+        sums, whole = collections.Counter(), sum(count for _, count in shown["output"])
+        for line, count in shown["output"]:
+            sums[line] += count
+        del sums[""]
+        rows = self.browser.run("[...document.querySelectorAll('[aria-label=\"Lines that ran most\"] tbody tr')].map((r) => "
+                                "[...r.children].map((c) => c.innerText))")
+        self.assertGreater(len(rows), 1)
+        self.assertEqual([share for _, share in rows], [f"{100 * count / whole:.2f}%" for _, count in sums.most_common(len(rows))])
+        self.assertEqual({line: share for line, share in rows}, {line: f"{100 * sums[line] / whole:.2f}%" for line, _ in rows})
 
     def test_next_build(self):
         """From the first screen to what the next build has of the profile, to a function that changed, to its page."""

@@ -34,10 +34,11 @@ export class FunctionPage extends SidesPage {
     Object.assign(this, blocksOfBoth(code, number, order));
     this.gatherEdges(number, edges);
     const facts = this.makeFacts(number), hasCode = Boolean(instructions?.after.has(functions.main[number]));
+    const listing = hasCode ? this.gatherInstructions(number, order, instructions) : {outputs: []};
     this.isCode = hasCode && this.state.show === "instructions";
     if (this.isCode)
-      this.gatherInstructions(number, order, instructions);
-    return [facts, ...this.makeCalls(), ...this.makeCode(hasCode), ...this.makeBranches()];
+      Object.assign(this, listing);
+    return [facts, ...this.makeCalls(this.linesOf(listing.outputs)), ...this.makeCode(hasCode), ...this.makeBranches()];
   }
 
   // --- Data --------------------------------------------------------------------------------------
@@ -46,26 +47,39 @@ export class FunctionPage extends SidesPage {
   // the one that is as far from its block's start in the input.
   gatherInstructions(number, order, {before, after}) {
     const ends = new Map(this.inputs.map(({from, end}) => [from, end]));
-    this.inputs = before.rowsOf(number).map((row) => ({...row, isStart: ends.has(row.from)}));
-    const inputAt = new Map(this.inputs.map(({from}, i) => [from, i]));
-    this.outputs = order.flatMap(([piece, blocks]) => {
+    const inputs = before.rowsOf(number).map((row) => ({...row, isStart: ends.has(row.from)}));
+    const inputAt = new Map(inputs.map(({from}, i) => [from, i]));
+    const outputs = order.flatMap(([piece, blocks]) => {
       let block = -1;
       return after.rowsOf(piece).map((row) => {
         while (block + 1 < blocks.length && blocks.output[block + 1] <= row.from)
           block++;
         const inside = row.from - blocks.output[block], place = blocks.input[block] + inside;
         const source = place < (ends.get(blocks.input[block]) ?? Infinity) ? inputAt.get(place) : undefined;
-        const {file, line} = row.file < 0 && source !== undefined ? this.inputs[source] : row;
+        const {file, line} = row.file < 0 && source !== undefined ? inputs[source] : row;
         return {...row, piece, file, line, source, isStart: inside === 0};
       });
     });
-    this.links = this.outputs.flatMap(({source}, i) => (source === undefined ? [] : [[source, i]]));
-    this.edges = [this.inputs, this.outputs].map((rows) => {
+    const links = outputs.flatMap(({source}, i) => (source === undefined ? [] : [[source, i]]));
+    const edges = [inputs, outputs].map((rows) => {
       const rowOf = new Map(rows.map((row, i) => [row.number, i]));
       return rows.flatMap(({ways, passed}, from) => (ways ?? []).map(({to, count, mispredicted}) =>
         ({from, to: rowOf.get(to), count, mispredicted, text: ` taken, ${numberText(mispredicted)} mispredicted, ${numberText(passed)} not taken`})))
         .filter(({to}) => to !== undefined).sort((a, b) => b.count - a.count);
     });
+    return {inputs, outputs, links, edges};
+  }
+
+  // The lines that ran most: [element, share of all instructions that ran].
+  linesOf(rows) {
+    const sums = new Map(), whole = rows.reduce((sum, {count}) => sum + count, 0);
+    for (const {file, line, count} of rows) {
+      const text = this.lineText(file, line);
+      if (text && count)
+        sums.set(text, {path: this.files.get(file), count: count + (sums.get(text)?.count ?? 0)});
+    }
+    return [...sums].sort((a, b) => b[1].count - a[1].count)
+      .map(([text, {path, count}]) => [make("bdi", {title: path}, text), shareText(count, whole)]);
   }
 
   gatherEdges(number, edges) {
@@ -214,8 +228,9 @@ export class FunctionPage extends SidesPage {
   }
 
   // What is around the function comes before its blocks, which may be thousands.
-  makeCalls() {
+  makeCalls(lines) {
     const tables = [
+      this.makeTable("Lines that ran most", ["line", "instructions"], lines, CALLS_SHOWN),
       this.makeTable("Called by", ["function", "times"], this.callers.map(([number, count]) => [this.link(number), numberText(count)]), CALLS_SHOWN),
       this.makeTable("Calls", ["function", "times"], this.callees.map(([number, count]) => [this.link(number), numberText(count)]), CALLS_SHOWN),
     ].filter(Boolean);
