@@ -8,21 +8,7 @@ set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-    echo "check_install.sh: $1" >&2
-    exit 1
-}
-
-# Run a command quietly; its output is shown if it fails.
-quietly() {
-    "$@" >"$work/log" 2>&1 || {
-        cat "$work/log" >&2
-        fail "failed: $*"
-    }
-}
+. "$tests/checks.sh"
 
 # Check that a command prints the expected text.
 prints() {

@@ -8,22 +8,8 @@ set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
 whole=$(cd "$1" && pwd)/bin
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$tests/checks.sh"
 cd "$work"
-
-fail() {
-    echo "check_minimal.sh: $1" >&2
-    exit 1
-}
-
-# Run a command quietly; its output is shown if it fails.
-quietly() {
-    "$@" >"$work/log" 2>&1 || {
-        cat "$work/log" >&2
-        fail "failed: $*"
-    }
-}
 
 # pkg-config finds two libraries, CMake no package, and the compiler no header of the others.
 mkdir packages headers

@@ -9,21 +9,7 @@ set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-    echo "check_packages.sh: $1" >&2
-    exit 1
-}
-
-# Run a command quietly; its output is shown if it fails.
-quietly() {
-    "$@" >"$work/log" 2>&1 || {
-        cat "$work/log" >&2
-        fail "failed: $*"
-    }
-}
+. "$tests/checks.sh"
 
 quietly cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work"
 cd "$work"

@@ -7,22 +7,8 @@
 set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$tests/checks.sh"
 cd "$work"
-
-fail() {
-    echo "check_subproject.sh: $1" >&2
-    exit 1
-}
-
-# Run a command quietly; its output is shown if it fails.
-quietly() {
-    "$@" >"$work/log" 2>&1 || {
-        cat "$work/log" >&2
-        fail "failed: $*"
-    }
-}
 
 # A project with targets, and a test, that have the names of some of batkit's own.
 mkdir parent

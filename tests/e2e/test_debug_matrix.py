@@ -60,6 +60,15 @@ def compiled(folder, compiler, version, options, name="program"):
     return folder / name
 
 
+PLAIN = tempfile.TemporaryDirectory(prefix="batkit-test-matrix-")
+
+
+@functools.lru_cache(maxsize=None)
+def plain(compiler, version):
+    """The program without further options, which many tests begin with."""
+    return compiled(pathlib.Path(tempfile.mkdtemp(dir=PLAIN.name)), compiler, version, [])
+
+
 def instructions(program):
     """The addresses of all instructions."""
     text = run("llvm-objdump-22", "-d", "--no-show-raw-insn", program, cwd=program.parent)
@@ -85,9 +94,7 @@ def frames_of(tool, program, addresses, folder, *options):
 @functools.lru_cache(maxsize=None)
 def declared():
     """{linkage name: file of the declaration} by llvm-dwarfdump."""
-    with tempfile.TemporaryDirectory(prefix="batkit-test-matrix-") as folder:
-        folder = pathlib.Path(folder)
-        text = run("llvm-dwarfdump-22", "--debug-info", compiled(folder, GCC, 5, []), cwd=folder)
+    text = run("llvm-dwarfdump-22", "--debug-info", plain(GCC, 5), cwd=PLAIN.name)
     files = {}
     for die in re.split(r"\n\n", text):
         name = re.search(r'DW_AT_linkage_name\s*\("(.*?)"\)', die) or \
@@ -98,20 +105,14 @@ def declared():
     return files
 
 
-class MatrixTest(unittest.TestCase):
+class MatrixTest(toolbox.Case):
     """Compares a program's instructions."""
-
-    def setUp(self):
-        # pylint: disable=consider-using-with
-        self.temporary = tempfile.TemporaryDirectory(prefix="batkit-test-matrix-")
-        self.folder = pathlib.Path(self.temporary.name)
-
-    def tearDown(self):
-        self.temporary.cleanup()
 
     def program(self, compiler, version, options, name="program"):
         """A program in its own folder."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        if not options:
+            return pathlib.Path(shutil.copy(plain(compiler, version), folder / name))
         return compiled(folder, compiler, version, options, name)
 
     def compare(self, program, judge=None, complaint="", inlined=20, code=None):

@@ -2,7 +2,8 @@
 /*
  * perf.data that ends too early, at every byte, and that has one byte changed, at every byte: an
  * error that says what was expected and found, or, where it can still be right, a profile. Memory
- * is watched by the sanitizers' build. The files hold every kind of record (tests/data/make.py).
+ * is watched by the sanitizers' build. The files hold every kind of record (tests/data/make.py);
+ * test_perf_data.c says what the whole ones give.
  */
 #include <sys/mman.h>
 
@@ -56,29 +57,6 @@ static void check_error(enum bat_code code, const struct bat_error *error, const
         (error->offset != BAT_NO_OFFSET && error->offset > size))
         fail_msg("%s %zu: code %d, error %d: %s", what, where, (int)code, (int)error->code,
                  error->message);
-}
-
-/* --- The whole files ---------------------------------------------------------------------------
- */
-
-TEST(test_whole)
-{
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct perf_bytes bytes = load(names[i]);
-        struct bat_profile_counters counters;
-        struct bat_error error = {0};
-        if (read_some(&bytes, bytes.size, false, &counters, &error) != BAT_OK)
-            fail_msg("%s: %s", names[i], error.message);
-        assert_int_equal(counters.perf_samples, 4);
-        assert_int_equal(counters.perf_foreign_samples, 0);
-        assert_int_equal(counters.perf_plain_samples, 2);
-        assert_int_equal(counters.perf_branches, 4);
-        assert_int_equal(counters.perf_processes, 2);
-        assert_int_equal(counters.perf_lost, 3);
-        assert_int_equal(counters.perf_unknown_records, 1);
-        assert_ok(read_some(&bytes, bytes.size, true, &counters, &error));
-        assert_int_equal(counters.perf_samples, 4);
-    }
 }
 
 /* --- Truncated ---------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ TEST(test_basic_samples)
         assert_int_equal(profile->events.count, 2);
         assert_string_equal(bat_strings_get(&profile->events, 0), "cycles:u");
         assert_string_equal(bat_strings_get(&profile->events, 1), "cpu-clock:u");
+        assert_int_equal(bat_profile_counters(profile).perf_samples, 4);
         assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, n == 0 ? 0 : 2);
     }
 }
