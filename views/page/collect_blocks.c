@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
-#include "binary/code/code_blocks.h"
+#include "binary/functions/functions.h"
+#include "profile/translate/tableless.h"
 #include "report.h"
 
 /* --- The hottest functions -------------------------------------------------------------------- */
@@ -45,14 +46,6 @@ static enum bat_code choose_hottest(struct report *report)
 
 /* --- Blocks of code --------------------------------------------------------------------------- */
 
-/* The blocks of the pieces that have them from their code, by the pieces. */
-struct code_pieces {
-    uint32_t *pieces;
-    uint32_t *indices; /* among the functions of the file */
-    struct bat_code_blocks *blocks;
-    uint32_t count;
-};
-
 /* BOLT has copied such a function as it is, so its input has the same offsets. */
 static bool has_code_alone(const struct report *report, const struct report_piece *piece)
 {
@@ -62,55 +55,46 @@ static bool has_code_alone(const struct report *report, const struct report_piec
            (function->input_section == BAT_NONE || function->input_size == piece->size);
 }
 
-static bool list_code_pieces(const struct report *report, struct code_pieces *list)
+static uint32_t index_of(const struct report *report, const struct report_piece *piece)
 {
-    for (uint32_t i = 0; i < report->piece_count; i++)
-        list->count += has_code_alone(report, &report->pieces[i]);
-    list->pieces = malloc(((size_t)list->count + 1) * sizeof(*list->pieces));
-    list->indices = malloc(((size_t)list->count + 1) * sizeof(*list->indices));
-    list->blocks = calloc((size_t)list->count + 1, sizeof(*list->blocks));
-    if (!list->pieces || !list->indices || !list->blocks)
-        return false;
-    list->count = 0;
-    for (uint32_t i = 0; i < report->piece_count; i++) {
-        if (!has_code_alone(report, &report->pieces[i]))
-            continue;
-        uint32_t index = bat_functions_at(report->functions_of_file, report->pieces[i].address);
-        if (index == BAT_NONE)
-            continue;
-        list->pieces[list->count] = i;
-        list->indices[list->count++] = index;
-    }
-    return true;
+    return has_code_alone(report, piece)
+               ? bat_functions_at(report->functions_of_file, piece->address)
+               : BAT_NONE;
 }
 
-/* Functions of which the blocks are not found have none. False without memory. */
-static bool read_code_blocks(struct report *report, struct code_pieces *list)
+/* Code that cannot be read has no blocks. */
+static enum bat_code read_code(struct report *report, struct bat_tableless *code)
 {
-    if (!list_code_pieces(report, list))
-        return false;
-    if (list->count == 0)
-        return true;
     struct bat_error error;
-    struct bat_code_reader *reader;
-    enum bat_code code =
-        bat_code_open(report->binary.elf, report->binary.elf, report->functions_of_file,
-                      list->indices, list->count, 0, &reader, &error);
-    if (code != BAT_OK)
-        return code != BAT_ERR_MEMORY;
-    for (uint32_t i = 0; code == BAT_OK && i < list->count; i++)
-        code = bat_code_blocks(reader, list->indices[i], &list->blocks[i], &error);
-    bat_code_close(reader);
-    return code != BAT_ERR_MEMORY;
+    uint32_t count;
+    bat_functions_all(report->functions_of_file, &count);
+    uint8_t *wanted = calloc((size_t)count + 1, sizeof(*wanted));
+    if (!wanted)
+        return report_no_memory(report);
+    for (uint32_t i = 0; i < report->piece_count; i++) {
+        uint32_t index = index_of(report, &report->pieces[i]);
+        if (index != BAT_NONE)
+            wanted[index] = 1;
+    }
+    enum bat_code status = bat_tableless_open(code, report->binary.elf, report->binary.elf,
+                                              report->functions_of_file, wanted, &error);
+    status = status ?: bat_tableless_read_all(code, &error);
+    free(wanted);
+    if (status != BAT_OK)
+        bat_tableless_close(code);
+    return status == BAT_ERR_MEMORY ? report_no_memory(report) : BAT_OK;
 }
 
-static void free_code_pieces(struct code_pieces *list)
+/* NULL if a piece has no blocks by its code. */
+static const struct bat_code_blocks *
+code_of(const struct report *report, struct bat_tableless *code, const struct report_piece *piece)
 {
-    for (uint32_t i = 0; list->blocks && i < list->count; i++)
-        bat_code_blocks_free(&list->blocks[i]);
-    free(list->blocks);
-    free(list->indices);
-    free(list->pieces);
+    struct bat_error error;
+    const struct bat_code_blocks *blocks = NULL;
+    uint32_t index = index_of(report, piece);
+    if (bat_tableless_has(code, index))
+        bat_tableless_blocks(code, index, &blocks, &error);
+    return blocks;
 }
 
 /* --- All -------------------------------------------------------------------------------------- */
@@ -135,16 +119,16 @@ static void list_blocks_of_code(struct report *report, const struct bat_code_blo
             (struct report_block){.output = blocks->all[i].start, .input = blocks->all[i].start};
 }
 
-static void list_blocks(struct report *report, const struct code_pieces *list)
+static void list_blocks(struct report *report, struct bat_tableless *code)
 {
-    uint32_t next = 0;
     for (uint32_t i = 0; i < report->piece_count; i++) {
         struct report_piece *piece = &report->pieces[i];
+        const struct bat_code_blocks *blocks = code_of(report, code, piece);
         piece->first_block = report->block_count;
         if (piece->table != BAT_NONE)
             list_blocks_of_table(report, piece->table);
-        else if (next < list->count && list->pieces[next] == i)
-            list_blocks_of_code(report, &list->blocks[next++]);
+        else if (blocks)
+            list_blocks_of_code(report, blocks);
         piece->block_count = report->block_count - piece->first_block;
     }
 }
@@ -169,24 +153,26 @@ static void find_reordered(struct report *report)
     }
 }
 
+static enum bat_code make_blocks(struct report *report, struct bat_tableless *code)
+{
+    BAT_TRY(read_code(report, code));
+    size_t count = (size_t)report->binary.map->block_count + 1;
+    for (uint32_t i = 0; i < code->count; i++)
+        count += code->graphs[i].blocks.count;
+    report->blocks = malloc(count * sizeof(*report->blocks));
+    report->block_counts = calloc(count, sizeof(*report->block_counts));
+    report->block_hints = calloc(count, sizeof(*report->block_hints));
+    if (!report->blocks || !report->block_counts || !report->block_hints)
+        return report_no_memory(report);
+    list_blocks(report, code);
+    find_reordered(report);
+    return BAT_OK;
+}
+
 enum bat_code report_collect_blocks(struct report *report)
 {
-    struct code_pieces list = {0};
-    enum bat_code code = choose_hottest(report);
-    bool fits = code == BAT_OK && read_code_blocks(report, &list);
-    size_t count = (size_t)report->binary.map->block_count + 1;
-    for (uint32_t i = 0; fits && i < list.count; i++)
-        count += list.blocks[i].count;
-    if (fits) {
-        report->blocks = malloc(count * sizeof(*report->blocks));
-        report->block_counts = calloc(count, sizeof(*report->block_counts));
-        report->block_hints = calloc(count, sizeof(*report->block_hints));
-        fits = report->blocks && report->block_counts && report->block_hints;
-    }
-    if (fits) {
-        list_blocks(report, &list);
-        find_reordered(report);
-    }
-    free_code_pieces(&list);
-    return fits || code != BAT_OK ? code : report_no_memory(report);
+    struct bat_tableless code = {0};
+    const enum bat_code status = choose_hottest(report) ?: make_blocks(report, &code);
+    bat_tableless_close(&code);
+    return status;
 }
