@@ -3,10 +3,8 @@
 """Mini debug information (.gnu_debugdata), made as distributions make it: the names that strip took are there again."""
 
 import lzma
-import pathlib
 import random
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -18,14 +16,12 @@ def run(*command):
     subprocess.run(list(map(str, command)), check=True, stderr=subprocess.PIPE)
 
 
-class Debugdata(unittest.TestCase):
+class Debugdata(toolbox.Case):
     """The input of a BOLTed program, stripped."""
 
     @classmethod
     def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
-        cls.made = pathlib.Path(cls.temporary.name)
+        cls.made = cls.class_folder()
         cls.fixture = fixtures.get("small-pie-all-22")
         functions = [s for s in elffile.Elf(cls.fixture.input).functions() if s.size]
         run("objcopy", "--strip-all", cls.fixture.input, cls.made / "stripped")

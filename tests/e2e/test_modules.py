@@ -3,10 +3,8 @@
 """Kernel modules (.ko), which are relocatable files: addresses as the kernel lays a module out, and lines as addr2line has them by
 section."""
 
-import pathlib
 import random
 import subprocess
-import tempfile
 import unittest
 
 import elffile
@@ -60,14 +58,12 @@ def placed(path):
     return result
 
 
-class Modules(unittest.TestCase):
+class Modules(toolbox.Case):
     """A module for each of two machines."""
 
     @classmethod
     def setUpClass(cls):
-        cls.holder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.holder.cleanup)
-        cls.folder = pathlib.Path(cls.holder.name)
+        cls.folder = cls.class_folder()
         (cls.folder / "my-mod.c").write_text(SOURCE, "ascii")
         # A second unit, so that not all relocations are by the first one's sections.
         (cls.folder / "second.c").write_text("int my_open(int);\nint last(int x)\n{\n    return my_open(x) * 7;\n}\n", "ascii")

@@ -23,18 +23,16 @@ from pprof_file import packed_message, packed_number
 
 
 class Stacks(toolbox.Case):
-    """A folder."""
+    """Profiles."""
 
-    def file(self, data, name="profile"):
+    def file(self, data):
         """A file with these bytes."""
-        path = self.folder / name
-        path.write_bytes(data)
-        return path
+        return self.write("profile", data)
 
     def fold(self, data, *options):
         """{stack: count} of batsymbolize --folded."""
-        done = toolbox.run("batsymbolize", "--folded", *options, input=data, text=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        done = toolbox.run("batsymbolize", "--folded", *options, input=data, text=False, status=0)
+        self.assertEqual(done.stderr, b"")
         lines = done.stdout.decode().splitlines()
         return {line.rpartition(" ")[0]: int(line.rpartition(" ")[2]) for line in lines}
 
@@ -172,9 +170,12 @@ class Samples(Stacks):
         self.assertIn(f"S {code.address + 5:x} 6\n", (out / "other").read_text("ascii"))
 
     def test_call_tree(self):
-        """batreport shows the stacks of such a profile."""
-        trees = []
-        for profile in self.profiles(self.stacks()):
+        """batreport shows the stacks of such a profile, also if a sample counts several times."""
+        trees, parts = [], self.parts(self.stacks())
+        times = collections.Counter(map(tuple, parts[2]))
+        added_up = pprof(["samples"], [(stack, (count,)) for stack, count in times.items()], *parts[:2])
+        self.assertGreater(max(times.values()), 1)
+        for profile in (*self.profiles(self.stacks()), added_up):
             path, out = self.file(profile), self.folder / "page.html"
             for options in ([f"--stacks={path}"], ["-p", path]):
                 toolbox.fine("batreport", self.fixture.bolted, *options, "-o", out, "-q")

@@ -495,6 +495,11 @@ def main():
     for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "dropped",
                  "gcc5", "stripped"):
         shutil.copy(data / "debug" / name, out / "debuginfo" / name)
+    # The same as a relocatable file without segments, as kernel modules are.
+    relocatable = bytearray((data / "debug" / "dwarf4").read_bytes())
+    struct.pack_into("<H", relocatable, 16, 1)
+    struct.pack_into("<H", relocatable, 56, 0)
+    (out / "debuginfo" / "relocatable").write_bytes(relocatable)
     for name in ("small", "small.bolt"):
         shutil.copy(data / "demo" / name, out / "functions" / name)
     for number, content in enumerate(original_seeds()):
