@@ -91,7 +91,7 @@ class Debugdata(toolbox.Case):
                               (lzma.compress(self.program(packed).read_bytes()), None),      # it has one itself
                               *((bytes(numbers.randrange(256) if numbers.random() < 0.001 else b for b in packed), "")
                                 for _ in range(10))):
-            done = toolbox.run("batsymbolize", "--lenient", "-e", self.program(content), "0x1234")
+            done = toolbox.run("batsymbolize", "--lenient", "-e", self.program(content), hex(self.lost[0].address))
             self.assertIn(done.returncode, (0, 1))
             self.assertLessEqual(done.stderr.count("\n"), 1)
             if said is not None and said:
@@ -99,6 +99,7 @@ class Debugdata(toolbox.Case):
                 self.assertIn(said, done.stderr)
             if said is None:
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertNotIn(self.lost[0].name, done.stdout)
 
 
 if __name__ == "__main__":

@@ -145,6 +145,14 @@ class Samples(Stacks):
             self.assertEqual({address: 9 * int(count) for address, count in counts[0].items()},
                              {address: int(count) for address, count in counts[2].items()})
 
+    def test_times(self):
+        """Without values, each time counts 1; with both, the values count. Samples of one stack are added up."""
+        code = next(s for s in self.scene.elf.segments if s.type == 1 and s.flags & 1)
+        places, mappings, numbers = self.parts([[code.address + self.process.base]])
+        samples = [(numbers[0], [], [1, 2, 3]), (numbers[0], [4, 5], [1, 2]), (numbers[0], [6], [])]
+        text = self.text_of(otlp_file.written([("samples", samples), ("other", samples), ("samples", samples)], places, mappings))
+        self.assertEqual([line.split()[2] for line in text.splitlines() if line[0] == "S"], [str(2 * (3 + 9 + 6))])
+
     def test_standard_input(self):
         for profile in self.profiles(self.stacks()):
             expected = self.text_of(profile)
