@@ -284,9 +284,8 @@ enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***na
     *names = NULL;
     uint32_t tables = bat_map_tables(binary->map);
     struct bat_names symbols;
-    enum bat_code code = bat_names_collect(binary, &symbols, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_names_collect(binary, &symbols, error));
+    enum bat_code code = BAT_OK;
     *names = calloc((size_t)tables + 1, sizeof(**names));
     if (!*names)
         code = bat_fail_memory(error, "for %u names", tables);

@@ -315,9 +315,8 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
                               const char *debug_file, struct bat_error *error)
 {
     struct program program = {.path = path};
-    enum bat_code code = bat_elf_open(path, &program.elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(path, &program.elf, error));
+    enum bat_code code = BAT_OK;
     program.build_id = bat_elf_build_id(program.elf, &program.build_id_size);
     program.folder = folder_of(path);
     debuginfo->program_path = strdup(path);

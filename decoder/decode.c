@@ -158,9 +158,8 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
                                        bool has_prefix)
 {
     struct bat_reader *reader = &decoding->reader;
-    enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_count(reader, "number of entries", 1, &table->entry_count));
+    enum bat_code code = BAT_OK;
     const uint8_t *at = reader->cursor;
     if (has_prefix || bat_map_has_hashes(decoding->map))
         code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
@@ -230,9 +229,8 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     map->tables = bat_array_new(decoding->table_capacity, sizeof(*map->tables));
     if (!map->tables)
         return bat_decode_fail_memory(decoding->reader.error);
-    enum bat_code code = reserve_bodies(decoding);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(reserve_bodies(decoding));
+    enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < map->hot_count; i++) {
         struct bat_table *table = &map->tables[i];
         *table = (struct bat_table){.parent = i};

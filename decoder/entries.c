@@ -213,9 +213,8 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
 {
     reader->cursor = cursor->at;
     uint64_t delta;
-    enum bat_code code = bat_reader_uleb(reader, "output offset's delta", &delta);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_uleb(reader, "output offset's delta", &delta));
+    enum bat_code code = BAT_OK;
     if (delta > UINT32_MAX - cursor->output)
         return bat_reader_fail(reader, BAT_ERR_RANGE, cursor->at,
                                "expected the output offset of entry %" PRIu32

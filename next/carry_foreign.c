@@ -273,9 +273,7 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
         report->own = report->found = (struct next_share){0};
         sum_up(carrying, true);
     }
-    enum bat_code code = list_changed(carrying, with_common);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(list_changed(carrying, with_common));
     double count = share_of(report->found.count, report->own.count);
     double functions = share_of(report->found.functions, report->own.functions);
     double namesakes = share_of_namesakes(carrying);

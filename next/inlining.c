@@ -265,9 +265,8 @@ static void drop_common(struct choosing *choosing, unsigned side)
 enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_unit,
                                    uint32_t new_unit, struct next_inlining inlining[2])
 {
-    enum bat_code code = open_sets(carrying);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(open_sets(carrying));
+    enum bat_code code = BAT_OK;
     struct choosing choosing = {.carrying = carrying,
                                 .sets = carrying->inlining,
                                 .programs = {&carrying->olds, &carrying->news},

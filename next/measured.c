@@ -103,9 +103,8 @@ static enum bat_code add_inner(struct next_measured *measured, uint32_t index, u
     const uint64_t *item = bat_counts_item(&measured->records->branches, index);
     const struct next_unit *code_of;
     struct next_counts *counts;
-    enum bat_code code = counts_of(measured, unit, &counts, &code_of, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(counts_of(measured, unit, &counts, &code_of, error));
+    enum bat_code code = BAT_OK;
     counts->total += item[4];
     bool is_padding;
     uint32_t edge = edge_of(measured->program, code_of, item, &is_padding);

@@ -467,9 +467,8 @@ static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
     struct bat_code_graph graph;
     uint32_t first = reading->unit->block_count;
     reading->pages = (struct next_pages){.known = 0};
-    enum bat_code code = bat_code_graph(reading->program->reader, function, &graph, reading->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_code_graph(reading->program->reader, function, &graph, reading->error));
+    enum bat_code code = BAT_OK;
     bool has_jump = false;
     for (uint32_t i = 0; i < graph.kept_count; i++)
         has_jump |= graph.kept[i].kind == BAT_INSTRUCTION_INDIRECT_JUMP;

@@ -226,10 +226,8 @@ static enum bat_code add_links(struct graph_making *making, const struct instanc
 
 static enum bat_code add_instance(struct graph_making *making, struct instance *instance)
 {
-    enum bat_code code =
-        next_unit_get(making->program, instance->unit, &instance->code, making->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(next_unit_get(making->program, instance->unit, &instance->code, making->error));
+    enum bat_code code = BAT_OK;
     size_t count = instance->code->block_count;
     instance->first = malloc((count + 1) * sizeof(*instance->first));
     instance->last = malloc((count + 1) * sizeof(*instance->last));

@@ -61,9 +61,8 @@ struct reading {
 static enum bat_code read_distance(struct reading *reading)
 {
     int64_t distance;
-    enum bat_code code = probe_bytes_signed(&reading->bytes, "a probe's distance", &distance);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(probe_bytes_signed(&reading->bytes, "a probe's distance", &distance));
+    enum bat_code code = BAT_OK;
     if (reading->start == START_SYMBOL && reading->into->nodes) {
         bool is_known;
         code = probe_bases_find(reading->bases, reading->address, &reading->address, &is_known,

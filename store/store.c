@@ -319,9 +319,8 @@ static enum bat_code check_entry(const struct bat_stored *stored, const uint8_t 
                                  struct bat_error *error)
 {
     struct bat_elf *elf;
-    enum bat_code code = bat_elf_open(stored->path, &elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(stored->path, &elf, error));
+    enum bat_code code = BAT_OK;
     size_t found_size;
     const uint8_t *found = bat_elf_build_id(elf, &found_size);
     if (!found || found_size != size || memcmp(found, id, size) != 0)

@@ -166,9 +166,8 @@ enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uin
 enum bat_code bat_counts_find_or_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                                      uint64_t second, const uint64_t **found, bool *is_new)
 {
-    enum bat_code code = bat_counts_reserve(counts);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_counts_reserve(counts));
+    enum bat_code code = BAT_OK;
     const uint32_t slot = find_slot(counts, key);
     *is_new = counts->slots[slot] == 0;
     if (*is_new)

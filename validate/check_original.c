@@ -143,9 +143,8 @@ static enum bat_code collect_originals(struct bat_checking *checking, struct ori
     struct bat_elf *elf = checking->options->original;
     const struct bat_binary binary = {.elf = elf};
     struct bat_names names;
-    enum bat_code code = bat_names_collect(&binary, &names, checking->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_names_collect(&binary, &names, checking->error));
+    enum bat_code code = BAT_OK;
     originals->count = names.count;
     originals->functions = malloc((names.count + 1) * sizeof(*originals->functions));
     originals->places = malloc((names.count + 1) * sizeof(*originals->places));

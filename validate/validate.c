@@ -82,10 +82,8 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
 {
     *verdict = (struct bat_verdict){0};
     struct bat_validate_options own;
-    enum bat_code code =
-        bat_options_copy(&own, sizeof(own), options, "bat_validate_options", error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_options_copy(&own, sizeof(own), options, "bat_validate_options", error));
+    enum bat_code code = BAT_OK;
     struct bat_checking checking = {
         .binary = binary,
         .options = &own,

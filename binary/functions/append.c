@@ -202,9 +202,7 @@ static int by_address(const void *left, const void *right)
 static enum bat_code merge(struct draft_functions *functions, const struct plt_functions *more,
                            struct bat_error *error)
 {
-    enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + more->count, error);
-    if (code)
-        return code;
+    BAT_TRY(draft_reserve(functions, (uint64_t)functions->count + more->count, error));
     uint32_t i = functions->count;
     size_t j = more->count;
     functions->count += (uint32_t)more->count;

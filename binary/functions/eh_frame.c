@@ -143,9 +143,7 @@ static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, stru
 {
     struct entry entry;
     bool is_last;
-    enum bat_code code = read_entry(walk, at, &entry, &is_last, error);
-    if (code)
-        return code;
+    BAT_TRY(read_entry(walk, at, &entry, &is_last, error));
     if (is_last || entry.cie_distance != 0)
         return damaged(walk, at, error, "expected a common entry (CIE), found another entry");
 

@@ -197,9 +197,8 @@ static enum bat_code make_symbols(const struct symbol_table *table, struct bat_s
                                   struct draft_symbols *symbols, struct bat_error *error)
 {
     uint32_t count = 0;
-    enum bat_code code = collect_keys(table, keys, keys + table->count, &count, error);
-    if (code)
-        return code;
+    BAT_TRY(collect_keys(table, keys, keys + table->count, &count, error));
+    enum bat_code code = BAT_OK;
     const struct bat_sort_key *order = bat_sort_keys(keys, keys + table->count, count);
     symbols->all = bat_large_array((size_t)count + 1, sizeof(*symbols->all));
     if (!symbols->all)

@@ -62,9 +62,8 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
 {
     size_t count;
     struct bat_elf *elf = side->elf;
-    enum bat_code code = bat_elf_symbols(elf, false, &side->symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols(elf, false, &side->symbols, &count, error));
+    enum bat_code code = BAT_OK;
     side->symbol_count = count;
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
     if (!side->keyed)

@@ -57,9 +57,8 @@ static enum bat_code ask_code(uint32_t table, const uint32_t **offsets, uint32_t
     *count = 0;
     if (function == BAT_NONE)
         return BAT_OK;
-    enum bat_code result = bat_code_blocks(code->reader, function, &blocks, error);
-    if (result != BAT_OK)
-        return result;
+    BAT_TRY(bat_code_blocks(code->reader, function, &blocks, error));
+    enum bat_code result = BAT_OK;
     code->offsets = malloc(((size_t)blocks.count + 1) * sizeof(*code->offsets));
     if (code->offsets) {
         for (uint32_t i = 0; i < blocks.count; i++)

@@ -173,9 +173,8 @@ enum bat_code bat_overlaps_add_file(struct bat_overlaps *comparison, const char 
     bool has_md5 = false;
     char *text;
     size_t size;
-    enum bat_code code = bat_whole_file_read(path, &text, &size, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_whole_file_read(path, &text, &size, error));
+    enum bat_code code = BAT_OK;
     if (perf_data_is((const uint8_t *)text, size)) {
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected fdata, YAML, a pre-aggregated profile or a sample profile, "

@@ -163,9 +163,8 @@ static enum bat_code read_names(struct sample_file *file, uint64_t flags)
     unsigned least = flags & FLAG_NAMES_MD5_FIXED ? 8 : 1;
     if (file->names)
         return fail(file, file->at, "one table of names");
-    enum bat_code code = read_count(file, least, "the number of names", &count);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_count(file, least, "the number of names", &count));
+    enum bat_code code = BAT_OK;
     file->names = malloc((count + 1) * sizeof(*file->names));
     if (!file->names)
         return bat_fail_memory(file->error, "for names");

@@ -283,10 +283,8 @@ static enum bat_code survey_kernel_record(struct survey *survey)
 enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error)
 {
     struct perf_stream stream;
-    enum bat_code code =
-        perf_session_open(session, &stream, session->data_start, session->data_end, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_session_open(session, &stream, session->data_start, session->data_end, error));
+    enum bat_code code = BAT_OK;
     stream.is_survey = true;
     struct perf_record record;
     struct survey survey = {.session = session, .record = &record, .error = error};

@@ -41,9 +41,8 @@ static enum bat_code fail_add(enum bat_code code, struct bat_error *error)
 enum bat_code bat_profile_add_trace(struct bat_profile *profile, const struct bat_trace *trace,
                                     struct bat_error *error)
 {
-    enum bat_code code = check_count(profile, trace->count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(check_count(profile, trace->count, error));
+    enum bat_code code = BAT_OK;
     uint64_t key[3] = {own_address(profile, trace->branch), own_address(profile, trace->from),
                        own_address(profile, trace->to)};
     if (trace->is_return && key[0] == BAT_ADDRESS_EXTERNAL)
@@ -113,9 +112,7 @@ enum bat_code bat_profile_set_mapping(struct bat_profile *profile,
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a profile that knows its binary, found one without");
     struct perf_binary binary;
-    enum bat_code code = perf_binary_init(&binary, profile, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(perf_binary_init(&binary, profile, error));
     uint64_t bias;
     if (!perf_binary_bias(&binary, mapping->address, mapping->size, mapping->file_offset, &bias))
         return bat_fail(error, BAT_ERR_MISMATCH,

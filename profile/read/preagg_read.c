@@ -156,9 +156,8 @@ static inline enum bat_code read_trace(struct bat_profile *profile, struct bat_l
 {
     uint64_t trace[3];
     uint64_t count[2] = {0, 0};
-    enum bat_code code = read_fields(profile, line, 3, trace, &count[0], &count[1]);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_fields(profile, line, 3, trace, &count[0], &count[1]));
+    enum bat_code code = BAT_OK;
     if (is_return && trace[0] == BAT_ADDRESS_EXTERNAL) {
         trace[0] = BAT_TRACE_EXTERNAL_RETURN;
     } else if (is_return && trace[0] < BAT_TRACE_EXTERNAL_RETURN) {

@@ -345,9 +345,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         path->last = from.at;
         return BAT_OK;
     }
-    enum bat_code code = input_flow_read(flow, hot);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(input_flow_read(flow, hot));
     const struct bat_function_symbol *input =
         &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
     struct search search = {

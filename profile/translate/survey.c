@@ -151,9 +151,8 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
     translation->touched = calloc((size_t)records->function_count + 1, 1);
     if (!translation->surveyed || !translation->touched)
         return fail_memory(translation);
-    enum bat_code code = survey_traces(translation);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(survey_traces(translation));
+    enum bat_code code = BAT_OK;
     mark_addresses(translation, &translation->profile->samples);
     mark_addresses(translation, &translation->profile->mem_samples);
     /* Inputs of fdata may name any function. */

@@ -109,10 +109,9 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
     if (symbol->flags & BAT_FUNCTION_PLT)
         return BAT_OK;
     const struct bat_code_blocks *blocks;
-    enum bat_code code = bat_tableless_blocks(&translation->records->tableless, function, &blocks,
-                                              translation->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_tableless_blocks(&translation->records->tableless, function, &blocks,
+                                 translation->error));
+    enum bat_code code = BAT_OK;
     struct bat_code_fallthroughs found;
     if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
                                trace_source(symbol, trace, returned), &found)) {

@@ -267,9 +267,8 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
                                   const struct bat_original *original)
 {
     struct bat_records *records = translation->records;
-    enum bat_code code = open_binary(translation, symbols, original);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(open_binary(translation, symbols, original));
+    enum bat_code code = BAT_OK;
     records->original = original;
     records->symbols_elf = symbols;
     if (copy_events(records, translation->profile) != BAT_OK)

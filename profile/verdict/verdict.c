@@ -402,9 +402,8 @@ enum bat_code bat_verdict_judge(struct bat_profile_verdict *verdict,
 {
     uint64_t samples = 0;
     set_limits(verdict, subject->density_threshold);
-    enum bat_code code = measure(verdict, subject, &samples, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(measure(verdict, subject, &samples, error));
+    enum bat_code code = BAT_OK;
     set_read(verdict);
     set(verdict, BAT_VERDICT_PROFILES, (double)subject->profiles);
     judge_counters(verdict, subject);

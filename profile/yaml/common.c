@@ -76,9 +76,8 @@ static enum bat_code keep_function(struct bat_yaml_profile_function *function,
                                    const struct bat_yaml_profile_function *from,
                                    struct bat_error *error)
 {
-    enum bat_code code = bat_yaml_profile_check_function(function, from, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_yaml_profile_check_function(function, from, error));
+    enum bat_code code = BAT_OK;
     function->executions = smaller(function->executions, from->executions);
     function->from_outside = smaller(function->from_outside, from->from_outside);
     uint32_t kept = 0;

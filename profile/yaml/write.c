@@ -451,9 +451,8 @@ enum bat_code bat_yaml_profile_write(const struct bat_yaml_profile *profile,
                                      struct bat_output *output, struct bat_error *error)
 {
     struct yaml_out out = {.profile = profile};
-    enum bat_code code = bat_text_begin(&out.text, output, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_text_begin(&out.text, output, error));
+    enum bat_code code = BAT_OK;
     if (!write_profile(&out))
         code = bat_fail_memory(error, "to write the profile");
     free(out.guids);

@@ -177,9 +177,8 @@ enum bat_code json_tables_add(struct json_tables *tables, struct json_table *tab
                               struct bat_error *error)
 {
     struct known_table *known = NULL;
-    enum bat_code code = enter(tables, table, &known, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(enter(tables, table, &known, error));
+    enum bat_code code = BAT_OK;
     const struct known_table *parent = table->is_cold ? find(tables, table->parent) : NULL;
     if (table->is_cold && !parent)
         return wait_for_parent(tables, table, error);

@@ -59,9 +59,8 @@ enum bat_code report_collect_check(struct report *report)
     if (!report->has_profile)
         return BAT_OK;
     struct bat_records *all_records;
-    enum bat_code code = translate_all(report, &all_records);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(translate_all(report, &all_records));
+    enum bat_code code = BAT_OK;
     const struct bat_verdict_subject subject = {
         .profile = report->profile,
         .moved = report->is_moved ? report->input_profile : report->profile,
