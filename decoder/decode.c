@@ -162,9 +162,7 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
     enum bat_code code = BAT_OK;
     const uint8_t *at = reader->cursor;
     if (has_prefix || bat_map_has_hashes(decoding->map))
-        code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
-    if (code != BAT_OK)
-        return code;
+        BAT_TRY(bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count));
     if (table->equal_count > table->entry_count)
         return bat_reader_fail(reader, BAT_ERR_PREFIX, at,
                                "expected an equal prefix of at most %" PRIu32

@@ -174,9 +174,7 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
     uint64_t delta;
     enum bat_code code = bat_reader_u64(reader, "block hash", &hash);
     const uint8_t *at = reader->cursor;
-    code = code ?: bat_reader_uleb(reader, "block index's delta", &delta);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: bat_reader_uleb(reader, "block index's delta", &delta));
     cursor->index += delta;
     if (cursor->index > UINT32_MAX)
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,

@@ -164,9 +164,7 @@ static enum bat_code read_body(struct reading *reading, uint32_t parent, uint32_
     code = code ?: probe_bytes_word(bytes, "a body's GUID", &node.guid);
     uint32_t probes;
     code = code ?: probe_bytes_count(bytes, "a number of probes", PROBE_MIN, &probes);
-    code = code ?: probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined));
     if (parent == BAT_NONE && !reading->has_addresses) {
         reading->start = START_SYMBOL;
         reading->address = node.guid;

@@ -166,10 +166,8 @@ static enum bat_code check_functions(struct bat_checking *checking)
     size_t symbol_count = 0;
     struct bat_frames frames;
     struct bat_elf *elf = checking->binary->elf;
-    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error);
-    code = code ?: bat_frames_collect(elf, &frames, checking->error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error));
+    BAT_TRY(bat_frames_collect(elf, &frames, checking->error));
     if (symbol_count == 0)
         report_no_symbols(checking, &frames);
     for (uint32_t i = 0; i < bat_map_tables(map); i++)

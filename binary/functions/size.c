@@ -37,11 +37,8 @@ static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64
                 *boundary = symbol->address;
             is_entry = is_open && !symbol->is_private;
         }
-        enum bat_code code = BAT_OK;
         if (is_entry)
-            code = add_entry(&draft->entries, function, symbol->address, error);
-        if (code)
-            return code;
+            BAT_TRY(add_entry(&draft->entries, function, symbol->address, error));
     }
     return BAT_OK;
 }

@@ -113,10 +113,8 @@ static enum bat_code decode_parent(struct bat_reader *reader, struct tables *tab
     const uint8_t *at = reader->cursor;
     uint64_t fragment = 0;
     uint64_t parent = 0;
-    enum bat_code code = bat_reader_u64(reader, "fragment's address", &fragment);
-    code = code ?: bat_reader_u64(reader, "parent's address", &parent);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_reader_u64(reader, "fragment's address", &fragment));
+    BAT_TRY(bat_reader_u64(reader, "parent's address", &parent));
     if (!is_first && fragment <= *before)
         return bat_reader_fail(reader, BAT_ERR_ORDER, at,
                                "expected a fragment above 0x%" PRIx64 ", found 0x%" PRIx64, *before,
@@ -218,9 +216,7 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     map->version = BAT_VERSION_1;
     map->hot_index = BAT_HOT_INDEX_TABLE;
     enum bat_code code = read_count(reader, "number of tables", TABLE_SIZE, &tables.count);
-    code = code ?: allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE));
     tables.all = bat_array_new(tables.count, sizeof(*tables.all));
     tables.parents = bat_array_new(tables.count, sizeof(*tables.parents));
     map->tables = bat_array_new(tables.count, sizeof(*map->tables));

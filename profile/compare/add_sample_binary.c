@@ -279,10 +279,8 @@ static enum bat_code read_functions(struct sample_file *file)
 static enum bat_code unpack(struct sample_file *file, uint8_t **bytes, uint64_t *size)
 {
     uint64_t packed;
-    enum bat_code code = read_number(file, UINT64_MAX, "the unpacked size", size);
-    code = code ?: read_count(file, 1, "the packed size", &packed);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_number(file, UINT64_MAX, "the unpacked size", size));
+    BAT_TRY(read_count(file, 1, "the packed size", &packed));
     if (*size / ZLIB_RATIO_MAX > packed)
         return fail(file, file->at, "an unpacked size that zlib can make of the packed one");
     *bytes = malloc(*size + 1);

@@ -204,10 +204,7 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error)
 {
     uint8_t start[PERF_PIPE_HEADER_SIZE];
-    enum bat_code code = read_at(session, 0, start, sizeof(start), error);
-    code = code ?: check_magic(start, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(read_at(session, 0, start, sizeof(start), error) ?: check_magic(start, error));
     uint64_t size = bat_load64(start + PERF_MAGIC_SIZE);
     if (size == PERF_FILE_HEADER_SIZE)
         return read_file_header(session, error);

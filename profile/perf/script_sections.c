@@ -39,11 +39,8 @@ static enum bat_code read_head(struct bat_line *line, uint64_t size,
                                struct perf_script_sections *sections)
 {
     line->at += sizeof(PERF_SCRIPT_MAGIC) - 1;
-    enum bat_code code = BAT_OK;
-    while (code == BAT_OK && !bat_ends_field(*line->at))
-        code = read_section(line, sections);
-    if (code != BAT_OK)
-        return code;
+    while (!bat_ends_field(*line->at))
+        BAT_TRY(read_section(line, sections));
     uint64_t end = sections->count ? sections->all[sections->count - 1].end : sections->start;
     if (end != size)
         return bat_fail_text(line->lines->error, BAT_ERR_SYNTAX, 1, 1,

@@ -112,9 +112,7 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     struct profile_file from;
     struct perf_source source;
-    code = code ?: open_profile(path, &from, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: open_profile(path, &from, error));
     if (from.reader == READ_STACKS) {
         code = bat_stacks_list_chains(profile, from.file, &own, found, context, error);
     } else {

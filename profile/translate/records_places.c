@@ -58,14 +58,11 @@ static enum bat_code is_no_call(const struct bat_records *records, const uint64_
                                 struct own_calls *calls, bool *is_jump, struct bat_error *error)
 {
     uint32_t function = (uint32_t)item[0];
-    enum bat_code code = BAT_OK;
     *is_jump = false;
     if (records->tables[function] == BAT_NONE || item[1] > UINT32_MAX)
         return BAT_OK;
     if (calls->function != function)
-        code = read_calls(records, function, calls, error);
-    if (code != BAT_OK)
-        return code;
+        BAT_TRY(read_calls(records, function, calls, error));
     uint32_t offset = (uint32_t)item[1];
     *is_jump = !calls->offsets ||
                !bsearch(&offset, calls->offsets, calls->count, sizeof(offset), bat_compare_u32);

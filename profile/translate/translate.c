@@ -197,9 +197,7 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
     struct bat_sparse_map sparse = {0};
     /* Before the wait for threads that load the binary. */
     enum bat_code code = translation_sort_traces(translation);
-    code = code ?: load_binary(translation, symbols, &sparse);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(code ?: load_binary(translation, symbols, &sparse));
     records->symbols = bat_functions_all(records->functions, &records->function_count);
     records->binary_map = sparse.map ? sparse.map : records->binary->map;
     if (find_tables(records) != BAT_OK)

@@ -194,10 +194,7 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
         struct json_table *table = &tables->waiting[i];
         const struct known_table *parent = find(tables, table->parent);
         uint32_t handle = BAT_NONE;
-        enum bat_code code = check_parent(table, parent, error);
-        code = code ?: build(tables, table, parent, &handle, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(check_parent(table, parent, error) ?: build(tables, table, parent, &handle, error));
         json_table_free(table);
     }
     const struct bat_builder_options options = {.size = sizeof(options), .hot_index = hot_index};
