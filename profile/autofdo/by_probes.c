@@ -257,9 +257,9 @@ static enum bat_code count_ranges(struct probe_work *work)
 /* --- Calls ---------------------------------------------------------------------------------- */
 
 /* A branch from a call's probe to the start of a function is a call of it. */
-static enum bat_code count_call(struct probe_work *work, const uint64_t *branch)
+static enum bat_code count_call(struct probe_work *work, const uint64_t *branch, uint32_t *next)
 {
-    const struct bat_probe *probe = probe_call_at(work->probes, branch[0]);
+    const struct bat_probe *probe = probe_call_from(work->probes, branch[0], next);
     const struct probe_piece *entry =
         probe ? probe_functions_entry(&work->functions, work->probes, branch[1]) : NULL;
     if (!entry)
@@ -279,9 +279,10 @@ static enum bat_code count_call(struct probe_work *work, const uint64_t *branch)
 static enum bat_code count_calls(struct probe_work *work)
 {
     const struct bat_counts *branches = &work->ranges.branches;
+    uint32_t next = 0;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < branches->count && code == BAT_OK; i++)
-        code = count_call(work, bat_counts_item(branches, i));
+        code = count_call(work, bat_counts_item(branches, i), &next);
     return code == BAT_OK ? code : fail_memory(work);
 }
 

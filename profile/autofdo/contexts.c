@@ -14,18 +14,29 @@
 /* The probe that a function is entered at. */
 #define ENTRY_ID 1u
 
-/* A function on the way to another, and the id of the probe where it goes on. */
-struct frame {
-    uint32_t function; /* of the probes; of its names the first */
-    uint32_t id;
-};
-
-/* A list of frames, the outermost first. */
-struct frames {
-    struct frame *all;
+/* A list of addresses, or of frames: functions on the way to another one, each with the id of the
+ * probe where it goes on. The outermost comes first. */
+struct list {
+    uint64_t *all;
     size_t count;
     size_t capacity;
 };
+
+static inline uint64_t frame_of(uint32_t function, uint32_t id)
+{
+    return (uint64_t)function << 32 | id;
+}
+
+/* Of the probes' functions; of a name's the first. */
+static inline uint32_t frame_function(uint64_t frame)
+{
+    return (uint32_t)(frame >> 32);
+}
+
+static inline uint64_t frame_place(uint64_t frame)
+{
+    return forest_place((uint32_t)frame, 0);
+}
 
 /* The path up to the last call of a context. */
 struct callers {
@@ -35,63 +46,83 @@ struct callers {
     bool is_made;
 };
 
-/* A list of addresses. */
-struct addresses {
-    uint64_t *all;
-    size_t count;
-    size_t capacity;
-};
-
 struct bat_contexts {
     const struct bat_probes *probes;
     struct unwinder unwinder;
     struct probe_functions functions;
     struct forest forest;
     struct bat_counts nodes; /* context, node of the probes: node of the forest, 0 */
-    struct frames path;
-    struct addresses calls;  /* of one context, the outermost first */
+    struct list path;
+    struct list calls;       /* of one context */
     struct callers *callers; /* of each context, as far as it was needed */
-    struct frames kept;
+    struct list kept;
     struct tail_calls tail_calls;
-    uint32_t *first_probe;    /* of each node, in the next; one more */
+    uint32_t *names;       /* of the probes' functions in the forest, as far as they were needed */
+    uint32_t *first_probe; /* of each node, in the next; one more */
     uint32_t *probes_by_node; /* numbers of probes */
     struct bat_autofdo_counters counters;
 };
 
 /* --- Paths ---------------------------------------------------------------------------------- */
 
-/*
- * Remove repetitions: of each sequence of items that follows an equal one, the shortest ones first.
- * So the contexts of recursive functions are few. Returns the number of items left.
- */
-static size_t compress(void *items, size_t count, size_t size)
+static enum bat_code add(struct list *list, uint64_t item)
 {
-    uint8_t *bytes = items;
-    for (size_t length = 1; length <= count / 2; length++) {
-        const size_t step = length * size;
-        size_t end = 0;   /* bytes kept */
-        size_t alike = 0; /* how many of the last items are equal to those `length` before */
-        for (size_t i = 0; i < count; i++) {
-            memmove(bytes + end, bytes + i * size, size);
-            alike =
-                end >= step && memcmp(bytes + end, bytes + end - step, size) == 0 ? alike + 1 : 0;
-            end += size;
-            if (alike == length) {
-                end -= step;
-                alike = 0;
-            }
-        }
-        count = end / size;
-    }
-    return count;
+    if (!bat_grow(&list->all, &list->capacity, list->count, sizeof(*list->all)))
+        return BAT_ERR_MEMORY;
+    list->all[list->count++] = item;
+    return BAT_OK;
 }
 
-static enum bat_code add_frame(struct frames *frames, struct frame frame)
+/* Turn the order of the items from `first` on. */
+static void turn(struct list *list, size_t first)
 {
-    if (!bat_grow(&frames->all, &frames->capacity, frames->count, sizeof(*frames->all)))
-        return BAT_ERR_MEMORY;
-    frames->all[frames->count++] = frame;
-    return BAT_OK;
+    for (size_t i = first, k = list->count; i + 1 < k; i++) {
+        const uint64_t last = list->all[--k];
+        list->all[k] = list->all[i];
+        list->all[i] = last;
+    }
+}
+
+/* Longer sequences are not looked for. */
+#define REPEATED_MAX 64u
+
+/* Remove each sequence of this length that follows an equal one. Returns the number of items left.
+ */
+static size_t remove_repeated(uint64_t *items, size_t count, size_t length)
+{
+    size_t end = 0;
+    size_t alike = 0; /* how many of the last items are equal to those `length` before */
+    for (size_t i = 0; i < count; i++) {
+        items[end] = items[i];
+        alike = end >= length && items[end] == items[end - length] ? alike + 1 : 0;
+        end++;
+        if (alike == length) {
+            end -= length;
+            alike = 0;
+        }
+    }
+    return end;
+}
+
+/* True if a sequence of this length follows an equal one. */
+static bool has_repeated(const uint64_t *items, size_t count, size_t length)
+{
+    size_t alike = 0;
+    for (size_t i = length; i < count && alike < length; i++)
+        alike = items[i] == items[i - length] ? alike + 1 : 0;
+    return alike == length;
+}
+
+/*
+ * Remove repetitions, the shortest ones first: so the contexts of recursive functions are few.
+ * Returns the number of items left.
+ */
+static size_t compress(uint64_t *items, size_t count)
+{
+    for (size_t length = 1; length <= count / 2 && length <= REPEATED_MAX; length++)
+        if (has_repeated(items, count, length))
+            count = remove_repeated(items, count, length);
+    return count;
 }
 
 /*
@@ -100,12 +131,12 @@ static enum bat_code add_frame(struct frames *frames, struct frame frame)
  */
 static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number, uint32_t id)
 {
-    struct frames *path = &contexts->path;
+    struct list *path = &contexts->path;
     size_t first = path->count;
     const struct bat_probe_node *node;
     for (;;) {
         node = &contexts->probes->nodes[number];
-        enum bat_code code = add_frame(path, (struct frame){node->function, id});
+        enum bat_code code = add(path, frame_of(node->function, id));
         if (code != BAT_OK)
             return code;
         id = node->call_site;
@@ -113,11 +144,7 @@ static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number,
             break;
         number = node->parent;
     }
-    for (size_t i = first, k = path->count; i + 1 < k; i++) {
-        const struct frame last = path->all[--k];
-        path->all[k] = path->all[i];
-        path->all[i] = last;
-    }
+    turn(path, first);
     if (node->parent == BAT_NONE)
         return BAT_OK;
     path->count -= first;
@@ -125,20 +152,11 @@ static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number,
     return BAT_OK;
 }
 
-/* Add an address to a list. */
-static enum bat_code add_address(struct addresses *list, uint64_t address)
-{
-    if (!bat_grow(&list->all, &list->capacity, list->count, sizeof(*list->all)))
-        return BAT_ERR_MEMORY;
-    list->all[list->count++] = address;
-    return BAT_OK;
-}
-
 /* List the calls of a context, the outermost first, from behind the last one of another file. */
 static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
 {
     const struct context *all = contexts->unwinder.contexts;
-    struct addresses *calls = &contexts->calls;
+    struct list *calls = &contexts->calls;
     enum bat_code code = BAT_OK;
     calls->count = 0;
     for (uint32_t i = context; all[i].behind != BAT_ADDRESS_EXTERNAL && code == BAT_OK;
@@ -146,14 +164,10 @@ static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
         uint64_t call;
         code = unwinder_call(&contexts->unwinder, all[i].behind, &call);
         if (code == BAT_OK)
-            code = add_address(calls, call);
+            code = add(calls, call);
     }
-    for (size_t i = 0, k = calls->count; i + 1 < k; i++) {
-        const uint64_t last = calls->all[--k];
-        calls->all[k] = calls->all[i];
-        calls->all[i] = last;
-    }
-    calls->count = compress(calls->all, calls->count, sizeof(*calls->all));
+    turn(calls, 0);
+    calls->count = compress(calls->all, calls->count);
     return code;
 }
 
@@ -185,8 +199,8 @@ static enum bat_code add_jumps(struct bat_contexts *contexts, uint64_t call, uin
 static enum bat_code make_callers(struct bat_contexts *contexts, uint32_t context,
                                   struct callers *made)
 {
-    const struct addresses *calls = &contexts->calls;
-    struct frames *kept = &contexts->kept;
+    const struct list *calls = &contexts->calls;
+    struct list *kept = &contexts->kept;
     enum bat_code code = list_calls(contexts, context);
     for (size_t i = 0; i < calls->count && code == BAT_OK; i++) {
         code = add_caller(contexts, calls->all[i]);
@@ -198,7 +212,7 @@ static enum bat_code make_callers(struct bat_contexts *contexts, uint32_t contex
                              .last = calls->count ? calls->all[calls->count - 1] : 0,
                              .is_made = true};
     for (size_t i = 0; i < contexts->path.count && code == BAT_OK; i++)
-        code = add_frame(kept, contexts->path.all[i]);
+        code = add(kept, contexts->path.all[i]);
     return code;
 }
 
@@ -212,7 +226,7 @@ static enum bat_code begin_path(struct bat_contexts *contexts, uint32_t context,
         code = make_callers(contexts, context, callers);
     else
         for (size_t i = 0; i < callers->count && code == BAT_OK; i++)
-            code = add_frame(&contexts->path, contexts->kept.all[callers->first + i]);
+            code = add(&contexts->path, contexts->kept.all[callers->first + i]);
     return code == BAT_OK && callers->last ? add_jumps(contexts, callers->last, address) : code;
 }
 
@@ -220,30 +234,35 @@ static enum bat_code begin_path(struct bat_contexts *contexts, uint32_t context,
 static enum bat_code name_function(struct bat_contexts *contexts, uint32_t function, uint32_t *name)
 {
     const struct bat_probe_function *named = &contexts->probes->functions[function];
-    return bat_strings_add(&contexts->forest.names, named->name, named->name_length, name);
+    uint32_t *known = &contexts->names[function];
+    enum bat_code code = BAT_OK;
+    if (*known == BAT_NONE)
+        code = bat_strings_add(&contexts->forest.names, named->name, named->name_length, known);
+    *name = *known;
+    return code;
 }
 
 /* Find the forest's node of the path; BAT_NONE if the name of its code is not known. */
 static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
 {
     struct forest *forest = &contexts->forest;
-    struct frame *frames = contexts->path.all;
+    uint64_t *frames = contexts->path.all;
     const size_t count = contexts->path.count;
-    const size_t callers = compress(frames, count - 1, sizeof(*frames));
+    const size_t callers = compress(frames, count - 1);
     frames[callers] = frames[count - 1];
     enum bat_code code = BAT_OK;
     *node = BAT_NONE;
     for (size_t i = 0; i <= callers && code == BAT_OK; i++) {
         uint32_t name;
-        if (frames[i].function == BAT_NONE) {
+        if (frame_function(frames[i]) == BAT_NONE) {
             *node = BAT_NONE; /* what calls it is not known */
             continue;
         }
-        code = name_function(contexts, frames[i].function, &name);
+        code = name_function(contexts, frame_function(frames[i]), &name);
         if (code == BAT_OK)
             code = *node == BAT_NONE
                        ? forest_root(forest, name, node)
-                       : forest_child(forest, *node, forest_place(frames[i - 1].id, 0), name, node);
+                       : forest_child(forest, *node, frame_place(frames[i - 1]), name, node);
     }
     if (code == BAT_OK && !bat_reserve_cleared(&forest->contexts, &forest->context_capacity,
                                                forest->node_count, sizeof(*forest->contexts)))
@@ -402,11 +421,12 @@ static enum bat_code count_branches(struct bat_contexts *contexts)
     const struct probe_piece *entry = NULL;
     const uint64_t *last = NULL;
     bool is_inside = false;
+    uint32_t next = 0;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < branches->count && code == BAT_OK; i++) {
         const uint64_t *branch = bat_counts_item(branches, i);
         if (!last || branch[0] != last[0])
-            probe = probe_call_at(contexts->probes, branch[0]);
+            probe = probe_call_from(contexts->probes, branch[0], &next);
         if (probe && (!last || branch[0] != last[0] || branch[1] != last[1])) {
             entry = probe_functions_entry(&contexts->functions, contexts->probes, branch[1]);
             is_inside = probe_functions_at(&contexts->functions, branch[1]) != BAT_NONE;
@@ -426,8 +446,10 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     bat_counts_sort(&unwinder->branches);
     enum bat_code code = list_probes(contexts);
     contexts->callers = calloc(unwinder->context_count, sizeof(*contexts->callers));
-    if (!contexts->callers)
-        code = BAT_ERR_MEMORY;
+    contexts->names = bat_array_new(contexts->probes->function_count, sizeof(*contexts->names));
+    if (!contexts->callers || !contexts->names)
+        return BAT_ERR_MEMORY;
+    memset(contexts->names, 0xff, contexts->probes->function_count * sizeof(*contexts->names));
     if (code == BAT_OK)
         code = tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
     if (code == BAT_OK)
@@ -514,6 +536,7 @@ void bat_contexts_free(struct bat_contexts *contexts)
     free(contexts->path.all);
     free(contexts->calls.all);
     free(contexts->callers);
+    free(contexts->names);
     free(contexts->kept.all);
     tail_calls_free(&contexts->tail_calls);
     free(contexts->first_probe);

@@ -5,6 +5,7 @@
 
 #include "forest.h"
 #include "spec/array.h"
+#include "spec/escape_controls.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "spec/sort.h"
@@ -46,8 +47,8 @@ struct forest_writer {
     struct bat_sort_key *children; /* of each parent: places and nodes, in the order of the text */
     uint32_t *first_child;         /* of each parent in children: 0, then node + 1; one more */
     uint32_t *trees;               /* roots, or all contexts, in the order of the text */
-    uint32_t *ranks;               /* of contexts: of each node in the order of paths */
     uint32_t tree_count;
+    bool is_plain; /* no name has anything to be escaped */
     struct tree_writer writers[BAT_PARALLEL_MAX];
 };
 
@@ -247,6 +248,15 @@ static void write_count(struct bat_text_writer *text, uint64_t count)
     bat_text_end(text, bat_put_decimal(at, count));
 }
 
+static void write_name(const struct forest_writer *sorted, struct bat_text_writer *text,
+                       const char *name)
+{
+    if (sorted->is_plain)
+        bat_text_string(text, name);
+    else
+        bat_text_escaped(text, name);
+}
+
 static bool add_target(struct tree_writer *writer, size_t count, struct target target)
 {
     if (!bat_grow(&writer->targets, &writer->target_capacity, count, sizeof(*writer->targets)))
@@ -286,9 +296,10 @@ static size_t collect_targets(const struct forest *forest, struct tree_writer *w
  * Write the line of a place. In the root of a tree the count is at least that of the calls, as in
  * llvm-profgen.
  */
-static void write_body(const struct forest *forest, struct tree_writer *writer, uint32_t node,
-                       size_t depth, const struct bat_sort_key *body, uint32_t *next)
+static void write_body(const struct forest_writer *sorted, struct tree_writer *writer,
+                       uint32_t node, size_t depth, const struct bat_sort_key *body, uint32_t *next)
 {
+    const struct forest *forest = sorted->forest;
     struct bat_text_writer *text = writer->text;
     uint64_t calls;
     const size_t targets = collect_targets(forest, writer, node, body->key, next, &calls);
@@ -301,7 +312,7 @@ static void write_body(const struct forest *forest, struct tree_writer *writer, 
     bat_text_end(text, at);
     for (size_t i = 0; i < targets; i++) {
         bat_text_string(text, " ");
-        bat_text_escaped(text, writer->targets[i].name);
+        write_name(sorted, text, writer->targets[i].name);
         write_count(text, writer->targets[i].count);
     }
     if (targets != 0)
@@ -315,7 +326,7 @@ static void write_bodies(const struct forest_writer *sorted, struct tree_writer 
 {
     uint32_t target = sorted->first_target[node];
     for (uint32_t i = sorted->first_body[node]; i < sorted->first_body[node + 1]; i++)
-        write_body(sorted->forest, writer, node, depth, &sorted->bodies[i], &target);
+        write_body(sorted, writer, node, depth, &sorted->bodies[i], &target);
 }
 
 /* Write the line of a node, and those of its body. */
@@ -324,7 +335,7 @@ static void write_node(const struct forest_writer *sorted, struct tree_writer *w
 {
     const struct forest *forest = sorted->forest;
     const struct forest_node *written = &forest->nodes[node];
-    bat_text_escaped(writer->text, name_of(forest, written->name));
+    write_name(sorted, writer->text, name_of(forest, written->name));
     write_count(writer->text, written->total);
     if (depth == 0)
         write_count(writer->text, written->head);
@@ -399,7 +410,7 @@ static void write_context(const struct forest_writer *sorted, struct tree_writer
     bat_text_string(writer->text, "[");
     for (size_t i = depth; i-- > 0 && writer->has_memory;) {
         const struct forest_node *frame = &forest->nodes[writer->stack[i].node];
-        bat_text_escaped(writer->text, name_of(forest, frame->name));
+        write_name(sorted, writer->text, name_of(forest, frame->name));
         if (i == 0)
             break;
         write_count(writer->text, forest->nodes[writer->stack[i - 1].node].place >> 32);
@@ -469,53 +480,47 @@ static bool sort_trees(struct forest_writer *writer)
     return true;
 }
 
-static int compare_contexts(const void *left, const void *right, void *context)
+/* List the nodes that have counts, in the order of their paths: each node before its children. */
+static bool list_contexts(struct forest_writer *writer, struct bat_sort_key *keys)
 {
-    const struct forest_writer *writer = context;
-    const uint32_t a = *(const uint32_t *)left;
-    const uint32_t b = *(const uint32_t *)right;
-    const uint64_t totals[2] = {writer->forest->nodes[a].total, writer->forest->nodes[b].total};
-    if (totals[0] != totals[1])
-        return totals[0] > totals[1] ? -1 : 1;
-    return writer->ranks[a] < writer->ranks[b] ? -1 : 1;
-}
-
-/* Number the nodes in the order of their paths: each node before its children. */
-static bool rank_nodes(struct forest_writer *writer)
-{
-    const uint32_t count = writer->forest->node_count;
-    uint32_t *waiting = bat_array_new(count, sizeof(*waiting));
-    writer->ranks = bat_array_new(count, sizeof(*writer->ranks));
-    const bool has_memory = waiting && writer->ranks;
-    uint32_t rank = 0;
+    const struct forest *forest = writer->forest;
+    uint32_t *waiting = bat_array_new(forest->node_count, sizeof(*waiting));
     uint32_t left = 0;
-    for (uint32_t i = writer->first_child[1]; has_memory && i-- > 0;)
+    for (uint32_t i = writer->first_child[1]; waiting && i-- > 0;)
         waiting[left++] = (uint32_t)writer->children[i].value;
-    while (has_memory && left > 0) {
+    while (waiting && left > 0) {
         const uint32_t node = waiting[--left];
-        writer->ranks[node] = rank++;
-        for (uint32_t i = writer->first_child[node + 2]; i-- > writer->first_child[node + 1];)
+        const uint32_t *first = &writer->first_child[node + 1];
+        if (writer->first_body[node] != writer->first_body[node + 1] &&
+            !is_ambiguous(name_of(forest, forest->nodes[node].name)))
+            keys[writer->tree_count++] =
+                (struct bat_sort_key){UINT64_MAX - forest->nodes[node].total, node};
+        for (uint32_t i = first[1]; i-- > first[0];)
             waiting[left++] = (uint32_t)writer->children[i].value;
     }
+    const bool has_memory = waiting != NULL;
     free(waiting);
     return has_memory;
 }
 
-/* Sort the nodes that have counts. sort_bodies() must have run. */
+/* Sort the nodes that have counts by their totals, then by their paths. sort_bodies() must have
+ * run. */
 static bool sort_contexts(struct forest_writer *writer)
 {
     const struct forest *forest = writer->forest;
     qsort_r(writer->children, writer->first_child[1], sizeof(*writer->children), compare_children,
             (void *)forest);
+    struct bat_sort_key *keys = bat_array_new(2 * (size_t)forest->node_count, sizeof(*keys));
     writer->trees = bat_array_new(forest->node_count, sizeof(*writer->trees));
-    if (!writer->trees || !rank_nodes(writer))
-        return false;
-    for (uint32_t node = 0; node < forest->node_count; node++)
-        if (writer->first_body[node] != writer->first_body[node + 1] &&
-            !is_ambiguous(name_of(forest, forest->nodes[node].name)))
-            writer->trees[writer->tree_count++] = node;
-    qsort_r(writer->trees, writer->tree_count, sizeof(*writer->trees), compare_contexts, writer);
-    return true;
+    const bool has_memory = keys && writer->trees && list_contexts(writer, keys);
+    if (has_memory) {
+        const struct bat_sort_key *sorted =
+            bat_sort_keys(keys, keys + forest->node_count, writer->tree_count);
+        for (uint32_t i = 0; i < writer->tree_count; i++)
+            writer->trees[i] = (uint32_t)sorted[i].value;
+    }
+    free(keys);
+    return has_memory;
 }
 
 static bool sort_nodes(struct forest_writer *writer)
@@ -529,6 +534,16 @@ static bool sort_counts(struct forest_writer *writer)
     bat_counts_sort(targets);
     writer->first_target = find_firsts(targets, writer->forest->node_count);
     return writer->first_target && sort_bodies(writer);
+}
+
+static bool has_plain_names(const struct forest *forest)
+{
+    for (uint32_t i = 0; i < forest->names.count; i++) {
+        const char *name = name_of(forest, i);
+        if (bat_has_controls(name, strlen(name)))
+            return false;
+    }
+    return true;
 }
 
 /* One of the two halves of sorting, which have nothing in common. */
@@ -564,7 +579,6 @@ static void free_writer(struct forest_writer *writer)
     free(writer->children);
     free(writer->first_child);
     free(writer->trees);
-    free(writer->ranks);
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
         free(writer->writers[i].targets);
         free(writer->writers[i].stack);
@@ -575,7 +589,7 @@ enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_o
                            uint64_t *roots, struct bat_error *error)
 {
     static const struct bat_text_source source = {begin_trees, write_trees, end_trees};
-    struct forest_writer writer = {.forest = forest};
+    struct forest_writer writer = {.forest = forest, .is_plain = has_plain_names(forest)};
     struct bat_parted_text text = {.source = &source, .subject = &writer, .output = output};
     if (sort_all(&writer, threads))
         bat_texts_write(&text, 1,

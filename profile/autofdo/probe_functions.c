@@ -112,14 +112,22 @@ uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t ad
     return BAT_NONE;
 }
 
+const struct bat_probe *probe_call_from(const struct bat_probes *probes, uint64_t address,
+                                        uint32_t *next)
+{
+    while (*next < probes->probe_count && probes->probes[*next].address < address)
+        ++*next;
+    for (uint32_t i = *next; i < probes->probe_count && probes->probes[i].address == address; i++)
+        if (probes->probes[i].type != BAT_PROBE_BLOCK)
+            return &probes->probes[i];
+    return NULL;
+}
+
 const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address)
 {
     uint32_t first;
     const uint32_t count = bat_probes_between(probes, address, address + 1, &first);
-    for (uint32_t i = first; i < first + count; i++)
-        if (probes->probes[i].type != BAT_PROBE_BLOCK)
-            return &probes->probes[i];
-    return NULL;
+    return count ? probe_call_from(probes, address, &first) : NULL;
 }
 
 /* True if a probe at the start of a piece is of a top-level body of this function. */

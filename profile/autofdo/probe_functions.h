@@ -46,6 +46,10 @@ uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t ad
 /* The first probe of a call at an address, or NULL. */
 const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address);
 
+/* The same for ascending addresses: the search goes on at the probe *next, 0 at first. */
+const struct bat_probe *probe_call_from(const struct bat_probes *probes, uint64_t address,
+                                        uint32_t *next);
+
 /*
  * The piece that starts at an address where calls of a function go to, or NULL. Of aliases the one
  * that the probes are named for holds, or else the first.

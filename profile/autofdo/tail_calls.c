@@ -135,16 +135,19 @@ static void find_way(const struct tail_calls *tail, uint64_t call, struct search
 enum bat_code tail_calls_between(struct tail_calls *tail, uint64_t call, uint64_t address,
                                  const uint64_t **jumps, size_t *count)
 {
-    struct search search = {.tail = tail, .goal = probe_functions_at(tail->functions, address)};
-    const uint64_t key[2] = {call, search.goal};
-    const uint64_t *known = bat_counts_find(&tail->known, key);
+    const uint64_t key[2] = {call, address};
     *count = 0;
-    if (known || search.goal == BAT_NONE || tail->jump_count == 0) {
-        *count = known ? (size_t)known[3] : 0;
-        *jumps = known ? tail->found + known[2] : NULL;
+    if (tail->jump_count == 0)
+        return BAT_OK;
+    const uint64_t *known = bat_counts_find(&tail->known, key);
+    if (known) {
+        *jumps = tail->found + known[2];
+        *count = (size_t)known[3];
         return BAT_OK;
     }
-    find_way(tail, call, &search);
+    struct search search = {.tail = tail, .goal = probe_functions_at(tail->functions, address)};
+    if (search.goal != BAT_NONE)
+        find_way(tail, call, &search);
     const size_t first = tail->found_count;
     for (uint32_t i = 0; i < search.length; i++) {
         if (!bat_grow(&tail->found, &tail->found_capacity, tail->found_count, sizeof(*tail->found)))

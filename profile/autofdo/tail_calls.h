@@ -24,7 +24,7 @@ struct tail_calls {
     struct tail_edge *jumps; /* ascending by from, then by source */
     size_t jump_count;
     size_t jump_capacity;
-    struct bat_counts known; /* call, function: first of found, how many */
+    struct bat_counts known; /* call, address: first of found, how many */
     uint64_t *found;
     size_t found_count;
     size_t found_capacity;
