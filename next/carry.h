@@ -79,9 +79,9 @@ struct next_carry_options {
     const char *explain; /* a function whose blocks are explained, if it changed; NULL: all are */
     next_explain_fn *explained; /* NULL: none is */
     void *explain_context;
-    const struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
-    const struct bat_elf *new_symbols; /* ... of the new one */
-    unsigned threads;                  /* 0: one for each processor */
+    struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
+    struct bat_elf *new_symbols; /* ... of the new one */
+    unsigned threads;            /* 0: one for each processor */
     /* Less of the old profile's count or functions found, in parts of 1, is a foreign program; see
      * next_check_foreign(). */
     double found_min;
@@ -102,8 +102,8 @@ struct next_carry_options {
  * with a few candidates each. The caller frees *report with next_report_free(), also after a
  * failure.
  */
-enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
-                         const struct bat_elf *new_elf, const struct next_carry_options *options,
+enum bat_code next_carry(const struct bat_records *old_records, struct bat_elf *old_elf,
+                         struct bat_elf *new_elf, const struct next_carry_options *options,
                          struct bat_profile *profile, struct next_report *report,
                          struct bat_error *error);
 

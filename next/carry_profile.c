@@ -97,31 +97,50 @@ static enum bat_code check_machines(const struct bat_elf *old_elf, const struct 
 
 /* One of both programs, and how opening it went. */
 struct opening {
-    const struct bat_elf *elf;
-    const struct bat_elf *symbols;
+    struct bat_elf *elf;
+    struct bat_elf *symbols; /* or NULL */
+    bool has_probes;         /* and so has the other program */
     unsigned threads;
     struct next_program *program;
     struct bat_error error;
     enum bat_code code;
 };
 
+/* The file that has a program's probes, or NULL. */
+static struct bat_elf *file_with_probes(struct bat_elf *elf, struct bat_elf *symbols)
+{
+    if (bat_probes_are_in(elf))
+        return elf;
+    return symbols && bat_probes_are_in(symbols) ? symbols : NULL;
+}
+
 static void *open_one(void *part)
 {
     struct opening *opening = part;
     opening->code = next_program_open(opening->elf, opening->symbols, opening->threads,
                                       opening->program, &opening->error);
+    struct bat_elf *file =
+        opening->has_probes ? file_with_probes(opening->elf, opening->symbols) : NULL;
+    if (opening->code == BAT_OK && file)
+        opening->code = next_probes_read(opening->program, file, opening->symbols, &opening->error);
     return NULL;
 }
 
 /* Open both programs, by two threads if there may be several. */
-static enum bat_code open_both(struct next_carrying *carrying, const struct bat_elf *old_elf,
-                               const struct bat_elf *new_elf)
+static enum bat_code open_both(struct next_carrying *carrying, struct bat_elf *old_elf,
+                               struct bat_elf *new_elf)
 {
     const struct next_carry_options *options = carrying->options;
+    const bool have_probes = file_with_probes(old_elf, options->old_symbols) &&
+                             file_with_probes(new_elf, options->new_symbols);
     struct opening both[] = {
-        {old_elf, options->old_symbols, options->threads, &carrying->olds, {0}, BAT_OK},
-        {new_elf, options->new_symbols, options->threads, &carrying->news, {0}, BAT_OK},
+        {.elf = old_elf, .symbols = options->old_symbols, .program = &carrying->olds},
+        {.elf = new_elf, .symbols = options->new_symbols, .program = &carrying->news},
     };
+    for (unsigned i = 0; i < 2; i++) {
+        both[i].has_probes = have_probes;
+        both[i].threads = options->threads;
+    }
     if (options->threads == 1) {
         open_one(&both[0]);
         open_one(&both[1]);
@@ -134,8 +153,8 @@ static enum bat_code open_both(struct next_carrying *carrying, const struct bat_
     return failed->code;
 }
 
-enum bat_code next_carry(const struct bat_records *old_records, const struct bat_elf *old_elf,
-                         const struct bat_elf *new_elf, const struct next_carry_options *options,
+enum bat_code next_carry(const struct bat_records *old_records, struct bat_elf *old_elf,
+                         struct bat_elf *new_elf, const struct next_carry_options *options,
                          struct bat_profile *profile, struct next_report *report,
                          struct bat_error *error)
 {

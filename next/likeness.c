@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The features of a block are its instructions at three levels of abstraction, pairs of
- * neighbours, and what is named; each weighs the more the fewer blocks have it ("tf-idf").
+ * neighbours, what is named, and pseudo probes; each weighs the more the fewer blocks have it
+ * ("tf-idf").
  */
 #include "likeness.h"
 
@@ -27,6 +28,7 @@
 #define WEIGHT_NAME 2.0f
 #define WEIGHT_FIELD 2.0f
 #define WEIGHT_CONSTANT 2.0f
+#define WEIGHT_PROBE 4.0f
 
 struct feature {
     uint32_t id;
@@ -83,6 +85,35 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
     return true;
 }
 
+/*
+ * Add the pseudo probes of a node, as far as the control flow of their functions is the same in
+ * both sources: then the same block of the source has the same number.
+ */
+static bool add_probes(struct features_making *making, unsigned side, uint32_t index, uint32_t node)
+{
+    const struct next_program *program = making->programs[side];
+    const struct next_program *other = making->programs[!side];
+    const struct bat_probes *probes = program->probes;
+    const struct next_node *made = &making->graphs[side]->nodes[index];
+    const struct next_unit *unit = program->units[made->unit];
+    if (!probes || !other->probes || made->first == made->end)
+        return true;
+    const uint64_t part = program->all[unit->blocks[made->block].function].address;
+    uint32_t first;
+    const uint32_t count =
+        bat_probes_between(probes, part + unit->instructions[made->first].offset,
+                           part + unit->instructions[made->end - 1].offset + 1, &first);
+    bool is_fine = true;
+    for (uint32_t i = first; i < first + count && is_fine; i++) {
+        const uint32_t function = probes->nodes[probes->probes[i].node].function;
+        const uint64_t flow = function == BAT_NONE ? 0 : program->flows[function];
+        if (flow != 0 && next_has_flow(other, flow))
+            is_fine = add_raw(making, 8, (uint32_t)(flow >> 32), probes->probes[i].id, node,
+                              WEIGHT_PROBE);
+    }
+    return is_fine;
+}
+
 static bool add_node(struct features_making *making, unsigned side, uint32_t index)
 {
     uint32_t count;
@@ -106,7 +137,7 @@ static bool add_node(struct features_making *making, unsigned side, uint32_t ind
             (!all->constant || add_raw(making, 7, all->constant, 0, node, WEIGHT_CONSTANT));
         before = all->kind;
     }
-    return is_fine;
+    return is_fine && add_probes(making, side, index, node);
 }
 
 static float float_of(uint64_t bits)

@@ -4,9 +4,11 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "binary/code/reader.h"
 #include "references.h"
+#include "spec/array.h"
 #include "unit.h"
 
 /* --- Names ---------------------------------------------------------------------------------- */
@@ -130,11 +132,46 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
     return code;
 }
 
+/* A function's name without what clang appends to those of static ones, and its control flow. */
+static uint64_t flow_of(const struct bat_probe_function *function)
+{
+    static const char unique[] = ".__uniq.";
+    const char *end = memmem(function->name, function->name_length, unique, sizeof(unique) - 1);
+    const size_t length = end ? (size_t)(end - function->name) : function->name_length;
+    return (uint64_t)next_hash(function->name, length, 0) << 32 |
+           next_hash(&function->hash, sizeof(function->hash), 0);
+}
+
+enum bat_code next_probes_read(struct next_program *program, struct bat_elf *file,
+                               struct bat_elf *symbols, struct bat_error *error)
+{
+    const enum bat_code code = bat_probes_read(file, symbols, &program->probes, error);
+    if (code != BAT_OK)
+        return code == BAT_ERR_MEMORY ? code : BAT_OK;
+    const uint32_t count = program->probes->function_count;
+    program->flows = bat_array_new(count, sizeof(*program->flows));
+    program->flow_set = bat_counts_new(1);
+    enum bat_code added = program->flows ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < count && added == BAT_OK; i++) {
+        program->flows[i] = flow_of(&program->probes->functions[i]);
+        added = bat_counts_add(&program->flow_set, &program->flows[i], 0, 0);
+    }
+    return added == BAT_OK ? BAT_OK : bat_fail_memory(error, "for %" PRIu32 " functions", count);
+}
+
+bool next_has_flow(const struct next_program *program, uint64_t flow)
+{
+    return bat_counts_find(&program->flow_set, &flow) != NULL;
+}
+
 void next_program_free(struct next_program *program)
 {
     for (uint32_t i = 0; i < program->unit_count; i++)
         next_unit_free(program->units[i]);
     next_references_free(program->references);
+    bat_probes_free(program->probes);
+    free(program->flows);
+    bat_counts_free(&program->flow_set);
     bat_code_close(program->reader);
     bat_functions_free(program->functions);
     free(program->unit_of);

@@ -7,8 +7,10 @@
 #ifndef BAT_NEXT_PROGRAM_H
 #define BAT_NEXT_PROGRAM_H
 
+#include "bat_probes.h"
 #include "binary/code/graph.h"
 #include "binary/functions/functions.h"
+#include "support/counts.h"
 
 struct next_references;
 struct next_unit;
@@ -21,6 +23,9 @@ struct next_program {
     const struct bat_function_symbol *all;
     struct bat_code_reader *reader;
     struct next_references *references;
+    struct bat_probes *probes; /* NULL: it, or the other program, has none */
+    uint64_t *flows;           /* of each of their functions: its name and its control flow */
+    struct bat_counts flow_set;
     uint32_t function_count;
     uint32_t unit_count;
     uint32_t *unit_of; /* for each function; BAT_NONE for PLT entries */
@@ -44,6 +49,14 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
                                 unsigned threads, struct next_program *program,
                                 struct bat_error *error);
 void next_program_free(struct next_program *program);
+
+/* Read the probes of a program, which file has. Damaged ones are left out. */
+enum bat_code next_probes_read(struct next_program *program, struct bat_elf *file,
+                               struct bat_elf *symbols, struct bat_error *error);
+
+/* True if the program has a function with probes of this name, without what tells files apart, and
+ * with this control flow in the source. */
+bool next_has_flow(const struct next_program *program, uint64_t flow);
 
 /* A unit's name as in profiles. */
 static inline const char *next_unit_name(const struct next_program *program, uint32_t unit)

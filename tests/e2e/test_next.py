@@ -179,6 +179,26 @@ class Changed(unittest.TestCase):
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
 
 
+    def test_pseudo_probes(self):
+        """Probes that both builds have say which blocks are the same; without them, or with damaged ones, the code alone does."""
+        pair = Pair(self)
+        for name, level in (("old", "-O1"), ("new", "-O2")):
+            run("clang++-22", level, "-w", "-fno-pie", "-fpseudo-probe-for-profiling", fixtures.SOURCES / "switches.cc", *LINKS, "-o", name,
+                folder=pair.folder)
+            pair.record(name)
+        section = pair.folder / "section"
+        section.write_bytes(b"\xff" * 99)
+        overlaps = {}
+        for kind, options in (("with", []), ("damaged", [f"--update-section=.pseudo_probe={section}"]),
+                              ("without", ["--remove-section=.pseudo_probe", "--remove-section=.pseudo_probe_desc"])):
+            run("llvm-objcopy-22", *options, "new", kind, folder=pair.folder)
+            carried = pair.folder / "carried.fdata"
+            toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata", f"--for={pair.folder / kind}", "-o", carried)
+            compared = toolbox.fine("battranslate", "--compare", carried, pair.folder / "new.fdata")
+            overlaps[kind] = float(re.search(r"^overlap of records +([\d.]+)%", compared, re.M)[1])
+        self.assertEqual(overlaps["damaged"], overlaps["without"])
+        self.assertGreater(overlaps["with"], overlaps["without"] + 1)
+
     def test_library_gone(self):
         """The library that had nearly all of the counts is no longer linked in: still another build of the program."""
         library = """__attribute__((noinline)) static word hash(const unsigned char *at, long count) {

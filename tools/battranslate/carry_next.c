@@ -110,8 +110,7 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
         .explained = request->explain ? print_block : NULL,
         .explain_context = &explanation.text,
         .found_min = NEXT_FOUND_MIN};
-    const struct bat_elf *elf =
-        work->original ? bat_original_elf(work->original) : work->binary.elf;
+    struct bat_elf *elf = work->original ? bat_original_elf(work->original) : work->binary.elf;
     enum tool_exit status = TOOL_FINE;
     const enum bat_code code = next_carry(work->records, elf, next->binary.elf, &options,
                                           next->profile, &next->reports[next->count++], &error);
