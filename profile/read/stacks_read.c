@@ -74,6 +74,11 @@ static enum bat_code fail_elsewhere(const struct stack_profile *stacks, struct b
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected samples with addresses in a file, found %s",
                         stacks->sum ? "none with both" : "no samples");
+    if (most->is_own)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples at addresses of the binary's segments, found those of "
+                        "%.80s outside of them",
+                        most->path);
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected samples of the binary, found most in %.80s, build-id %.80s",
                     most->path, *most->build_id ? most->build_id : "unknown");

@@ -209,6 +209,9 @@ class Samples(Stacks):
             self.assertIn(f"expected samples of the binary, found most in {mappings[0][3]}, build-id {'ab' * 20}",
                           self.text_of(profile, status=1))
             self.text_of(profile, "--ignore-build-id")
+        mappings = [(start, end, offset + (1 << 40), *names) for start, end, offset, *names in self.parts(self.stacks())[1]]
+        self.assertIn(f"found those of {mappings[0][3]} outside of them",
+                      self.text_of(pprof(["samples"], [(stack, (1,)) for stack in numbers], places, mappings), status=1))
 
     def test_bad_profiles(self):
         """One sentence, and no text."""

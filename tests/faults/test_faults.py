@@ -41,6 +41,7 @@ import fixtures
 import perf_data
 import perf_scenes
 import toolbox
+from test_stacks import pprof
 
 LIBRARY = os.environ.get("FAULTS_LIBRARY")
 
@@ -389,6 +390,12 @@ def make_scenarios(folder):
     paths = {name: folder / name for name in texts}
     for name, text in texts.items():
         paths[name].write_text(text, encoding="ascii")
+    # Samples of the program as a collector writes them.
+    code = next(s for s in elffile.Elf(inlined).segments if s.type == 1 and 0 <= addresses(inlined)[0] - s.address < s.file_size)
+    paths["profile.pb"] = folder / "profile.pb"
+    paths["profile.pb"].write_bytes(pprof(
+        ["samples"], [([i, 1], (i,)) for i in range(1, 21)], [(1, a, []) for a in addresses(inlined)[:20]],
+        [(code.address, code.address + code.file_size, code.offset, "/bin/app", elffile.Elf(inlined).build_id())]))
     app = {"app": fixture.bolted}
     both = {**app, "input": fixture.input}
     profile = {**both, "profile": paths["preagg"]}
@@ -466,6 +473,10 @@ def make_scenarios(folder):
                                            "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"], has_frames=True),
+        Scenario("stack-samples", "battranslate", ["app", "-p", "profile.pb", "-o", "o.fdata", "-q", "--threads=1"],
+                 {"app": inlined, "profile.pb": paths["profile.pb"], "o.fdata": paths["old"]}, ["o.fdata"]),
+        Scenario("stack-profile", "batsymbolize", ["-e", "app", "--original=input", "--format=otlp"], debug,
+                 stdin=paths["profile.pb"], has_frames=True),
         Scenario("check", "battranslate",
                  [*translate, "--check-suppress=known", "--check-baseline=first.fdata", "--check-limit=density=0",
                   "--check-limit=baseline-samples=0", "-o", "o.fdata"],
