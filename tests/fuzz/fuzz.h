@@ -53,10 +53,11 @@ void fuzz_write_file(const char *path, const void *bytes, size_t size);
 void fuzz_poison_gaps(bool poison);
 
 /*
- * A copy of an ELF file in which each section that is whole has bytes behind the file, with gaps
- * around it; segments stay where they are. To be freed.
+ * The path of a file with a copy of an ELF file in which each section that is whole has bytes
+ * behind the file, with gaps around it, which are poisoned; segments stay where they are. To be
+ * removed, and freed.
  */
-uint8_t *fuzz_spread(const uint8_t *data, size_t size, size_t *spread_size);
+char *fuzz_spread_file(const uint8_t *data, size_t size);
 
 /* --- Numbers from fuzzed bytes --------------------------------------------------------------- */
 

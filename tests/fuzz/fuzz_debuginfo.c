@@ -105,12 +105,7 @@ static void look_up_all(struct bat_debuginfo *debuginfo, const char *path, bool 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *path = fuzz_path("input");
-    size_t spread_size;
-    uint8_t *spread = fuzz_spread(data, size, &spread_size);
-    fuzz_poison_gaps(true);
-    fuzz_write_file(path, spread, spread_size);
-    free(spread);
+    char *path = fuzz_spread_file(data, size);
     struct bat_debuginfo *debuginfo;
     struct bat_error error;
     enum bat_code code = bat_debuginfo_open(path, NULL, &debuginfo, &error);

@@ -62,12 +62,7 @@ static void expect_sound(const struct bat_functions *functions)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *path = fuzz_path("input");
-    size_t spread_size;
-    uint8_t *spread = fuzz_spread(data, size, &spread_size);
-    fuzz_poison_gaps(true);
-    fuzz_write_file(path, spread, spread_size);
-    free(spread);
+    char *path = fuzz_spread_file(data, size);
     struct bat_elf *elf;
     struct bat_functions *functions;
     struct bat_error error;

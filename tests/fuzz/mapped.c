@@ -126,7 +126,8 @@ static bool is_moved(const Elf64_Shdr *section, size_t size)
            section->sh_size <= size - section->sh_offset;
 }
 
-uint8_t *fuzz_spread(const uint8_t *data, size_t size, size_t *spread_size)
+/* The copy; to be freed. */
+static uint8_t *spread_sections(const uint8_t *data, size_t size, size_t *spread_size)
 {
     Elf64_Ehdr header = {.e_shnum = 0};
     if (size >= sizeof(header))
@@ -155,4 +156,15 @@ uint8_t *fuzz_spread(const uint8_t *data, size_t size, size_t *spread_size)
     }
     *spread_size = has_table && header.e_shnum ? total : size;
     return spread;
+}
+
+char *fuzz_spread_file(const uint8_t *data, size_t size)
+{
+    char *path = fuzz_path("input");
+    size_t spread_size;
+    uint8_t *spread = spread_sections(data, size, &spread_size);
+    fuzz_poison_gaps(true);
+    fuzz_write_file(path, spread, spread_size);
+    free(spread);
+    return path;
 }

@@ -7,12 +7,6 @@
 
 static uint32_t random_state = 7;
 
-static uint32_t next_random(uint32_t below)
-{
-    random_state = random_state * 1664525u + 1013904223u;
-    return (random_state >> 16) % below;
-}
-
 /* The offers of up to MOST bidders for as many objects. */
 struct market {
     struct assignment_offers offers;
@@ -23,8 +17,8 @@ struct market {
 
 static void make_market(struct market *market)
 {
-    *market = (struct market){.offers = {.bidder_count = 1 + next_random(MOST),
-                                         .object_count = 1 + next_random(MOST),
+    *market = (struct market){.offers = {.bidder_count = 1 + any_below(&random_state, MOST),
+                                         .object_count = 1 + any_below(&random_state, MOST),
                                          .first = market->first,
                                          .objects = market->objects,
                                          .values = market->values}};
@@ -32,10 +26,10 @@ static void make_market(struct market *market)
     for (uint32_t i = 0; i < market->offers.bidder_count; i++) {
         market->first[i] = count;
         for (uint32_t k = 0; k < market->offers.object_count; k++) {
-            if (next_random(4) == 0)
+            if (any_below(&random_state, 4) == 0)
                 continue;
             market->objects[count] = k;
-            market->values[count++] = (float)next_random(11) / 10;
+            market->values[count++] = (float)any_below(&random_state, 11) / 10;
         }
     }
     market->first[market->offers.bidder_count] = count;

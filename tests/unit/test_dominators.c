@@ -8,12 +8,6 @@
 
 static uint32_t random_state = 3;
 
-static uint32_t next_random(uint32_t below)
-{
-    random_state = random_state * 1664525u + 1013904223u;
-    return (random_state >> 16) % below;
-}
-
 struct drawn {
     struct next_graph graph;
     struct next_link links[LINKS_MAX];
@@ -30,13 +24,13 @@ static void draw(struct drawn *drawn)
                                       .into = drawn->into,
                                       .by_target = drawn->by_target}};
     struct next_graph *graph = &drawn->graph;
-    graph->node_count = 1 + next_random(NODES_MAX);
-    graph->entry = next_random(graph->node_count);
+    graph->node_count = 1 + any_below(&random_state, NODES_MAX);
+    graph->entry = any_below(&random_state, graph->node_count);
     for (uint32_t i = 0; i < graph->node_count; i++) {
         drawn->out[i] = graph->link_count;
-        for (uint32_t k = next_random(3); k > 0; k--)
+        for (uint32_t k = any_below(&random_state, 3); k > 0; k--)
             drawn->links[graph->link_count++] =
-                (struct next_link){.from = i, .to = next_random(graph->node_count)};
+                (struct next_link){.from = i, .to = any_below(&random_state, graph->node_count)};
     }
     drawn->out[graph->node_count] = graph->link_count;
     uint32_t count = 0;

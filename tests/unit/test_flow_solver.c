@@ -10,12 +10,6 @@
 
 static uint32_t random_state = 1;
 
-static uint32_t next_random(uint32_t below)
-{
-    random_state = random_state * 1664525u + 1013904223u;
-    return (random_state >> 16) % below;
-}
-
 /* The price of a count. */
 static uint64_t price_of(const struct flow_wish *wish, uint64_t count)
 {
@@ -83,7 +77,8 @@ static uint64_t least_price(struct trial *trial)
 
 static struct flow_wish random_wish(void)
 {
-    return (struct flow_wish){next_random(3), next_random(6), 1 + next_random(6)};
+    return (struct flow_wish){any_below(&random_state, 3), any_below(&random_state, 6),
+                              1 + any_below(&random_state, 6)};
 }
 
 static void make_trial(struct trial *trial)
@@ -91,14 +86,15 @@ static void make_trial(struct trial *trial)
     *trial = (struct trial){0};
     trial->graph = (struct flow_graph){.nodes = trial->nodes,
                                        .edges = trial->edges,
-                                       .node_count = 1 + next_random(3),
-                                       .edge_count = next_random(4)};
+                                       .node_count = 1 + any_below(&random_state, 3),
+                                       .edge_count = any_below(&random_state, 4)};
     for (uint32_t i = 0; i < trial->graph.node_count; i++)
         trial->nodes[i] = (struct flow_node){random_wish(), random_wish(), random_wish()};
     for (uint32_t i = 0; i < trial->graph.edge_count; i++)
-        trial->edges[i] = (struct flow_edge){.from = next_random(trial->graph.node_count),
-                                             .to = next_random(trial->graph.node_count),
-                                             .count = random_wish()};
+        trial->edges[i] =
+            (struct flow_edge){.from = any_below(&random_state, trial->graph.node_count),
+                               .to = any_below(&random_state, trial->graph.node_count),
+                               .count = random_wish()};
 }
 
 /* Put the counts of a solution into the trial's parts; exits follow from the rest. */
@@ -149,7 +145,7 @@ static void check_rounds(struct trial *trial)
     network.is_large = true;
     for (unsigned round = 0; round < 4; round++) {
         for (uint32_t i = 0; i < trial->graph.edge_count; i++) {
-            wanted[i] = next_random(3);
+            wanted[i] = any_below(&random_state, 3);
             uint32_t price = trial->edges[i].share_price;
             if (price != 0)
                 trial->edges[i].count = (struct flow_wish){wanted[i], price, price};
@@ -172,14 +168,15 @@ TEST(test_prices_of_large_networks_are_least)
         struct trial trial;
         make_trial(&trial);
         for (uint32_t k = 0; k < trial.graph.edge_count; k++)
-            trial.edges[k].share_price = next_random(6);
+            trial.edges[k].share_price = any_below(&random_state, 6);
         for (uint32_t k = 0; k < trial.graph.node_count; k++) {
-            if (next_random(2))
+            if (any_below(&random_state, 2))
                 trial.nodes[k].entry = bound;
-            if (next_random(3) == 0)
+            if (any_below(&random_state, 3) == 0)
                 trial.nodes[k].exit = bound;
-            if (next_random(3) == 0)
-                trial.nodes[k].count = (struct flow_wish){next_random(3), FLOW_BOUND, FLOW_BOUND};
+            if (any_below(&random_state, 3) == 0)
+                trial.nodes[k].count =
+                    (struct flow_wish){any_below(&random_state, 3), FLOW_BOUND, FLOW_BOUND};
         }
         check_rounds(&trial);
     }
@@ -239,11 +236,16 @@ static void make_long(struct flow_node *nodes, struct flow_edge *edges)
 {
     const struct flow_wish bound = {0, 0, FLOW_BOUND};
     for (uint32_t i = 0; i < LONG; i++) {
-        nodes[i] = (struct flow_node){
-            {next_random(1000), 1 + next_random(90), 1 + next_random(90)}, bound, {0, 0, 500}};
+        nodes[i] =
+            (struct flow_node){{any_below(&random_state, 1000), 1 + any_below(&random_state, 90),
+                                1 + any_below(&random_state, 90)},
+                               bound,
+                               {0, 0, 500}};
         for (uint32_t k = 0; k < 2; k++)
-            edges[2 * i + k] = (struct flow_edge){
-                .from = i, .to = (i + 1 + k * next_random(30)) % LONG, .count = {0, 0, 1}};
+            edges[2 * i + k] =
+                (struct flow_edge){.from = i,
+                                   .to = (i + 1 + k * any_below(&random_state, 30)) % LONG,
+                                   .count = {0, 0, 1}};
     }
     nodes[0].entry = (struct flow_wish){700, 500, 500};
     nodes[LONG - 1].exit = (struct flow_wish){0};

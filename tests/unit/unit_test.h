@@ -26,6 +26,13 @@ void add_group(CMFixtureFunction begin, CMFixtureFunction end);
 /* A macro, so that a failure names its line. */
 #define assert_ok(code) assert_int_equal(code, BAT_OK)
 
+/* The next of the numbers below `below` that follow from a state: the same in each run. */
+static inline uint32_t any_below(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 16) % below;
+}
+
 /* Has release(thing) called when the test ends, after that of what is kept later. */
 void keep(void (*release)(void *), void *thing);
 
