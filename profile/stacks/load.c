@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A file of stacks: its bytes, and who reads them. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 
 #include "elfnote/descriptors.h"
 #include "reading.h"
+#include "spec/escape_controls.h"
 #include "spec/grow.h"
 
 /* The most bytes of an unpacked file. */
@@ -23,18 +25,27 @@
 
 bool stack_profile_is(const void *bytes, size_t size)
 {
+    static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     const uint8_t *at = bytes;
+    const uint8_t *end = at + (size < STACK_PROFILE_HEAD ? size : STACK_PROFILE_HEAD);
     if (size >= 2 && at[0] == 0x1f && at[1] == 0x8b)
         return true;
-    /* A message begins with one of its fields 1 to 6, which all have a length; text that begins so
-     * has no control characters and does not go on inside of a character. */
-    if (size < 2 || (at[0] & 7) != 2 || at[0] > (6 << 3 | 2))
+    /* A message begins with any field from 1 to 15, a number or bytes. */
+    if (size < 2 || at[0] < 1 << 3 || at[0] >= 16 << 3 || (at[0] & 7) > 2 ||
+        (size >= sizeof(zstd) && memcmp(at, zstd, sizeof(zstd)) == 0))
         return false;
-    if (at[0] == '\n' && at[1] >= 0x80)
-        return true;
-    for (size_t i = 0; i < size && i < STACK_PROFILE_HEAD; i++)
-        if (at[i] < '\t' || (at[i] > '\r' && at[i] < ' '))
+    /* Records of text begin with a letter or a number, and may have names of any bytes. */
+    if (isalnum(at[0]) && (at[1] == ' ' || at[1] == '\t'))
+        return false;
+    /* Other text that begins so has no control characters, and whole characters. */
+    for (size_t length = 1; at < end; at += length) {
+        length = bat_utf8_length((const char *)at, (size_t)(end - at));
+        const bool is_cut = length == 0 && *at >= 0xc0 && end - at < 4;
+        if (*at < '\t' || (*at > '\r' && *at < ' ') || (length == 0 && !is_cut))
             return true;
+        if (is_cut)
+            return false;
+    }
     return false;
 }
 
@@ -132,11 +143,11 @@ enum bat_code stack_profile_read(int file, const char *type, struct stack_profil
     *profile = NULL;
     enum bat_code code = reading.profile ? read_file(file, &bytes, error)
                                          : bat_fail_memory(error, "for the profile");
+    code = code ?: read_message(&reading, &bytes);
     /* gzip packs anything. */
-    if (code == BAT_OK && bytes.size != 0 && !stack_profile_is(bytes.at, bytes.size))
+    if (code == BAT_ERR_SYNTAX && bytes.size != 0 && !stack_profile_is(bytes.at, bytes.size))
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected a profile, found a compressed file: unpack it first");
-    code = code ?: read_message(&reading, &bytes);
     free(bytes.at);
     if (code == BAT_OK)
         *profile = reading.profile;

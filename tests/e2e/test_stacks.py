@@ -153,6 +153,12 @@ class Samples(Stacks):
         text = self.text_of(otlp_file.written([("samples", samples), ("other", samples), ("samples", samples)], places, mappings))
         self.assertEqual([line.split()[2] for line in text.splitlines() if line[0] == "S"], [str(2 * (3 + 9 + 6))])
 
+    def test_text(self):
+        """Text is still text: records whose names have any bytes, and blank lines in front."""
+        for text in (b"1 \xff\x01 4 1 a 0 0 5\n", b"\n\n1 main 4 1 main 0 0 5\n", b"\t\n S 1 2\n", "2 \xe9\x02 4 7\n".encode("latin-1")):
+            done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.file(text), "-o", self.folder / "out", errors="replace")
+            self.assertNotIn("OpenTelemetry", done.stderr)
+
     def test_standard_input(self):
         for profile in self.profiles(self.stacks()):
             expected = self.text_of(profile)
@@ -365,6 +371,10 @@ class RoundTrip(Stacks):
         plain = pprof(["cpu"], samples, places, [])
         for data in (plain, otlp_file.written([("cpu", [(s, list(c), []) for s, c in samples])], places, [])):
             self.assertEqual(self.fold(data), expected)
+            # Fields come in any order, also those that are not read: a time.
+            if data is plain:
+                self.assertEqual(self.fold(packed_message((9, (1 << 62) + 6)) + gzip.decompress(data)), expected)
+                self.assertEqual(self.fold(gzip.compress(packed_message((12, 99)) + gzip.decompress(data))), expected)
             for form, reader in (("pprof", pprof_file), ("otlp", otlp_file)):
                 made = toolbox.run("batsymbolize", f"--format={form}", input=data, text=False, status=0)
                 self.assertEqual(self.fold(made.stdout), expected)

@@ -353,7 +353,9 @@ static bool read_input(struct bat_symbolize *text, const struct arguments *argum
         return tool_refuse(NULL, "not enough memory");
     size_t size;
     const char *bytes = text_lines_first(lines, &size);
-    const bool fine = bat_symbolize_is_profile(bytes, size)
+    /* A text that is rewritten may have any bytes, but it is not packed. */
+    const bool is_text = arguments->text.format == BAT_VIEWER_NONE && size != 0 && bytes[0] != 0x1f;
+    const bool fine = !is_text && bat_symbolize_is_profile(bytes, size)
                           ? read_profile(text, bytes, size, arguments->sample_type)
                           : read_lines(text, lines, output);
     text_lines_end(lines);
