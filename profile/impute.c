@@ -2,17 +2,14 @@
 /* Ends for runs of code whose end was not sampled: spec/profiles.md 1. */
 #include <stdlib.h>
 
-#include "binary/code/instructions.h"
+#include "binary/original/original.h"
 #include "profile.h"
 
 /* False if the instruction is a call, a return or a jump, or is not known: no run begins there. */
 static bool may_fall_through(const struct bat_elf *elf, uint64_t address)
 {
-    uint64_t available;
-    const uint8_t *bytes = bat_elf_at_address(elf, address, &available);
     struct bat_instruction instruction;
-    if (!bytes || !bat_instruction_decode(bat_elf_machine(elf), bytes, (size_t)available, address,
-                                          &instruction))
+    if (!bat_original_decode(elf, address, &instruction))
         return false;
     switch (instruction.kind) {
     case BAT_INSTRUCTION_JUMP:

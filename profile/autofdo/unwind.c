@@ -4,20 +4,11 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "binary/code/instructions.h"
+#include "binary/original/original.h"
 #include "probe_functions.h"
 #include "spec/grow.h"
 
 /* --- Instructions --------------------------------------------------------------------------- */
-
-static bool decode(const struct unwinder *unwinder, uint64_t address,
-                   struct bat_instruction *instruction)
-{
-    uint64_t size;
-    const uint8_t *bytes = bat_elf_at_address(unwinder->elf, address, &size);
-    return bytes && bat_instruction_decode(unwinder->code.machine, bytes, (size_t)size, address,
-                                           instruction);
-}
 
 /* Find the kind and the length of an instruction. */
 static enum bat_code find_instruction(struct unwinder *unwinder, uint64_t address, uint8_t *kind,
@@ -30,7 +21,7 @@ static enum bat_code find_instruction(struct unwinder *unwinder, uint64_t addres
         *length = (uint8_t)found[2];
         return BAT_OK;
     }
-    decode(unwinder, address, &instruction);
+    bat_original_decode(unwinder->elf, address, &instruction);
     *kind = instruction.kind;
     *length = instruction.length;
     return bat_counts_add(&unwinder->kinds, &address, *kind, *length);
@@ -56,8 +47,8 @@ static uint64_t decode_call_before(const struct unwinder *unwinder, uint64_t beh
     for (unsigned length = 2; length <= LENGTH_MAX && length < behind; length++) {
         struct bat_instruction instruction;
         const uint64_t call = behind - length;
-        if (!decode(unwinder, call, &instruction) || instruction.length != length ||
-            !bat_kind_is_call(instruction.kind))
+        if (!bat_original_decode(unwinder->elf, call, &instruction) ||
+            instruction.length != length || !bat_kind_is_call(instruction.kind))
             continue;
         if (probe_call_at(unwinder->probes, call))
             return call;

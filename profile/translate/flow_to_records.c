@@ -3,7 +3,7 @@
  * Makes the records of functions with a table, by the note and the output's code: only records that
  * llvm-bolt accepts as edges of the input. See spec/profiles.md 2, "Edges".
  */
-#include "binary/code/instructions.h"
+#include "binary/original/original.h"
 #include "flow_steps.h"
 #include "spec/binary_search.h"
 
@@ -32,13 +32,9 @@ static uint32_t block_of(const struct bat_output_flow *flow, uint64_t offset)
 static uint8_t kind_at(const struct translation *translation, uint64_t address)
 {
     const struct bat_elf *elf = translation->records->binary->elf;
-    uint64_t available;
-    const uint8_t *bytes = bat_elf_at_address(elf, address, &available);
     struct bat_instruction instruction;
-    if (!bytes || !bat_instruction_decode(bat_elf_machine(elf), bytes, (size_t)available, address,
-                                          &instruction))
-        return BAT_INSTRUCTION_OTHER;
-    return instruction.kind;
+    return bat_original_decode(elf, address, &instruction) ? instruction.kind
+                                                           : BAT_INSTRUCTION_OTHER;
 }
 
 /* The output offset of the table's last entry at or below an address, or BAT_NONE. */
