@@ -563,7 +563,8 @@ enum bat_code perf_script_next(struct perf_script_reader *reader, struct perf_sa
             reader->line.at = NULL;
         }
         enum bat_code code = lines->at == lines->end ? next_block(reader) : BAT_OK;
-        if (code != BAT_OK || lines->at == lines->end)
+        /* Static analysis does not see that there is a line, then. */
+        if (code != BAT_OK || lines->at == lines->end || !lines->at)
             return code;
         reader->line.start = reader->line.at = lines->at;
         if (!is_wanted(reader, reader->position - (uint64_t)(lines->end - lines->at)))
