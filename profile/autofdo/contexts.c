@@ -136,9 +136,7 @@ static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number,
     const struct bat_probe_node *node;
     for (;;) {
         node = &contexts->probes->nodes[number];
-        enum bat_code code = add(path, frame_of(node->function, id));
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(add(path, frame_of(node->function, id)));
         id = node->call_site;
         if (id == 0)
             break;
@@ -162,9 +160,7 @@ static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
     for (uint32_t i = context; all[i].behind != BAT_ADDRESS_EXTERNAL && code == BAT_OK;
          i = all[i].caller) {
         uint64_t call;
-        code = unwinder_call(&contexts->unwinder, all[i].behind, &call);
-        if (code == BAT_OK)
-            code = add(calls, call);
+        code = unwinder_call(&contexts->unwinder, all[i].behind, &call) ?: add(calls, call);
     }
     turn(calls, 0);
     calls->count = compress(calls->all, calls->count);
@@ -315,13 +311,9 @@ static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
     const bool is_counted = known && known[3] != 0;
     enum bat_code code = BAT_OK;
     if (!known) {
-        code = begin_path(contexts, context, probe->address);
-        if (code == BAT_OK)
-            code = add_inlined(contexts, node, 0);
-        if (code == BAT_OK)
-            code = follow_path(contexts, found);
-        if (code == BAT_OK)
-            code = bat_counts_add(&contexts->nodes, key, *found, 0);
+        code = begin_path(contexts, context, probe->address) ?: add_inlined(contexts, node, 0);
+        code = code ?: follow_path(contexts, found);
+        code = code ?: bat_counts_add(&contexts->nodes, key, *found, 0);
     }
     if (code != BAT_OK || *found == BAT_NONE)
         return code;
@@ -330,7 +322,7 @@ static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
     if (!has_run || is_counted)
         return BAT_OK;
     code = count_none(contexts, node, *found);
-    return code == BAT_OK ? bat_counts_add(&contexts->nodes, key, 0, 1) : code;
+    return code ?: bat_counts_add(&contexts->nodes, key, 0, 1);
 }
 
 /* Count a place of a node. */
@@ -350,9 +342,7 @@ static enum bat_code count_inlined_call(struct bat_contexts *contexts, uint32_t 
     if (called.parent == BAT_NONE)
         return BAT_OK;
     enum bat_code code = count_place(contexts, called.parent, called.place, count);
-    return code == BAT_OK
-               ? forest_call(&contexts->forest, called.parent, called.place, called.name, count)
-               : code;
+    return code ?: forest_call(&contexts->forest, called.parent, called.place, called.name, count);
 }
 
 static enum bat_code count_probe(struct bat_contexts *contexts, uint32_t context,
@@ -450,11 +440,9 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     if (!contexts->callers || !contexts->names)
         return BAT_ERR_MEMORY;
     memset(contexts->names, 0xff, contexts->probes->function_count * sizeof(*contexts->names));
-    if (code == BAT_OK)
-        code = tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
-    if (code == BAT_OK)
-        code = count_ranges(contexts);
-    return code == BAT_OK ? count_branches(contexts) : code;
+    code = code ?: tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
+    code = code ?: count_ranges(contexts);
+    return code ?: count_branches(contexts);
 }
 
 /* Give each name the checksum of its function. */
@@ -485,8 +473,7 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
     made->forest.adds_up = true;
     made->nodes = bat_counts_new(2);
     enum bat_code code = unwinder_new(&made->unwinder, elf, probes, error);
-    if (code == BAT_OK)
-        code = probe_functions_read(&made->functions, symbols, error);
+    code = code ?: probe_functions_read(&made->functions, symbols, error);
     if (code == BAT_OK)
         return BAT_OK;
     bat_contexts_free(made);
@@ -508,9 +495,7 @@ enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads
                                              .invalid = contexts->unwinder.cut,
                                              .ranges = contexts->unwinder.ranges.count,
                                              .branches = contexts->unwinder.branches.count};
-    enum bat_code code = count_all(contexts);
-    if (code == BAT_OK)
-        code = add_checksums(contexts);
+    enum bat_code code = count_all(contexts) ?: add_checksums(contexts);
     if (code != BAT_OK)
         return bat_fail_memory(error, "for contexts");
     if (contexts->forest.node_count == 0)
@@ -518,8 +503,7 @@ enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads
                         "expected samples with call stacks at pseudo probes, found none in %llu "
                         "samples with a branch stack and a call stack",
                         (unsigned long long)counted->samples);
-    if (code == BAT_OK)
-        code = forest_write(&contexts->forest, threads, output, &counted->functions, error);
+    code = code ?: forest_write(&contexts->forest, threads, output, &counted->functions, error);
     if (counters)
         *counters = *counted;
     return code;

@@ -50,11 +50,9 @@ enum bat_code probe_functions_read(struct probe_functions *functions, struct bat
     *functions = (struct probe_functions){.count = 0};
     const struct bat_symbol *symbols;
     size_t count;
-    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_symbols(elf, false, &symbols, &count, error));
     struct bat_sort_key *keys = bat_array_new(2 * count, sizeof(*keys));
-    code = keys ? BAT_OK : BAT_ERR_MEMORY;
+    enum bat_code code = keys ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK) {
         const struct bat_sort_key *sorted;
         const size_t used = sort_symbols(symbols, count, keys, &sorted);
