@@ -20,6 +20,9 @@ struct chains {
     struct bat_chain_run *runs;
     size_t run_capacity;
     size_t run_count;
+    /* Of text: chains that begin in the binary, where the newest branch leads, and others. */
+    uint64_t fitting;
+    uint64_t odd;
 };
 
 /*
@@ -83,14 +86,16 @@ static bool is_doubled(const struct perf_sample *sample)
            bat_load64(sample->branches + 8) > bat_load64(sample->branches);
 }
 
-/* List the runs between the entries of the branch stack that are of user space. */
+/* List the runs between the entries of the branch stack that are of user space; none if some
+ * branches were not recorded, as entries are no neighbours then. */
 static bool list_runs(struct chains *chains, const struct perf_sample *sample,
                       const struct perf_span *span)
 {
     const struct perf_binary *binary = chains->session->binaries;
     uint64_t to = BAT_TRACE_BRANCH_ONLY;
+    const uint64_t count = sample->branch_filter == 0 ? sample->branch_count : 0;
     chains->run_count = 0;
-    for (uint64_t i = is_doubled(sample); i < sample->branch_count; i++) {
+    for (uint64_t i = is_doubled(sample); i < count; i++) {
         const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
         const uint64_t from = bat_load64(branch);
         const uint64_t target = bat_load64(branch + 8);
@@ -106,9 +111,23 @@ static bool list_runs(struct chains *chains, const struct perf_sample *sample,
         struct bat_chain_run *run = &chains->runs[chains->run_count++];
         *run =
             (struct bat_chain_run){own_end(binary, span, from), own_end(binary, span, target), to};
-        to = sample->branch_filter == 0 ? run->branch : BAT_TRACE_BRANCH_ONLY;
+        to = run->branch;
     }
     return true;
+}
+
+/*
+ * False for a chain that does not begin where the newest branch leads. perf 6 prints for the frames
+ * of a program where they are in its file, not their addresses: nothing tells which file.
+ */
+static bool fits_branches(struct chains *chains, const struct bat_call_chain *chain)
+{
+    if (chain->run_count == 0 || chain->runs[0].from == BAT_ADDRESS_EXTERNAL)
+        return true;
+    const bool fits = chain->frames[0] != BAT_ADDRESS_EXTERNAL;
+    chains->fitting += fits;
+    chains->odd += !fits;
+    return fits;
 }
 
 static enum bat_code add_sample(struct chains *chains, struct perf_samples *samples,
@@ -136,9 +155,12 @@ static enum bat_code add_sample(struct chains *chains, struct perf_samples *samp
                                          .runs = chains->runs,
                                          .run_count = chains->run_count,
                                          .count = sample->repeats ? sample->repeats : 1};
-    if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
+    if (!chains->frames)
         return bat_fail_memory(error, "for call chains");
-    return BAT_OK;
+    if (chain.depth == 0 || (session->text && !fits_branches(chains, &chain)))
+        return BAT_OK;
+    return chains->found(&chain, chains->context) ? BAT_OK
+                                                  : bat_fail_memory(error, "for call chains");
 }
 
 enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_chain_fn *found,
@@ -158,6 +180,10 @@ enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_ch
             code = add_sample(&chains, &samples, &sample, moment, error);
     }
     perf_samples_close(&samples);
+    if (code == BAT_OK && chains.odd > chains.fitting)
+        code = bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected call stacks of addresses, found places in files, as perf 6 "
+                        "prints them: give the perf.data itself");
     free(chains.frames);
     free(chains.runs);
     return code;

@@ -234,6 +234,25 @@ class Refused(ContextTest):
             self.refused("expected perf.data or the text of perf script, found something else", binary, "-p",
                          program.folder / "profile.pre", f"--format={form}")
 
+    def test_places_in_files(self):
+        """What perf 6 prints of call stacks: where frames are in their files."""
+        _, binary, samples = samples_of("inlined-probes")
+        segments = [s for s in elffile.Elf(binary).segments if s.type == 1]
+        def place(address):
+            return next((address - s.address + s.offset for s in segments if s.address <= address < s.address + s.file_size), address)
+        moved = {(tuple(map(place, stack)), branches): count for (stack, branches), count in samples.items()}
+        self.refused("expected call stacks of addresses, found places in files, as perf 6 prints them: give the perf.data itself", binary,
+                     "-p", self.script(moved), "--format=csspgo")
+
+    def test_filtered(self):
+        """Calls alone, or call stacks of the processor, are no branches that follow each other."""
+        _, binary, samples = samples_of("inlined-probes")
+        for kinds in (perf_data.BRANCH_USER | 1 << 4, perf_data.BRANCH_USER | 1 << 11):
+            event = perf_data.Event("branches:u", stack_trace.BRANCHES.sample_type, branch_type=kinds)
+            path = self.folder / "perf.data"
+            stack_trace.write_data(samples, binary, path, event=event)
+            self.refused("found none", binary, "-p", path, "--format=csspgo")
+
     def test_options(self):
         _, binary, samples = samples_of("inlined-probes")
         for option in ("-ba", "--once", "--keep-going", "--max-samples=3", "--perf-script", f"--heatmap={self.folder}/map"):
