@@ -22,7 +22,7 @@ import fixtures
 import toolbox
 from leb128 import sleb, uleb
 
-BATDUMP = pathlib.Path(os.environ["BATKIT_BIN"]) / "batdump"
+BATDUMP = toolbox.BIN / "batdump"
 SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec" / "json.md"
 
 # One of each kind that batdump could treat differently.
@@ -32,11 +32,7 @@ SAMPLE = [SQLITE, "sqlite-fixed-all-22", "sqlite-fixed-all-19", "sqlite-pie-cdsp
           "secondary-fixed-all-22", "small-fixed-atend-19", "samename-pie-all-19",
           "exceptions-fixed-eh-22"]
 
-
-def batdump(*arguments, **options):
-    """The finished process, output as bytes."""
-    return subprocess.run([BATDUMP, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          check=False, timeout=300, **options)
+batdump = functools.partial(toolbox.run, "batdump", text=False)
 
 
 # --- Notes made here -----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ are tested here. The damaged files are real ones, changed in one place.
 import bisect
 import functools
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -24,7 +23,7 @@ import fixtures
 import toolbox
 from leb128 import uleb
 
-BATVALIDATE = pathlib.Path(os.environ["BATKIT_BIN"]) / "batvalidate"
+BATVALIDATE = toolbox.BIN / "batvalidate"
 CHECKS = pathlib.Path(__file__).resolve().parents[2] / "spec" / "checks.md"
 
 SMALL = "small-fixed-profile2-22"
@@ -35,12 +34,7 @@ MERGED = "small-fixed-atend-19"
 SHT_PROGBITS = 1
 SHF_EXECINSTR = 4
 
-
-def batvalidate(*arguments, **options):
-    """The finished process, output as text."""
-    return subprocess.run([BATVALIDATE, *arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False, timeout=300,
-                          encoding="utf-8", errors="surrogateescape", **options)
+batvalidate = functools.partial(toolbox.run, "batvalidate", encoding="utf-8", errors="surrogateescape")
 
 
 def findings_of(*arguments):
@@ -131,8 +125,7 @@ class Merged(Scratch):
 
     def test_strict(self):
         path = fixtures.get(MERGED).bolted
-        done = batvalidate("--strict", path)
-        self.assertEqual(done.returncode, 1)
+        done = batvalidate("--strict", path, status=1)
         self.assertEqual(done.stdout.splitlines()[-1], f"{path}: unsound (0 errors, 1 warning)")
         self.assertEqual(batvalidate("--strict", fixtures.get(SMALL).bolted).returncode, 0)
 
@@ -244,8 +237,7 @@ class Binary(Scratch):
         file = self.find(patch.data)
         self.assertEqual([f["severity"] for f in file["findings"]], ["note"])
         self.assertEqual((ids(file), file["verdict"]), ({"no-symbols"}, "sound"))
-        done = batvalidate("--strict", self.file(patch.data))
-        self.assertEqual(done.returncode, 0)
+        done = batvalidate("--strict", self.file(patch.data), status=0)
         self.assertIn("sound (0 errors, 0 warnings, 1 note)", done.stdout)
 
 
@@ -489,8 +481,7 @@ class Tool(Scratch):
     def test_unreadable_file_does_not_stop(self):
         good = fixtures.get(SMALL).bolted
         bad = self.file(b"neither this nor that")
-        done = batvalidate("/nonexistent", bad, fixtures.get(SMALL).input, good)
-        self.assertEqual(done.returncode, 1)
+        done = batvalidate("/nonexistent", bad, fixtures.get(SMALL).input, good, status=1)
         self.assertEqual(done.stdout.splitlines()[-1], f"{good}: sound (0 errors, 0 warnings)")
         errors = done.stderr.splitlines()
         self.assertEqual(len(errors), 3)
@@ -498,8 +489,7 @@ class Tool(Scratch):
         self.assertRegex(errors[2], r"--enable-bat")
 
     def test_unreadable_file_in_json(self):
-        done = batvalidate("--json", "/nonexistent", fixtures.get(SMALL).bolted)
-        self.assertEqual(done.returncode, 1)
+        done = batvalidate("--json", "/nonexistent", fixtures.get(SMALL).bolted, status=1)
         unreadable, good = json.loads(done.stdout)["files"]
         self.assertEqual((unreadable["file"], unreadable["verdict"]),
                          ("/nonexistent", "unreadable"))
@@ -544,8 +534,7 @@ class Tool(Scratch):
         """Control characters in file names are printed as escapes."""
         path = self.folder / "a\x1b[31m\nb"
         shutil.copy(fixtures.get(SMALL).note, path)
-        done = batvalidate(path)
-        self.assertEqual(done.returncode, 0)
+        done = batvalidate(path, status=0)
         self.assertTrue(done.stdout.endswith(r"/a\x1b[31m\x0ab: sound (0 errors, 0 warnings)" "\n"))
         file, _ = findings_of(path)
         self.assertEqual(file["file"], str(path))
@@ -567,8 +556,7 @@ class Tool(Scratch):
 
     def test_documented_checks(self):
         """spec/checks.md has every check, with its severity, and no other."""
-        done = batvalidate("--list-checks")
-        self.assertEqual(done.returncode, 0)
+        done = batvalidate("--list-checks", status=0)
         listed = [tuple(line.split()[:2]) for line in done.stdout.splitlines()]
         text = CHECKS.read_text(encoding="utf-8")
         documented = re.findall(r"^\| `([a-z0-9-]+)` \| (error|warning|note) \|", text, re.M)

@@ -3,10 +3,8 @@
 """battranslate --format=csspgo and hybrid: profiles with contexts, against llvm-profgen-22, llvm-profdata-22 and clang-22."""
 
 import functools
-import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 
 import debug_programs
@@ -52,13 +50,8 @@ def entries(text):
     return {part.partition("\n")[0]: part for part in re.split(r"^(?=\[)", text, flags=re.M) if part}
 
 
-class ContextTest(unittest.TestCase):
+class ContextTest(toolbox.Case):
     """A folder, and profiles by both programs."""
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
 
     def script(self, samples, name="script"):
         """The samples as text."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate's options against those of perf2bolt and merge-fdata: the tables of the manual page."""
 
-import os
+import functools
 import pathlib
 import re
 import subprocess
@@ -13,7 +13,6 @@ import fixtures
 import test_untouched
 import toolbox
 
-BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FIXTURE = "small-fixed-profile2-22"
 
@@ -52,11 +51,7 @@ def golden(name):
     """The same of a version that is not installed here."""
     return set((ROOT / "tests" / "data" / "options" / name).read_text(encoding="ascii").split())
 
-
-def battranslate(*arguments, **options):
-    """Run battranslate; returns the finished process with text output."""
-    return subprocess.run([BIN / "battranslate", *map(str, arguments)], capture_output=True,
-                          text=True, check=False, **options)
+battranslate = functools.partial(toolbox.run, "battranslate")
 
 
 class Options(toolbox.Case):
@@ -101,7 +96,7 @@ class Table(Options):
             self.assertGreater(len(names), 5)
             self.assertEqual(names - set(merge), set())
         link = self.folder / "merge-fdata"
-        link.symlink_to(BIN / "battranslate")
+        link.symlink_to(toolbox.BIN / "battranslate")
         fdata = self.write("one.fdata", "1 a 0 1 b 0 3 5\n")
         for name in sorted(set(merge) - {"o"}):
             option = f"-{name}" + ("=exec" if name == "print" else "")
@@ -137,7 +132,7 @@ class Table(Options):
         expected = [(self.folder / name).read_bytes() for name in ("fdata", "yaml")]
         for form in ("-{}={}", "--{}={}", "--{} {}", "-{} {}"):
             words = " ".join(form.format(*pair) for pair in (("p", self.profile), ("o", "o"), ("w", "w")))
-            for program in ([BIN / "battranslate", "-q", "--parity"], ["perf2bolt-22", "--pa"]):
+            for program in ([toolbox.BIN / "battranslate", "-q", "--parity"], ["perf2bolt-22", "--pa"]):
                 done = subprocess.run([*program, self.fixture.bolted, *words.split()], cwd=self.folder,
                                       capture_output=True, check=False)
                 self.assertEqual(done.returncode, 0, words)
@@ -155,8 +150,7 @@ class Table(Options):
         for option in ("--ba=0", "-nl=false", "--basic-events=0"):
             self.assertEqual(self.translate("-p", mixed, option), expected, option)
         self.assertEqual(self.translate("-p", mixed, "-ba=true"), self.translate("-p", samples))
-        done = battranslate(self.fixture.bolted, "-p", mixed, "-o", "x", "--ba=perhaps")
-        self.assertEqual(done.returncode, 2)
+        done = battranslate(self.fixture.bolted, "-p", mixed, "-o", "x", "--ba=perhaps", status=2)
         self.assertIn("expected 0 or 1, found \"perhaps\"", done.stderr)
         for name in sorted(name for name, (what, _) in self.table.items() if what == "no effect"):
             if name == "ps" or name in ANYTHING:
@@ -206,8 +200,7 @@ class Profiles(Options):
             self.assertEqual(self.translate(*spelling), expected, spelling)
         named = self.write("a,b", pathlib.Path(self.profile).read_text("ascii"))
         self.assertEqual(self.translate("-p", named), expected)
-        done = battranslate(self.fixture.bolted, "-o", self.folder / "x", "-p", f"{one},{one}.none")
-        self.assertEqual(done.returncode, 1)
+        done = battranslate(self.fixture.bolted, "-o", self.folder / "x", "-p", f"{one},{one}.none", status=1)
         self.assertIn("half0.none: No such file", done.stderr)
 
     def test_mispredictions_are_optional(self):
@@ -262,8 +255,7 @@ class Density(Options):
     def figures(self, fixture, profile, *options):
         """(density, times more samples or None) by battranslate."""
         done = battranslate(fixture.bolted, "-p", profile, "-o", self.folder / "x", "--show-density",
-                            *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+                            *options, status=0)
         density = re.search(r"^density of functions with [\d.]+% +([\d.]+)$", done.stdout, re.M)
         more = re.search(r"^times the samples would be enough +([\d.]+)$", done.stdout, re.M)
         return density.group(1), more and more.group(1)

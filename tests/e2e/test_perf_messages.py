@@ -46,8 +46,7 @@ class Messages(perf_scenes.SceneTest):
 
     def empty(self, data, sentence, *options):
         """Both tools warn with that sentence of a binary that was not sampled."""
-        done = self.run_tool("battranslate", data, *options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_tool("battranslate", data, *options, status=0)
         self.assertIn("warning: the profile is empty: ", done.stderr)
         self.assertIn(f": {sentence}\n", done.stderr)
         done = self.run_tool("batreport", data)
@@ -149,8 +148,7 @@ class Messages(perf_scenes.SceneTest):
         self.program(101, "/opt/other", 30)
         self.scene.run(self.scene.start(100))
         for tool in ("battranslate", "batreport"):
-            done = self.run_tool(tool, self.scene)
-            self.assertEqual(done.returncode, 0)
+            done = self.run_tool(tool, self.scene, status=0)
             self.assertNotIn("/opt/other", done.stderr)
 
     def test_many_events(self):
@@ -179,11 +177,9 @@ class Messages(perf_scenes.SceneTest):
         self.refused(self.scene.session.file(), f"{self.lacking}none; all 30 samples are the kernel's: record user space "
                      "with perf record -e cycles:u -j any,u")
         self.scene.start(100)
-        done = self.run_tool("battranslate", self.scene)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.run_tool("battranslate", self.scene, status=0)
         self.samples(100, KERNEL_CODE, 4, misc=KERNEL)
-        done = self.run_tool("battranslate", self.scene)
-        self.assertEqual(done.returncode, 1)
+        done = self.run_tool("battranslate", self.scene, status=1)
         self.assertIn("expected branches of user space, found only the kernel's in 4 samples of bolted: record them with "
                       "perf record -e cycles:u -j any,u\n", done.stderr)
         done = self.run_tool("battranslate", self.scene, "-ba")
@@ -214,8 +210,7 @@ class Messages(perf_scenes.SceneTest):
         self.scene.run(self.scene.start(100), count=20)
         for machine in ("x86_64", "riscv64", "x" * 40, ""):
             done = self.run_tool("battranslate", self.scene.session.file(build_ids=self.scene.build_ids(),
-                                                                         architecture=machine))
-            self.assertEqual(done.returncode, 0, done.stderr)
+                                                                         architecture=machine), status=0)
         # A name that is cut off or too long is none.
         features = self.scene.session.features(build_ids=arm.build_ids())
         for damaged in (b"", b"\0", b"\x08\0\0\0", b"\x40\0\0\0" + b"a" * 64):
@@ -227,8 +222,7 @@ class Messages(perf_scenes.SceneTest):
         """The binary ran, and nothing was sampled."""
         self.scene.start(100)
         for tool in ("battranslate", "batreport"):
-            done = self.run_tool(tool, self.scene)
-            self.assertEqual(done.returncode, 1)
+            done = self.run_tool(tool, self.scene, status=1)
             self.assertRegex(done.stderr, r"expected samples, found none in the recording, which has the binary in 1 "
                              r"processes: it was idle, or .*cpu-clock:u")
 
@@ -252,8 +246,7 @@ class Messages(perf_scenes.SceneTest):
             fake.write_text(f"#!/bin/sh\necho \"{complaint.replace('`', chr(39))}\" >&2; exit 129\n", encoding="ascii")
             fake.chmod(0o755)
             done = self.run_tool("battranslate", self.scene, "--perf-script",
-                                 env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"})
-            self.assertEqual(done.returncode, 1)
+                                 env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"}, status=1)
             self.assertEqual(", perf is too old for it: " in done.stderr, is_old, done.stderr)
 
     # --- batsymbolize -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 """battranslate as users call it: several profiles, merging, stripped binaries, wrong input; and its
 profiles in llvm-bolt. Parity with perf2bolt has a separate test."""
 
+import functools
 import json
 import os
 import pathlib
@@ -16,14 +17,9 @@ import elffile
 import fixtures
 import toolbox
 
-BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 FIXTURE = "sqlite-fixed-profile2-22"
 
-
-def battranslate(*arguments, **options):
-    """Run battranslate; returns the finished process with text output."""
-    return subprocess.run([BIN / "battranslate", *map(str, arguments)], capture_output=True,
-                          text=True, check=False, **options)
+battranslate = functools.partial(toolbox.run, "battranslate")
 
 
 def swap_headers(source, target):
@@ -44,15 +40,13 @@ class TranslateTest(toolbox.Case):
     def translate(self, *arguments, **options):
         """Run battranslate on the fixture, which must work; returns its fdata."""
         out = self.folder / "out.fdata"
-        done = battranslate(self.fixture.bolted, "-o", out, *arguments, **options)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = battranslate(self.fixture.bolted, "-o", out, *arguments, **options, status=0)
         return bolt_profiles.read_fdata(out)
 
     def expect_failure(self, status, message, *arguments, **options):
         """Run battranslate, which must fail with this message and leave no output."""
         out = self.folder / "failed.fdata"
-        done = battranslate(*arguments, "-o", out, **options)
-        self.assertEqual(done.returncode, status, done.stderr)
+        done = battranslate(*arguments, "-o", out, **options, status=status)
         self.assertRegex(done.stderr, message)
         left = [p.name for p in self.folder.iterdir() if "failed" in p.name]
         self.assertEqual(left, [], "output was left behind")
@@ -88,8 +82,7 @@ class ClosedLoop(TranslateTest):
         fixture = fixtures.get("sqlite-fixed-nosplit-22")
         reference = bolt_profiles.reference(fixture)
         out = self.folder / "out.fdata"
-        done = battranslate(fixture.bolted, "-p", reference.profile("S"), "-o", out)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = battranslate(fixture.bolted, "-p", reference.profile("S"), "-o", out, status=0)
         # llvm-bolt refuses perf2bolt's file, because its two header lines are in the wrong order.
         with self.assertRaises(fixtures.BuildError):
             self.bolt(reference.fdata("S"))
@@ -111,8 +104,7 @@ class ManyProfiles(TranslateTest):
         results = []
         for i, part in enumerate(parts):
             results.append(self.folder / f"part{i}.fdata")
-            done = battranslate(self.fixture.bolted, "-p", part, "-o", results[-1])
-            self.assertEqual(done.returncode, 0, done.stderr)
+            done = battranslate(self.fixture.bolted, "-p", part, "-o", results[-1], status=0)
         merged = self.translate(*(a for r in results for a in ("-p", r)))
         self.assertEqual(whole, merged)
         if form == "S":
@@ -153,8 +145,7 @@ class ManyProfiles(TranslateTest):
 
     def test_standard_input_and_output(self):
         profile = pathlib.Path(self.reference.profile("T")).read_text(encoding="ascii")
-        done = battranslate(self.fixture.bolted, "-p", "-", "-o", "-", input=profile)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = battranslate(self.fixture.bolted, "-p", "-", "-o", "-", input=profile, status=0)
         out = self.write("stdout.fdata", done.stdout)
         self.assertEqual(bolt_profiles.read_fdata(out),
                          self.translate("-p", self.reference.profile("T")))
@@ -203,8 +194,7 @@ class Spelling(TranslateTest):
 
     def test_version(self):
         for option in ("-V", "--version"):
-            done = battranslate(option)
-            self.assertEqual(done.returncode, 0)
+            done = battranslate(option, status=0)
             self.assertRegex(done.stdout, r"^battranslate \(batkit\) [0-9.]+\n$")
 
     def test_basic_events(self):
@@ -247,7 +237,7 @@ class Stripped(TranslateTest):
     def setUp(self):
         super().setUp()
         self.extracted = self.folder / "note"
-        done = subprocess.run([BIN / "batinject", self.fixture.bolted, f"--extract={self.extracted}"],
+        done = subprocess.run([toolbox.BIN / "batinject", self.fixture.bolted, f"--extract={self.extracted}"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expected = self.translate("-p", self.reference.profile("T"))
@@ -267,20 +257,18 @@ class Stripped(TranslateTest):
                             self.reference.profile("T"))
         out = self.folder / "o.fdata"
         done = battranslate(stripped, "-p", self.reference.profile("T"), "-o", out,
-                            f"--symbols={self.fixture.bolted}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                            f"--symbols={self.fixture.bolted}", status=0)
         self.assertEqual(bolt_profiles.read_fdata(out), self.expected)
 
     def test_note(self):
         bare = self.folder / "bare"
-        done = subprocess.run([BIN / "batinject", self.fixture.bolted, "--remove", "-o", bare],
+        done = subprocess.run([toolbox.BIN / "batinject", self.fixture.bolted, "--remove", "-o", bare],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_failure(1, "--enable-bat", bare, "-p", self.reference.profile("T"))
         out = self.folder / "o.fdata"
         done = battranslate(bare, "-p", self.reference.profile("T"), "-o", out,
-                            f"--note={self.extracted}")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                            f"--note={self.extracted}", status=0)
         self.assertEqual(bolt_profiles.read_fdata(out), self.expected)
 
     def test_symbols_of_another_build(self):
@@ -314,8 +302,7 @@ class OtherObjects(TranslateTest):
         own = elffile.Elf(self.fixture.bolted).build_id()
         profile = self.located(foreign)
         empty, yaml = self.folder / "empty.fdata", self.folder / "empty.yaml"
-        done = battranslate(self.fixture.bolted, "-p", profile, "-o", empty, "-w", yaml, "-q")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", empty, "-w", yaml, "-q", status=0)
         self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of \\d+: the "
                                       f"binary's build-id is {own}, most other locations are of "
                                       f"{foreign}\n$")
@@ -427,8 +414,7 @@ class WrongInput(TranslateTest):
     def test_profile_of_another_build(self):
         other = fixtures.get("small-fixed-nosplit-22")
         done = battranslate(other.bolted, "-p", self.reference.profile("T"), "-o",
-                            self.folder / "o.fdata")
-        self.assertEqual(done.returncode, 0, done.stderr)
+                            self.folder / "o.fdata", status=0)
         self.assertRegex(done.stderr,
                          r"warning: ([\d.]+% of the traces do not fit|the profile is empty)")
 
@@ -441,8 +427,7 @@ class WrongInput(TranslateTest):
             yaml = self.folder / "ours.yaml"
             for original in ([f"--original={self.fixture.input}"], []):
                 done = battranslate(self.fixture.bolted, *original, "-p", profile, "-o", ours, "-w",
-                                    yaml, "-q")
-                self.assertEqual(done.returncode, 0, done.stderr)
+                                    yaml, "-q", status=0)
                 self.assertRegex(done.stderr,
                                  "warning: the profile is empty: .* found none of [25]: ")
                 self.assertEqual(bolt_profiles.read_fdata(ours)[1], {})
@@ -459,20 +444,17 @@ class WrongInput(TranslateTest):
             "T")).read_text(encoding="ascii").splitlines() if "X:" not in line)
         profile, fdata = self.write("most", f"{branch} {(1 << 63) - 1}\n"), self.folder / "o.fdata"
         self.translate("-p", profile)
-        done = battranslate(self.fixture.bolted, "-p", profile, "-o", fdata, "-q")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", fdata, "-q", status=0)
         fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", self.folder / "again", "-data",
                       fdata], self.folder)
         fdata.unlink()
         for text, message in ((f"{branch} {1 << 63}\n", ":1:.*expected a count below 2\\^63"),
                               (f"{branch} {1 << 62}\n" * 2, ":2:1: .*add up to less than 2\\^63")):
-            done = battranslate(self.fixture.bolted, "-p", self.write("more", text), "-o", fdata)
-            self.assertEqual(done.returncode, 1)
+            done = battranslate(self.fixture.bolted, "-p", self.write("more", text), "-o", fdata, status=1)
             self.assertRegex(done.stderr, message)
             self.assertFalse(fdata.exists())
         half = self.write("half", f"{branch} {1 << 62}\n")
-        done = battranslate(self.fixture.bolted, "-p", half, "-p", half, "-o", fdata)
-        self.assertEqual(done.returncode, 1)
+        done = battranslate(self.fixture.bolted, "-p", half, "-p", half, "-o", fdata, status=1)
         self.assertRegex(done.stderr, "add up to less than 2\\^63 over all inputs")
 
     def test_usage(self):
@@ -482,21 +464,17 @@ class WrongInput(TranslateTest):
         self.expect_failure(2, "--format: expected", self.fixture.bolted, "-p", profile,
                             "--profile-format=xml")
         self.expect_failure(2, "unrecognized|unknown", self.fixture.bolted, "-p", profile, "--zz")
-        done = battranslate(self.fixture.bolted, "-p", profile)
-        self.assertEqual(done.returncode, 2)
+        done = battranslate(self.fixture.bolted, "-p", profile, status=2)
 
     def test_output_that_cannot_be_written(self):
         profile = self.reference.profile("T")
-        done = battranslate(self.fixture.bolted, "-p", profile, "-o", self.folder / "none" / "x")
-        self.assertEqual(done.returncode, 1)
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", self.folder / "none" / "x", status=1)
         self.assertRegex(done.stderr, "No such file")
-        done = battranslate(self.fixture.bolted, "-p", profile, "-o", "/dev/full")
-        self.assertEqual(done.returncode, 1)
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", "/dev/full", status=1)
         self.assertRegex(done.stderr, "No space left")
         for good, bad in [("-w", "-o"), ("-o", "-w")]:
             done = battranslate(self.fixture.bolted, "-p", profile, good, self.folder / "good", bad,
-                                self.folder / "none" / "x")
-            self.assertEqual(done.returncode, 1)
+                                self.folder / "none" / "x", status=1)
             self.assertRegex(done.stderr, "none/x.*: No such file")
             self.assertEqual(list(self.folder.iterdir()), [])
 
