@@ -659,20 +659,9 @@ class Errors(Scratch):
         self.assertIn(b"--dump-all", self.fine("--help"))
         self.assertRegex(self.fine("--version").decode(), r"^batdump \(batkit\) \d+\.\d+\.\d+\n$")
 
-    def test_output_that_cannot_be_written(self):
+    def test_closed_standard_output(self):
         path = fixtures.get(SQLITE).bolted
         for mode in [[], ["--dump-all"], ["--json"]]:
-            with open("/dev/full", "wb") as full:
-                done = subprocess.run([BATDUMP, *mode, path], stdout=full, stderr=subprocess.PIPE,
-                                      check=False)
-            self.assertEqual(done.returncode, 1)
-            self.assertEqual(done.stderr, b"batdump: standard output: No space left on device\n")
-            reader, writer = os.pipe()
-            os.close(reader)
-            done = subprocess.run([BATDUMP, *mode, path], stdout=writer, stderr=subprocess.PIPE,
-                                  check=False)
-            os.close(writer)
-            self.assertEqual((done.returncode, done.stderr), (1, b""))
             done = subprocess.run(["sh", "-c", 'exec "$@" >&-', "sh", BATDUMP, *mode, path],
                                   stderr=subprocess.PIPE, check=False)
             self.assertEqual(done.returncode, 1)

@@ -192,17 +192,6 @@ class Together(Scratch):
                                 "battranslate", "/nonexistent", "-p", "/nonexistent", output,
                                 nowhere)
 
-    def test_full_report(self):
-        """If the report cannot be printed, no file changes."""
-        before = self.snapshot()
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([toolbox.BIN / "battranslate", self.app, "-p",
-                                   DEMO / "small.preagg", "-o", self.folder / "x"], stdout=full,
-                                  stderr=subprocess.PIPE, check=False, text=True, timeout=600)
-        self.assertEqual((done.returncode, done.stderr),
-                         (1, "battranslate: standard output: No space left on device\n"))
-        self.assertTrue(self.snapshot() == before)
-
     def test_standard_output_by_name(self):
         """A file behind standard output keeps its content; the report does not go there."""
         expected = toolbox.fine(*self.translate("-o", "-")).encode()
