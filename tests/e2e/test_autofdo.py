@@ -624,7 +624,7 @@ class BadInput(AutoFdoTest):
             self.assertIn(str(self.folder / "missing" / "out"), done.stderr)
 
     def test_usage(self):
-        done = toolbox.run("battranslate", "x", "-p", "y", "--format=autofdo", "-o", "a", "-w", "b", status=2)
+        toolbox.run("battranslate", "x", "-p", "y", "--format=autofdo", "-o", "a", "-w", "b", status=2)
 
 
 def component(discriminator, number):

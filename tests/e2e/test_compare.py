@@ -237,16 +237,14 @@ class Forms(Folder):
                 ((fdata, binary), f"{binary}: expected a binary sample profile, plain or extensible, found a compact "
                  "one (llvm-profdata merge --sample --text makes text of it)"),
                 ((fdata, self.folder / "none"), f"{self.folder}/none: No such file or directory")):
-            done = toolbox.run("battranslate", "--compare", *paths)
-            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            done = toolbox.refused("battranslate", "--compare", *paths)
             self.assertEqual(done.stderr, f"battranslate: {sentence}\n")
 
     def test_usage(self):
         for arguments in (["--compare"], ["--compare", "a"], ["--compare", "a", "b", "-o", "c"],
                           ["--compare", "a", "b", "-p", "c"], ["--min-overlap=101", "a", "b"],
                           ["--min-overlap=x", "a", "b"]):
-            done = toolbox.run("battranslate", *arguments)
-            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            done = toolbox.refused("battranslate", *arguments, status=2)
             self.assertIn("expected", done.stderr)
 
     def test_minimum(self):
@@ -559,8 +557,7 @@ class Common(Folder):
             self.assertEqual((done.returncode, done.stderr), (1, f"battranslate: {sentence}\n"))
             self.assertEqual(list(self.folder.iterdir()), [])
         for arguments in (["a", "b"], ["a", "-o", "c"], ["a", "b", "-o", "c", "--compare"]):
-            done = toolbox.run("battranslate", "--common", *arguments)
-            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            toolbox.refused("battranslate", "--common", *arguments, status=2)
 
 
 # --- Many profiles ----------------------------------------------------------------------------------

@@ -279,8 +279,7 @@ class Refused(Changes):
     def assert_refused(self, path, message, *action):
         """The last line on standard error, and no output."""
         action = action or ["--remove"]
-        done = toolbox.run("batinject", *action, path, "-o", self.path("output"))
-        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        done = toolbox.refused("batinject", *action, path, "-o", self.path("output"))
         self.assertEqual(done.stderr, f"batinject: {path}: {message}\n")
         self.assertFalse(self.path("output").exists())
 

@@ -74,8 +74,7 @@ class Scratch(toolbox.Case):
     def assert_refused(self, message, tool, *arguments, **options):
         """Exit status 1, this text at the end of the first error line, and unchanged files."""
         before = self.snapshot()
-        done = toolbox.run(tool, *arguments, **options)
-        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        done = toolbox.refused(tool, *arguments, **options)
         self.assertTrue(done.stderr.splitlines()[0].endswith(message), done.stderr)
         self.assertTrue(self.snapshot() == before, "a file has changed")
 

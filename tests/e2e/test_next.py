@@ -636,8 +636,8 @@ class AutoFdo(unittest.TestCase):
             done = toolbox.run("battranslate", "old", "-p", "old.fdata", *options, "--format=autofdo", "-o", "x.prof",
                                cwd=pair.folder, status=1)
             self.assertIn(text, done.stderr)
-        done = toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "--format=autofdo", "-w", "x.prof",
-                           cwd=pair.folder, status=2)
+        toolbox.run("battranslate", "old", "-p", "old.fdata", "--for=new", "--format=autofdo", "-w", "x.prof",
+                    cwd=pair.folder, status=2)
         self.assertFalse((pair.folder / "x.prof").exists())
 
 
@@ -836,7 +836,7 @@ class Several(unittest.TestCase):
         refuse("random:1:1: ", 1, *first, "canary", "-p", "random", *output)
         refuse("missing", 1, *first, "canary", "-p", "missing", *output)
         before = (self.folder / "canary").read_bytes()
-        done = toolbox.run("battranslate", *first, *third, "--for=new", "-o", "canary", cwd=self.folder, status=1)
+        toolbox.run("battranslate", *first, *third, "--for=new", "-o", "canary", cwd=self.folder, status=1)
         self.assertEqual((self.folder / "canary").read_bytes(), before)
 
 

@@ -177,7 +177,7 @@ class Messages(perf_scenes.SceneTest):
         self.refused(self.scene.session.file(), f"{self.lacking}none; all 30 samples are the kernel's: record user space "
                      "with perf record -e cycles:u -j any,u")
         self.scene.start(100)
-        done = self.run_tool("battranslate", self.scene, status=0)
+        self.run_tool("battranslate", self.scene, status=0)
         self.samples(100, KERNEL_CODE, 4, misc=KERNEL)
         done = self.run_tool("battranslate", self.scene, status=1)
         self.assertIn("expected branches of user space, found only the kernel's in 4 samples of bolted: record them with "
@@ -209,8 +209,8 @@ class Messages(perf_scenes.SceneTest):
         # One that fits is read, whatever perf calls the machine.
         self.scene.run(self.scene.start(100), count=20)
         for machine in ("x86_64", "riscv64", "x" * 40, ""):
-            done = self.run_tool("battranslate", self.scene.session.file(build_ids=self.scene.build_ids(),
-                                                                         architecture=machine), status=0)
+            self.run_tool("battranslate", self.scene.session.file(build_ids=self.scene.build_ids(),
+                                                                  architecture=machine), status=0)
         # A name that is cut off or too long is none.
         features = self.scene.session.features(build_ids=arm.build_ids())
         for damaged in (b"", b"\0", b"\x08\0\0\0", b"\x40\0\0\0" + b"a" * 64):

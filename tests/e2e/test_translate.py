@@ -40,7 +40,7 @@ class TranslateTest(toolbox.Case):
     def translate(self, *arguments, **options):
         """Run battranslate on the fixture, which must work; returns its fdata."""
         out = self.folder / "out.fdata"
-        done = battranslate(self.fixture.bolted, "-o", out, *arguments, **options, status=0)
+        battranslate(self.fixture.bolted, "-o", out, *arguments, **options, status=0)
         return bolt_profiles.read_fdata(out)
 
     def expect_failure(self, status, message, *arguments, **options):
@@ -82,7 +82,7 @@ class ClosedLoop(TranslateTest):
         fixture = fixtures.get("sqlite-fixed-nosplit-22")
         reference = bolt_profiles.reference(fixture)
         out = self.folder / "out.fdata"
-        done = battranslate(fixture.bolted, "-p", reference.profile("S"), "-o", out, status=0)
+        battranslate(fixture.bolted, "-p", reference.profile("S"), "-o", out, status=0)
         # llvm-bolt refuses perf2bolt's file, because its two header lines are in the wrong order.
         with self.assertRaises(fixtures.BuildError):
             self.bolt(reference.fdata("S"))
@@ -104,7 +104,7 @@ class ManyProfiles(TranslateTest):
         results = []
         for i, part in enumerate(parts):
             results.append(self.folder / f"part{i}.fdata")
-            done = battranslate(self.fixture.bolted, "-p", part, "-o", results[-1], status=0)
+            battranslate(self.fixture.bolted, "-p", part, "-o", results[-1], status=0)
         merged = self.translate(*(a for r in results for a in ("-p", r)))
         self.assertEqual(whole, merged)
         if form == "S":
@@ -256,8 +256,8 @@ class Stripped(TranslateTest):
         self.expect_failure(1, r"stripped.*--symbols=FILE", stripped, "-p",
                             self.reference.profile("T"))
         out = self.folder / "o.fdata"
-        done = battranslate(stripped, "-p", self.reference.profile("T"), "-o", out,
-                            f"--symbols={self.fixture.bolted}", status=0)
+        battranslate(stripped, "-p", self.reference.profile("T"), "-o", out,
+                     f"--symbols={self.fixture.bolted}", status=0)
         self.assertEqual(bolt_profiles.read_fdata(out), self.expected)
 
     def test_note(self):
@@ -267,8 +267,8 @@ class Stripped(TranslateTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_failure(1, "--enable-bat", bare, "-p", self.reference.profile("T"))
         out = self.folder / "o.fdata"
-        done = battranslate(bare, "-p", self.reference.profile("T"), "-o", out,
-                            f"--note={self.extracted}", status=0)
+        battranslate(bare, "-p", self.reference.profile("T"), "-o", out,
+                     f"--note={self.extracted}", status=0)
         self.assertEqual(bolt_profiles.read_fdata(out), self.expected)
 
     def test_symbols_of_another_build(self):
@@ -444,7 +444,7 @@ class WrongInput(TranslateTest):
             "T")).read_text(encoding="ascii").splitlines() if "X:" not in line)
         profile, fdata = self.write("most", f"{branch} {(1 << 63) - 1}\n"), self.folder / "o.fdata"
         self.translate("-p", profile)
-        done = battranslate(self.fixture.bolted, "-p", profile, "-o", fdata, "-q", status=0)
+        battranslate(self.fixture.bolted, "-p", profile, "-o", fdata, "-q", status=0)
         fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", self.folder / "again", "-data",
                       fdata], self.folder)
         fdata.unlink()
@@ -464,7 +464,7 @@ class WrongInput(TranslateTest):
         self.expect_failure(2, "--format: expected", self.fixture.bolted, "-p", profile,
                             "--profile-format=xml")
         self.expect_failure(2, "unrecognized|unknown", self.fixture.bolted, "-p", profile, "--zz")
-        done = battranslate(self.fixture.bolted, "-p", profile, status=2)
+        battranslate(self.fixture.bolted, "-p", profile, status=2)
 
     def test_output_that_cannot_be_written(self):
         profile = self.reference.profile("T")

@@ -29,6 +29,14 @@ def run(tool, *arguments, status=(0, 1, 2, 3), **options):
     return done
 
 
+def refused(tool, *arguments, status=1, **options):
+    """A tool's finished process, which has this exit status and printed nothing on standard output."""
+    done = run(tool, *arguments, status=status, **options)
+    if done.stdout:
+        raise AssertionError(f"{tool} {' '.join(map(str, arguments))} printed\n{done.stdout}")
+    return done
+
+
 def fine(tool, *arguments, **options):
     """What a tool prints on standard output; it exits with 0."""
     return run(tool, *arguments, status=0, **options).stdout
