@@ -148,7 +148,7 @@ static const char brief[] =
     "\n"
     "Stacks:\n"
     "      --folded               Each stack in one line with its count\n"
-    "      --format=VIEWER        For viewers: folded, pprof, speedscope, firefox, otlp\n"
+    "      --format=VIEWER        Folded, pprof, speedscope, firefox or otlp\n"
     "\n"
     "      --help-all             Print all options\n"
     "  -V, --version              Print the version\n"
