@@ -9,6 +9,7 @@
 
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
+#include "bat_original.h"
 #include "bat_probes.h"
 #include "bat_profile.h"
 
@@ -78,6 +79,14 @@ BAT_API enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf
 /* Add a sample. Fails with BAT_ERR_MEMORY or BAT_ERR_RANGE. Linear in its stacks. */
 BAT_API enum bat_code bat_contexts_add(struct bat_contexts *contexts,
                                        const struct bat_call_chain *sample);
+
+/*
+ * After all samples, which were moved to the input of original (bat_chain_move()): where BOLT has
+ * folded functions into one, give its counts to those that were called. Fails with BAT_ERR_MEMORY
+ * or BAT_ERR_RANGE. Linear in the counts and in the code of folded functions.
+ */
+BAT_API enum bat_code bat_contexts_unfold(struct bat_contexts *contexts,
+                                          const struct bat_original *original);
 
 /*
  * Write LLVM's sample profile with contexts as text: "[main:3 @ f]:total:head" and its counts. At

@@ -6,6 +6,7 @@
 #ifndef BAT_PROFILE_AUTOFDO_UNWIND_H
 #define BAT_PROFILE_AUTOFDO_UNWIND_H
 
+#include "bat_original.h"
 #include "bat_probes.h"
 #include "ranges.h"
 
@@ -50,6 +51,16 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
 
 /* The address of the call before an address, which can be that of a context; 0: there is none. */
 enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t *call);
+
+/* Remember a call, which ends at an address. */
+enum bat_code unwinder_note_call(struct unwinder *unwinder, uint64_t behind, uint64_t call);
+
+/*
+ * After all samples, which were moved to the input of original: where BOLT has folded functions
+ * into one, give its counts and its calls to the function that was called in each context. Calls by
+ * pointer name none: those counts stay.
+ */
+enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct bat_original *original);
 
 /* The kind of the instruction at an address: enum bat_instruction_kind. */
 enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);

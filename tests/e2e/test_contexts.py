@@ -126,6 +126,21 @@ class Contexts(ContextTest):
         self.assertLess(sample_profile.overlap(base, self.our(binary, script))[0], 95)
         self.assertGreaterEqual(sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0], 99.5)
 
+    def test_folded(self):
+        """Functions that BOLT folded into one have their contexts, if they were called by their names."""
+        program, binary, samples = samples_of("folded-probes", "icf")
+        base = entries(self.our(program.input, self.script(samples_of("folded-probes")[2])).read_text(encoding="ascii"))
+        found = entries(self.our(binary, self.script(samples), f"--original={program.input}").read_text(encoding="ascii"))
+        def named(name, contexts):
+            """The totals of the contexts of a function's deepest calls."""
+            return sorted(int(c.split(":")[-2]) for c in contexts if re.search(rf"_ZL\d+{name}i\.[^@]*\]:\d+:\d+$", c))
+        for name in ("deep_red", "deep_blue", "last_red", "last_blue"):
+            with self.subTest(name):
+                self.assertEqual(len(named(name, base)), len(named(name, found)))
+                self.assertTrue(named(name, base))
+                for one, other in zip(named(name, base), named(name, found), strict=True):
+                    self.assertLess(abs(one - other), 20)
+
     def test_unfinished_frames(self):
         """In a prologue a frame pointer leads past the caller: the branches tell it."""
         _, binary, samples = samples_of("exceptions-probes")
