@@ -3,7 +3,6 @@
 #include <batkit/bat_version.h>
 #include <pprof.pb-c.h>
 #include <stdio.h>
-#include <string.h>
 #define ZLIB_CONST
 #include <zlib.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "unwind.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 #include "binary/original/original.h"

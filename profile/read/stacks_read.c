@@ -3,7 +3,6 @@
  * Profiles of stacks as samples of a binary: a stack's innermost place is where the processor was.
  * With sample_branches, its places are a branch stack.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * Moves samples with a call stack and a branch stack to the input binary, one by one: the library
  * functions bat_chain_mover_new(), bat_chain_move() and bat_chain_mover_free() are here.
  */
-#include <elf.h>
 #include <stdlib.h>
 
 #include "spec/grow.h"
