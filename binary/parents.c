@@ -114,7 +114,7 @@ enum bat_code bat_binary_find_parents(struct bat_map *map, const struct bat_name
             is_complete = false;
     }
     free(functions.all);
-    code = code ?: bat_map_link_fragments(map);
+    code = code ? code : bat_map_link_fragments(map);
     if (code != BAT_OK)
         return bat_fail_memory(error, "for the symbols");
     map->hot_index_ambiguous = !is_complete;

@@ -153,7 +153,7 @@ enum bat_code bat_binary_write_json(struct bat_binary *binary, const bool *is_wa
     struct bat_text_writer writer;
     const char **names;
     enum bat_code code = bat_binary_table_names(binary, &names, error);
-    code = code ?: bat_text_begin(&writer, output, error);
+    code = code ? code : bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {
         json_note(&writer, binary, is_wanted, names);
         code = bat_text_finish(&writer, BAT_OK);

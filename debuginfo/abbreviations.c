@@ -161,5 +161,5 @@ enum bat_code debug_check_abbreviations(const struct debug_image *image, struct 
     uint64_t budget = (uint64_t)image->size * SHARED_MAX;
     uint64_t signature;
     enum bat_code code = check_units(image, NULL, &budget, error);
-    return code ?: check_units(image, &signature, &budget, error);
+    return code ? code : check_units(image, &signature, &budget, error);
 }

@@ -35,7 +35,7 @@ static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char 
     if (file < 0)
         return bat_regular_fail(error);
     enum bat_code code = debug_image_map(&debuginfo->image, path, file, 0, error);
-    code = code ?: debug_image_begin(&debuginfo->image, false, error);
+    code = code ? code : debug_image_begin(&debuginfo->image, false, error);
     if (code != BAT_OK)
         debug_image_close(&debuginfo->image);
     return code;
@@ -328,7 +328,7 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
     else
         code = keep_code(debuginfo, program.elf, error);
     join_code(debuginfo);
-    code = code ?: open_dwarf(debuginfo, &program, debug_file, error);
+    code = code ? code : open_dwarf(debuginfo, &program, debug_file, error);
     if (code == BAT_OK)
         find_alternate(debuginfo);
     if (debuginfo->alternate.dwarf)

@@ -293,7 +293,7 @@ static enum bat_code map_for_slices(struct split_package *package, const char *p
     if (file < 0)
         return BAT_ERR_IO;
     enum bat_code code = debug_image_map(&package->file->image, path, file, head, NULL);
-    code = code ?: find_sections(package);
+    code = code ? code : find_sections(package);
     return code == BAT_OK && package->index.units != units ? BAT_ERR_IO : code;
 }
 
@@ -312,7 +312,7 @@ static struct split_package *open_package(struct bat_debuginfo *debuginfo, const
         package->file = file;
         code = find_sections(package);
     }
-    code = code ?: map_for_slices(package, name);
+    code = code ? code : map_for_slices(package, name);
     debuginfo->no_memory |= code == BAT_ERR_MEMORY;
     if (code == BAT_OK)
         list_rows(debuginfo, package);

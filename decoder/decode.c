@@ -105,7 +105,7 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
     if (!bat_map_has_hashes(decoding->map))
         return BAT_OK;
     enum bat_code code = bat_reader_u64(reader, "function hash", &table->hash);
-    code = code ?: bat_reader_uleb32(reader, "number of blocks", &table->input_block_count);
+    code = code ? code : bat_reader_uleb32(reader, "number of blocks", &table->input_block_count);
     BAT_TRY(code);
     return bat_reader_count(reader, "number of secondary entry points", 1, &table->secondary_count);
 }
@@ -232,9 +232,10 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     for (uint32_t i = 0; i < map->hot_count; i++) {
         struct bat_table *table = &map->tables[i];
         *table = (struct bat_table){.parent = i};
-        code = decode_address(decoding, table, i == 0) ?: decode_hot_header(decoding, table);
-        code = code ?: decode_table_body(decoding, table, map->has_prefixes);
-        code = code ?: decode_secondary_entries(decoding, table);
+        code = decode_address(decoding, table, i == 0);
+        code = code ? code : decode_hot_header(decoding, table);
+        code = code ? code : decode_table_body(decoding, table, map->has_prefixes);
+        code = code ? code : decode_secondary_entries(decoding, table);
         decoding->reader.table = NULL;
         if (code != BAT_OK)
             return code;
@@ -265,14 +266,14 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
     enum bat_code code = bat_reader_count(&decoding->reader, "number of cold fragments",
                                           bat_map_has_hashes(map) ? COLD_TABLE_MIN : OLD_TABLE_MIN,
                                           &map->cold_count);
-    code = code ?: allocate_cold_tables(decoding);
+    code = code ? code : allocate_cold_tables(decoding);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
         struct bat_table *table = &map->tables[map->hot_count + i];
         *table = (struct bat_table){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
-        code = code ?: decode_cold_header(decoding, table, &hot_index);
-        code = code ?: decode_table_body(decoding, table, false);
+        code = code ? code : decode_cold_header(decoding, table, &hot_index);
+        code = code ? code : decode_table_body(decoding, table, false);
         decoding->reader.table = NULL;
     }
     return code;
@@ -322,16 +323,19 @@ static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot
 
 static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_hot_index wanted)
 {
-    enum bat_code code = allocate_arrays(decoding) ?: decode_hot_tables(decoding);
-    BAT_TRY(code ?: decode_cold_tables(decoding));
-    code = bat_decode_finish(decoding) ?: sort_tables(decoding);
+    enum bat_code code = allocate_arrays(decoding);
+    code = code ? code : decode_hot_tables(decoding);
+    BAT_TRY(code);
+    BAT_TRY(decode_cold_tables(decoding));
+    code = bat_decode_finish(decoding);
+    code = code ? code : sort_tables(decoding);
     if (code == BAT_OK && decoding->is_sparse)
         decoding->needs_entries = bat_hot_index_is_open(decoding->map, decoding->hot_indices);
     if (code == BAT_OK && !decoding->needs_entries)
         code = resolve_parents(decoding, wanted);
     if (decoding->needs_entries)
         return code;
-    return code ?: link_tables(decoding);
+    return code ? code : link_tables(decoding);
 }
 
 /* --- All versions ----------------------------------------------------------------------------- */
@@ -345,8 +349,9 @@ struct form {
 /* The parents are known, and only the order of the tables is missing. */
 static enum bat_code decode_version_1(struct bat_decoding *decoding)
 {
-    enum bat_code code = bat_decode_version_1(decoding) ?: sort_tables(decoding);
-    return code ?: link_tables(decoding);
+    enum bat_code code = bat_decode_version_1(decoding);
+    code = code ? code : sort_tables(decoding);
+    return code ? code : link_tables(decoding);
 }
 
 /* Read the note as one version; decoding has no map afterwards if it is not of that version. */

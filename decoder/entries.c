@@ -174,7 +174,8 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
     uint64_t delta;
     enum bat_code code = bat_reader_u64(reader, "block hash", &hash);
     const uint8_t *at = reader->cursor;
-    BAT_TRY(code ?: bat_reader_uleb(reader, "block index's delta", &delta));
+    BAT_TRY(code);
+    BAT_TRY(bat_reader_uleb(reader, "block index's delta", &delta));
     cursor->index += delta;
     if (cursor->index > UINT32_MAX)
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
@@ -330,7 +331,7 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table
     if (table->equal_count != 0)
         code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
     struct entry_cursor cursor = {.at = reader->cursor, .is_old = !bat_map_has_hashes(map)};
-    code = code ?: decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
+    code = code ? code : decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)
         code = decode_part(decoding, table, &cursor, table->equal_count, table->entry_count, NULL);
     if (code != BAT_OK)

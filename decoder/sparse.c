@@ -83,8 +83,8 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
     struct bat_decoding decoding = {
         .map = sparse->map,
         .reader = {.start = section, .end = description + description_size, .error = error}};
-    enum bat_code code =
-        allocate(&decoding, wanted) ?: load_tables(&decoding, sparse->bodies, wanted);
+    enum bat_code code = allocate(&decoding, wanted);
+    code = code ? code : load_tables(&decoding, sparse->bodies, wanted);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = bat_fail_memory(error, "to decode the note");
     free(sparse->bodies);

@@ -87,7 +87,7 @@ enum bat_code elf_debugdata_open(const struct bat_elf *elf, struct bat_elf **ope
             ? unpack_all(&stream, &unpacked, UNPACKED_FREE + UNPACKED_TIMES * (size_t)size, error)
             : fail(status, error);
     lzma_end(&stream);
-    code = code ?: open_bytes(elf, &unpacked, opened, error);
+    code = code ? code : open_bytes(elf, &unpacked, opened, error);
     free(unpacked.bytes);
     return code;
 }

@@ -221,10 +221,11 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
     elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
         return bat_fail(error, elf_libelf_code(), "ELF header: %s", elf_errmsg(-1));
-    enum bat_code code =
-        check_machine(elf, error) ?: read_segments(elf, error) ?: elf_read_sections(elf, error);
-    code = code ?: place_relocatable(elf, error);
-    return code ?: elf_read_bolt_info(elf, error);
+    enum bat_code code = check_machine(elf, error);
+    code = code ? code : read_segments(elf, error);
+    code = code ? code : elf_read_sections(elf, error);
+    code = code ? code : place_relocatable(elf, error);
+    return code ? code : elf_read_bolt_info(elf, error);
 }
 
 enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf,
@@ -242,7 +243,8 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
     opened->file = file;
     opened->path = own_path;
     pthread_mutex_init(&opened->symbols_lock, NULL);
-    enum bat_code code = map_file(opened, error) ?: read_headers(opened, error);
+    enum bat_code code = map_file(opened, error);
+    code = code ? code : read_headers(opened, error);
     if (code != BAT_OK) {
         bat_elf_close(opened);
         return code;

@@ -319,7 +319,7 @@ enum bat_code output_write_sparse(struct bat_output *output, const void *bytes, 
         }
         at += block;
     }
-    return code ?: bat_output_write(output, from + start, size - start, error);
+    return code ? code : bat_output_write(output, from + start, size - start, error);
 }
 
 /* --- The end --------------------------------------------------------------------------------- */
@@ -352,7 +352,8 @@ static enum bat_code prepare(struct bat_output *output, struct bat_error *error)
 {
     if (output->is_stream)
         return end_stream(output, error);
-    return replacement_prepare(&output->replacement, error) ?: check_source(output, error);
+    BAT_TRY(replacement_prepare(&output->replacement, error));
+    return check_source(output, error);
 }
 
 typedef enum bat_code step_fn(struct replacement *replacement, struct bat_error *error);
@@ -388,7 +389,7 @@ enum bat_code bat_outputs_commit(struct bat_output **outputs, size_t count, stru
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = code ?: place_all(outputs, count, error);
+    code = code ? code : place_all(outputs, count, error);
     for (size_t i = 0; i < count; i++)
         bat_output_abandon(outputs[i]);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -195,7 +195,8 @@ enum bat_code replacement_begin(struct replacement *replacement, const char *pat
                                         .has_model = model >= 0,
                                         .is_stored = is_stored,
                                         .existing_file = -1};
-    enum bat_code code = resolve(replacement, error) ?: open_new(replacement, error);
+    enum bat_code code = resolve(replacement, error);
+    code = code ? code : open_new(replacement, error);
     if (code != BAT_OK)
         replacement_discard(replacement);
     return code;
@@ -324,7 +325,7 @@ enum bat_code replacement_prepare(struct replacement *replacement, struct bat_er
 {
     enum bat_code code =
         replacement->has_model ? replacement_take_attributes(replacement, error) : BAT_OK;
-    code = code ?: replacement_check_written(replacement, error);
+    code = code ? code : replacement_check_written(replacement, error);
     if (code == BAT_OK && fstat(replacement->file, &replacement->made) != 0)
         return replacement_fail(replacement, error);
     return code;

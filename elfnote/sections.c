@@ -113,7 +113,8 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
     elf->section_count = count;
     for (size_t i = 0; i < count; i++)
         BAT_TRY(read_section(elf, i, error));
-    return find_names(elf, error) ?: name_sections(elf, error);
+    BAT_TRY(find_names(elf, error));
+    return name_sections(elf, error);
 }
 
 void elf_set_numbers(Elf64_Ehdr *header, Elf64_Shdr *first, size_t count, size_t names_index)

@@ -165,7 +165,7 @@ static enum bat_code read_debugdata(struct bat_elf *elf, struct elf_symbols *tab
     if (code != BAT_OK || !elf->debugdata || !symbol_table_find(elf->debugdata, SHT_SYMTAB))
         return code;
     code = bat_elf_symbols(elf->debugdata, false, &symbols, &others.count, error);
-    code = code ?: read_once(elf, true, dynamic, error);
+    code = code ? code : read_once(elf, true, dynamic, error);
     if (code != BAT_OK || others.count == 0)
         return code;
     if (others.count > SYMBOLS_WITH_SEARCH && elf->section_count > SECTIONS_WITH_SEARCH)

@@ -385,7 +385,7 @@ static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
     if (code == BAT_OK)
         code = replacement_write(file, edit->headers, pieces[LAYOUT_TABLE].size,
                                  pieces[LAYOUT_TABLE].offset, error);
-    return code ?: replacement_write(file, &header, sizeof(header), 0, error);
+    return code ? code : replacement_write(file, &header, sizeof(header), 0, error);
 }
 
 /*
@@ -414,9 +414,10 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
 static enum bat_code write_edit(struct edit *edit, struct replacement *file,
                                 struct bat_error *error)
 {
-    enum bat_code code = copy_kept(edit, file, error) ?: write_pieces(edit, file, error);
-    code = code ?: bat_elf_check_unchanged(edit->elf, error);
-    return code ?: check_readable(file, error);
+    enum bat_code code = copy_kept(edit, file, error);
+    code = code ? code : write_pieces(edit, file, error);
+    code = code ? code : bat_elf_check_unchanged(edit->elf, error);
+    return code ? code : check_readable(file, error);
 }
 
 static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
@@ -424,9 +425,11 @@ static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
 {
     if (output->source != edit->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "the output was begun for another file");
-    enum bat_code code = find_old_note(edit, error) ?: find_name(edit, error);
-    code = code ?: make_headers(edit, error) ?: plan(edit, error);
-    code = code ?: write_edit(edit, &output->replacement, error);
+    enum bat_code code = find_old_note(edit, error);
+    code = code ? code : find_name(edit, error);
+    code = code ? code : make_headers(edit, error);
+    code = code ? code : plan(edit, error);
+    code = code ? code : write_edit(edit, &output->replacement, error);
     free(edit->headers);
     return code;
 }
@@ -481,7 +484,7 @@ static enum bat_code rewrite_path(const char *path, const char *output, const vo
 {
     struct bat_elf *elf = NULL;
     enum bat_code code = bat_elf_open(path, &elf, error);
-    code = code ?: rewrite(elf, output, section, size, error);
+    code = code ? code : rewrite(elf, output, section, size, error);
     bat_elf_close(elf);
     return code;
 }

@@ -290,12 +290,12 @@ static enum bat_code write_loaded(struct shipping *shipping)
             if (mapped->all[next].end <= shipping->written)
                 continue;
             code = write_zeros_up_to(shipping, mapped->all[next].start);
-            code = code ?: write_up_to(shipping, mapped->all[next].end);
+            code = code ? code : write_up_to(shipping, mapped->all[next].end);
         }
         if (code == BAT_OK && next < mapped->count)
             code = write_zeros_up_to(shipping, dropped->end);
     }
-    return code ?: write_up_to(shipping, shipping->loaded);
+    return code ? code : write_up_to(shipping, shipping->loaded);
 }
 
 /* Write extents of `bytes` to their new places, which are counted from start. */
@@ -306,7 +306,8 @@ static enum bat_code write_extents(struct shipping *shipping, const struct exten
     for (size_t i = 0; i < extents->count && code == BAT_OK; i++) {
         const struct extent *extent = &extents->all[i];
         code = write_zeros_up_to(shipping, start + extent->to);
-        code = code ?: write_bytes(shipping, bytes + extent->start, extent->end - extent->start);
+        code =
+            code ? code : write_bytes(shipping, bytes + extent->start, extent->end - extent->start);
     }
     return code;
 }
@@ -317,11 +318,11 @@ static enum bat_code write_parts(struct shipping *shipping, const Elf64_Ehdr *he
     const struct bat_elf *elf = shipping->elf;
     const Elf64_Shdr *names = &shipping->headers[elf->names_index];
     enum bat_code code = write_loaded(shipping);
-    code = code ?: write_extents(shipping, &shipping->moved, elf->bytes, 0);
+    code = code ? code : write_extents(shipping, &shipping->moved, elf->bytes, 0);
     if (code == BAT_OK)
         code = write_extents(shipping, &shipping->names,
                              elf->bytes + elf->sections[elf->names_index].offset, names->sh_offset);
-    code = code ?: write_zeros_up_to(shipping, header->e_shoff);
+    code = code ? code : write_zeros_up_to(shipping, header->e_shoff);
     /* They end with zeros, which would be missing as a hole at the file's end. */
     return code == BAT_OK
                ? bat_output_write(shipping->output, shipping->headers,
@@ -338,7 +339,8 @@ static enum bat_code write_file(struct shipping *shipping)
     header.e_shoff =
         (names->sh_offset + names->sh_size + TABLE_ALIGNMENT - 1) & -(uint64_t)TABLE_ALIGNMENT;
     elf_set_numbers(&header, shipping->headers, shipping->count, elf->names_index);
-    return write_bytes(shipping, &header, sizeof(header)) ?: write_parts(shipping, &header);
+    BAT_TRY(write_bytes(shipping, &header, sizeof(header)));
+    return write_parts(shipping, &header);
 }
 
 enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
@@ -359,8 +361,10 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
                                 .output = output,
                                 .error = error};
     shipping.dropped_note = note_to_drop(elf);
-    enum bat_code code = collect(&shipping) ?: make_headers(&shipping);
-    code = code ?: write_file(&shipping) ?: bat_elf_check_unchanged(elf, error);
+    enum bat_code code = collect(&shipping);
+    code = code ? code : make_headers(&shipping);
+    code = code ? code : write_file(&shipping);
+    code = code ? code : bat_elf_check_unchanged(elf, error);
     free(shipping.headers);
     free(shipping.mapped.all);
     free(shipping.dropped.all);

@@ -357,7 +357,8 @@ static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_
         return bat_fail(finishing->error, code,
                         "expected one table at 0x%" PRIx64 ", found a function and a fragment",
                         duplicate);
-    code = code ?: bat_map_link_fragments(map) ?: bat_map_build_index(map);
+    code = code ? code : bat_map_link_fragments(map);
+    code = code ? code : bat_map_build_index(map);
     return code == BAT_OK ? BAT_OK : bat_fail_memory(finishing->error, "to build the map");
 }
 
@@ -381,8 +382,9 @@ enum bat_code bat_builder_finish(struct bat_builder *builder,
     *map = NULL;
     struct finishing finishing = {.builder = builder, .error = error};
     enum bat_hot_index hot_index = BAT_HOT_INDEX_TABLE;
-    enum bat_code code = read_options(options, &hot_index, error) ?: allocate(&finishing);
-    code = code ?: place_tables(&finishing);
+    enum bat_code code = read_options(options, &hot_index, error);
+    code = code ? code : allocate(&finishing);
+    code = code ? code : place_tables(&finishing);
     if (code == BAT_OK) {
         sort_entries(&finishing);
         place_entries(&finishing);

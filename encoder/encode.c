@@ -145,7 +145,8 @@ static enum bat_code encode_description(struct bat_encoding *encoding)
 {
     if (encoding->map->version == BAT_VERSION_1)
         return bat_encode_version_1(encoding);
-    return encode_hot_tables(encoding) ?: encode_cold_tables(encoding);
+    BAT_TRY(encode_hot_tables(encoding));
+    return encode_cold_tables(encoding);
 }
 
 enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uint8_t **section,
@@ -163,8 +164,8 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
                                     .start = bytes,
                                     .at = bytes + BAT_NOTE_HEADER_SIZE,
                                     .places = places};
-    enum bat_code code =
-        encode_description(&encoding) ?: encode_container(bytes, encoding.at, size, error);
+    enum bat_code code = encode_description(&encoding);
+    code = code ? code : encode_container(bytes, encoding.at, size, error);
     if (code != BAT_OK) {
         free(bytes);
         return code;

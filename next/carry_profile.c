@@ -36,16 +36,17 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
     if (code == BAT_OK)
         code = next_match_functions(&carrying->measured, &carrying->news, &carrying->pairs,
                                     carrying->error);
-    code = code ?: next_find_same(carrying);
+    code = code ? code : next_find_same(carrying);
     if (code == BAT_OK) {
         fill_report(carrying);
         code = next_check_foreign(carrying);
     }
-    code = code ?: next_find_cold(carrying);
+    code = code ? code : next_find_cold(carrying);
     carrying->counts = calloc((size_t)carrying->news.unit_count + 1, sizeof(*carrying->counts));
     if (code == BAT_OK && !carrying->counts)
         code = bat_fail_memory(carrying->error, "for counts");
-    code = code ?: next_infer_changed(carrying) ?: next_infer_new(carrying);
+    code = code ? code : next_infer_changed(carrying);
+    code = code ? code : next_infer_new(carrying);
     return code ? code : next_write_records(carrying, profile);
 }
 
@@ -165,10 +166,10 @@ enum bat_code next_carry(const struct bat_records *old_records, struct bat_elf *
                         "samples");
     struct next_carrying carrying = {.options = options, .report = report, .error = error};
     enum bat_code code = check_machines(old_elf, new_elf, error);
-    code = code ?: open_both(&carrying, old_elf, new_elf);
+    code = code ? code : open_both(&carrying, old_elf, new_elf);
     if (code == BAT_OK && carrying.olds.function_count != old_records->function_count)
         code = bat_fail(error, BAT_ERR_ARGUMENT, "expected records of the old program");
-    code = code ?: carry(&carrying, old_records, profile);
+    code = code ? code : carry(&carrying, old_records, profile);
     carrying_free(&carrying);
     return code;
 }

@@ -65,7 +65,7 @@ enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_un
     struct next_signature a;
     struct next_signature b = {0};
     enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, carrying->error);
-    code = code ?: next_signature_make(&carrying->news, new_unit, &b, carrying->error);
+    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, carrying->error);
     *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
     next_signature_free(&a);
     next_signature_free(&b);
@@ -238,7 +238,7 @@ static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit
         code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
     if (code == BAT_OK)
         code = flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
-    return code ?: find_entered(carrying, pair);
+    return code ? code : find_entered(carrying, pair);
 }
 
 /* True for the function to explain: its name, or that without the number that tells it from others.
@@ -323,7 +323,8 @@ static enum bat_code add_pair(struct next_carrying *carrying, const struct unit_
     explain(carrying, pair);
     enum bat_code code = add_counts(carrying, pair);
     for (uint32_t i = 0; i < pair->match.count && code == BAT_OK; i++) {
-        code = add_origins(carrying, pair, i) ?: add_replacements(carrying, pair, i);
+        code = add_origins(carrying, pair, i);
+        code = code ? code : add_replacements(carrying, pair, i);
     }
     return code;
 }
@@ -384,7 +385,7 @@ static enum bat_code end_batch(struct batch *batch)
     free(order);
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < batch->count; i++) {
-        code = code ?: add_pair(carrying, &batch->pairs[i]);
+        code = code ? code : add_pair(carrying, &batch->pairs[i]);
         pair_free(&batch->pairs[i]);
     }
     batch->count = batch->nodes = 0;
@@ -424,7 +425,7 @@ enum bat_code next_infer_changed(struct next_carrying *carrying)
     for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++)
         if (is_changed(carrying, i))
             code = infer_in_batch(&batch, i);
-    code = code ?: end_batch(&batch);
+    code = code ? code : end_batch(&batch);
     for (uint32_t i = 0; i < batch.count; i++)
         pair_free(&batch.pairs[i]);
     free(batch.pairs);

@@ -162,7 +162,7 @@ static enum bat_code open_rest(struct choosing *choosing, unsigned side, uint32_
     struct bat_error *error = choosing->carrying->error;
     struct next_signature common = {0};
     enum bat_code code = next_signature_make(choosing->programs[side], unit, rest, error);
-    code = code ?: next_signature_make(choosing->programs[!side], other, &common, error);
+    code = code ? code : next_signature_make(choosing->programs[!side], other, &common, error);
     if (code == BAT_OK)
         next_signature_take_out(rest, &common);
     next_signature_free(&common);

@@ -228,7 +228,8 @@ enum bat_code next_match_by_code(const struct next_measured *measured,
     if (code == BAT_OK && matching.olds.count > 0)
         code = collect(&matching, &matching.news, pairs->old_of, NULL);
     if (code == BAT_OK && matching.olds.count > 0 && matching.news.count > 0) {
-        code = make_postings(&matching) ?: find_all_candidates(&matching);
+        code = make_postings(&matching);
+        code = code ? code : find_all_candidates(&matching);
         if (code == BAT_OK)
             pair_best(&matching, pairs);
     }

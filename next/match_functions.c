@@ -297,10 +297,11 @@ enum bat_code next_match_functions(const struct next_measured *measured,
     enum bat_code code = allocate(&matching);
     for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
         code = add_symbols(&matching, is_new);
-    code = code ?: pair_names(&matching, NEXT_BY_NAME);
+    code = code ? code : pair_names(&matching, NEXT_BY_NAME);
     for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
         code = add_plain_names(&matching, is_new);
-    code = code ?: pair_names(&matching, NEXT_BY_PLAIN_NAME) ?: prefer_parts(&matching, measured);
+    code = code ? code : pair_names(&matching, NEXT_BY_PLAIN_NAME);
+    code = code ? code : prefer_parts(&matching, measured);
     if (code == BAT_OK) {
         take_old_names(&matching);
         code = next_match_by_code(measured, new_program, pairs, error);

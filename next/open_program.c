@@ -123,7 +123,7 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
         program->all = bat_functions_all(program->functions, &program->function_count);
         code = allocate(program, error);
     }
-    code = code ?: open_code(program, threads, error);
+    code = code ? code : open_code(program, threads, error);
     if (code == BAT_OK) {
         name_functions(program);
         make_units(program);

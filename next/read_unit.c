@@ -292,7 +292,7 @@ static enum bat_code add_blocks(struct unit_reading *reading, uint32_t function,
             code = add_block(reading, function, from, start, reading->splits[target]);
             start = reading->splits[target];
         }
-        code = code ?: add_block(reading, function, from, start, end);
+        code = code ? code : add_block(reading, function, from, start, end);
     }
     return code;
 }
@@ -475,7 +475,7 @@ static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
     bool is_aarch64 = bat_elf_machine(reading->program->elf) == EM_AARCH64;
     if (has_jump && is_aarch64)
         code = find_tables_aarch64(reading, function, &graph);
-    code = code ?: add_blocks(reading, function, &graph);
+    code = code ? code : add_blocks(reading, function, &graph);
     bat_code_graph_free(&graph);
     if (code == BAT_OK && has_jump)
         code = is_aarch64 ? attach_tables_aarch64(reading, function)

@@ -206,8 +206,8 @@ enum bat_code next_references_open(struct next_program *program, struct bat_erro
     program->references = references;
     references->is_fixed = bat_elf_type(program->elf) == ET_EXEC;
     enum bat_code code = loaded_sections_read(&references->sections, program->elf, false, error);
-    code = code ?: add_symbols(references, program->symbols, error);
-    code = code ?: add_slots(references, program->elf, error);
+    code = code ? code : add_symbols(references, program->symbols, error);
+    code = code ? code : add_slots(references, program->elf, error);
     if (code == BAT_OK && bat_elf_machine(program->elf) == EM_AARCH64)
         code = add_linked(references, program->elf, error);
     BAT_SORT(references->all, references->count, BAT_ASCENDING(struct named, address),

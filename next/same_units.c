@@ -52,7 +52,7 @@ enum bat_code next_find_same(struct next_carrying *carrying)
         const struct next_unit *a;
         const struct next_unit *b;
         code = next_unit_get(&carrying->olds, i, &a, carrying->error);
-        code = code ?: next_unit_get(&carrying->news, partner, &b, carrying->error);
+        code = code ? code : next_unit_get(&carrying->news, partner, &b, carrying->error);
         if (code == BAT_OK)
             carrying->is_same[i] = same_code(a, b);
     }

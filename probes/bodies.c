@@ -104,7 +104,8 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
     struct bat_probe probe = {.node = node};
     uint8_t flags;
     enum bat_code code = probe_bytes_number(&reading->bytes, "a probe's id", &probe.id);
-    BAT_TRY(code ?: probe_bytes_byte(&reading->bytes, "a probe's type", &flags));
+    BAT_TRY(code);
+    BAT_TRY(probe_bytes_byte(&reading->bytes, "a probe's type", &flags));
     probe.type = flags & TYPE_BITS;
     probe.attributes = flags >> ATTRIBUTE_SHIFT & ATTRIBUTE_BITS;
     const bool is_sentinel = probe.attributes & BAT_PROBE_SENTINEL;
@@ -161,10 +162,11 @@ static enum bat_code read_body(struct reading *reading, uint32_t parent, uint32_
     enum bat_code code = BAT_OK;
     if (parent != BAT_NONE)
         code = probe_bytes_number(bytes, "a call site's id", &node.call_site);
-    code = code ?: probe_bytes_word(bytes, "a body's GUID", &node.guid);
+    code = code ? code : probe_bytes_word(bytes, "a body's GUID", &node.guid);
     uint32_t probes;
-    code = code ?: probe_bytes_count(bytes, "a number of probes", PROBE_MIN, &probes);
-    BAT_TRY(code ?: probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined));
+    code = code ? code : probe_bytes_count(bytes, "a number of probes", PROBE_MIN, &probes);
+    BAT_TRY(code);
+    BAT_TRY(probe_bytes_count(bytes, "a number of inlined bodies", BODY_MIN, inlined));
     if (parent == BAT_NONE && !reading->has_addresses) {
         reading->start = START_SYMBOL;
         reading->address = node.guid;

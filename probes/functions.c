@@ -7,8 +7,9 @@
 static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_function *function)
 {
     enum bat_code code = probe_bytes_word(bytes, "a function's GUID", &function->guid);
-    code = code ?: probe_bytes_word(bytes, "a function's hash", &function->hash);
-    BAT_TRY(code ?: probe_bytes_count(bytes, "a name's length", 1, &function->name_length));
+    code = code ? code : probe_bytes_word(bytes, "a function's hash", &function->hash);
+    BAT_TRY(code);
+    BAT_TRY(probe_bytes_count(bytes, "a name's length", 1, &function->name_length));
     function->name = (const char *)bytes->at;
     bytes->at += function->name_length;
     return BAT_OK;

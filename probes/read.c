@@ -57,8 +57,9 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
 {
     struct probe_bytes bytes;
     enum bat_code code = open_section(elf, DESCRIPTIONS, &bytes, error);
-    code = code ?: probes_read_functions(bytes, probes);
-    BAT_TRY(code ?: open_section(elf, PROBES, &bytes, error));
+    code = code ? code : probes_read_functions(bytes, probes);
+    BAT_TRY(code);
+    BAT_TRY(open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};
     code = probes_read_bodies(bytes, &bases, probes);
     probe_bases_free(&bases);

@@ -248,7 +248,8 @@ enum bat_code bat_joint_split(const struct bat_joint *joint, const struct bat_pr
 {
     enum bat_code code =
         split_table(joint, from, offsetof(struct bat_profile, traces), parts, counters);
-    code = code ?: split_table(joint, from, offsetof(struct bat_profile, samples), parts, counters);
+    code = code ? code
+                : split_table(joint, from, offsetof(struct bat_profile, samples), parts, counters);
     for (uint32_t i = 0; i < joint->count && code == BAT_OK; i++) {
         parts[i]->sum = from->sum;
         parts[i]->counters = from->counters;

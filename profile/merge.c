@@ -147,7 +147,7 @@ static enum bat_code merge_names(struct profile_merge *merge)
     if (code == BAT_OK)
         code =
             merge_numbered(&profile->foreign_names, &from->foreign_names, &merge->foreign_numbers);
-    return code ?: merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
+    return code ? code : merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
 }
 
 static void take_back_names(struct profile_merge *merge)
@@ -224,7 +224,8 @@ static enum bat_code begin_merge(struct profile_merge *merge, struct bat_profile
                         "expected counts that add up to less than 2^63 over all inputs, found "
                         "more");
     BAT_TRY(from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK);
-    enum bat_code code = merge_names(merge) ?: merge_tables(merge, used_up);
+    enum bat_code code = merge_names(merge);
+    code = code ? code : merge_tables(merge, used_up);
     if (code != BAT_OK)
         take_back(merge);
     return bat_counts_fail(error, code, "the profile");

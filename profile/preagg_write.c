@@ -245,8 +245,9 @@ enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct
     BAT_TRY(check_profile(profile, error));
     struct preagg_writer writer = {.profile = profile};
     BAT_TRY(bat_text_begin(&writer.text, output, error));
-    enum bat_code code = write_events(&writer, &profile->events) ?: write_traces(&writer);
-    code = code ?: write_samples(&writer);
+    enum bat_code code = write_events(&writer, &profile->events);
+    code = code ? code : write_traces(&writer);
+    code = code ? code : write_samples(&writer);
     return bat_text_finish(&writer.text, code);
 }
 
@@ -276,19 +277,21 @@ enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profile
     struct bat_strings events = {0};
     enum bat_code code = BAT_OK;
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
-        code = check_profile(profiles[i], error) ?: set_profile(&writer, profiles[i], error);
+        code = check_profile(profiles[i], error);
+        code = code ? code : set_profile(&writer, profiles[i], error);
     }
     if (code != BAT_OK)
         return code;
     for (size_t i = 0; i < count && code == BAT_OK; i++)
         if (bat_strings_add_all(&events, &profiles[i]->events, NULL) != BAT_OK)
             code = bat_fail_memory(error, "to write the profile");
-    code = code ?: bat_text_begin(&writer.text, output, error);
+    code = code ? code : bat_text_begin(&writer.text, output, error);
     if (code == BAT_OK) {
         code = write_events(&writer, &events);
         for (size_t i = 0; i < count && code == BAT_OK; i++) {
             set_profile(&writer, profiles[i], error);
-            code = write_traces(&writer) ?: write_samples(&writer);
+            code = write_traces(&writer);
+            code = code ? code : write_samples(&writer);
         }
         code = bat_text_finish(&writer.text, code);
     }

@@ -240,7 +240,7 @@ BAT_API enum bat_code bat_fail_memory(struct bat_error *error, const char *forma
 
 /*
  * Makes a step of a function: what the step returns is returned at once, unless it is BAT_OK, or
- * what else is 0. For C with GNU's extensions.
+ * what else is 0. (C17 has no typeof; gcc and clang know it by this name.)
  */
 #ifndef __cplusplus
 #define BAT_TRY(step)                                                                              \

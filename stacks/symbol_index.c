@@ -178,7 +178,8 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     if (code == BAT_OK && count == 0)
         code = bat_elf_symbols(elf, true, &symbols, &count, error);
     size_t plt_count = 0;
-    BAT_TRY(code ?: make_plt(index, &plt_count, error));
+    BAT_TRY(code);
+    BAT_TRY(make_plt(index, &plt_count, error));
     const size_t most = count + plt_count;
     struct bat_sort_key *keys = bat_large_array(2 * most + 1, sizeof(*keys));
     index->by_address = bat_large_array(most + 1, sizeof(*index->by_address));

@@ -63,7 +63,7 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
     }
     if (code == BAT_OK && made.code != BAT_OK && error)
         *error = made.error;
-    return code ?: made.code;
+    return code ? code : made.code;
 }
 
 static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,
@@ -137,7 +137,8 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     }
     made->file_name = basename(made->path);
     made->demangle = own.demangle;
-    enum bat_code code = open_binary(made, path, &own, error) ?: open_all(made, &own, error);
+    enum bat_code code = open_binary(made, path, &own, error);
+    code = code ? code : open_all(made, &own, error);
     if (code != BAT_OK) {
         bat_symbolizer_close(made);
         return code;

@@ -187,7 +187,7 @@ static enum bat_code append(struct unpacking *u, const char *bytes, size_t size,
         }
         at += block;
     }
-    code = code ?: write_at(u->file, u->written + start, bytes + start, size - start, error);
+    code = code ? code : write_at(u->file, u->written + start, bytes + start, size - start, error);
     u->written += size;
     return code;
 }
@@ -338,7 +338,8 @@ static void set_path(struct bat_stored *stored)
 
 static enum bat_code read_packed(int packed, struct bat_stored *stored, struct bat_error *error)
 {
-    return bat_temporary_open(&stored->file, error) ?: unpack(packed, stored->file, error);
+    BAT_TRY(bat_temporary_open(&stored->file, error));
+    return unpack(packed, stored->file, error);
 }
 
 /*
@@ -368,7 +369,7 @@ static enum bat_code read_entry(int file, enum layout layout, const uint8_t *id,
         stored->file = file;
     }
     set_path(stored);
-    return code ?: check_entry(stored, id, size, shipped, is_other, error);
+    return code ? code : check_entry(stored, id, size, shipped, is_other, error);
 }
 
 /*
@@ -590,7 +591,7 @@ static enum bat_code write_entry(const char *folder, const struct bat_elf *elf, 
     enum bat_code code = bat_elf_begin_stored(elf, path, &output, &why);
     if (code == BAT_OK) {
         code = pack(bytes, size, output, &packed_size, &why);
-        code = code ?: check_limit(size, packed_size, &why);
+        code = code ? code : check_limit(size, packed_size, &why);
         if (code == BAT_OK)
             code = bat_outputs_commit(&output, 1, &why);
         else
@@ -627,10 +628,10 @@ enum bat_code bat_store_put(const char *folder, const struct bat_elf *elf, bool 
         code = compare_entry(folder, elf, path, error);
     } else {
         code = make_folders(folder, path, error);
-        code = code ?: write_entry(folder, elf, path, force, was_there, error);
+        code = code ? code : write_entry(folder, elf, path, force, was_there, error);
     }
     /* Another process may have just put an entry that is there already. */
-    code = code ?: sync_folders(folder, path, error);
+    code = code ? code : sync_folders(folder, path, error);
     free(path);
     return code;
 }

@@ -160,7 +160,8 @@ enum bat_code bat_counts_reserve(struct bat_counts *counts)
 enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                              uint64_t second)
 {
-    return bat_counts_reserve(counts) ?: add_at(counts, find_slot(counts, key), key, first, second);
+    BAT_TRY(bat_counts_reserve(counts));
+    return add_at(counts, find_slot(counts, key), key, first, second);
 }
 
 enum bat_code bat_counts_find_or_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
@@ -241,7 +242,7 @@ enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_count
         const uint64_t *item = bat_counts_item(from, i);
         code = bat_counts_add_later(counts, &batch, item, item[from->words], item[from->words + 1]);
     }
-    code = code ?: bat_counts_flush(counts, &batch);
+    code = code ? code : bat_counts_flush(counts, &batch);
     if (code == BAT_OK || counts->shared)
         return code;
     for (uint32_t i = 0; i < batch.added; i++) {

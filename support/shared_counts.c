@@ -63,7 +63,7 @@ static enum bat_code give_shard(struct bat_shard *shard, const struct bat_counts
         code = bat_counts_add_later(&shard->counts, &batch, item, item[counts->words],
                                     item[counts->words + 1]);
     }
-    code = code ?: bat_counts_flush(&shard->counts, &batch);
+    code = code ? code : bat_counts_flush(&shard->counts, &batch);
     pthread_mutex_unlock(&shard->lock);
     return code;
 }

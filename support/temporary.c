@@ -93,7 +93,7 @@ enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int
 {
     BAT_TRY(bat_temporary_open(file, error));
     enum bat_code code = bat_temporary_write(*file, bytes, size, error);
-    code = code ?: bat_temporary_append(*file, stream, NULL, NULL, error);
+    code = code ? code : bat_temporary_append(*file, stream, NULL, NULL, error);
     return rewind_or_close(file, code, error);
 }
 

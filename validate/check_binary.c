@@ -182,5 +182,6 @@ enum bat_code bat_check_binary(struct bat_checking *checking)
 {
     if (!checking->binary->elf)
         return BAT_OK;
-    return check_executable(checking) ?: check_functions(checking);
+    BAT_TRY(check_executable(checking));
+    return check_functions(checking);
 }

@@ -398,7 +398,7 @@ enum bat_code bat_check_probes(struct bat_checking *checking)
     }
     struct comparing comparing = {.checking = checking, .blocks_of = BAT_NONE};
     enum bat_code code = read_probes(checking, original, "original", &comparing.input.probes);
-    code = code ?: read_probes(checking, elf, "BOLTed file", &comparing.output.probes);
+    code = code ? code : read_probes(checking, elf, "BOLTed file", &comparing.output.probes);
     if (code == BAT_OK && comparing.input.probes && comparing.output.probes)
         code = compare(&comparing);
     bat_original_close(comparing.original);

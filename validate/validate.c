@@ -99,7 +99,8 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
         return report_undecodable(&checking, code, &cause);
     checking.map = binary->map;
     verdict->tables = bat_map_tables(binary->map);
-    code = bat_names_collect(binary, &checking.names, error) ?: run_checks(&checking);
+    code = bat_names_collect(binary, &checking.names, error);
+    code = code ? code : run_checks(&checking);
     bat_names_free(&checking.names);
     free(checking.table_offsets);
     return code;

@@ -117,8 +117,8 @@ static enum bat_code write_all(struct heatmap_view *view, const struct heatmap_o
                                struct bat_error *error)
 {
     enum bat_code code = heatmap_write_map(view, outputs[0], error);
-    code = code ?: heatmap_write_shares(view, outputs[count > 1 ? SHARES : 0], error);
-    code = code ?: heatmap_write_sections(view, outputs[count > 1 ? SECTIONS : 0], error);
+    code = code ? code : heatmap_write_shares(view, outputs[count > 1 ? SHARES : 0], error);
+    code = code ? code : heatmap_write_sections(view, outputs[count > 1 ? SECTIONS : 0], error);
     for (uint32_t i = 1; i < options->size_count && code == BAT_OK; i++) {
         heatmap_join(view->buckets, options->sizes[i] / view->bucket_size);
         view->bucket_size = options->sizes[i];
@@ -150,7 +150,7 @@ enum bat_code heatmap_write(const struct heatmap_options *given, const struct ba
                         "expected samples of the binary for the heat map, found none");
     else
         code = heatmap_find_hot_text(symbols, &view, error);
-    code = code ?: write_all(&view, &options, outputs, output_count, error);
+    code = code ? code : write_all(&view, &options, outputs, output_count, error);
     free(sections);
     heatmap_free(&buckets);
     return code;

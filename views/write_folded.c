@@ -20,7 +20,8 @@ static enum bat_code write_lines(struct bat_folded *folded, struct bat_output *o
 {
     size_t count;
     struct bat_text_writer text;
-    BAT_TRY(bat_folded_sort(folded, &count, error) ?: bat_text_begin(&text, output, error));
+    BAT_TRY(bat_folded_sort(folded, &count, error));
+    BAT_TRY(bat_text_begin(&text, output, error));
     for (size_t i = 0; i < count; i++) {
         uint64_t times;
         const char *stack = bat_folded_stack(folded, i, &times);

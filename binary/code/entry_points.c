@@ -424,5 +424,5 @@ enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error
             code = code_addresses_add(&reader->entries, searches[i].found.all[j], error);
         free(searches[i].found.all);
     }
-    return code ?: find_references(reader, error);
+    return code ? code : find_references(reader, error);
 }

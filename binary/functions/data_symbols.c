@@ -116,7 +116,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
         return bat_fail_memory(error, "for the data's symbols");
     (*data)->symbols.names = bat_budget_of_names(elf);
     enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
-    code = code ?: make_objects(*data, error);
+    code = code ? code : make_objects(*data, error);
     if (code != BAT_OK) {
         bat_data_symbols_free(*data);
         *data = NULL;

@@ -357,7 +357,7 @@ static enum bat_code open_and_pair(const char *path, struct bat_binary *binary,
             code =
                 bat_original_pair(elf, binary, &own, only_look_ups, NULL, &made, &misfits, error);
         }
-        code = code ?: fail_misfits(made, &misfits, error);
+        code = code ? code : fail_misfits(made, &misfits, error);
     }
     if (code != BAT_OK || !made) {
         bat_original_close(made);

@@ -347,6 +347,7 @@ enum bat_code bat_original_pair_symbols(const struct bat_map *map, struct bat_sy
     *pairs = (struct bat_symbol_pairs){0};
     if (output->code == BAT_OK && !leave_out_fragments(output, map))
         return bat_fail_memory(error, "for %zu symbols", output->symbol_count);
-    enum bat_code code = check_side(output, error) ?: check_side(input, error);
-    return code ?: pair_sides(output, input, pairs, error);
+    enum bat_code code = check_side(output, error);
+    code = code ? code : check_side(input, error);
+    return code ? code : pair_sides(output, input, pairs, error);
 }

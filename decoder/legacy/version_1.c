@@ -94,7 +94,7 @@ static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *
     tables->parents[i] = table->address;
     reader->table = &table->address;
     enum bat_code code = read_count(reader, "number of entries", ENTRY_SIZE, &table->entry_count);
-    code = code ?: decode_entries(decoding, table);
+    code = code ? code : decode_entries(decoding, table);
     reader->table = NULL;
     return code;
 }
@@ -188,7 +188,9 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < tables->count; i++)
         code = decode_table(decoding, tables, i);
-    BAT_TRY(code ?: decode_parents(&decoding->reader, tables) ?: bat_decode_finish(decoding));
+    BAT_TRY(code);
+    BAT_TRY(decode_parents(&decoding->reader, tables));
+    BAT_TRY(bat_decode_finish(decoding));
     struct bat_map *map = decoding->map;
     map->cold_count = tables->cold_count;
     map->hot_count = tables->count - tables->cold_count;
@@ -216,7 +218,8 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     map->version = BAT_VERSION_1;
     map->hot_index = BAT_HOT_INDEX_TABLE;
     enum bat_code code = read_count(reader, "number of tables", TABLE_SIZE, &tables.count);
-    BAT_TRY(code ?: allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE));
+    BAT_TRY(code);
+    BAT_TRY(allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE));
     tables.all = bat_array_new(tables.count, sizeof(*tables.all));
     tables.parents = bat_array_new(tables.count, sizeof(*tables.parents));
     map->tables = bat_array_new(tables.count, sizeof(*map->tables));

@@ -287,7 +287,7 @@ static enum bat_code find_callee(struct work *work, const char *text, uint32_t *
     }
     *length = profile_name_length(text);
     enum bat_code code = bat_strings_add(&work->forest.names, text, *length, name);
-    return code ?: bat_counts_add(&work->callees, &key, *name, *length);
+    return code ? code : bat_counts_add(&work->callees, &key, *name, *length);
 }
 
 /* The entry of a function, looked up once. name_length is that of its name without suffixes. */
@@ -316,7 +316,7 @@ static enum bat_code find_target(struct work *work, uint64_t address, struct tar
         return BAT_OK;
     size_t name_length;
     enum bat_code code = find_callee(work, function->linkage_name, &target->callee, &name_length);
-    return code ?: find_entry(work, function, name_length, &target->entry);
+    return code ? code : find_entry(work, function, name_length, &target->entry);
 }
 
 /* A branch to a function's entry is a call of it. */
@@ -332,7 +332,8 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch,
     if (code == BAT_OK && leaf.is_found)
         code = forest_call(&work->forest, leaf.node, leaf.place, target->callee, branch[2]);
     uint32_t root;
-    BAT_TRY(code ?: forest_root(&work->forest, target->callee, &root));
+    BAT_TRY(code);
+    BAT_TRY(forest_root(&work->forest, target->callee, &root));
     struct forest_node *node = &work->forest.nodes[root];
     node->head = forest_add(node->head, branch[2]);
     return BAT_OK;
@@ -367,8 +368,8 @@ static enum bat_code count_traces(struct work *work)
     if (code == BAT_OK)
         code =
             ranges_collect(&work->ranges, work->profile, &work->code, &work->counters, work->error);
-    code = code ?: count_ranges(work);
-    return code ?: count_calls(work);
+    code = code ? code : count_ranges(work);
+    return code ? code : count_calls(work);
 }
 
 /* --- Basic samples -------------------------------------------------------------------------- */
@@ -388,7 +389,7 @@ static enum bat_code count_samples(struct work *work)
         }
         struct leaf leaf;
         code = leaves_find(&work->leaves, sample[0], &leaf);
-        code = code ?: count_instructions(work, &leaf, 1, 1, sample[1]);
+        code = code ? code : count_instructions(work, &leaf, 1, 1, sample[1]);
         if (work->counters.instructions == before)
             work->counters.without_debug += sample[1];
     }
@@ -439,7 +440,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     enum bat_code code = code_map_create(&work.code, elf, error);
     if (code == BAT_OK && leaves_new(&work.leaves, debuginfo, &work.forest) != BAT_OK)
         code = fail_memory(&work);
-    code = code ?: make_forest(&work, kind);
+    code = code ? code : make_forest(&work, kind);
     if (code == BAT_OK)
         forest_add_up(&work.forest);
     if (code == BAT_OK)

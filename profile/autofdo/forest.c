@@ -65,7 +65,8 @@ static enum bat_code find_other(struct forest *forest, uint32_t name, uint32_t p
 
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node)
 {
-    return reserve_node(forest) ?: find_other(forest, name, BAT_NONE, 0, node);
+    BAT_TRY(reserve_node(forest));
+    return find_other(forest, name, BAT_NONE, 0, node);
 }
 
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
@@ -123,5 +124,6 @@ enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, 
     const uint64_t *found = bat_counts_find(&forest->targets, key);
     if (found && found[3] > UINT64_MAX - count)
         count = UINT64_MAX - found[3];
-    return forest_raise(forest, node, place, 0) ?: bat_counts_add(&forest->targets, key, count, 0);
+    BAT_TRY(forest_raise(forest, node, place, 0));
+    return bat_counts_add(&forest->targets, key, count, 0);
 }

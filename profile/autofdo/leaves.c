@@ -63,7 +63,7 @@ static enum bat_code find_text(struct leaves *leaves, const char *text, uint32_t
         return BAT_OK;
     }
     enum bat_code code = bat_strings_add(&leaves->forest->names, text, strlen(text), name);
-    return code ?: bat_counts_add(&leaves->names, &key, *name, 0);
+    return code ? code : bat_counts_add(&leaves->names, &key, *name, 0);
 }
 
 /* The same, for the name of a call: many calls in a unit have the same. */

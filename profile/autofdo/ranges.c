@@ -54,8 +54,8 @@ enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *pr
     enum bat_code status = BAT_OK;
     for (uint32_t i = 0; i < profile->traces.count && status == BAT_OK; i++)
         status = add_trace(ranges, &batches, bat_counts_item(&profile->traces, i), code, counters);
-    status = status ?: bat_counts_flush(&ranges->ranges, &batches.ranges);
-    status = status ?: bat_counts_flush(&ranges->branches, &batches.branches);
+    status = status ? status : bat_counts_flush(&ranges->ranges, &batches.ranges);
+    status = status ? status : bat_counts_flush(&ranges->branches, &batches.branches);
     if (status != BAT_OK) {
         ranges_free(ranges);
         return bat_counts_fail(error, status, "the profile's ranges");

@@ -166,7 +166,7 @@ static enum bat_code find_run(struct unwinder *unwinder, const struct bat_chain_
     enum bat_code code = find_step(unwinder, run, unwound);
     const uint64_t bits =
         (uint64_t)unwound->step | (unwound->is_known ? 4 : 0) | (unwound->fits ? 8 : 0);
-    return code ?: bat_counts_add(&unwinder->runs, key, unwound->behind, bits);
+    return code ? code : bat_counts_add(&unwinder->runs, key, unwound->behind, bits);
 }
 
 /* List what is known of a sample's runs, without those between other files. */
@@ -249,7 +249,8 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
 {
     uint32_t context = CONTEXT_ROOT;
     bool has_stack = true;
-    enum bat_code code = list_runs(unwinder, sample) ?: find_context(unwinder, sample, &context);
+    enum bat_code code = list_runs(unwinder, sample);
+    code = code ? code : find_context(unwinder, sample, &context);
     for (size_t i = 0; i < sample->run_count && code == BAT_OK; i++) {
         const struct bat_chain_run *run = &sample->runs[i];
         const struct unwound_run *unwound = &unwinder->listed[i];
@@ -263,7 +264,8 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
             const uint64_t key[3] = {run->from, run->to, context};
             code = bat_counts_add(&unwinder->ranges, key, sample->count, 0);
         }
-        code = code ?: undo_branch(unwinder, run, unwound, has_stack, &context, sample->count);
+        code =
+            code ? code : undo_branch(unwinder, run, unwound, has_stack, &context, sample->count);
     }
     unwinder->samples += sample->count;
     return code;

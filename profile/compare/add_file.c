@@ -86,7 +86,7 @@ static enum bat_code read_yaml(struct bat_overlaps *comparison, const char *text
 {
     struct bat_yaml_profile profile = {0};
     enum bat_code code = bat_yaml_profile_read(text, size, &profile, error);
-    code = code ?: add_yaml(comparison, &profile, error);
+    code = code ? code : add_yaml(comparison, &profile, error);
     bat_yaml_profile_free(&profile);
     return code;
 }
@@ -119,7 +119,7 @@ static enum bat_code read_records(struct bat_overlaps *comparison, const char *t
     const struct bat_profile_target target = {.size = sizeof(target), .ignore_build_id = true};
     struct bat_profile *profile;
     enum bat_code code = bat_profile_new(&target, &profile, error);
-    code = code ?: bat_profile_read_memory(profile, text, size, NULL, error);
+    code = code ? code : bat_profile_read_memory(profile, text, size, NULL, error);
     if (code == BAT_OK) {
         bool is_fdata = bat_profile_counters(profile).fdata_records != 0;
         bool has_samples = bat_profile_main_kind(profile) == BAT_PROFILE_SAMPLES;

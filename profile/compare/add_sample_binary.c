@@ -120,7 +120,7 @@ static enum bat_code skip_summary(struct sample_file *file)
 {
     uint64_t count;
     enum bat_code code = skip_numbers(file, 5, "a number of the summary");
-    code = code ?: read_count(file, 3, "the number of the summary's entries", &count);
+    code = code ? code : read_count(file, 3, "the number of the summary's entries", &count);
     for (uint64_t i = 0; code == BAT_OK && i < count; i++)
         code = skip_numbers(file, 3, "an entry of the summary");
     return code;
@@ -146,7 +146,7 @@ static enum bat_code read_name(struct sample_file *file, uint64_t flags, uint32_
     }
     if (flags & FLAG_NAMES_MD5) {
         enum bat_code code = read_number(file, UINT64_MAX, "the MD5 of a name", &md5);
-        return code ?: add_md5(file, md5, number);
+        return code ? code : add_md5(file, md5, number);
     }
     const char *name = (const char *)file->at;
     const uint8_t *end = memchr(name, '\0', (size_t)(file->end - file->at));
@@ -194,7 +194,8 @@ static enum bat_code read_line(struct sample_file *file, struct sample_line *lin
     uint64_t number;
     uint64_t discriminator;
     enum bat_code code = read_number(file, UINT32_MAX, "a line of 32 bits", &number);
-    code = code ?: read_number(file, UINT32_MAX, "a discriminator of 32 bits", &discriminator);
+    code =
+        code ? code : read_number(file, UINT32_MAX, "a discriminator of 32 bits", &discriminator);
     if (code == BAT_OK)
         *line = (struct sample_line){(uint32_t)number, (uint32_t)discriminator};
     return code;
@@ -211,13 +212,15 @@ static enum bat_code read_record(struct sample_file *file, const char *function,
     uint64_t samples;
     uint64_t count;
     uint32_t name;
-    enum bat_code code = read_line(file, &line) ?: read_samples(file, &samples);
-    code = code ?: read_count(file, 2, "the number of called functions", &count);
+    enum bat_code code = read_line(file, &line);
+    code = code ? code : read_samples(file, &samples);
+    code = code ? code : read_count(file, 2, "the number of called functions", &count);
     if (code == BAT_OK)
         code = sample_places_record(file->comparison, function, call, line, samples, file->error);
     for (uint64_t i = 0; code == BAT_OK && i < count; i++) {
         uint64_t calls;
-        code = read_name_index(file, &name) ?: read_samples(file, &calls);
+        code = read_name_index(file, &name);
+        code = code ? code : read_samples(file, &calls);
     }
     return code;
 }
@@ -240,19 +243,21 @@ static enum bat_code read_body(struct sample_file *file, const char *function, u
     uint64_t number;
     uint64_t count;
     enum bat_code code = read_samples(file, &number);
-    code = code ?: read_count(file, 4, "the number of lines", &count);
+    code = code ? code : read_count(file, 4, "the number of lines", &count);
     for (uint64_t i = 0; code == BAT_OK && i < count; i++)
         code = read_record(file, function, call);
-    code = code ?: read_count(file, 6, "the number of inlined calls", &count);
+    code = code ? code : read_count(file, 6, "the number of inlined calls", &count);
     if (code == BAT_OK && count != 0 && depth == SAMPLE_PLACES_DEPTH_MAX)
         return fail(file, file->at, "at most 254 inlined calls in each other");
     for (uint64_t i = 0; code == BAT_OK && i < count; i++) {
         struct sample_line line;
         uint32_t name;
         uint64_t inner;
-        code = read_line(file, &line) ?: read_name_index(file, &name);
-        code = code ?: sample_places_call(file->places, call, line, name, &inner, file->error);
-        code = code ?: read_body(file, function, inner, depth + 1);
+        code = read_line(file, &line);
+        code = code ? code : read_name_index(file, &name);
+        code =
+            code ? code : sample_places_call(file->places, call, line, name, &inner, file->error);
+        code = code ? code : read_body(file, function, inner, depth + 1);
     }
     return code == BAT_OK && file->has_vtables ? read_vtables(file) : code;
 }
@@ -263,7 +268,8 @@ static enum bat_code read_functions(struct sample_file *file)
     while (code == BAT_OK && file->at < file->end) {
         uint64_t head;
         uint32_t name;
-        code = read_samples(file, &head) ?: read_name_index(file, &name);
+        code = read_samples(file, &head);
+        code = code ? code : read_name_index(file, &name);
         if (code != BAT_OK)
             break;
         /* New calls get no new names: the string stays where it is. */
@@ -378,13 +384,14 @@ static enum bat_code read_sections(struct sample_file *file, uint64_t file_size)
         return fail(file, table, "sections that have together at most the file's size");
     /* Functions need the names, which may stand behind them. */
     enum bat_code code = read_sections_of(file, table, count, file_size, SECTION_NAMES);
-    return code ?: read_sections_of(file, table, count, file_size, SECTION_FUNCTIONS);
+    return code ? code : read_sections_of(file, table, count, file_size, SECTION_FUNCTIONS);
 }
 
 static enum bat_code read_plain(struct sample_file *file)
 {
-    enum bat_code code = skip_summary(file) ?: read_names(file, 0);
-    return code ?: read_functions(file);
+    enum bat_code code = skip_summary(file);
+    code = code ? code : read_names(file, 0);
+    return code ? code : read_functions(file);
 }
 
 /* The kind of the profile with these first bytes; 0 if it is none. */
@@ -419,7 +426,8 @@ static enum bat_code read_file(struct sample_file *file, uint64_t size)
         return bat_fail_at(file->error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE,
                            (uint64_t)(at - file->file), "expected version %u, found %" PRIu64,
                            VERSION, version);
-    BAT_TRY(code ?: bat_overlaps_begin(file->comparison, file->error));
+    BAT_TRY(code);
+    BAT_TRY(bat_overlaps_begin(file->comparison, file->error));
     return kind == KIND_BINARY ? read_plain(file) : read_sections(file, size);
 }
 

@@ -114,7 +114,7 @@ enum bat_code bat_profile_keep_common(struct bat_profile *profile, const struct 
     for (unsigned i = 0; i < TABLES; i++) {
         common[i] = bat_counts_new(own[i]->words);
         bool has_names = own[i] == &profile->fdata.branches || own[i] == &profile->fdata.samples;
-        code = code ?: find_common(&common[i], own[i], others[i], has_names ? numbers : NULL);
+        code = code ? code : find_common(&common[i], own[i], others[i], has_names ? numbers : NULL);
     }
     free(numbers);
     /* From here on nothing fails: exchange all, and free what is not needed. */

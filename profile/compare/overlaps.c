@@ -186,10 +186,10 @@ enum bat_code bat_overlaps_add_profile(struct bat_overlaps *comparison,
 {
     struct bat_functions *functions = NULL;
     enum bat_code code = elf ? bat_functions_create(elf, NULL, &functions, error) : BAT_OK;
-    code = code ?: bat_overlaps_begin(comparison, error);
-    code = code ?: add_fdata(comparison, &profile->fdata, &profile->fdata.branches, error);
-    code = code ?: add_fdata(comparison, &profile->fdata, &profile->fdata.samples, error);
-    code = code ?: add_addresses(comparison, profile, functions, error);
+    code = code ? code : bat_overlaps_begin(comparison, error);
+    code = code ? code : add_fdata(comparison, &profile->fdata, &profile->fdata.branches, error);
+    code = code ? code : add_fdata(comparison, &profile->fdata, &profile->fdata.samples, error);
+    code = code ? code : add_addresses(comparison, profile, functions, error);
     bat_functions_free(functions);
     return code;
 }

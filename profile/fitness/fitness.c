@@ -118,8 +118,10 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
     count_samples(measuring);
     measure_branches(measuring);
     measure_new_code(measuring);
-    enum bat_code code = measure_old_code(measuring) ?: measure_flow(measuring);
-    code = code ?: measure_continuity(measuring) ?: measure_instructions(measuring);
+    enum bat_code code = measure_old_code(measuring);
+    code = code ? code : measure_flow(measuring);
+    code = code ? code : measure_continuity(measuring);
+    code = code ? code : measure_instructions(measuring);
     BAT_SORT(measuring->sampled, measuring->sampled_count,
              BAT_DESCENDING(struct bat_fitness_function, samples),
              BAT_ASCENDING(struct bat_fitness_function, address));

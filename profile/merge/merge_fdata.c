@@ -173,7 +173,7 @@ static enum bat_code add_record(struct reading *reading, const char *line, size_
     BAT_TRY(check_locations(reading, line, size, is_memory || !merged->has_no_lbr));
     enum bat_code code = bat_strings_add(&records->keys, line, size, &number);
     const uint64_t key = number;
-    code = code ?: bat_counts_add(&records->counts, &key, count, mispredictions);
+    code = code ? code : bat_counts_add(&records->counts, &key, count, mispredictions);
     return bat_counts_fail(reading->error, code, "the merged profile");
 }
 
@@ -351,8 +351,8 @@ enum bat_code bat_merged_fdata_write(const struct bat_merged_fdata *merged,
 {
     struct bat_text_writer text;
     BAT_TRY(bat_text_begin(&text, output, error));
-    enum bat_code code =
-        write_head(&text, merged) ?: write_records(&text, &merged->samples, !merged->has_no_lbr);
-    code = code ?: write_records(&text, &merged->memory, false);
+    enum bat_code code = write_head(&text, merged);
+    code = code ? code : write_records(&text, &merged->samples, !merged->has_no_lbr);
+    code = code ? code : write_records(&text, &merged->memory, false);
     return bat_text_finish(&text, code);
 }

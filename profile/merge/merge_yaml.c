@@ -101,7 +101,7 @@ enum bat_code bat_merged_yaml_add(struct bat_merged_yaml *merged, struct bat_yam
     enum bat_code code = BAT_OK;
     if (merged->has_header) {
         code = merge_header(profile, part, error);
-        code = code ?: bat_yaml_profile_add_tables(profile, part, error);
+        code = code ? code : bat_yaml_profile_add_tables(profile, part, error);
     } else {
         struct bat_yaml_profile_function *functions = part->functions;
         uint32_t count = part->count;

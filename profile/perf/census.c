@@ -150,7 +150,7 @@ void perf_census(struct perf_session *session)
         return;
     enum bat_code code = make_history(&history, processes);
     bool is_sample = true;
-    code = code ?: perf_samples_open(&samples, session, &all, &ignored);
+    code = code ? code : perf_samples_open(&samples, session, &all, &ignored);
     const bool is_open = history.before != NULL && code != BAT_ERR_MEMORY;
     while (code == BAT_OK && is_sample && history.steps < STEPS_MAX) {
         struct perf_sample sample;

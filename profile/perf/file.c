@@ -169,7 +169,8 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
 {
     session->shares = shares;
     enum bat_code code = perf_session_find_doubling(session, error);
-    BAT_TRY(code ?: perf_session_collect(session, parts, error));
+    BAT_TRY(code);
+    BAT_TRY(perf_session_collect(session, parts, error));
     for (uint32_t i = 0; i < session->binary_count; i++) {
         struct bat_profile_counters *counters = &parts[i]->counters;
         counters->perf_samples += session->counters.perf_samples;
@@ -185,7 +186,7 @@ static enum bat_code finish(struct perf_session *session, struct bat_profile *co
     if (shares)
         shares->samples += session->counters.perf_samples;
     code = perf_check_sums(parts, session->binary_count, error);
-    code = code ?: check_result(session, parts, error);
+    code = code ? code : check_result(session, parts, error);
     if (code == BAT_OK && session->samples_read != 0 && session->samples_inside == 0)
         describe_elsewhere(session, parts);
     return code;
@@ -198,7 +199,8 @@ static enum bat_code survey(struct perf_session *session, struct bat_error *erro
 {
     if (session->text)
         return perf_script_survey(session, error);
-    return perf_session_read_head(session, error) ?: perf_session_survey(session, error);
+    BAT_TRY(perf_session_read_head(session, error));
+    return perf_session_survey(session, error);
 }
 
 static enum bat_code choose_processes(struct perf_session *session, struct bat_error *error)
@@ -245,10 +247,10 @@ static enum bat_code begin(struct perf_session **session, struct bat_profile *co
                            const struct bat_read_options *options, struct bat_error *error)
 {
     enum bat_code code = new_session(session, count, options, error);
-    code = code ?: open_source(*session, source, error);
+    code = code ? code : open_source(*session, source, error);
     if (code == BAT_OK && parts)
         code = set_binaries(*session, parts, error);
-    return code ?: survey(*session, error);
+    return code ? code : survey(*session, error);
 }
 
 /* --- Lists ---------------------------------------------------------------------------------- */
@@ -258,7 +260,7 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
 {
     struct perf_session *session;
     enum bat_code code = begin(&session, NULL, 0, source, NULL, error);
-    code = code ?: perf_processes_list_files(&session->processes, found, context, error);
+    code = code ? code : perf_processes_list_files(&session->processes, found, context, error);
     free_session(session);
     return code;
 }
@@ -288,7 +290,7 @@ enum bat_code perf_recording_read_source(const struct perf_source *source, perf_
         name_filter(session, &recording);
         code = perf_recording_fill(session, &recording, &files, error);
     }
-    code = code ?: take(&recording, context, error);
+    code = code ? code : take(&recording, context, error);
     free(files);
     free_session(session);
     return code;
@@ -302,9 +304,9 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile,
 {
     struct perf_session *session;
     enum bat_code code = begin(&session, NULL, 1, source, options, error);
-    code = code ?: perf_binary_init(session->binaries, profile, error);
-    code = code ?: choose_processes(session, error);
-    code = code ?: perf_session_list_chains(session, found, context, error);
+    code = code ? code : perf_binary_init(session->binaries, profile, error);
+    code = code ? code : choose_processes(session, error);
+    code = code ? code : perf_session_list_chains(session, found, context, error);
     free_session(session);
     return code;
 }
@@ -324,12 +326,13 @@ static enum bat_code read_arriving(struct bat_profile *const *parts, uint32_t co
 {
     struct perf_session *session;
     enum bat_code code = new_session(&session, count, options, error);
-    code = code ?: set_binaries(session, parts, error);
+    code = code ? code : set_binaries(session, parts, error);
     if (code == BAT_OK) {
         struct bat_error ignored;
         session->file = arriving->file;
         session->arriving = arriving;
-        code = survey(session, &ignored) ?: perf_session_read_tail(session, &ignored);
+        code = survey(session, &ignored);
+        code = code ? code : perf_session_read_tail(session, &ignored);
         *is_surveyed = code == BAT_OK;
     }
     code = bat_arriving_finish(arriving, error);
@@ -367,8 +370,8 @@ enum bat_code perf_read(struct bat_profile *const *parts, uint32_t count,
         return read_stream(parts, count, source, options, counters, error);
     struct perf_session *session;
     enum bat_code code = begin(&session, parts, count, source, options, error);
-    code = code ?: choose_processes(session, error);
-    code = code ?: finish(session, parts, counters, error);
+    code = code ? code : choose_processes(session, error);
+    code = code ? code : finish(session, parts, counters, error);
     free_session(session);
     return code;
 }

@@ -91,7 +91,7 @@ static enum bat_code read_attribute(struct perf_session *session, const uint8_t 
                            section.size, session->id_bytes);
     session->id_bytes += code == BAT_OK ? section.size : 0;
     uint8_t *ids = NULL;
-    code = code ?: read_section(session, section, &ids, error);
+    code = code ? code : read_section(session, section, &ids, error);
     if (code == BAT_OK)
         code = perf_attributes_add(&session->attributes, entry, size, ids, (size_t)section.size / 8,
                                    at, error);
@@ -149,7 +149,7 @@ static enum bat_code read_features(struct perf_session *session, struct bat_erro
             continue;
         uint8_t entry[16];
         code = perf_read_at(session->file, at, entry, sizeof(entry), error);
-        code = code ?: read_feature(session, feature, parse_section(entry), at, error);
+        code = code ? code : read_feature(session, feature, parse_section(entry), at, error);
         at += sizeof(entry);
     }
     return code;
@@ -185,12 +185,12 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
     enum bat_code code = check_section(session, data, 40, "records", error);
     if (session->arriving)
         session->file_size = data.offset;
-    code = code ?: check_section(session, attributes, 24, "events' attributes", error);
+    code = code ? code : check_section(session, attributes, 24, "events' attributes", error);
     if (code == BAT_OK && data.size == 0)
         code = bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, 48,
                            "expected records, found none: perf record sets their size when it "
                            "ends, and may have been killed before");
-    code = code ?: read_attributes(session, bat_load64(header + 16), attributes, error);
+    code = code ? code : read_attributes(session, bat_load64(header + 16), attributes, error);
     session->data_start = data.offset;
     session->data_end = data.offset + data.size;
     memcpy(session->feature_bits, header + 72, sizeof(session->feature_bits));
@@ -204,7 +204,8 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error)
 {
     uint8_t start[PERF_PIPE_HEADER_SIZE];
-    BAT_TRY(read_at(session, 0, start, sizeof(start), error) ?: check_magic(start, error));
+    BAT_TRY(read_at(session, 0, start, sizeof(start), error));
+    BAT_TRY(check_magic(start, error));
     uint64_t size = bat_load64(start + PERF_MAGIC_SIZE);
     if (size == PERF_FILE_HEADER_SIZE)
         return read_file_header(session, error);
@@ -228,5 +229,6 @@ enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_er
     if (session->data_end == UINT64_MAX)
         session->data_end = session->file_size;
     const struct section data = {session->data_start, session->data_end - session->data_start};
-    return check_section(session, data, 40, "records", error) ?: read_features(session, error);
+    BAT_TRY(check_section(session, data, 40, "records", error));
+    return read_features(session, error);
 }

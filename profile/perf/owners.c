@@ -73,7 +73,7 @@ static enum bat_code index_binary(struct index *index, uint32_t number)
             code = bat_counts_add(&index->ids, key, (uint64_t)number + 1, 0);
         }
     }
-    code = code ?: index_name(index, binary->mapped_name, 2 * number);
+    code = code ? code : index_name(index, binary->mapped_name, 2 * number);
     if (code == BAT_OK && binary->linked_name[0] != '\0' && !binary->is_kernel)
         code = index_name(index, binary->linked_name, 2 * number + 1);
     return code;
@@ -203,7 +203,7 @@ static enum bat_code add_owners(struct index *index, struct perf_owners *owners,
         code =
             add_by_id(index, owners, number, listing->build_id, listing->size, listing->knows_size);
     }
-    code = code ?: add_by_name(index, owners, &file, file.path);
+    code = code ? code : add_by_name(index, owners, &file, file.path);
     const bool is_unknown = owners->count == owners->starts[number];
     if (code == BAT_OK && is_unknown && file.build_id_size == 0 && file.object->listed == 0)
         code = add_by_link(index, owners, &file);

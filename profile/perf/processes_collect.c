@@ -172,7 +172,7 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
         note_build_id(object, mapping->build_id, mapping->build_id_size);
     enum bat_code code =
         find_file(processes, number, mapping->build_id, mapping->build_id_size, &event.other);
-    return code ?: add_event(processes, event);
+    return code ? code : add_event(processes, event);
 }
 
 enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t process,

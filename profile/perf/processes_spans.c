@@ -423,10 +423,10 @@ enum bat_code perf_processes_order(struct perf_processes *processes, bool has_ti
     processes->found = calloc((size_t)processes->binary_count + 1, sizeof(*processes->found));
     replay.own = calloc((size_t)processes->binary_count + 1, sizeof(*replay.own));
     enum bat_code code = processes->found && replay.own ? BAT_OK : BAT_ERR_MEMORY;
-    code = code ?: perf_owners_find(&replay.owners, processes);
-    code = code ?: replay_events(&replay);
+    code = code ? code : perf_owners_find(&replay.owners, processes);
+    code = code ? code : replay_events(&replay);
     replay_free(&replay);
-    return code ?: make_table(processes, has_time);
+    return code ? code : make_table(processes, has_time);
 }
 
 enum bat_code perf_processes_set_spans(struct perf_processes *processes, struct perf_span *spans,

@@ -392,7 +392,7 @@ static enum bat_code add_sample(struct stretch *stretch, struct perf_samples *sa
         if (code != BAT_OK)
             return code;
     }
-    code = code ?: add_parts(stretch, sample, view);
+    code = code ? code : add_parts(stretch, sample, view);
     if (code == BAT_OK && counts)
         stretch->shares.none += view->last_sample != stretch->samples; /* in none of the members */
     return bat_counts_fail(&stretch->error, code, "the profile");
@@ -477,7 +477,8 @@ static void *run_stretch(void *context)
         free(stretch->views);
         return NULL;
     }
-    enum bat_code code = read_stretch(stretch) ?: complete(stretch);
+    enum bat_code code = read_stretch(stretch);
+    code = code ? code : complete(stretch);
     perf_views_free(stretch->views);
     free(stretch->views);
     stretch->code = code;
@@ -575,10 +576,10 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile_pa
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
     if (is_shared)
         perf_stream_close(&batches.stream);
-    code = code ?: first_error(stretches, count, error);
+    code = code ? code : first_error(stretches, count, error);
     for (unsigned i = 0; i < count && code == BAT_OK; i++)
         add_up(&stretches[i]);
-    return code ?: bat_profile_parts_take(parts, error);
+    return code ? code : bat_profile_parts_take(parts, error);
 }
 
 enum bat_code perf_session_collect(struct perf_session *session,

@@ -168,7 +168,7 @@ enum bat_code perf_script_survey(struct perf_session *session, struct bat_error 
     if (!text->path) {
         enum bat_code code =
             perf_script_find_sections(session->file, session->file_size, &text->sections, error);
-        return code ?: survey_text(session, session->file, error);
+        return code ? code : survey_text(session, session->file, error);
     }
     /* SPE's branches are those of AArch64. */
     for (uint32_t i = 0; i < session->binary_count; i++)

@@ -197,11 +197,11 @@ static enum bat_code add_sections(struct text *text, const char *path,
     end_section(text, PERF_SCRIPT_MAGIC "BUILDIDS");
     if (code == BAT_OK && !options->basic_samples)
         code = run_perf(&filters, PERF_SCRIPT_RECORDS, header, "perf", no_addresses, NULL);
-    code = code ?: run_perf(&run, PERF_SCRIPT_RECORDS, maps, "perf", no_addresses, NULL);
+    code = code ? code : run_perf(&run, PERF_SCRIPT_RECORDS, maps, "perf", no_addresses, NULL);
     end_section(text, "MMAP");
-    code = code ?: run_main(&run, options, false);
+    code = code ? code : run_main(&run, options, false);
     end_section(text, "MAIN");
-    code = code ?: run_perf(&run, PERF_SCRIPT_RECORDS, tasks, "perf", no_addresses, NULL);
+    code = code ? code : run_perf(&run, PERF_SCRIPT_RECORDS, tasks, "perf", no_addresses, NULL);
     end_section(text, "TASK");
     if (code != BAT_OK || (options->itrace && !options->arm_spe))
         return code;
@@ -235,7 +235,7 @@ enum bat_code bat_perf_script_write(const char *path, const struct bat_read_opti
     enum bat_code code = bat_temporary_open(&text.file, error);
     if (code == BAT_OK) {
         code = add_sections(&text, path, options ? options : &defaults);
-        code = code ?: write_text(&text, output);
+        code = code ? code : write_text(&text, output);
         close(text.file);
     }
     free(text.block);

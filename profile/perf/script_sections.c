@@ -60,7 +60,7 @@ enum bat_code perf_script_find_sections(int file, uint64_t size,
     enum bat_code code = bat_input_open(&input, file, false, 0, UINT64_MAX, error);
     const uint8_t *text = NULL;
     size_t text_size = 0;
-    code = code ?: bat_input_next(&input, 1, &text, &text_size, error);
+    code = code ? code : bat_input_next(&input, 1, &text, &text_size, error);
     size_t magic_size = sizeof(PERF_SCRIPT_MAGIC) - 1;
     if (code == BAT_OK && text_size > magic_size &&
         memcmp(text, PERF_SCRIPT_MAGIC, magic_size) == 0) {

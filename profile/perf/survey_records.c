@@ -297,7 +297,7 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
         survey.size = record.size - PERF_RECORD_HEADER_SIZE;
         code = record.type < RECORD_HEADER_ATTR ? survey_kernel_record(&survey)
                                                 : survey_perf_record(&survey);
-        code = code ?: check_events(&survey, stream.bytes_read);
+        code = code ? code : check_events(&survey, stream.bytes_read);
         if (code != BAT_OK)
             break;
         if (stream.bytes_read != reported)

@@ -91,9 +91,9 @@ enum bat_code perf_folder_open(int folder, struct perf_pieces *pieces, struct ba
     pieces->items = calloc((size_t)count + 1, sizeof(*pieces->items));
     enum bat_code code = pieces->items ? open_piece(folder, FIRST, pieces, error)
                                        : bat_fail_memory(error, "to read the profile");
-    code = code ?: check_numbers(entries, count, error);
+    code = code ? code : check_numbers(entries, count, error);
     for (int i = 0; i < count; i++) {
-        code = code ?: open_piece(folder, entries[i]->d_name, pieces, error);
+        code = code ? code : open_piece(folder, entries[i]->d_name, pieces, error);
         free(entries[i]);
     }
     free(entries);

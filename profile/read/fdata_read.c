@@ -77,8 +77,10 @@ static enum bat_code add_line(struct bat_profile *profile, struct bat_line *line
                               uint64_t mispredictions)
 {
     uint64_t count = 0;
-    enum bat_code code = bat_line_count(line, &count) ?: bat_line_end(line);
-    BAT_TRY(code ?: bat_lines_add_sum(line->lines, profile, count));
+    enum bat_code code = bat_line_count(line, &count);
+    code = code ? code : bat_line_end(line);
+    BAT_TRY(code);
+    BAT_TRY(bat_lines_add_sum(line->lines, profile, count));
     code = bat_counts_add(counts, key, count, mispredictions);
     return bat_line_fail_add(line, code);
 }
@@ -88,17 +90,17 @@ static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *l
     uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
     enum bat_code code = read_location(&profile->fdata, line, key);
-    code = code ?: read_location(&profile->fdata, line, key + 2);
+    code = code ? code : read_location(&profile->fdata, line, key + 2);
     if (code == BAT_OK && key[0] >> 32 < BAT_FIRST_MEMORY_KIND)
         code = bat_line_count(line, &mispredictions);
-    return code ?: add_line(profile, line, &profile->fdata.branches, key, mispredictions);
+    return code ? code : add_line(profile, line, &profile->fdata.branches, key, mispredictions);
 }
 
 static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *line)
 {
     uint64_t key[2] = {0};
     enum bat_code code = read_location(&profile->fdata, line, key);
-    return code ?: add_line(profile, line, &profile->fdata.samples, key, 0);
+    return code ? code : add_line(profile, line, &profile->fdata.samples, key, 0);
 }
 
 /* Skip the word if it comes next; false if it does not. */
@@ -150,11 +152,12 @@ static enum bat_code read_record(struct bat_profile *profile, struct bat_line *l
         return BAT_OK;
     const uint8_t *word = line->at;
     if (skip_word(line, "boltedcollection")) {
-        return set_header(profile, line, word, &profile->fdata.bolted) ?: bat_line_end(line);
+        BAT_TRY(set_header(profile, line, word, &profile->fdata.bolted));
+        return bat_line_end(line);
     }
     if (skip_word(line, "no_lbr")) {
         enum bat_code code = set_header(profile, line, word, &profile->fdata.no_lbr);
-        return code ?: read_events(profile, line);
+        return code ? code : read_events(profile, line);
     }
     profile->counters.fdata_records++;
     return profile->fdata.no_lbr ? read_sample(profile, line) : read_branch(profile, line);

@@ -50,7 +50,7 @@ enum bat_code bat_profile_add_trace(struct bat_profile *profile, const struct ba
     bool is_known_return = trace->is_return && !is_constant(key[0]);
     if (is_known_return)
         code = bat_counts_reserve(&profile->returns);
-    code = code ?: bat_counts_add(&profile->traces, key, trace->count, trace->mispredictions);
+    code = code ? code : bat_counts_add(&profile->traces, key, trace->count, trace->mispredictions);
     if (code == BAT_OK && is_known_return)
         code = bat_counts_add(&profile->returns, key, 0, 0);
     if (code != BAT_OK)

@@ -70,7 +70,7 @@ static enum bat_code hash_folder(XXH3_state_t *state, int folder, struct bat_err
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
     enum bat_code code = BAT_OK;
     for (int i = 0; i < count; i++) {
-        code = code ?: hash_entry(state, folder, entries[i]->d_name, error);
+        code = code ? code : hash_entry(state, folder, entries[i]->d_name, error);
         free(entries[i]);
     }
     free(entries);

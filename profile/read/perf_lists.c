@@ -112,12 +112,13 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     struct profile_file from;
     struct perf_source source;
-    BAT_TRY(code ?: open_profile(path, &from, error));
+    BAT_TRY(code);
+    BAT_TRY(open_profile(path, &from, error));
     if (from.reader == READ_STACKS) {
         code = bat_stacks_list_chains(profile, from.file, &own, found, context, error);
     } else {
         code = find_source(&from, &source, error);
-        code = code ?: perf_data_list_chains(profile, &source, &own, found, context, error);
+        code = code ? code : perf_data_list_chains(profile, &source, &own, found, context, error);
     }
     close(from.file);
     return code;

@@ -46,7 +46,7 @@ static enum bat_code count_foreign(struct bat_profile *profile, const struct bat
     enum bat_code code =
         bat_strings_add(&profile->foreign_names, (const char *)line->at, size, &number);
     const uint64_t key = number;
-    code = code ?: bat_counts_add(&profile->foreign_counts, &key, 1, 0);
+    code = code ? code : bat_counts_add(&profile->foreign_counts, &key, 1, 0);
     return bat_line_fail_add(line, code);
 }
 
@@ -133,11 +133,11 @@ static inline enum bat_code read_fields(struct bat_profile *profile, struct bat_
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; code == BAT_OK && i < addresses; i++)
         code = read_address(profile, line, &address[i]);
-    code = code ?: bat_line_count(line, count);
+    code = code ? code : bat_line_count(line, count);
     bat_line_skip_blanks(line);
     if (code == BAT_OK && mispredictions && *line->at != '\n')
         code = bat_line_count(line, mispredictions);
-    return code ?: bat_line_end(line);
+    return code ? code : bat_line_end(line);
 }
 
 static inline enum bat_code add_trace(struct bat_profile *profile, const struct bat_line *line,
@@ -176,7 +176,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct bat_line *l
     uint64_t trace[3] = {0, 0, BAT_TRACE_BRANCH_ONLY};
     uint64_t count[2] = {0, 0};
     enum bat_code code = read_fields(profile, line, 2, trace, &count[0], &count[1]);
-    return code ?: add_trace(profile, line, trace, count);
+    return code ? code : add_trace(profile, line, trace, count);
 }
 
 /* F, f and r: a fall-through without a branch address. origin says what is known of the branch. */
@@ -186,7 +186,7 @@ static enum bat_code read_fallthrough(struct bat_profile *profile, struct bat_li
     uint64_t trace[3] = {origin, 0, 0};
     uint64_t count[2] = {0, 0};
     enum bat_code code = read_fields(profile, line, 2, trace + 1, &count[0], NULL);
-    return code ?: add_trace(profile, line, trace, count);
+    return code ? code : add_trace(profile, line, trace, count);
 }
 
 static enum bat_code read_sample(struct bat_profile *profile, struct bat_line *line)

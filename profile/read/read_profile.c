@@ -188,7 +188,7 @@ static enum bat_code read_stretch(struct stretch *stretch)
     }
     bat_input_close(&input);
     if (stretch->is_kept) {
-        code = code ?: read_kept(stretch);
+        code = code ? code : read_kept(stretch);
         close(stretch->kept);
     }
     stretch->lines = line - 1;
@@ -258,7 +258,7 @@ enum bat_code bat_form_probe(int file, enum text_form *form, struct bat_error *e
     const uint8_t *text = NULL;
     size_t size = 0;
     *form = TEXT_BLANK;
-    code = code ?: bat_input_next(&input, 1, &text, &size, error);
+    code = code ? code : bat_input_next(&input, 1, &text, &size, error);
     if (code == BAT_OK && size != 0)
         code = find_form(text, size, 1, form, error);
     bat_input_close(&input);
@@ -325,7 +325,7 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = check_stretches(stretches, count, error);
     }
-    code = code ?: bat_profile_parts_take(&parts, error);
+    code = code ? code : bat_profile_parts_take(&parts, error);
     if (code == BAT_OK && from->is_stream && profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
     bat_profile_parts_free(&parts);

@@ -134,10 +134,11 @@ static enum bat_code read_descriptor(struct reading *reading, const char *path, 
     struct profile_file *from = &reading->from;
     enum bat_code code = bat_form_find(from, path, file, reading->options, reading->error);
     if (code != BAT_OK || !from->is_stream || !is_read_twice(reading))
-        return code ?: read_found(reading);
+        return code ? code : read_found(reading);
     int copy;
     BAT_TRY(bat_temporary_copy(file, from->head, from->head_size, &copy, reading->error));
-    code = bat_form_find(from, "-", copy, reading->options, reading->error) ?: read_found(reading);
+    code = bat_form_find(from, "-", copy, reading->options, reading->error);
+    code = code ? code : read_found(reading);
     close(copy);
     return code;
 }
@@ -153,7 +154,8 @@ static enum bat_code read_parts(struct reading *reading, struct bat_profile *con
             return bat_fail_memory(reading->error, "to read the profile");
     }
     enum bat_code code = read_descriptor(reading, path, file);
-    return code ?: bat_profiles_take(profiles, reading->parts, reading->count, reading->error);
+    return code ? code
+                : bat_profiles_take(profiles, reading->parts, reading->count, reading->error);
 }
 
 static void add_counters(struct bat_profiles_counters *counters,

@@ -118,7 +118,7 @@ enum bat_code bat_stacks_read(struct bat_profile *const *parts, size_t count, in
                             "cannot be read, found none");
     struct stack_profile *stacks;
     enum bat_code code = stack_profile_read(file, options->sample_type, &stacks, error);
-    code = code ?: add_all(stacks, parts, count, options, counters, error);
+    code = code ? code : add_all(stacks, parts, count, options, counters, error);
     stack_profile_free(stacks);
     return code;
 }
@@ -171,7 +171,7 @@ enum bat_code bat_stacks_list_chains(const struct bat_profile *profile, int file
 {
     struct stack_profile *stacks;
     enum bat_code code = stack_profile_read(file, options->sample_type, &stacks, error);
-    code = code ?: list_chains(profile, stacks, found, context, error);
+    code = code ? code : list_chains(profile, stacks, found, context, error);
     stack_profile_free(stacks);
     return code;
 }

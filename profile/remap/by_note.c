@@ -227,7 +227,7 @@ static enum bat_code add_step(struct adding *adding, const struct edge *edge)
     const uint64_t last = last_of_block(adding, edge->from);
     const struct edge missed = {edge->from, edge->to, 0, edge->mispredictions};
     enum bat_code code = enter(adding, last, edge->to, edge->count);
-    code = code ?: bat_counts_add(&adding->left, &last, edge->count, 0);
+    code = code ? code : bat_counts_add(&adding->left, &last, edge->count, 0);
     return code != BAT_OK || missed.mispredictions == 0 ? code : add_branch(adding, &missed);
 }
 
@@ -241,7 +241,7 @@ static enum bat_code add_edge(struct adding *adding, struct edge edge)
     uint64_t address;
     if (edge.from == BAT_ADDRESS_EXTERNAL || hot_at(adding, edge.from) == BAT_NONE) {
         const enum bat_code code = enter(adding, edge.to, edge.to, edge.count);
-        return code ?: add_branch(adding, &edge);
+        return code ? code : add_branch(adding, &edge);
     }
     const bool is_inside = function_at(adding, edge.from) == function_at(adding, edge.to);
     const uint64_t limit = is_inside && edge.to > edge.from ? edge.to : UINT64_MAX;
@@ -254,7 +254,7 @@ static enum bat_code add_edge(struct adding *adding, struct edge edge)
         !input_kind_changes_flow(own.kind))
         edge.from = is_inside ? address : BAT_ADDRESS_EXTERNAL;
     const enum bat_code code = enter(adding, edge.to, edge.to, edge.count);
-    return code ?: add_branch(adding, &edge);
+    return code ? code : add_branch(adding, &edge);
 }
 
 /*
@@ -351,7 +351,8 @@ static enum bat_code translate(struct input_move *move, struct bat_records **rec
         .threads = original->threads};
     *records = NULL;
     enum bat_code code = bat_counts_merge(&move->by_note->returns, &move->profile->returns);
-    return code ?: bat_profile_translate(move->by_note, original->binary, &options, records, NULL);
+    return code ? code
+                : bat_profile_translate(move->by_note, original->binary, &options, records, NULL);
 }
 
 enum bat_code input_by_note_add(struct input_move *move, struct bat_profile *result)
@@ -362,9 +363,11 @@ enum bat_code input_by_note_add(struct input_move *move, struct bat_profile *res
     struct bat_records *records = NULL;
     if (!move->by_note)
         return BAT_OK;
-    enum bat_code code = find_tables(&adding) ?: translate(move, &records);
-    code = code ?: enter_by_others(&adding) ?: add_records(&adding, records);
-    code = code ?: add_blocks(&adding);
+    enum bat_code code = find_tables(&adding);
+    code = code ? code : translate(move, &records);
+    code = code ? code : enter_by_others(&adding);
+    code = code ? code : add_records(&adding, records);
+    code = code ? code : add_blocks(&adding);
     bat_counts_free(&adding.entered);
     bat_counts_free(&adding.left);
     free(adding.tables);

@@ -148,7 +148,8 @@ static enum bat_code name_guesses(struct shares *shares)
 
 enum bat_code shares_name_columns(struct shares *shares)
 {
-    enum bat_code code = name_known(shares) ?: name_guesses(shares);
+    enum bat_code code = name_known(shares);
+    code = code ? code : name_guesses(shares);
     for (uint32_t i = 0; i < shares->folded.body_count && code == BAT_OK; i++)
         if (shares->bodies[i].column_count != 0)
             code = name_called(shares, shares_member(shares, i, SHARES_UNKNOWN), true);

@@ -69,7 +69,7 @@ static enum bat_code add_detour(struct detours *detours, const uint64_t *trace, 
         branch = jumps[i].from;
         start = jumps[i].to;
     }
-    return code ?: add(detours, branch, start, trace[2], trace);
+    return code ? code : add(detours, branch, start, trace[2], trace);
 }
 
 /* --- PLT entries ------------------------------------------------------------------------------ */
@@ -409,7 +409,8 @@ static enum bat_code add_exceptions(struct detours *detours, const uint64_t *tra
     const uint64_t work = graph->kept_count / CALLS_OF_BLOCK;
     detours->blocks_left -= work < detours->blocks_left ? work : detours->blocks_left;
     enum bat_code code = input_arrivals_read(arrivals, original->elf, detours->old);
-    code = code ?: input_divide_exceptions(arrivals, &landing, trace[1], trace[3], pads, count);
+    code =
+        code ? code : input_divide_exceptions(arrivals, &landing, trace[1], trace[3], pads, count);
     uint64_t part[5] = {trace[0], trace[1], trace[2], 0, trace[4]};
     for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
         part[3] = pads[i].count;

@@ -47,7 +47,7 @@ static enum bat_code read_function(const struct input_followed *function)
     enum bat_code code = input_nodes_read(function->nodes, function->flow->original, function->hot);
     function->flow->steps_left +=
         UINT64_C(256) * function->nodes->count + (function->input_end - function->input_start) / 4;
-    return code ?: input_states_find(function);
+    return code ? code : input_states_find(function);
 }
 
 enum bat_code input_follow_node(struct input_follow *follow, uint32_t table, uint64_t address,

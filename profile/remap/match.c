@@ -309,7 +309,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
     enum bat_code code = entry != 0 && input_is_inside(function, entry)
                              ? match_entry(function, node)
                              : match_by_walk(function, node, entry != 0);
-    return code ?: find_tail_call(function, node);
+    return code ? code : find_tail_call(function, node);
 }
 
 /*
@@ -345,7 +345,7 @@ static enum bat_code search_behind_test(const struct input_followed *function,
     struct input_path_draft taken;
     struct input_path_draft fallen;
     enum bat_code code = input_search(flow, function->hot, goes, entry, false, false, &taken);
-    code = code ?: input_search(flow, function->hot, falls, entry, false, false, &fallen);
+    code = code ? code : input_search(flow, function->hot, falls, entry, false, false, &fallen);
     if (code != BAT_OK || taken.found == fallen.found)
         return code;
     if (taken.found)
@@ -391,5 +391,5 @@ enum bat_code input_match_before(const struct input_followed *function, struct i
     if (code == BAT_OK && !path.found)
         code = search_behind_test(function, node, entry, &path);
     path.last = 0;
-    return code ?: input_paths_keep(&function->flow->paths, &path, &node->before);
+    return code ? code : input_paths_keep(&function->flow->paths, &path, &node->before);
 }

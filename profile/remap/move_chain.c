@@ -83,7 +83,7 @@ static enum bat_code move_caller(struct bat_chain_mover *mover, uint64_t address
                            &mover->call_frame_count, &mover->call_frame_capacity);
     const uint64_t word = part_word(first, mover->call_frame_count);
     *part = part_of(word);
-    return code ?: bat_counts_add(&mover->callers, &address, word, 0);
+    return code ? code : bat_counts_add(&mover->callers, &address, word, 0);
 }
 
 /* Add the callers of the sampled code. */
@@ -133,7 +133,7 @@ static enum bat_code move_run(struct bat_chain_mover *mover, const struct bat_ch
     const uint64_t word = part_word(first, mover->trail.count);
     *part = part_of(word);
     *frame = mover->trail.frame;
-    return code ?: bat_counts_add(&mover->traces, key, word, *frame);
+    return code ? code : bat_counts_add(&mover->traces, key, word, *frame);
 }
 
 /* Add a piece, which is older than all before. */
@@ -187,11 +187,11 @@ enum bat_code bat_chain_move(struct bat_chain_mover *mover, const struct bat_cal
     mover->depth = 0;
     enum bat_code code = move_runs(mover, chain, &frame);
     const uint64_t leaf = mover->run_count ? mover->runs[0].from : BAT_ADDRESS_EXTERNAL;
-    code = code ?: add_frame(&mover->frames, &mover->depth, &mover->frame_capacity, leaf);
+    code = code ? code : add_frame(&mover->frames, &mover->depth, &mover->frame_capacity, leaf);
     if (code == BAT_OK)
         code = add_inlined(&mover->move.follow.flow, frame, &mover->frames, &mover->depth,
                            &mover->frame_capacity);
-    code = code ?: move_callers(mover, chain);
+    code = code ? code : move_callers(mover, chain);
     *moved = (struct bat_call_chain){.frames = mover->frames,
                                      .depth = mover->depth,
                                      .runs = mover->runs,
@@ -216,8 +216,8 @@ enum bat_code bat_chain_mover_new(struct bat_binary *binary, const struct bat_or
     made->move.joins.trail = &made->trail;
     made->move.starts = input_starts_new();
     made->move.nodes_left = UINT64_MAX;
-    enum bat_code code =
-        input_follow_open(&made->move.follow, original) ?: input_explained_open(&made->move);
+    enum bat_code code = input_follow_open(&made->move.follow, original);
+    code = code ? code : input_explained_open(&made->move);
     if (code == BAT_OK) {
         *mover = made;
         return BAT_OK;

@@ -243,7 +243,8 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
 {
     struct node_reader reader = {.original = original, .nodes = nodes, .hot = hot};
     nodes->is_read = true;
-    enum bat_code code = read_fragments(&reader) ?: build(&reader);
+    enum bat_code code = read_fragments(&reader);
+    code = code ? code : build(&reader);
     free(reader.bits);
     free(reader.branches);
     return code;

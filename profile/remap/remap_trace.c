@@ -348,7 +348,7 @@ static enum bat_code begin_with_tail_call(struct input_move *move, const struct 
         code = cut(move, &before, &path->jumps[i]);
     before.to = source->node->tail_call;
     count_made(move, &before, piece->branch);
-    return code ?: input_joins_add(&move->joins, &before);
+    return code ? code : input_joins_add(&move->joins, &before);
 }
 
 /*
@@ -537,7 +537,7 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, cons
             break;
         move->nodes_left -= passed >= SHORT_RUN;
         look_at_node(move, node);
-        code = code ?: input_follow_ways(&move->follow, from->table, node);
+        code = code ? code : input_follow_ways(&move->follow, from->table, node);
         if (code == BAT_OK && node->kind != BAT_INSTRUCTION_OTHER)
             code = go(move, piece, node->before, node->state.at,
                       node->source ? node->source : node->taken.at);
@@ -567,7 +567,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
         piece->to = path->jumps[0].from;
     else if (!path)
         code = find_bridge(move, to, &piece->end_join);
-    return code ?: input_joins_add(&move->joins, piece);
+    return code ? code : input_joins_add(&move->joins, piece);
 }
 
 /* An invalid run: its ends are in different functions or in the wrong order. Its branch counts. */
@@ -597,7 +597,8 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
         return end_invalid(move, piece);
     move->sights.run_in = map_of(move)->tables[from->table].parent;
     move->function = &move->original->inputs[move->original->input_of[from->output]];
-    BAT_TRY(go_to_first(move, from, way, piece) ?: walk(move, from, &to, piece, &is_over));
+    BAT_TRY(go_to_first(move, from, way, piece));
+    BAT_TRY(walk(move, from, &to, piece, &is_over));
     if (!is_over)
         return end_piece(move, &to, piece);
     move->sights.run_in = BAT_NONE; /* It was not looked at. */

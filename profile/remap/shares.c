@@ -397,7 +397,9 @@ enum bat_code shares_find(struct shares *shares)
              BAT_ASCENDING(struct shares_trace, from), BAT_ASCENDING(struct shares_trace, to));
     enum bat_code code = find_returns(shares);
     weigh(shares);
-    code = code ?: shares_name_columns(shares) ?: find_pointers(shares);
-    code = code ?: find_sites(shares) ?: make_cells(shares);
-    return code ?: shares_divide(shares);
+    code = code ? code : shares_name_columns(shares);
+    code = code ? code : find_pointers(shares);
+    code = code ? code : find_sites(shares);
+    code = code ? code : make_cells(shares);
+    return code ? code : shares_divide(shares);
 }

@@ -447,9 +447,9 @@ static enum bat_code find_states(struct following *following)
     doubt_exchanged_branches(following);
     fix_states(following, true);
     enum bat_code code = input_flow_read(following->function->flow, following->function->hot);
-    code = code ?: spread_all(following, &done);
+    code = code ? code : spread_all(following, &done);
     fix_states(following, false);
-    return code ?: spread_all(following, &done);
+    return code ? code : spread_all(following, &done);
 }
 
 enum bat_code input_states_find(const struct input_followed *function)

@@ -78,10 +78,11 @@ static enum bat_code follow_again(struct input_move *move, struct bat_profile *r
 
 static enum bat_code move_traces(struct input_move *move, struct bat_profile *result)
 {
-    enum bat_code code = follow_traces(move) ?: input_by_note_choose(move);
+    enum bat_code code = follow_traces(move);
+    code = code ? code : input_by_note_choose(move);
     if (code == BAT_OK && move->by_note)
         code = follow_again(move, result);
-    return code ?: input_joins_finish(&move->joins);
+    return code ? code : input_joins_finish(&move->joins);
 }
 
 /* Remap the branches that R records declare to be returns. */
@@ -174,13 +175,15 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
 {
     enum bat_code code = copy_events(move->profile, result);
     move->counters.balances = bat_profile_sums(move->profile);
-    code = code ?: move_traces(move, result) ?: move_returns(move, result);
-    code = code ?: move_samples(move, result) ?: move_mem_samples(move, result);
+    code = code ? code : move_traces(move, result);
+    code = code ? code : move_returns(move, result);
+    code = code ? code : move_samples(move, result);
+    code = code ? code : move_mem_samples(move, result);
     move->counters.limited += move->follow.flow.limited;
-    code = code ?: input_unfold(move->original, result, &move->counters);
-    code = code ?: input_add_detours(move, result);
+    code = code ? code : input_unfold(move->original, result, &move->counters);
+    code = code ? code : input_add_detours(move, result);
     input_explained_report(move);
-    return code ?: input_by_note_add(move, result);
+    return code ? code : input_by_note_add(move, result);
 }
 
 enum bat_code input_check_pair(const struct bat_binary *binary, const struct bat_original *original,
@@ -211,8 +214,8 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
     enum bat_code code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
-    code = code ?: input_explained_open(&move);
-    code = code ?: move_all(&move, result);
+    code = code ? code : input_explained_open(&move);
+    code = code ? code : move_all(&move, result);
     input_follow_close(&move.follow);
     bat_original_walks_free(&walks);
     input_joins_free(&move.joins);

@@ -106,7 +106,7 @@ static enum bat_code give(struct unfolding *unfolding, const struct shares_trace
     else if (key[0] != trace->branch &&
              bat_counts_find(&unfolding->result->returns, &trace->branch))
         code = bat_counts_add(&unfolding->result->returns, &key[0], 0, 0);
-    return code ?: bat_counts_add(&unfolding->traces, key, part->count, part->mispredictions);
+    return code ? code : bat_counts_add(&unfolding->traces, key, part->count, part->mispredictions);
 }
 
 /* --- Whole numbers ---------------------------------------------------------------------------- */
@@ -228,7 +228,8 @@ static enum bat_code give_parts(struct unfolding *unfolding, const struct shares
         part.mispredictions = share_of(mispredictions, (double)count / (double)left);
         left -= count;
         mispredictions -= part.mispredictions;
-        code = find_ends(unfolding, trace, i, &part) ?: give(unfolding, trace, &part);
+        code = find_ends(unfolding, trace, i, &part);
+        code = code ? code : give(unfolding, trace, &part);
     }
     return code;
 }
@@ -310,7 +311,8 @@ enum bat_code input_unfold(const struct bat_original *original, struct bat_profi
         count_samples(&unfolding);
         code = take_traces(&unfolding);
         if (code == BAT_OK && unfolding.shares.count != 0) {
-            code = shares_find(&unfolding.shares) ?: give_traces(&unfolding);
+            code = shares_find(&unfolding.shares);
+            code = code ? code : give_traces(&unfolding);
             struct bat_counts old = result->traces;
             result->traces = unfolding.traces;
             unfolding.traces = old;

@@ -28,7 +28,7 @@ static enum bat_code find_way(const struct input_followed *function, const struc
         input_draft_prepend(&flow->paths, &path, (struct input_jump){node->jump, from.at});
     else if (path.found && path.jump_count == 0 && from.at == to.at)
         path.last = node->source;
-    return code ?: input_paths_keep(&function->flow->paths, &path, kept);
+    return code ? code : input_paths_keep(&function->flow->paths, &path, kept);
 }
 
 /* True if the code of both binaries from a node on leads to the state of the next: fill the path.
@@ -88,7 +88,7 @@ static enum bat_code find_enter(const struct input_followed *function, struct in
         return BAT_OK;
     enum bat_code code =
         input_search(function->flow, function->hot, start, node->state, false, false, &path);
-    return code ?: input_paths_keep(&function->flow->paths, &path, &node->enter_path);
+    return code ? code : input_paths_keep(&function->flow->paths, &path, &node->enter_path);
 }
 
 enum bat_code input_ways_find(const struct input_followed *function, struct input_node *node)
@@ -102,7 +102,8 @@ enum bat_code input_ways_find(const struct input_followed *function, struct inpu
         node->enter_path = &input_path_empty;
         return BAT_OK;
     }
-    enum bat_code code = input_match_before(function, node) ?: find_fall(function, node);
-    code = code ?: find_taken(function, node);
-    return code ?: find_enter(function, node);
+    enum bat_code code = input_match_before(function, node);
+    code = code ? code : find_fall(function, node);
+    code = code ? code : find_taken(function, node);
+    return code ? code : find_enter(function, node);
 }

@@ -143,7 +143,7 @@ enum bat_code stack_profile_read(int file, const char *type, struct stack_profil
     *profile = NULL;
     enum bat_code code = reading.profile ? read_file(file, &bytes, error)
                                          : bat_fail_memory(error, "for the profile");
-    code = code ?: read_message(&reading, &bytes);
+    code = code ? code : read_message(&reading, &bytes);
     /* gzip packs anything. */
     if (code == BAT_ERR_SYNTAX && bytes.size != 0 && !stack_profile_is(bytes.at, bytes.size))
         code = bat_fail(error, BAT_ERR_SYNTAX,

@@ -73,8 +73,8 @@ static enum bat_code read_line(const struct otlp *otlp, const Otlp__Line *from,
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
     enum bat_code code = string_of(otlp, function->name_strindex, &line->function);
-    code = code ?: string_of(otlp, function->system_name_strindex, &line->linkage);
-    return code ?: string_of(otlp, function->filename_strindex, &line->file);
+    code = code ? code : string_of(otlp, function->system_name_strindex, &line->linkage);
+    return code ? code : string_of(otlp, function->filename_strindex, &line->file);
 }
 
 static enum bat_code read_place(const struct otlp *otlp, const Otlp__Location *from,
@@ -164,7 +164,8 @@ static enum bat_code read_sample(const struct otlp *otlp, const Otlp__Sample *sa
     for (size_t i = 0; code == BAT_OK && i < sample->n_attribute_indices; i++)
         code = check(otlp, sample->attribute_indices[i], otlp->tables->n_attribute_table,
                      "attributes");
-    BAT_TRY(code ?: check(otlp, sample->stack_index, otlp->tables->n_stack_table, "stacks"));
+    BAT_TRY(code);
+    BAT_TRY(check(otlp, sample->stack_index, otlp->tables->n_stack_table, "stacks"));
     const struct stack_sample *stack = &otlp->stacks[sample->stack_index];
     return stack_add_sample(otlp->reading, stack->places, stack->depth, count);
 }
@@ -228,7 +229,8 @@ enum bat_code stack_read_otlp(struct stack_reading *reading, const uint8_t *byte
         return stack_fail(reading);
     struct otlp otlp = {.reading = reading, .tables = data->dictionary};
     size_t count = 0;
-    enum bat_code code = read_tables(&otlp) ?: each_profile(&otlp, data, survey, &count);
+    enum bat_code code = read_tables(&otlp);
+    code = code ? code : each_profile(&otlp, data, survey, &count);
     if (code == BAT_OK && !profile->type)
         code = stack_fail_type(reading);
     if (code != BAT_OK)

@@ -64,8 +64,8 @@ static enum bat_code read_mappings(struct pprof *pprof)
         *mapping = (struct stack_mapping){
             .start = from->memory_start, .end = from->memory_limit, .offset = from->file_offset};
         code = string_of(pprof, from->filename, &mapping->path);
-        code = code ?: string_of(pprof, from->build_id, &mapping->build_id);
-        code = code ?: add_id(pprof, &pprof->mappings, from->id, i);
+        code = code ? code : string_of(pprof, from->build_id, &mapping->build_id);
+        code = code ? code : add_id(pprof, &pprof->mappings, from->id, i);
     }
     return code;
 }
@@ -80,8 +80,8 @@ static enum bat_code read_line(const struct pprof *pprof, const Pprof__Line *fro
     line->column = stack_source_number(from->column);
     line->start_line = stack_source_number(function->start_line);
     enum bat_code code = string_of(pprof, function->name, &line->function);
-    code = code ?: string_of(pprof, function->system_name, &line->linkage);
-    return code ?: string_of(pprof, function->filename, &line->file);
+    code = code ? code : string_of(pprof, function->system_name, &line->linkage);
+    return code ? code : string_of(pprof, function->filename, &line->file);
 }
 
 static enum bat_code read_place(const struct pprof *pprof, const Pprof__Location *from,
@@ -115,7 +115,7 @@ static enum bat_code read_places(struct pprof *pprof)
         code = add_id(pprof, &pprof->functions, message->function[i]->id, i);
     for (size_t i = 0; code == BAT_OK && i < message->n_location; i++) {
         code = read_place(pprof, message->location[i], &pprof->places[i]);
-        code = code ?: add_id(pprof, &pprof->locations, message->location[i]->id, i);
+        code = code ? code : add_id(pprof, &pprof->locations, message->location[i]->id, i);
     }
     return code;
 }
@@ -176,8 +176,10 @@ enum bat_code stack_read_pprof(struct stack_reading *reading, const uint8_t *byt
                           .locations = bat_counts_new(1)};
     if (!pprof.message || pprof.message->n_string_table == 0)
         return stack_fail(reading);
-    enum bat_code code = find_type(&pprof) ?: read_mappings(&pprof);
-    code = code ?: read_places(&pprof) ?: read_samples(&pprof);
+    enum bat_code code = find_type(&pprof);
+    code = code ? code : read_mappings(&pprof);
+    code = code ? code : read_places(&pprof);
+    code = code ? code : read_samples(&pprof);
     bat_counts_free(&pprof.mappings);
     bat_counts_free(&pprof.functions);
     bat_counts_free(&pprof.locations);

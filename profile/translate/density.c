@@ -220,7 +220,7 @@ static enum bat_code sample_functions(const struct bat_records *records,
     count_branches(records, *sampled);
     add_sizes(records, *sampled);
     enum bat_code code = add_compiler_fragments(records, *sampled, error);
-    code = code ?: drop_unread(records, *sampled, error);
+    code = code ? code : drop_unread(records, *sampled, error);
     if (code == BAT_OK)
         *count = sort_by_density(*sampled, records->function_count);
     return code;

@@ -47,7 +47,8 @@ static enum bat_code add_up(struct translation *translation, uint32_t function,
 {
     const uint32_t first = *block;
     enum bat_code code = translation_begin_long_run(translation, function, flow->count, first);
-    BAT_TRY(code ?: try_steps(translation, function, flow, end));
+    BAT_TRY(code);
+    BAT_TRY(try_steps(translation, function, flow, end));
     const struct run_step *steps = translation->long_runs.steps + first;
     const uint32_t regular = BAT_COUNT_UP_TO(steps, end - first, irregular, first);
     if (regular == 0)

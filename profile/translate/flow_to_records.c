@@ -278,7 +278,7 @@ static enum bat_code go_on(struct translation *translation, struct place_in_code
             count_without_record(translation, at, true);
         next.levels[i].owner = at->owner;
     }
-    code = code ?: enter_calls(translation, &next, common);
+    code = code ? code : enter_calls(translation, &next, common);
     *place = next;
     return code;
 }

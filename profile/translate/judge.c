@@ -87,7 +87,7 @@ static enum bat_code open_code(struct judging *judging)
                                wanted, judging->error);
     judging->tableless.has_graphs = true;
     free(wanted);
-    return code ?: bat_tableless_read_all(&judging->tableless, judging->error);
+    return code ? code : bat_tableless_read_all(&judging->tableless, judging->error);
 }
 
 static enum bat_code read_code(struct judging *judging, uint32_t function,
@@ -178,7 +178,7 @@ static enum bat_code judge_with_note(const struct judged_records *judged, struct
     struct bat_output_flow *own = NULL;
     uint32_t hot = bat_map_parent(records->map, records->tables[judged->function]);
     enum bat_code code = bat_records_borrow_flow(records, hot, &flow, &own, &part->error);
-    code = code ?: judge_by_note(judged, flow, &part->scratch, &verdicts, &part->error);
+    code = code ? code : judge_by_note(judged, flow, &part->scratch, &verdicts, &part->error);
     bat_output_flow_free(own);
     if (code == BAT_OK && !verdicts.is_given_up)
         code = count_verdicts(part, judged->function, &verdicts, true);
@@ -273,7 +273,7 @@ static enum bat_code judge_all(struct judging *judging)
                 *judging->error = part->error;
         }
     }
-    code = code ?: collect_stale(judging, threads);
+    code = code ? code : collect_stale(judging, threads);
     for (unsigned i = 0; i < threads; i++)
         free(judging->parts[i].stale);
     return code;

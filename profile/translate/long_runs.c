@@ -42,7 +42,8 @@ static enum bat_code add_step(struct translation *translation, uint32_t step, ui
     const struct bat_code_blocks *blocks;
     enum bat_code code = bat_tableless_blocks(&translation->records->tableless, function, &blocks,
                                               translation->error);
-    return code ?: translation_add_fallthrough(translation, function, &blocks->all[step], count);
+    return code ? code
+                : translation_add_fallthrough(translation, function, &blocks->all[step], count);
 }
 
 enum bat_code translation_end_long_runs(struct translation *translation)

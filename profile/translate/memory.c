@@ -140,7 +140,7 @@ enum bat_code bat_translate_memory(struct bat_records *records, const struct bat
                                              .context = context,
                                              .error = error};
     enum bat_code code = bat_data_symbols_open(symbols, &translation.data, error);
-    code = code ?: name_data(&translation);
+    code = code ? code : name_data(&translation);
     for (uint32_t i = 0; i < profile->mem_samples.count && code == BAT_OK; i++)
         code = translate_sample(&translation, sample_at(&translation, i));
     free(translation.names);

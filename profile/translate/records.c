@@ -275,9 +275,9 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
     struct name_index index = {0};
     uint32_t *numbers = malloc(((size_t)fdata->names.count + 1) * sizeof(*numbers));
     enum bat_code code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
-    code = code ?: map_names(records, &fdata->names, &index, numbers);
-    code = code ?: add_renamed(&records->branches, &fdata->branches, numbers);
-    code = code ?: add_renamed(&records->samples, &fdata->samples, numbers);
+    code = code ? code : map_names(records, &fdata->names, &index, numbers);
+    code = code ? code : add_renamed(&records->branches, &fdata->branches, numbers);
+    code = code ? code : add_renamed(&records->samples, &fdata->samples, numbers);
     free(numbers);
     free_index(&index);
     return bat_counts_fail(error, code, "the fdata records");

@@ -87,7 +87,7 @@ static enum bat_code open_code(struct tracing *tracing)
                            records->functions, wanted, tracing->error);
     free(wanted);
     tracing->code.has_graphs = true;
-    return code ?: bat_tableless_read_all(&tracing->code, tracing->error);
+    return code ? code : bat_tableless_read_all(&tracing->code, tracing->error);
 }
 
 static enum bat_code count_blocks(struct tracing *tracing)
@@ -338,7 +338,8 @@ static enum bat_code add_block(struct tracing *tracing, struct walk *walk, uint3
         const struct bat_code_kept *kept = &graph->kept[walk->kept];
         if (bat_kind_is_call(kept->kind) ||
             (kept->kind == BAT_INSTRUCTION_CONDITIONAL && kept->offset < block->last)) {
-            code = pass_inner(tracing, walk, kept->offset) ?: pass(tracing, walk, kept, out);
+            code = pass_inner(tracing, walk, kept->offset);
+            code = code ? code : pass(tracing, walk, kept, out);
         }
     }
     if (code != BAT_OK || walk->start > block->last)
@@ -375,7 +376,8 @@ static enum bat_code add_function(struct tracing *tracing, uint32_t function, ui
 static enum bat_code make(struct tracing *tracing)
 {
     const struct bat_records *records = tracing->records;
-    enum bat_code code = open_code(tracing) ?: count_blocks(tracing);
+    enum bat_code code = open_code(tracing);
+    code = code ? code : count_blocks(tracing);
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
         code = add_record(tracing, record(tracing, i));
     BAT_SORT_BY_TWO(tracing->inner, tracing->inner_count, function, offset);

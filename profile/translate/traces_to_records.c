@@ -246,7 +246,7 @@ enum bat_code translation_open_uncovered(struct translation *translation, struct
                                             records->functions, wanted, translation->error);
     records->tableless.has_graphs = is_judged;
     free(wanted);
-    return code ?: bat_tableless_read_all(&records->tableless, translation->error);
+    return code ? code : bat_tableless_read_all(&records->tableless, translation->error);
 }
 
 enum bat_code translation_traces(struct translation *translation, uint32_t first, uint32_t end)
@@ -256,7 +256,7 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
         struct trace trace = trace_at(translation, (uint32_t)translation->order[i].value);
         code = translate_trace(translation, &trace);
     }
-    code = code ?: translation_end_long_runs(translation);
+    code = code ? code : translation_end_long_runs(translation);
     free(translation->long_runs.steps);
     translation->long_runs = (struct long_runs){0};
     if (code != BAT_OK)

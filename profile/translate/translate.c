@@ -171,7 +171,8 @@ static enum bat_code take_folded_hashes(struct translation *translation, struct 
             if (function == BAT_NONE || !translation->touched[function] ||
                 records->tables[function] != BAT_NONE)
                 continue;
-            code = folded_read(folded, i) ?: folded_compare(folded, body->first_member + j);
+            code = folded_read(folded, i);
+            code = code ? code : folded_compare(folded, body->first_member + j);
             if (code == BAT_OK && kept[j].fit == FOLDED_EQUAL)
                 records->tables[function] = records->tables[with_table];
         }
@@ -184,7 +185,8 @@ static enum bat_code take_all_hashes(struct translation *translation)
     const struct bat_original *original = translation->hashes_of;
     struct folded folded;
     take_hashes(translation->records, original);
-    enum bat_code code = folded_open(&folded, original) ?: take_folded_hashes(translation, &folded);
+    enum bat_code code = folded_open(&folded, original);
+    code = code ? code : take_folded_hashes(translation, &folded);
     folded_close(&folded);
     return code == BAT_OK ? BAT_OK : translation_fail(translation->error, code);
 }
@@ -197,12 +199,13 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
     struct bat_sparse_map sparse = {0};
     /* Before the wait for threads that load the binary. */
     enum bat_code code = translation_sort_traces(translation);
-    BAT_TRY(code ?: load_binary(translation, symbols, &sparse));
+    BAT_TRY(code);
+    BAT_TRY(load_binary(translation, symbols, &sparse));
     records->symbols = bat_functions_all(records->functions, &records->function_count);
     records->binary_map = sparse.map ? sparse.map : records->binary->map;
     if (find_tables(records) != BAT_OK)
         code = translation_fail(translation->error, BAT_ERR_MEMORY);
-    code = code ?: translation_survey(translation, &sparse, original != NULL);
+    code = code ? code : translation_survey(translation, &sparse, original != NULL);
     take_map(records, &sparse);
     bat_sparse_free(&sparse);
     return code;
@@ -210,7 +213,8 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
 
 static enum bat_code translate_traces(struct translation *translation, struct bat_elf *symbols)
 {
-    return translation_open_uncovered(translation, symbols) ?: translation_all_traces(translation);
+    BAT_TRY(translation_open_uncovered(translation, symbols));
+    return translation_all_traces(translation);
 }
 
 /* For each function: a sample names it as its address, or as an end of its branch. */
@@ -275,14 +279,14 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = translate_traces(translation, symbols);
     else
         code = translate_samples(translation);
-    code = code ?: translate_memory(translation, symbols);
+    code = code ? code : translate_memory(translation, symbols);
     /* fdata inputs may name any function; without them only functions with samples need names. */
     bool is_named = translation->fdata_of->fdata.seen;
     if (code == BAT_OK && !translation->has_names)
         code = translation_name(translation, is_named ? NULL : translation->touched);
     if (code == BAT_OK && original && rename_functions(records, original) != BAT_OK)
         code = translation_fail(translation->error, BAT_ERR_MEMORY);
-    code = code ?: bat_records_add_fdata(records, translation->fdata_of, translation->error);
+    code = code ? code : bat_records_add_fdata(records, translation->fdata_of, translation->error);
     if (code == BAT_OK && translation->hashes_of)
         code = take_all_hashes(translation);
     if (code == BAT_OK && translation->options.yaml_probes)
@@ -351,14 +355,14 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     free(translation->surveyed);
     free(translation->ends);
     free(translation->keys);
-    code = code ?: sort_records(translation);
+    code = code ? code : sort_records(translation);
     if (code == BAT_OK)
         weigh_records(translation);
     for (unsigned i = 0; i < translation->other_count; i++)
         bat_counts_free(&translation->others[i]);
     free(translation->others);
-    code = code ?: bat_records_find_entries(made, symbols, translation->error);
-    code = code ?: bat_records_find_places(made, translation->error);
+    code = code ? code : bat_records_find_entries(made, symbols, translation->error);
+    code = code ? code : bat_records_find_places(made, translation->error);
     if (code != BAT_OK) {
         bat_records_free(made);
         return code;

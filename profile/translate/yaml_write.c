@@ -158,7 +158,7 @@ static enum bat_code read_code(struct yaml_file *file, struct bat_error *error)
     enum bat_code code = bat_tableless_open(&file->code, records->binary->elf, records->symbols_elf,
                                             records->functions, wanted, error);
     free(wanted);
-    return code ?: bat_tableless_read_all(&file->code, error);
+    return code ? code : bat_tableless_read_all(&file->code, error);
 }
 
 /* --- The file ----------------------------------------------------------------------------- */

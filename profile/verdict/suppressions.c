@@ -131,7 +131,7 @@ enum bat_code bat_suppressions_read(const char *path, struct bat_suppressions *s
         code = bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
     free(line);
     fclose(file);
-    return code ?: list_patterns(suppressions, error);
+    return code ? code : list_patterns(suppressions, error);
 }
 
 void bat_suppressions_free(struct bat_suppressions *suppressions)

@@ -288,7 +288,8 @@ static enum bat_code judge_density(struct bat_profile_verdict *verdict,
         subject->all_records ? subject->all_records : subject->records;
     enum bat_code code =
         bat_records_density(records, subject->moved, subject->density_cutoff, &density, error);
-    code = code ?: bat_records_densities(records, subject->moved, add_density, verdict, error);
+    code =
+        code ? code : bat_records_densities(records, subject->moved, add_density, verdict, error);
     if (code == BAT_OK && verdict->density_count != 0)
         set(verdict, BAT_VERDICT_DENSITY, density);
     return code;
@@ -417,7 +418,7 @@ enum bat_code bat_verdict_judge(struct bat_profile_verdict *verdict,
     }
     if (subject->next)
         code = judge_next(verdict, subject->next, error);
-    code = code ?: judge_stale(verdict, subject, error);
+    code = code ? code : judge_stale(verdict, subject, error);
     if (code == BAT_OK && bat_profile_main_kind(subject->profile) == BAT_PROFILE_BRANCHES)
         code = judge_density(verdict, subject, error);
     sort_functions(verdict);

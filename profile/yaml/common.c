@@ -125,8 +125,8 @@ static enum bat_code keep_header(struct bat_yaml_profile *profile,
                         "expected the %s of the profiles before, found another", what);
     profile->flags &= from->flags;
     enum bat_code code = keep_string(&profile->binary, from->binary, error);
-    code = code ?: keep_string(&profile->origin, from->origin, error);
-    return code ?: keep_string(&profile->events, from->events, error);
+    code = code ? code : keep_string(&profile->origin, from->origin, error);
+    return code ? code : keep_string(&profile->events, from->events, error);
 }
 
 enum bat_code bat_yaml_profile_keep_common(struct bat_yaml_profile *profile,

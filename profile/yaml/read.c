@@ -503,7 +503,7 @@ static enum bat_code read_probe_entry(struct reader *reader, struct bat_yaml_pro
             const bool is_ids = code == BAT_OK && is_member(key, size, "blk");
             if (code == BAT_OK && !is_ids && !is_member(key, size, "ids"))
                 return fail(reader, "the key blk or ids");
-            code = code ?: read_numbers(reader, lists[!is_ids]);
+            code = code ? code : read_numbers(reader, lists[!is_ids]);
             has[!is_ids] = true;
         } while (code == BAT_OK && read_mark(reader, ','));
         if (code == BAT_OK && !read_mark(reader, '}'))
@@ -517,7 +517,7 @@ static enum bat_code read_probe_entry(struct reader *reader, struct bat_yaml_pro
             return fail_memory(reader);
         lists[i]->all[lists[i]->count++] = missing[i];
     }
-    return code ?: add_probes(reader, block);
+    return code ? code : add_probes(reader, block);
 }
 
 static enum bat_code read_probes(struct reader *reader, struct bat_yaml_profile_block *block)
@@ -683,7 +683,8 @@ static enum bat_code end_block(const struct reader *reader)
 
 static enum bat_code end_function(const struct reader *reader)
 {
-    return end_block(reader) ?: expect_keys(reader, &reader->function, &function_keys);
+    BAT_TRY(end_block(reader));
+    return expect_keys(reader, &reader->function, &function_keys);
 }
 
 /* --- Members -------------------------------------------------------------------------------- */
@@ -767,7 +768,7 @@ static enum bat_code read_below_functions(struct reader *reader, const struct en
     if (entry->is_item && (profile->count == 0 || entry->indent == reader->function_item.dash)) {
         code = add_function(reader);
         reader->function_item = item;
-        return code ?: read_function(reader, entry);
+        return code ? code : read_function(reader, entry);
     }
     if (profile->count == 0)
         return fail(reader, "a dash at the first function");
@@ -778,7 +779,7 @@ static enum bat_code read_below_functions(struct reader *reader, const struct en
         (!has_block || entry->indent == reader->block_item.dash)) {
         code = add_block(reader);
         reader->block_item = item;
-        return code ?: read_block(reader, entry);
+        return code ? code : read_block(reader, entry);
     }
     if (!entry->is_item && reader->in_blocks && has_block &&
         entry->column == reader->block_item.key)
@@ -919,7 +920,8 @@ static enum bat_code complete_probes(const struct reader *reader,
 /* Check the keys of what was read last, and give missing strings an empty text. */
 static enum bat_code complete(struct reader *reader)
 {
-    BAT_TRY(expect_keys(reader, &reader->header, &header_keys) ?: end_function(reader));
+    BAT_TRY(expect_keys(reader, &reader->header, &header_keys));
+    BAT_TRY(end_function(reader));
     struct bat_yaml_profile *profile = reader->profile;
     enum bat_code code = complete_tables(reader);
     for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++)
@@ -976,7 +978,7 @@ enum bat_code bat_yaml_profile_read_file(const char *path, struct bat_yaml_profi
     if (code == BAT_OK && !bat_yaml_profile_is(text, size))
         code = bat_fail(error, BAT_ERR_MISMATCH,
                         "expected YAML, which begins with \"---\", found another form");
-    code = code ?: bat_yaml_profile_read(text, size, profile, error);
+    code = code ? code : bat_yaml_profile_read(text, size, profile, error);
     free(text);
     return code;
 }

@@ -98,7 +98,7 @@ static enum bat_code sort_edges(struct bat_yaml_edges *edges, struct bat_error *
             last->is_indirect = edge.is_indirect;
         }
         code = add(&last->count, edge.count, error);
-        code = code ?: add(&last->mispredictions, edge.mispredictions, error);
+        code = code ? code : add(&last->mispredictions, edge.mispredictions, error);
     }
     edges->count = kept;
     return code;
@@ -110,11 +110,11 @@ static enum bat_code add_block(struct bat_yaml_profile_block *block,
                                struct bat_error *error)
 {
     enum bat_code code = bat_yaml_profile_check_block(more, block, function, error);
-    code = code ?: add(&block->executions, more->executions, error);
-    code = code ?: add(&block->events, more->events, error);
-    code = code ?: append_edges(&block->calls, &more->calls, error);
-    code = code ?: bat_yaml_profile_add_probes(block, more, error);
-    return code ?: append_edges(&block->successors, &more->successors, error);
+    code = code ? code : add(&block->executions, more->executions, error);
+    code = code ? code : add(&block->events, more->events, error);
+    code = code ? code : append_edges(&block->calls, &more->calls, error);
+    code = code ? code : bat_yaml_profile_add_probes(block, more, error);
+    return code ? code : append_edges(&block->successors, &more->successors, error);
 }
 
 enum bat_code bat_yaml_profile_sort_function(struct bat_yaml_profile_function *function,
@@ -131,14 +131,14 @@ enum bat_code bat_yaml_profile_sort_function(struct bat_yaml_profile_function *f
             function->blocks[kept++] = *block;
             continue;
         }
-        code = code ?: add_block(last, block, function->name, error);
+        code = code ? code : add_block(last, block, function->name, error);
         bat_yaml_profile_free_block(block);
     }
     function->count = kept;
     for (uint32_t i = 0; i < kept && code == BAT_OK; i++) {
         code = sort_edges(&function->blocks[i].calls, error);
         bat_yaml_profile_place_probes(&function->blocks[i].calls);
-        code = code ?: sort_edges(&function->blocks[i].successors, error);
+        code = code ? code : sort_edges(&function->blocks[i].successors, error);
     }
     return code;
 }
@@ -153,9 +153,9 @@ enum bat_code bat_yaml_profile_add_function(struct bat_yaml_profile_function *fu
             code = bat_fail(error, BAT_ERR_SYNTAX,
                             "expected blocks below %" PRIu32 " in %.200s, found %" PRIu32,
                             more->block_count, more->name, more->blocks[i].index);
-    code = code ?: add(&function->executions, more->executions, error);
-    code = code ?: add(&function->from_outside, more->from_outside, error);
-    code = code ?: bat_yaml_profile_join_trees(function, more, error);
+    code = code ? code : add(&function->executions, more->executions, error);
+    code = code ? code : add(&function->from_outside, more->from_outside, error);
+    code = code ? code : bat_yaml_profile_join_trees(function, more, error);
     if (code == BAT_OK)
         code = append(&function->blocks, &function->count, &function->capacity, more->blocks,
                       more->count, sizeof(*more->blocks), error);

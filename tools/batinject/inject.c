@@ -176,7 +176,7 @@ static bool note_upgraded(struct injection *injection)
     enum bat_code code = BAT_OK;
     if (!request->original)
         code = bat_map_upgrade(injection->source.map, NULL, NULL, &error);
-    code = code ?: bat_map_drop_unemitted(injection->source.map, &dropped, &error);
+    code = code ? code : bat_map_drop_unemitted(injection->source.map, &dropped, &error);
     if (code != BAT_OK)
         return tool_complain(request->file, &error);
     return encode_own(injection);

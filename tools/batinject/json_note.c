@@ -468,7 +468,7 @@ enum bat_code json_note_read(int file, struct bat_map **map, struct bat_error *e
     *map = NULL;
     struct reader reader = {.where = IN_FILE};
     enum bat_code code = json_tables_begin(&reader.tables, error);
-    code = code ?: json_text_parse(&reader.text, file, &callbacks, &reader, error);
+    code = code ? code : json_text_parse(&reader.text, file, &callbacks, &reader, error);
     if (code == BAT_OK) {
         bool merged =
             has(&reader.note, NOTE_HOT_INDEX) && reader.note.values[NOTE_HOT_INDEX] == WORD_MERGED;

@@ -133,7 +133,7 @@ static enum bat_code build(struct json_tables *tables, const struct json_table *
     else
         code = bat_builder_add_function(tables->builder, table->address, table->hash,
                                         table->num_blocks, handle, error);
-    code = code ?: build_entries(tables->builder, table, *handle, error);
+    code = code ? code : build_entries(tables->builder, table, *handle, error);
     return at_table(code, table, error);
 }
 
@@ -184,7 +184,7 @@ enum bat_code json_tables_add(struct json_tables *tables, struct json_table *tab
         return wait_for_parent(tables, table, error);
     if (table->is_cold)
         code = check_parent(table, parent, error);
-    return code ?: build(tables, table, parent, &known->handle, error);
+    return code ? code : build(tables, table, parent, &known->handle, error);
 }
 
 enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index hot_index,
@@ -194,7 +194,8 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
         struct json_table *table = &tables->waiting[i];
         const struct known_table *parent = find(tables, table->parent);
         uint32_t handle = BAT_NONE;
-        BAT_TRY(check_parent(table, parent, error) ?: build(tables, table, parent, &handle, error));
+        BAT_TRY(check_parent(table, parent, error));
+        BAT_TRY(build(tables, table, parent, &handle, error));
         json_table_free(table);
     }
     const struct bat_builder_options options = {.size = sizeof(options), .hot_index = hot_index};

@@ -214,7 +214,7 @@ static enum bat_code check_output(struct bat_output *output, const struct bat_pa
         bat_outputs_check(&output, 1, single, sizeof(single) / sizeof(single[0]), error);
     if (code == BAT_OK)
         code = bat_outputs_check(&output, 1, page->old_profiles, page->old_profile_count, error);
-    return code ?: bat_outputs_check(&output, 1, page->profiles, page->profile_count, error);
+    return code ? code : bat_outputs_check(&output, 1, page->profiles, page->profile_count, error);
 }
 
 static void print_warning(const char *file, const char *sentence, void *context)
@@ -242,9 +242,9 @@ static enum tool_exit write_page(const struct request *request)
     struct bat_error error;
     const char *file = NULL;
     enum bat_code code = bat_output_begin(request->output, &output, &error);
-    code = code ?: check_output(output, &page, &error);
+    code = code ? code : check_output(output, &page, &error);
     tool_step("making the page of %s", page.binary);
-    code = code ?: bat_page_write(&page, output, &file, &error);
+    code = code ? code : bat_page_write(&page, output, &file, &error);
     tool_step(NULL);
     if (code == BAT_OK)
         return tool_commit(NULL, &output, 1);

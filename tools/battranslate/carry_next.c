@@ -160,10 +160,12 @@ static enum tool_exit add_release(struct work *whole, size_t index, struct parts
         old->check = whole->check;
         whole->check = (struct bat_profile_verdict){0};
     }
-    enum tool_exit status = work_open(old) ?: work_read_profiles(old, parts);
+    enum tool_exit status = work_open(old);
+    status = status ? status : work_read_profiles(old, parts);
     parts->request = whole->arguments; /* which outlives it */
     old->parts = parts;
-    status = status ?: work_make_records(old) ?: add_records(old, work_report_file(whole), next);
+    status = status ? status : work_make_records(old);
+    status = status ? status : add_records(old, work_report_file(whole), next);
     if (!has_check)
         work_close(old);
     return status;
@@ -435,8 +437,9 @@ enum tool_exit carry_next_run(struct work *work, struct parts *parts)
 {
     struct next_build next = {.old.stored = bat_stored_nothing()};
     bool is_judged = false;
-    enum tool_exit status = open_build(work->arguments, &next) ?: add_releases(work, parts, &next);
-    status = status ?: translate_next(work, &next);
+    enum tool_exit status = open_build(work->arguments, &next);
+    status = status ? status : add_releases(work, parts, &next);
+    status = status ? status : translate_next(work, &next);
     if (status == TOOL_FINE) {
         status = finish(work, &next);
         is_judged = status == TOOL_FINE;

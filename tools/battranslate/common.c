@@ -12,7 +12,7 @@ static enum bat_code read_one(const char *path, struct bat_profile **profile,
 {
     const struct bat_profile_target target = {.size = sizeof(target), .ignore_build_id = true};
     enum bat_code code = bat_profile_new(&target, profile, error);
-    return code ?: bat_profile_read(*profile, path, NULL, error);
+    return code ? code : bat_profile_read(*profile, path, NULL, error);
 }
 
 /* Read the first profile, and keep of it what all others have. The caller frees *common. */
@@ -27,7 +27,7 @@ static enum tool_exit find_common(const struct translate_request *request, const
         struct bat_profile *profile = NULL;
         path = request->binaries[i];
         enum bat_code code = read_one(path, &profile, &error);
-        code = code ?: bat_profile_keep_common(*common, profile, &error);
+        code = code ? code : bat_profile_keep_common(*common, profile, &error);
         bat_profile_free(profile);
         if (code != BAT_OK)
             return tool_report(path, &error);
@@ -61,7 +61,7 @@ static enum tool_exit run_records(const struct translate_request *request, const
 {
     struct bat_profile *common = NULL;
     enum tool_exit status = find_common(request, first, &common);
-    status = status ?: write_common(request, common, output);
+    status = status ? status : write_common(request, common, output);
     bat_profile_free(common);
     return status;
 }
@@ -73,7 +73,7 @@ static enum bat_code read_yaml(const char *path, struct bat_yaml_profile *profil
                                struct bat_error *error)
 {
     enum bat_code code = bat_yaml_profile_read_file(path, profile, error);
-    return code ?: bat_yaml_profile_sort(profile, error);
+    return code ? code : bat_yaml_profile_sort(profile, error);
 }
 
 static enum tool_exit find_common_yaml(const struct translate_request *request, const char *first,
@@ -86,7 +86,7 @@ static enum tool_exit find_common_yaml(const struct translate_request *request, 
     for (size_t i = 1; i < request->binary_count; i++) {
         struct bat_yaml_profile profile = {0};
         code = read_yaml(request->binaries[i], &profile, &error);
-        code = code ?: bat_yaml_profile_keep_common(common, &profile, &error);
+        code = code ? code : bat_yaml_profile_keep_common(common, &profile, &error);
         bat_yaml_profile_free(&profile);
         if (code != BAT_OK)
             return tool_report(request->binaries[i], &error);
@@ -104,7 +104,7 @@ static enum tool_exit run_yaml(const struct translate_request *request, const ch
     if (status == TOOL_FINE && bat_yaml_profile_write(&common, output, &error) != BAT_OK)
         status = tool_report(request->output, &error);
     bat_yaml_profile_free(&common);
-    return status ?: report(request, records);
+    return status ? status : report(request, records);
 }
 
 /* --- All of it ------------------------------------------------------------------------------- */

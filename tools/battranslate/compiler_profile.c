@@ -124,7 +124,8 @@ static enum bat_code find_probes(const struct foreign_profile *wanted, struct pr
     enum bat_code code = BAT_OK;
     if (strcmp(wanted->whole, bat_elf_path(wanted->elf)) != 0)
         code = optional_elf_open(wanted->whole, &files->whole, error);
-    BAT_TRY(code ?: open_debug_file(wanted, files, error));
+    BAT_TRY(code);
+    BAT_TRY(open_debug_file(wanted, files, error));
     struct bat_elf *program = files->whole ? files->whole : wanted->elf;
     files->symbols = files->debug && !bat_elf_has_symbols(program) ? files->debug : program;
     if (bat_probes_are_in(program))

@@ -34,5 +34,6 @@ enum tool_exit work_open(struct work *work)
 
 enum tool_exit work_finish(struct work *work)
 {
-    return work_prepare_profile(work) ?: translate_formats[work->arguments->format].finish(work);
+    BAT_TRY(work_prepare_profile(work));
+    return translate_formats[work->arguments->format].finish(work);
 }

@@ -87,7 +87,7 @@ static enum tool_exit list_files(struct request *request)
             status = *path ? add_path(request, path) : TOOL_FINE;
             path = comma + 1;
         }
-        status = status ?: add_path(request, path);
+        status = status ? status : add_path(request, path);
     }
     if (status == TOOL_FINE && request->file_count == 0)
         status = tool_message(NULL, "expected a profile, found none in %s", request->paths[0]);
@@ -166,7 +166,7 @@ static enum bat_code add_yaml(struct bat_merged_yaml *merged, const char *name, 
         tool_message(NULL, "warning: the build-ids of merged profiles differ");
     const bool are_others = code == BAT_OK && !is_first && before->events[0] &&
                             strcmp(before->events, part.events) != 0;
-    code = code ?: bat_merged_yaml_add(merged, &part, error);
+    code = code ? code : bat_merged_yaml_add(merged, &part, error);
     if (code == BAT_OK && are_others)
         tool_message(NULL, "warning: merging profiles with different sampling events");
     bat_yaml_profile_free(&part);
@@ -302,7 +302,7 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
         tool_no_memory(NULL);
     else if (tool_parse(&argp, NULL, argc, argv, ARGP_LONG_ONLY, &request))
         status = list_files(&request);
-    status = status ?: run(&request);
+    status = status ? status : run(&request);
     for (size_t i = 0; i < request.file_count; i++)
         free(request.files[i]);
     free(request.files);

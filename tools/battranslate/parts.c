@@ -301,7 +301,7 @@ enum tool_exit parts_read(struct parts *parts, const struct translate_request *r
     enum tool_exit status = request->once ? examine_all(parts) : TOOL_FINE;
     if (request->once)
         qsort_r(order, parts->count, sizeof(*order), compare_parts, parts);
-    status = status ?: read_all(parts, order, read, context);
+    status = status ? status : read_all(parts, order, read, context);
     free(order);
     return status;
 }

@@ -84,7 +84,7 @@ static enum tool_exit begin_outputs(struct several *several)
         status = tool_report(NULL, &several->error);
     for (size_t i = 0; i < several->targets.count && status == TOOL_FINE; i++)
         status = work_begin_outputs(&several->targets.items[i].work);
-    return status ?: check_outputs(several);
+    return status ? status : check_outputs(several);
 }
 
 /* Put all outputs in place, or none. */
@@ -224,7 +224,8 @@ static enum tool_exit read_profiles(struct several *several)
     }
     struct reading reading = {
         .profiles = profiles, .count = targets->count, .counters = &several->counters};
-    status = status ?: parts_read(&several->parts, several->request, read_profile, &reading);
+    status =
+        status ? status : parts_read(&several->parts, several->request, read_profile, &reading);
     /* Each profile has those of all recordings. */
     if (status == TOOL_FINE && targets->count != 0)
         tool_warn_branch_filter(NULL, profiles[0]);
@@ -408,23 +409,27 @@ static enum tool_exit translate_targets(struct several *several)
         calloc(several->targets.count + 1, sizeof(*several->counters.inside));
     if (!several->counters.inside)
         return tool_no_memory(NULL);
-    enum tool_exit status = find_originals(several) ?: begin_outputs(several);
-    status = status ?: for_each(several, open_target) ?: targets_check(&several->targets);
-    status = status ?: read_profiles(several) ?: check_found(several);
+    enum tool_exit status = find_originals(several);
+    status = status ? status : begin_outputs(several);
+    status = status ? status : for_each(several, open_target);
+    status = status ? status : targets_check(&several->targets);
+    status = status ? status : read_profiles(several);
+    status = status ? status : check_found(several);
     if (status == TOOL_FINE) {
         leave_out_idle(several);
         status = several->output ? write_preagg(several) : for_each(several, finish_target);
     }
-    status = status ?: print_report(several);
-    return status ?: commit_outputs(several);
+    status = status ? status : print_report(several);
+    return status ? status : commit_outputs(several);
 }
 
 enum tool_exit several_run(const struct translate_request *request)
 {
     struct several several = {.request = request};
     tool_allow_files();
-    enum tool_exit status = targets_make(&several.targets, request) ?: translate_targets(&several);
-    status = status ?: parts_status(&several.parts);
+    enum tool_exit status = targets_make(&several.targets, request);
+    status = status ? status : translate_targets(&several);
+    status = status ? status : parts_status(&several.parts);
     bat_output_abandon(several.output);
     bool is_done = status == TOOL_FINE || status == TOOL_PARTIAL;
     if (!is_done)

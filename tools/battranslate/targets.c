@@ -140,7 +140,7 @@ static enum tool_exit number_repeated(const struct targets *targets, const char 
         }
         char *name = next_name(names, base, number);
         status = name ? add_name(names, name, &added) : tool_no_memory(NULL);
-        status = status ?: rename_outputs(target, folder, name);
+        status = status ? status : rename_outputs(target, folder, name);
         free(name);
     }
     return status;
@@ -155,7 +155,7 @@ static enum tool_exit number_outputs(const struct targets *targets, const char *
     uint32_t added;
     for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++)
         status = add_name(&names, basename(targets->items[i].binary), &added);
-    status = status ?: number_repeated(targets, folder, &names, numbers);
+    status = status ? status : number_repeated(targets, folder, &names, numbers);
     bat_strings_free(&names);
     free(numbers);
     return status;
@@ -223,7 +223,8 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
                        request->all ? &mapped.items[i].stored : NULL);
     if (status == TOOL_FINE && request->all && count != 0)
         status = number_outputs(targets, request->output_folder);
-    status = status ?: check_outputs(targets) ?: make_folder(targets, request->output_folder);
+    status = status ? status : check_outputs(targets);
+    status = status ? status : make_folder(targets, request->output_folder);
     mapped_free(&mapped);
     return status;
 }

@@ -51,8 +51,10 @@ static enum tool_exit write_heatmap(struct work *work)
 /* Read the profiles for a heat map alone. */
 static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
 {
-    enum tool_exit status = work_find_stored(work) ?: work_open_binary(work);
-    status = status ?: work_open_symbols(work) ?: work_read_profiles(work, parts);
+    enum tool_exit status = work_find_stored(work);
+    status = status ? status : work_open_binary(work);
+    status = status ? status : work_open_symbols(work);
+    status = status ? status : work_read_profiles(work, parts);
     if (status == TOOL_FINE && work->arguments->impute_runs &&
         bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
         return tool_report(NULL, &work->error);
@@ -149,15 +151,16 @@ enum tool_exit translate_run(const struct translate_request *request)
     enum tool_exit status = bat_verdict_begin(&work.check, &request->check, &work.error) == BAT_OK
                                 ? TOOL_FINE
                                 : tool_report(request->check.suppressions_path, &work.error);
-    status = status ?: work_begin_outputs(&work);
-    status = status ?: check_outputs(&work);
+    status = status ? status : work_begin_outputs(&work);
+    status = status ? status : check_outputs(&work);
     if (status == TOOL_FINE)
         status = request->format == FORMAT_PERFSCRIPT             ? run_perf_text(&work)
                  : !request->quiet || parts_are_reported(request) ? run_with_report(&work, &parts)
                                                                   : run(&work, &parts);
     if (status == TOOL_FINE && request->heatmap.path)
         status = write_heatmap(&work);
-    status = status ?: commit_outputs(&work) ?: parts_status(&parts);
+    status = status ? status : commit_outputs(&work);
+    status = status ? status : parts_status(&parts);
     work_close(&work);
     parts_free(&parts);
     return status;

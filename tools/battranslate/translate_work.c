@@ -337,9 +337,11 @@ void work_end_report(struct work *work, const struct bat_to_input_counters *to_i
 
 enum tool_exit records_open(struct work *work)
 {
-    enum tool_exit status = work_find_stored(work) ?: work_open_binary(work);
-    status = status ?: work_open_symbols(work) ?: check_symbols(work);
-    return status ?: open_original(work);
+    enum tool_exit status = work_find_stored(work);
+    status = status ? status : work_open_binary(work);
+    status = status ? status : work_open_symbols(work);
+    status = status ? status : check_symbols(work);
+    return status ? status : open_original(work);
 }
 
 enum tool_exit work_move(struct work *work)

@@ -48,7 +48,8 @@ enum tool_exit compilers_open(struct work *work)
     const struct translate_request *arguments = work->arguments;
     if (arguments->original)
         return records_open(work);
-    enum tool_exit status = work_find_stored(work) ?: work_open_elf(work, &work->binary.elf);
+    enum tool_exit status = work_find_stored(work);
+    status = status ? status : work_open_elf(work, &work->binary.elf);
     return status != TOOL_FINE || is_by_own_probes(work) ? status : refuse_bolted(work);
 }
 
@@ -57,7 +58,8 @@ enum tool_exit viewers_open(struct work *work)
 {
     if (work->arguments->original)
         return records_open(work);
-    enum tool_exit status = work_find_stored(work) ?: work_open_binary(work);
+    enum tool_exit status = work_find_stored(work);
+    status = status ? status : work_open_binary(work);
     if (status != TOOL_FINE || !work->binary.note ||
         bat_binary_decode(&work->binary, &work->error) == BAT_OK)
         return status;

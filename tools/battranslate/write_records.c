@@ -99,7 +99,7 @@ enum tool_exit work_write_records(struct work *work, struct report_judgements *j
         pthread_join(thread, NULL);
     else if (status == TOOL_FINE)
         run_judging(&judging);
-    return status ?: judging.status;
+    return status ? status : judging.status;
 }
 
 static enum tool_exit print_density(struct work *work)
@@ -136,8 +136,8 @@ enum tool_exit records_finish(struct work *work)
     const bool is_moved = arguments->original && !arguments->parity;
     struct report_judgements judgements;
     enum tool_exit status = is_moved ? translate_moved(work) : translate(work);
-    status = status ?: work_write_records(work, &judgements);
-    status = status ?: work_check(work, NULL, &judgements);
+    status = status ? status : work_write_records(work, &judgements);
+    status = status ? status : work_check(work, NULL, &judgements);
     if (status == TOOL_FINE && !arguments->quiet && is_moved)
         report_print_moved(work_report_file(work), arguments->json_report, work->profile,
                            work->original, &work->to_input, work->records, &judgements);
@@ -146,5 +146,5 @@ enum tool_exit records_finish(struct work *work)
                      &judgements);
     if (status == TOOL_FINE && !is_moved && arguments->show_density && !arguments->json_report)
         status = print_density(work);
-    return status ?: work_finish_check(work);
+    return status ? status : work_finish_check(work);
 }

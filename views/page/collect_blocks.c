@@ -78,7 +78,7 @@ static enum bat_code read_code(struct report *report, struct bat_tableless *code
     }
     enum bat_code status = bat_tableless_open(code, report->binary.elf, report->binary.elf,
                                               report->functions_of_file, wanted, &error);
-    status = status ?: bat_tableless_read_all(code, &error);
+    status = status ? status : bat_tableless_read_all(code, &error);
     free(wanted);
     if (status != BAT_OK)
         bat_tableless_close(code);
@@ -172,7 +172,8 @@ static enum bat_code make_blocks(struct report *report, struct bat_tableless *co
 enum bat_code report_collect_blocks(struct report *report)
 {
     struct bat_tableless code = {0};
-    const enum bat_code status = choose_hottest(report) ?: make_blocks(report, &code);
+    enum bat_code status = choose_hottest(report);
+    status = status ? status : make_blocks(report, &code);
     bat_tableless_close(&code);
     return status;
 }

@@ -77,7 +77,7 @@ enum bat_code report_collect_check(struct report *report)
     bat_records_free(all_records);
     if (code == BAT_OK)
         warn_unfit(report);
-    return code ?: list_refusals(report);
+    return code ? code : list_refusals(report);
 }
 
 enum bat_code report_collect_verdict(struct report *report)

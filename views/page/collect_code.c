@@ -227,7 +227,8 @@ enum bat_code report_collect_code(struct report *report)
         fits = list_sections(bat_original_elf(report->original), &report->input);
     if (!fits)
         return report_no_memory(report);
-    BAT_TRY(make_pieces(report) ?: make_functions(report));
+    BAT_TRY(make_pieces(report));
+    BAT_TRY(make_functions(report));
     list_pieces(report);
     find_inputs(report);
     return BAT_OK;

@@ -74,10 +74,10 @@ static enum bat_code carry(struct report *report)
     enum bat_code code =
         next_carry(report->records, bat_original_elf(report->original), next->binary.elf, &options,
                    next->profile, &next->figures, &report->error);
-    code = code
-               ?: bat_profile_translate(next->profile, &next->binary, &judged, &next->records,
+    code = code ? code
+                : bat_profile_translate(next->profile, &next->binary, &judged, &next->records,
                                         &report->error);
-    code = code ?: bat_records_judge(next->records, false, &next->judgement, &report->error);
+    code = code ? code : bat_records_judge(next->records, false, &next->judgement, &report->error);
     next->has_judgement = code == BAT_OK;
     if (code == BAT_ERR_UNSUPPORTED && next->records)
         code = BAT_OK;
@@ -88,6 +88,7 @@ enum bat_code report_collect_next(struct report *report)
 {
     if (!report->request->next || !report->original || !report->has_profile)
         return BAT_OK;
-    enum bat_code code = open_next(report) ?: carry(report);
+    enum bat_code code = open_next(report);
+    code = code ? code : carry(report);
     return code == BAT_OK && report->next.lacks_memory ? report_no_memory(report) : code;
 }

@@ -121,6 +121,7 @@ enum bat_code report_collect_profile(struct report *report)
     if (report->request->profile_count == 0)
         return BAT_OK;
     report->has_profile = true;
-    enum bat_code code = read_profiles(report) ?: translate(report);
-    return code ?: judge(report);
+    enum bat_code code = read_profiles(report);
+    code = code ? code : translate(report);
+    return code ? code : judge(report);
 }

@@ -61,7 +61,7 @@ enum bat_code comparison_run(const struct bat_page_request *request, struct bat_
     }
     struct report *report;
     enum bat_code code = collect(&comparison, &report);
-    code = code ?: comparison_write(&comparison, output, &report->error);
+    code = code ? code : comparison_write(&comparison, output, &report->error);
     for (unsigned side = 0; side < 2 && code == BAT_OK; side++) {
         report = &comparison.sides[side];
         code = check_unchanged(report);

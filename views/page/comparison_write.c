@@ -38,7 +38,8 @@ enum bat_code comparison_write(struct report_comparison *comparison, struct bat_
     struct bat_text_writer page;
     BAT_TRY(bat_text_begin(&page, output, error));
     write_head(comparison->sides, &page);
-    enum bat_code code = write_views(comparison, &page) ?: comparison_write_data(comparison, &page);
+    enum bat_code code = write_views(comparison, &page);
+    code = code ? code : comparison_write_data(comparison, &page);
     page_write_end(&page, &comparison_script);
     return bat_text_finish(&page, code);
 }

@@ -105,7 +105,8 @@ static enum bat_code collect(struct report *report)
 
 enum bat_code report_run(struct report *report, struct bat_output *output)
 {
-    enum bat_code code = collect(report) ?: report_write(report, output, &report->error);
+    enum bat_code code = collect(report);
+    code = code ? code : report_write(report, output, &report->error);
     if (code == BAT_OK && bat_binary_check_unchanged(&report->binary, &report->error) != BAT_OK)
         code = report_fail(report, report->request->binary);
     return code;

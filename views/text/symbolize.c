@@ -31,7 +31,7 @@ static enum bat_code begin(struct bat_symbolize *text, const struct bat_symboliz
     if (code == BAT_OK)
         code = bat_options_copy(&text->binary, sizeof(text->binary), text->options.binary,
                                 "bat_symbolizer_options", error);
-    code = code ?: open_text(text, error);
+    code = code ? code : open_text(text, error);
     if (code == BAT_OK)
         code = bat_text_begin(&text->writer, output, &text->failure) == BAT_OK
                    ? BAT_OK
