@@ -139,7 +139,7 @@ static enum bat_code assign(const struct likeness *likeness, struct next_match *
                                              .first = likeness->first,
                                              .objects = likeness->old_of,
                                              .values = values};
-    code = code ?: assignment_find(&offers, taken, error);
+    code = code ? code : assignment_find(&offers, taken, error);
     for (uint32_t j = 0; j < match->count && code == BAT_OK; j++) {
         struct next_matched *matched = &match->all[j];
         *matched =
@@ -150,7 +150,7 @@ static enum bat_code assign(const struct likeness *likeness, struct next_match *
         matched->confidence = likeness->value[taken[j]];
         matched->content = likeness->content[taken[j]];
     }
-    code = code ?: set_margins(likeness, taken, match, error);
+    code = code ? code : set_margins(likeness, taken, match, error);
     free(values);
     free(taken);
     return code;
@@ -198,7 +198,8 @@ static enum bat_code match_by_likeness(const struct flooding_side *old_side,
                                        struct next_match *match, struct bat_error *error)
 {
     const struct likeness *likeness = match->likeness;
-    BAT_TRY(assign(likeness, match, error) ?: find_copies(likeness, match, error));
+    BAT_TRY(assign(likeness, match, error));
+    BAT_TRY(find_copies(likeness, match, error));
     drop_crossed(old_side, new_side, match);
     return next_match_ends(old_side, new_side, match, error);
 }
@@ -215,8 +216,8 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
     if (code == BAT_OK)
         code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
                              match->likeness, error);
-    code = code ?: flooding_run(old_side, new_side, match->likeness, error);
-    return code ?: match_by_likeness(old_side, new_side, match, error);
+    code = code ? code : flooding_run(old_side, new_side, match->likeness, error);
+    return code ? code : match_by_likeness(old_side, new_side, match, error);
 }
 
 /* How well two counts agree: 1 if they are the same, less the larger their ratio. */

@@ -245,9 +245,9 @@ static enum bat_code count_ranges(struct probe_work *work)
     enum bat_code code = prepare_ranges(work, &ranges, &count);
     struct range_run *runs = NULL;
     size_t run_count;
-    code = code ?: ranges_cut(ranges, count, &runs, &run_count, work->error);
+    code = code ? code : ranges_cut(ranges, count, &runs, &run_count, work->error);
     free(ranges);
-    code = code ?: count_runs(work, runs, run_count);
+    code = code ? code : count_runs(work, runs, run_count);
     free(runs);
     return code == BAT_OK ? code : fail_memory(work);
 }
@@ -320,10 +320,11 @@ static enum bat_code make_forest(struct probe_work *work, struct bat_elf *symbol
     if (code == BAT_OK)
         code =
             ranges_collect(&work->ranges, work->profile, &work->code, &work->counters, work->error);
-    code = code ?: count_ranges(work) ?: count_calls(work);
+    code = code ? code : count_ranges(work);
+    code = code ? code : count_calls(work);
     if (code == BAT_OK && work->forest.node_count == 0)
         code = fail_empty(work);
-    return code ?: add_checksums(work);
+    return code ? code : add_checksums(work);
 }
 
 enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const struct bat_elf *elf,
@@ -337,7 +338,7 @@ enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const 
     work.forest.adds_up = true;
     work.places = calloc((size_t)probes->node_count + 1, sizeof(*work.places));
     enum bat_code code = work.places ? code_map_create(&work.code, elf, error) : fail_memory(&work);
-    code = code ?: make_forest(&work, symbols);
+    code = code ? code : make_forest(&work, symbols);
     if (code == BAT_OK) {
         forest_add_up(&work.forest);
         code = forest_write(&work.forest, threads, output, &work.counters.functions, error);

@@ -160,7 +160,8 @@ static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
     for (uint32_t i = context; all[i].behind != BAT_ADDRESS_EXTERNAL && code == BAT_OK;
          i = all[i].caller) {
         uint64_t call;
-        code = unwinder_call(&contexts->unwinder, all[i].behind, &call) ?: add(calls, call);
+        code = unwinder_call(&contexts->unwinder, all[i].behind, &call);
+        code = code ? code : add(calls, call);
     }
     turn(calls, 0);
     calls->count = compress(calls->all, calls->count);
@@ -311,9 +312,10 @@ static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
     const bool is_counted = known && known[3] != 0;
     enum bat_code code = BAT_OK;
     if (!known) {
-        code = begin_path(contexts, context, probe->address) ?: add_inlined(contexts, node, 0);
-        code = code ?: follow_path(contexts, found);
-        code = code ?: bat_counts_add(&contexts->nodes, key, *found, 0);
+        code = begin_path(contexts, context, probe->address);
+        code = code ? code : add_inlined(contexts, node, 0);
+        code = code ? code : follow_path(contexts, found);
+        code = code ? code : bat_counts_add(&contexts->nodes, key, *found, 0);
     }
     if (code != BAT_OK || *found == BAT_NONE)
         return code;
@@ -322,7 +324,7 @@ static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
     if (!has_run || is_counted)
         return BAT_OK;
     code = count_none(contexts, node, *found);
-    return code ?: bat_counts_add(&contexts->nodes, key, 0, 1);
+    return code ? code : bat_counts_add(&contexts->nodes, key, 0, 1);
 }
 
 /* Count a place of a node. */
@@ -342,7 +344,8 @@ static enum bat_code count_inlined_call(struct bat_contexts *contexts, uint32_t 
     if (called.parent == BAT_NONE)
         return BAT_OK;
     enum bat_code code = count_place(contexts, called.parent, called.place, count);
-    return code ?: forest_call(&contexts->forest, called.parent, called.place, called.name, count);
+    return code ? code
+                : forest_call(&contexts->forest, called.parent, called.place, called.name, count);
 }
 
 static enum bat_code count_probe(struct bat_contexts *contexts, uint32_t context,
@@ -440,9 +443,9 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     if (!contexts->callers || !contexts->names)
         return BAT_ERR_MEMORY;
     memset(contexts->names, 0xff, contexts->probes->function_count * sizeof(*contexts->names));
-    code = code ?: tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
-    code = code ?: count_ranges(contexts);
-    return code ?: count_branches(contexts);
+    code = code ? code : tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
+    code = code ? code : count_ranges(contexts);
+    return code ? code : count_branches(contexts);
 }
 
 /* Give each name the checksum of its function. */
@@ -473,7 +476,7 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
     made->forest.adds_up = true;
     made->nodes = bat_counts_new(2);
     enum bat_code code = unwinder_new(&made->unwinder, elf, probes, error);
-    code = code ?: probe_functions_read(&made->functions, symbols, error);
+    code = code ? code : probe_functions_read(&made->functions, symbols, error);
     if (code == BAT_OK)
         return BAT_OK;
     bat_contexts_free(made);
@@ -501,7 +504,8 @@ enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads
                                              .invalid = contexts->unwinder.cut,
                                              .ranges = contexts->unwinder.ranges.count,
                                              .branches = contexts->unwinder.branches.count};
-    enum bat_code code = count_all(contexts) ?: add_checksums(contexts);
+    enum bat_code code = count_all(contexts);
+    code = code ? code : add_checksums(contexts);
     if (code != BAT_OK)
         return bat_fail_memory(error, "for contexts");
     if (contexts->forest.node_count == 0)
@@ -509,7 +513,8 @@ enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads
                         "expected samples with call stacks at pseudo probes, found none in %llu "
                         "samples with a branch stack and a call stack",
                         (unsigned long long)counted->samples);
-    code = code ?: forest_write(&contexts->forest, threads, output, &counted->functions, error);
+    code =
+        code ? code : forest_write(&contexts->forest, threads, output, &counted->functions, error);
     if (counters)
         *counters = *counted;
     return code;

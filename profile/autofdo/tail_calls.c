@@ -52,7 +52,8 @@ enum bat_code tail_calls_new(struct tail_calls *tail, struct unwinder *unwinder,
         uint8_t kind;
         if (edge[0] == last[0] && edge[1] == last[1])
             continue;
-        code = unwinder_kind(unwinder, edge[0], &kind) ?: add_branch(tail, kind, edge[0], edge[1]);
+        code = unwinder_kind(unwinder, edge[0], &kind);
+        code = code ? code : add_branch(tail, kind, edge[0], edge[1]);
         last[0] = edge[0];
         last[1] = edge[1];
     }

@@ -25,7 +25,8 @@ static enum bat_code move_named(struct unfolding *unfolding, uint64_t call, uint
     if (body == BAT_NONE || call == 0)
         return BAT_OK;
     const uint64_t start = folded->members[folded->bodies[body].first_member].start;
-    BAT_TRY(folded_read(folded, body) ?: folded_named(folded, call, start, &member));
+    BAT_TRY(folded_read(folded, body));
+    BAT_TRY(folded_named(folded, call, start, &member));
     uint64_t moved;
     if (member != BAT_NONE && folded_move(folded, member, *address, &moved))
         *address = moved;
@@ -79,8 +80,8 @@ static enum bat_code move_items(struct unfolding *unfolding, struct bat_counts *
         code = move_named(unfolding, call, &key[0]);
         if (code == BAT_OK && are_branches)
             code = find_naming(unfolding, key[0], &call);
-        code = code ?: move_named(unfolding, call, &key[1]);
-        code = code ?: bat_counts_add(&moved, key, item[3], 0);
+        code = code ? code : move_named(unfolding, call, &key[1]);
+        code = code ? code : bat_counts_add(&moved, key, item[3], 0);
     }
     bat_counts_free(table);
     *table = moved;
@@ -97,8 +98,8 @@ enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct bat_origin
         code = BAT_ERR_MEMORY;
     if (code == BAT_OK && unfolding.folded.body_count != 0) {
         code = move_calls(&unfolding);
-        code = code ?: move_items(&unfolding, &unwinder->ranges, false);
-        code = code ?: move_items(&unfolding, &unwinder->branches, true);
+        code = code ? code : move_items(&unfolding, &unwinder->ranges, false);
+        code = code ? code : move_items(&unfolding, &unwinder->branches, true);
     }
     folded_close(&unfolding.folded);
     free(unfolding.calls);
