@@ -40,6 +40,7 @@ import elffile
 import fixtures
 import perf_data
 import perf_scenes
+import stack_trace
 import toolbox
 from test_stacks import pprof
 
@@ -428,6 +429,9 @@ def make_scenarios(folder):
     shutil.copy(fixture.bolted, folder / "to-ship")
     toolbox.fine("batinject", folder / "to-ship", f"--store={store}", "-q")
     entry = str(next(store.glob(".build-id/*/*")).relative_to(folder))
+    folded, stacks = debug_programs.get("folded-probes"), folder / "stacks"
+    samples = stack_trace.record(folded.bolted("icf"), folded.command(folded.bolted("icf")))
+    stack_trace.write_script(dict(list(samples.items())[:12]), stacks)
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
     return [
         Scenario("dump", "batdump", ["app"], app),
@@ -457,6 +461,9 @@ def make_scenarios(folder):
                                              "-q", "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"]),
+        Scenario("csspgo", "battranslate",
+                 ["app", "-p", "stacks", "--original=input", "--format=csspgo", "-o", "o", "-q", "--threads=2"],
+                 {"app": folded.bolted("icf"), "input": folded.input, "stacks": stacks, "o": paths["old"]}, ["o"]),
         Scenario("next", "battranslate",
                  ["one", "-p", "profile", "two", "-p", "profile", "--for=next", "-o", "o.fdata", "-w", "o.yaml", "--threads=2"],
                  {**dict.fromkeys(("one", "two", "next"), small / "input"), "profile": small / "profile.fdata",

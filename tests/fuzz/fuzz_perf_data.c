@@ -18,6 +18,12 @@ struct range {
     uint64_t high;
 };
 
+/* True for an address of the binary, or of another file. */
+static bool is_end(const struct range *range, uint64_t address)
+{
+    return address == BAT_ADDRESS_EXTERNAL || (address >= range->low && address < range->high);
+}
+
 static bool expect_chain(const struct bat_call_chain *chain, void *context)
 {
     const struct range *range = context;
@@ -29,6 +35,13 @@ static bool expect_chain(const struct bat_call_chain *chain, void *context)
                     "a frame is in the binary, or known not to be");
         fuzz_expect(!is_other || i == 0 || chain->frames[i - 1] != frame,
                     "neighbours outside of the binary are one frame");
+    }
+    for (size_t i = 0; i < chain->run_count; i++) {
+        const struct bat_chain_run *run = &chain->runs[i];
+        fuzz_expect(is_end(range, run->branch) && is_end(range, run->from),
+                    "a branch has ends in the binary, or elsewhere");
+        fuzz_expect(run->to == (i == 0 ? BAT_TRACE_BRANCH_ONLY : run[-1].branch),
+                    "a run ends at the next branch");
     }
     return true;
 }
