@@ -3,11 +3,26 @@
 #ifndef FUZZ_MADE_ELF_H
 #define FUZZ_MADE_ELF_H
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "fuzz.h"
 
+/* What images need of unit_test.h, without cmocka: an image's memory is freed with it. */
+#define UNIT_TEST_H
 #define assert_true(holds) fuzz_expect((holds), "an image can be made: " #holds)
 #define assert_non_null(pointer) assert_true((pointer) != NULL)
 #define assert_int_equal(left, right) assert_true((long long)(left) == (long long)(right))
+#define keep(release, thing) ((void)(release), (void)(thing))
+
+static inline void *kept_memory(void *old, size_t size)
+{
+    void *memory = realloc(old, size);
+    fuzz_expect(memory != NULL, "memory for an image");
+    return memory;
+}
+
 #include "../unit/elf_image.h"
 
 /* Bytes between sections, so that reading from one into the next one is noticed. */
@@ -58,7 +73,8 @@ static inline char *made_file(struct image *image, const char *name, uint16_t ma
     image_finish_at_end(image)->e_machine = machine;
     char *path = fuzz_path(name);
     fuzz_write_file(path, image->bytes, image->size);
-    image_free(image);
+    free(image->bytes);
+    free(image->sections);
     return path;
 }
 
