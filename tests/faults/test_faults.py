@@ -429,7 +429,7 @@ def make_scenarios(folder):
     shutil.copy(fixture.bolted, folder / "to-ship")
     toolbox.fine("batinject", folder / "to-ship", f"--store={store}", "-q")
     entry = str(next(store.glob(".build-id/*/*")).relative_to(folder))
-    folded, stacks = debug_programs.get("folded-probes"), folder / "stacks"
+    folded, stacks = debug_programs.get("folded-probes"), folder / "call-stacks"
     samples = stack_trace.record(folded.bolted("icf"), folded.command(folded.bolted("icf")))
     stack_trace.write_script(dict(list(samples.items())[:12]), stacks)
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]

@@ -168,7 +168,8 @@ class Following(growth.Growth):
             after.function("f", TEXT)
             return before, after, [(TEXT, [(0, 0), (6 * n, 11 * (n - 1))])]
 
-        self.follow(pair, 1024)
+        # 7,920 bytes of code at most: both sizes fit into the cache of instructions.
+        self.follow(pair, 180)
 
     def test_promoted_calls(self):
         """One indirect call, for which the output compares the target with many functions."""
