@@ -64,8 +64,12 @@ static enum bat_code check_end(gzFile file, struct bat_error *error)
     const char *text = gzerror(file, &status);
     if (status == Z_BUF_ERROR)
         return bat_fail(error, BAT_ERR_TRUNCATED, "expected a whole file of gzip, found its end");
-    if (status == Z_ERRNO)
-        return bat_fail(error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
+    if (status == Z_ERRNO) {
+        const int reason = errno;
+        bat_fail(error, BAT_ERR_IO, "cannot be read: %s", strerror(reason));
+        errno = reason;
+        return BAT_ERR_IO;
+    }
     if (status != Z_OK && status != Z_STREAM_END)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected gzip, found damaged bytes: %s", text);
     return BAT_OK;
@@ -100,10 +104,9 @@ static enum bat_code read_bytes(gzFile file, struct bytes *bytes, struct bat_err
     return code;
 }
 
-static enum bat_code read_file(int file, struct bytes *bytes, struct bat_error *error)
+static enum bat_code read_once(int file, off_t start, struct bytes *bytes, struct bat_error *error)
 {
-    /* zlib closes it, and moves its position. */
-    const off_t start = lseek(file, 0, SEEK_CUR);
+    bytes->size = 0;
     int copy = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     gzFile packed = copy < 0 ? NULL : gzdopen(copy, "rb");
     if (!packed) {
@@ -112,9 +115,22 @@ static enum bat_code read_file(int file, struct bytes *bytes, struct bat_error *
         return bat_fail_memory(error, "for the profile");
     }
     enum bat_code code = read_bytes(packed, bytes, error);
+    const int reason = code == BAT_ERR_IO ? errno : 0;
     gzclose(packed);
     if (start >= 0)
         lseek(file, start, SEEK_SET);
+    errno = reason;
+    return code;
+}
+
+static enum bat_code read_file(int file, struct bytes *bytes, struct bat_error *error)
+{
+    /* zlib closes a copy, moves the position of both, and forgets what it has when a signal comes. */
+    const off_t start = lseek(file, 0, SEEK_CUR);
+    enum bat_code code;
+    do
+        code = read_once(file, start, bytes, error);
+    while (code == BAT_ERR_IO && errno == EINTR && start >= 0);
     return code;
 }
 
