@@ -125,7 +125,7 @@ static enum bat_code read_once(int file, off_t start, struct bytes *bytes, struc
 
 static enum bat_code read_file(int file, struct bytes *bytes, struct bat_error *error)
 {
-    /* zlib closes a copy, moves the position of both, and forgets what it has when a signal comes. */
+    /* zlib closes a copy, moves the position of both, and forgets what it has after a signal. */
     const off_t start = lseek(file, 0, SEEK_CUR);
     enum bat_code code;
     do
