@@ -58,6 +58,17 @@ def placed(path):
     return result
 
 
+def answers_of(printed):
+    """[function at file:line] for each address that addr2line, or batsymbolize in its style, printed."""
+    answers = {}
+    for line in printed.splitlines():
+        if line.startswith("0x"):
+            current = answers.setdefault(int(line, 16), [])
+        else:
+            current.append(line.partition(" (discriminator")[0])
+    return answers
+
+
 class Modules(toolbox.Case):
     """A module for each of two machines."""
 
@@ -81,26 +92,13 @@ class Modules(toolbox.Case):
 
     def lines(self, path, options, addresses):
         """[function at file:line] for each address, the innermost first."""
-        done = toolbox.fine("batsymbolize", *options, "-e", path, "-s", "--output-style=GNU", "-f", "-i", "-a", *map(hex, addresses))
-        answers = {}
-        for line in done.splitlines():
-            if line.startswith("0x"):
-                current = answers.setdefault(int(line, 16), [])
-            else:
-                current.append(line.partition(" (discriminator")[0])
-        return answers
+        return answers_of(toolbox.fine("batsymbolize", *options, "-e", path, "-s", "--output-style=GNU", "-f", "-i", "-a",
+                                       *map(hex, addresses)))
 
     def judged(self, path, prefix, section, offsets):
         """The same by addr2line, of offsets in a section."""
-        done = subprocess.run([f"{prefix}addr2line", "-j", section, "-e", path, "-s", "-f", "-i", "-a", *map(hex, offsets)],
-                              check=True, capture_output=True, text=True).stdout
-        answers = {}
-        for line in done.splitlines():
-            if line.startswith("0x"):
-                current = answers.setdefault(int(line, 16), [])
-            else:
-                current.append(line.partition(" (discriminator")[0])
-        return answers
+        command = [f"{prefix}addr2line", "-j", section, "-e", path, "-s", "-f", "-i", "-a", *map(hex, offsets)]
+        return answers_of(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
     def check(self, path, prefix, *options, debug=None):
         """All code of the module that stays loaded."""
