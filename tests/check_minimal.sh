@@ -20,7 +20,7 @@ done
 for name in $(pkg-config --print-requires-private libelf | cut -d' ' -f1); do
     cp "$(pkg-config --variable=pcfiledir "$name")/$name.pc" packages
 done
-for header in Zydis/Zydis.h yajl/yajl_parse.h elfutils/libdw.h dwarf.h xxhash.h zlib.h libiberty/demangle.h; do
+for header in Zydis/Zydis.h capstone.h yajl/yajl_parse.h elfutils/libdw.h dwarf.h xxhash.h zlib.h libiberty/demangle.h; do
     mkdir -p "headers/$(dirname $header)"
     echo '#error "the minimal build includes this header"' >"headers/$header"
 done

@@ -23,6 +23,7 @@ libbz2-dev              /usr/include/bzlib.h
 libxxhash-dev           /usr/include/xxhash.h
 libzstd-dev             /usr/include/zstd.h
 libzydis-dev            /usr/include/Zydis/Zydis.h
+libcapstone-dev         /usr/include/capstone/capstone.h
 libyajl-dev             /usr/include/yajl/yajl_parse.h
 libiberty-dev           /usr/include/libiberty/demangle.h
 zlib1g-dev              /usr/include/zlib.h

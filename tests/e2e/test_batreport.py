@@ -28,12 +28,14 @@ import bolt_profiles
 import debug_programs
 import elffile
 import fixtures
+import made_code
 import report_page
 import test_code_blocks
 import toolbox
 
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
 HOT, COLD, LEFT, PLT = range(4)
+AARCH64_OBJDUMP = "aarch64-linux-gnu-objdump"
 
 # Names that would be markup, a script or a way out of an element, if they were not escaped.
 HOSTILE = [b"</script><script>hacked=1</script>", b"<img src=x onerror=hacked=1>", b"\"'><svg/onload=hacked=1>",
@@ -226,81 +228,6 @@ class Numbers(unittest.TestCase):
             done = toolbox.run("batreport", self.fixture.bolted, "-p", self.profile, "-o", path)
             self.assertEqual(done.stderr, "")
 
-    def listings(self):
-        """(side, its binary, a recording of the same run in it, instructions)."""
-        for side, path, profile in (("after", self.fixture.bolted, self.profile),
-                                    ("before", self.fixture.input, bolt_judge.truth(self.fixture).profile("T"))):
-            yield side, path, profile, self.page.instructions(side)
-
-    def test_instructions(self):
-        """Where instructions begin, and where they go to, says objdump; all hot functions are there."""
-        for side, path, _, listing in self.listings():
-            said, targets = {}, {}
-            for line in subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], stdout=subprocess.PIPE, check=True,
-                                       text=True).stdout.splitlines():
-                found = re.match(r" +([0-9a-f]+):\t(\S+)(?:.* ([0-9a-f]+) <)?", line)
-                if found:
-                    address = int(found[1], 16)
-                    said[address] = found[2]
-                    targets[address] = int(found[3], 16) if found[3] and found[2][0] in "jcl" else None
-            places = collections.defaultdict(list)
-            for piece in self.page.pieces:
-                places[piece.function].append((piece.address, piece.size))
-            if side == "before":
-                places = {i: [(f.input_address, f.input_size)] for i, f in enumerate(self.page.functions)}
-            direct = 0
-            for instruction in itertools.chain.from_iterable(listing.values()):
-                self.assertIn(instruction.address, said)
-                target = targets[instruction.address]
-                if instruction.to is not None:
-                    self.assertEqual(instruction.to, target)
-                elif instruction.function is not None:
-                    self.assertTrue(any(a is None or a <= target < a + size for a, size in places[instruction.function]))
-                direct += instruction.to is not None or instruction.function is not None
-            self.assertGreater(direct, 3000)
-            shown = {self.page.pieces[o].function if side == "after" else o for o in listing}
-            samples = collections.Counter({p.function: 0 for p in self.page.pieces if p.kind == PLT})
-            for piece in self.page.pieces:
-                samples[piece.function] += piece.samples if piece.kind != PLT else 0
-            hottest = {function for function, _ in samples.most_common(100)}
-            self.assertLessEqual(hottest, shown)
-            self.assertTrue(all(samples[function] for function in shown))
-
-    def test_counts_of_instructions(self):
-        """How often each ran, went to another one, and on to the next: by recordings of both layouts."""
-        for side, _, profile, listing in self.listings():
-            flat = sorted(itertools.chain.from_iterable(listing.values()), key=lambda i: i.address)
-            addresses = [i.address for i in flat]
-            owner = {i.address: o for o, all_ in listing.items() for i in all_}
-
-            def at(address):
-                i = bisect.bisect_right(addresses, address) - 1 if address is not None else -1
-                return i if i >= 0 and address < addresses[i] + flat[i].size else None
-
-            counts, passed, ways = [0] * (len(flat) + 1), [0] * (len(flat) + 1), collections.Counter()
-            for branch, start, end, count in traces(profile):
-                first, last, source = at(start), at(end), at(branch)
-                if first is None:
-                    continue
-                if source is not None:
-                    ways[source, first] += count
-                if last is None or last < first or owner[addresses[last]] != owner[addresses[first]]:
-                    last = first
-                counts[first] += count
-                counts[last + 1] -= count
-                passed[first] += count
-                passed[last] -= count
-            counts, passed = list(itertools.accumulate(counts)), list(itertools.accumulate(passed))
-            self.assertEqual([i for i, count in zip(flat, counts) if i.count != count][:5], [])
-            branches = 0
-            for i, instruction in enumerate(flat):
-                self.assertIn(instruction.passed, (0, passed[i]))
-                self.assertEqual(instruction.passed != 0, instruction.text[0] == "j" and instruction.text[:3] != "jmp" and passed[i] != 0)
-                branches += bool(instruction.ways)
-                for address, (count, _) in instruction.ways.items():
-                    self.assertEqual(count, ways[i, at(address)])
-            self.assertGreater(branches, 500)
-
     def test_forms(self):
         """Branches and runs apart from each other tell the same of each block as traces do."""
         with tempfile.TemporaryDirectory() as folder:
@@ -448,6 +375,135 @@ class Numbers(unittest.TestCase):
         tables = int(re.search(r"Wrote (\d+) BAT maps", self.fixture.log)[1])
         self.assertEqual(figures["cold fragments"], tables - int(found[1]))
         self.assertEqual(figures["all sections of code"], sum(s for _, _, s in code_sections(self.fixture.bolted)))
+
+
+class Instructions(toolbox.Case):
+    """The instructions of the hottest functions: SQLite's, and those of programs for AArch64."""
+
+    # Program: objdump, how many branches, jumps and calls are shown at least, and how many conditional branches ran.
+    PROGRAMS = {"sqlite-fixed-profile2-22": ("objdump", 3000, 500), "small-aarch64-profile2-22": (AARCH64_OBJDUMP, 60, 10),
+                "small-aarch64-profile2-19": (AARCH64_OBJDUMP, 60, 10)}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.pages = {}
+        for name in cls.PROGRAMS:
+            fixture, path = fixtures.get(name), cls.class_folder() / "page.html"
+            toolbox.fine("batreport", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
+                         f"--original={fixture.input}", "-o", path)
+            cls.pages[name] = report_page.Page(path)
+
+    def listings(self):
+        """(name, page, side, its binary, a recording of the same run in it, instructions)."""
+        for name, page in self.pages.items():
+            fixture = fixtures.get(name)
+            for side, path, profile in (("after", fixture.bolted, bolt_profiles.reference(fixture).profile("T")),
+                                        ("before", fixture.input, bolt_judge.truth(fixture).profile("T"))):
+                yield name, page, side, path, profile, page.instructions(side)
+
+    @staticmethod
+    def objdump(program, path, *options):
+        """{address: text} of the instructions that objdump prints."""
+        lines = subprocess.run([program, "-d", "--no-show-raw-insn", *options, path], stdout=subprocess.PIPE, check=True,
+                               text=True).stdout.splitlines()
+        return {int(found[1], 16): found[2] for line in lines if (found := re.match(r" +([0-9a-f]+):\t(.*)", line))}
+
+    def test_places(self):
+        """Where instructions begin, and where they go to, says objdump; all hot functions are there."""
+        for name, page, side, path, _, listing in self.listings():
+            objdump, least, _ = self.PROGRAMS[name]
+            said = self.objdump(objdump, path)
+            targets = {address: int(found[1], 16) for address, text in said.items()
+                       if (found := re.match(r"(?:[jlbct]|bnd|repz)\S*\s(?:.*\s)?([0-9a-f]+) <", text))}
+            places = collections.defaultdict(list)
+            for piece in page.pieces:
+                places[piece.function].append((piece.address, piece.size))
+            if side == "before":
+                places = {i: [(f.input_address, f.input_size)] for i, f in enumerate(page.functions)}
+            direct = 0
+            for instruction in itertools.chain.from_iterable(listing.values()):
+                self.assertIn(instruction.address, said)
+                target = targets.get(instruction.address)
+                if instruction.to is not None:
+                    self.assertEqual(instruction.to, target)
+                elif instruction.function is not None:
+                    self.assertTrue(any(a is None or a <= target < a + size for a, size in places[instruction.function]))
+                direct += instruction.to is not None or instruction.function is not None
+            self.assertGreater(direct, least)
+            shown = {page.pieces[o].function if side == "after" else o for o in listing}
+            samples = collections.Counter({p.function: 0 for p in page.pieces if p.kind == PLT})
+            for piece in page.pieces:
+                samples[piece.function] += piece.samples if piece.kind != PLT else 0
+            hottest = {function for function, count in samples.most_common(100) if count}
+            self.assertLessEqual(hottest, shown)
+            self.assertTrue(all(samples[function] for function in shown))
+
+    def test_text(self):
+        """The words, registers and numbers of AArch64's instructions are objdump's, except for other names of conditions."""
+        def words(text):
+            found = re.findall(r"-?\w+", text.partition("//")[0])
+            return [{"lo": "cc", "hs": "cs"}.get(word, word) if not re.fullmatch(r"-?(0x[0-9a-f]+|\d+)", word) else int(word, 0) % (1 << 32)
+                    for word in found]
+
+        for name, _, _, path, _, listing in self.listings():
+            if self.PROGRAMS[name][0] != AARCH64_OBJDUMP:
+                continue
+            # "mov" is another name of several instructions.
+            said = [self.objdump(AARCH64_OBJDUMP, path, *options) for options in ([], ["-M", "no-aliases"])]
+            for i in itertools.chain.from_iterable(listing.values()):
+                is_named = i.to is not None or i.function is not None
+                self.assertIn(words(i.text), [words(re.sub(r"\b([0-9a-f]+) <.*", "" if is_named else r"0x\1", all_[i.address]))
+                                              for all_ in said])
+
+    def test_counts(self):
+        """How often each ran, went to another one, and on to the next: by recordings of both layouts."""
+        conditional = re.compile(r"j(?!mp)|b\.|cbn?z|tbn?z")
+        for name, _, _, _, profile, listing in self.listings():
+            flat = sorted(itertools.chain.from_iterable(listing.values()), key=lambda i: i.address)
+            addresses = [i.address for i in flat]
+            owner = {i.address: o for o, all_ in listing.items() for i in all_}
+
+            def at(address):
+                i = bisect.bisect_right(addresses, address) - 1 if address is not None else -1
+                return i if i >= 0 and address < addresses[i] + flat[i].size else None
+
+            counts, passed, ways = [0] * (len(flat) + 1), [0] * (len(flat) + 1), collections.Counter()
+            for branch, start, end, count in traces(profile):
+                first, last, source = at(start), at(end), at(branch)
+                if first is None:
+                    continue
+                if source is not None:
+                    ways[source, first] += count
+                if last is None or last < first or owner[addresses[last]] != owner[addresses[first]]:
+                    last = first
+                counts[first] += count
+                counts[last + 1] -= count
+                passed[first] += count
+                passed[last] -= count
+            counts, passed = list(itertools.accumulate(counts)), list(itertools.accumulate(passed))
+            self.assertEqual([i for i, count in zip(flat, counts) if i.count != count][:5], [])
+            branches = 0
+            for i, instruction in enumerate(flat):
+                self.assertIn(instruction.passed, (0, passed[i]))
+                self.assertEqual(instruction.passed != 0, bool(conditional.match(instruction.text)) and passed[i] != 0)
+                branches += bool(instruction.ways)
+                for address, (count, _) in instruction.ways.items():
+                    self.assertEqual(count, ways[i, at(address)])
+            self.assertGreater(branches, self.PROGRAMS[name][2])
+
+    def test_bytes(self):
+        """What no disassembler knows is shown as its bytes, and what follows is still in step."""
+        nop, ret = b"\x1f\x20\x03\xd5", b"\xc0\x03\x5f\xd6"
+        for machine, known, bad, end in ((62, b"\x90", b"\x06", b"\xc3"), (183, nop, b"\1\2\3\2", ret)):
+            elf = made_code.Elf(known + bad + known + end, machine=machine)
+            elf.symbol("f", made_code.TEXT, len(known + bad + known + end))
+            elf.note([(made_code.TEXT, [(0, 0)])])
+            elf.save(self.folder / "binary")
+            (self.folder / "profile").write_text(f"S {made_code.TEXT:x} 9\n", "ascii")
+            toolbox.fine("batreport", self.folder / "binary", "-p", self.folder / "profile", "-o", self.folder / "page.html")
+            all_, = report_page.Page(self.folder / "page.html").instructions("after").values()
+            self.assertEqual([(i.text, i.size) for i in all_], [
+                ("nop", len(known)), (".byte " + ", ".join(f"0x{b:02x}" for b in bad), len(bad)), ("nop", len(known)), ("ret", len(end))])
 
 
 class Folder(toolbox.Case):
@@ -694,16 +750,17 @@ class Whole(Folder):
 
     def test_lines_of_instructions(self):
         """Those of the input are llvm-symbolizer's."""
-        program = debug_programs.get("inlined-fixed")
-        page = self.make("-p", program.run_of(program.bolted("profile2")), f"--original={program.input}",
-                         binary=program.bolted("profile2"))
-        files = page.texts("files")
-        said = {hex(i.address): f"{files[i.file].decode()}:{i.line}" for all_ in page.instructions("before").values() for i in all_
-                if i.file >= 0 and i.line}
-        self.assertGreater(len(said), 200)
-        done = subprocess.run(["llvm-symbolizer-22", "--no-inlines", "--obj=" + str(program.input), "--output-style=GNU", *said],
-                              stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
-        self.assertEqual(list(said.values()), [re.sub(r" \(discriminator \d+\)$", "", line) for line in done[1::2]])
+        for name in ("inlined-fixed", "small-aarch64"):
+            program = debug_programs.get(name)
+            page = self.make("-p", program.run_of(program.bolted("profile2")), f"--original={program.input}",
+                             binary=program.bolted("profile2"))
+            files = page.texts("files")
+            said = {hex(i.address): f"{files[i.file].decode()}:{i.line}" for all_ in page.instructions("before").values() for i in all_
+                    if i.file >= 0 and i.line}
+            self.assertGreater(len(said), 200)
+            done = subprocess.run(["llvm-symbolizer-22", "--no-inlines", "--obj=" + str(program.input), "--output-style=GNU", *said],
+                                  stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+            self.assertEqual(list(said.values()), [re.sub(r" \(discriminator \d+\)$", "", line) for line in done[1::2]])
 
     def test_blocks_without_table(self):
         """The hottest functions that BOLT left have llvm-bolt's blocks; how often they ran is the profile's."""

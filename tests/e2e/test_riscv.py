@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate on RISC-V programs: one that is made here, and one that llvm-bolt wrote, against perf2bolt."""
 
+import collections
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -12,6 +14,7 @@ import unittest.mock
 import bolt_profiles
 import made_code
 import qemu_trace
+import report_page
 import toolbox
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
@@ -151,6 +154,30 @@ class Bolted(toolbox.Case):
                 self.assertGreater(len(expected[1]), 20)
                 self.assertEqual(self.ours(bolted, profile, "--parity"), expected)
                 toolbox.fine("batreport", bolted, "-p", profile, "-o", self.folder / "page.html")
+
+    def test_page(self):
+        """The instructions on batreport's page are llvm-objdump's, with counts of the recording; none without Capstone 5."""
+        bolted, profile = self.bolt()
+        toolbox.fine("batreport", bolted, "-p", profile, "-o", self.folder / "page.html")
+        page = report_page.Page(self.folder / "page.html")
+        version = subprocess.run(["pkg-config", "--modversion", "capstone"], check=True, capture_output=True, text=True).stdout
+        if int(version.split(".")[0]) < 5:
+            self.assertEqual(page.description["instructions"], [0, 0, 0])
+            return
+        said = [{int(found[1], 16): found[2].split() for line in subprocess.run(
+            ["llvm-objdump-22", "-d", "--no-show-raw-insn", *options, bolted], stdout=subprocess.PIPE, check=True,
+            text=True).stdout.splitlines() if (found := re.match(r" *([0-9a-f]+): *\t(.*)", line))} for options in ([], ["-Mno-aliases"])]
+        counts = collections.Counter()
+        for line in profile.read_text("ascii").splitlines():
+            first, last, count = (int(field, base) for field, base in zip(line.split()[2:], (16, 16, 10)))
+            counts.update({address: count for address in said[0] if first <= address <= last})
+        found = [i for all_ in page.instructions("after").values() for i in all_]
+        self.assertGreater(len(found), 80)
+        for i in found:
+            self.assertIn(i.text.split()[0], [all_[i.address][0] for all_ in said])
+            self.assertEqual(i.count, counts[i.address])
+            if i.to is not None:
+                self.assertIn(hex(i.to), said[0][i.address])
 
     def test_input(self):
         """A program that BOLT has not written, with a jump table, whose labels begin blocks, and without."""

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The instructions of the hottest functions, before and after BOLT, and how often they ran. */
-#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "binary/code/instructions.h"
 #include "binary/original/original.h"
+#include "disassembler.h"
 #include "report.h"
 #include "spec/binary_search.h"
 #include "spec/grow.h"
@@ -78,41 +79,39 @@ uint32_t report_listing_at(const struct report_listing *listing, uint64_t addres
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
-struct disassembler {
-    ZydisDecoder decoder;
-    ZydisFormatter formatter;
-};
-
-static void begin(struct disassembler *disassembler)
+/* The bytes of what the disassembler does not know, as its text. */
+static void write_bytes(const uint8_t *bytes, uint8_t count, char *text)
 {
-    ZydisDecoderInit(&disassembler->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    ZydisFormatterInit(&disassembler->formatter, ZYDIS_FORMATTER_STYLE_INTEL);
-    static const ZydisFormatterProperty plain[] = {
-        ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE, ZYDIS_FORMATTER_PROP_ADDR_PADDING_RELATIVE,
-        ZYDIS_FORMATTER_PROP_DISP_PADDING, ZYDIS_FORMATTER_PROP_IMM_PADDING};
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
-        ZydisFormatterSetProperty(&disassembler->formatter, plain[i], ZYDIS_PADDING_DISABLED);
-    ZydisFormatterSetProperty(&disassembler->formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, 0);
+    text += sprintf(text, ".byte");
+    for (uint8_t i = 0; i < count; i++)
+        text += sprintf(text, "%s 0x%02x", i ? "," : "", bytes[i]);
 }
 
-/* The length of the instruction at the start of size bytes; its text is "(bad)" if it is none. */
-static uint8_t decode(const struct disassembler *disassembler, const uint8_t *bytes, uint64_t size,
-                      struct report_instruction *instruction, char *text, size_t text_size)
+/* Fill the instruction at the start of size bytes, 1 or more, and write its text. */
+static void decode(const struct disassembler *disassembler, const uint8_t *bytes, uint64_t size,
+                   struct report_instruction *instruction, char *text, size_t text_size)
 {
-    ZydisDecodedInstruction decoded;
-    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    snprintf(text, text_size, "(bad)");
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&disassembler->decoder, bytes, (size_t)size, &decoded,
-                                             operands)))
-        return 1;
-    ZydisFormatterFormatInstruction(&disassembler->formatter, &decoded, operands,
-                                    decoded.operand_count_visible, text, text_size,
-                                    instruction->address, NULL);
-    instruction->may_pass = decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
-    if (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE && operands[0].imm.is_relative)
-        ZydisCalcAbsoluteAddress(&decoded, &operands[0], instruction->address,
-                                 &instruction->target);
-    return decoded.length;
+    const uint16_t machine = disassembler->machine;
+    struct bat_instruction decoded = {.length = machine == EM_AARCH64 ? 4
+                                                : machine == EM_RISCV ? 2
+                                                                      : 1};
+    if (bat_instruction_decode(machine, bytes, (size_t)size, instruction->address, &decoded)) {
+        instruction->may_pass = decoded.kind == BAT_INSTRUCTION_CONDITIONAL;
+        instruction->target = bat_kind_has_target(decoded.kind) ? decoded.target : 0;
+    }
+    instruction->length =
+        disassembler_text(disassembler, bytes, size, instruction->address, text, text_size);
+    if (instruction->length != 0)
+        return;
+    instruction->length = size < decoded.length ? (uint8_t)size : decoded.length;
+    write_bytes(bytes, instruction->length, text);
+}
+
+/* The target, which the page shows as a name, is the last operand. */
+static size_t length_without_target(const char *text)
+{
+    const char *last = *text != '.' ? strrchr(text, ' ') : NULL;
+    return last ? (size_t)(last - text) : strlen(text);
 }
 
 /* False without memory. */
@@ -123,12 +122,11 @@ static bool disassemble_run(struct report *report, unsigned side, struct report_
     for (uint64_t at = 0; at < run->size; run->count++) {
         char text[256];
         struct report_instruction instruction = {.address = run->address + at};
-        instruction.length =
-            decode(disassembler, bytes + at, run->size - at, &instruction, text, sizeof(text));
+        decode(disassembler, bytes + at, run->size - at, &instruction, text, sizeof(text));
         if (instruction.target != 0 && !report_run_at(listing, instruction.target) &&
             report_function_at(report, side, instruction.target) == BAT_NONE)
             instruction.target = 0;
-        size_t length = instruction.target != 0 ? strcspn(text, " ") : strlen(text);
+        size_t length = instruction.target != 0 ? length_without_target(text) : strlen(text);
         if (!bat_grow(&listing->all, &listing->capacity, listing->count, sizeof(*listing->all)) ||
             bat_strings_add(&report->instruction_texts, text, length, &instruction.text) != BAT_OK)
             return false;
@@ -138,16 +136,15 @@ static bool disassemble_run(struct report *report, unsigned side, struct report_
     return true;
 }
 
-static bool disassemble(struct report *report, unsigned side, const struct bat_elf *elf)
+static bool disassemble(struct report *report, unsigned side, const struct bat_elf *elf,
+                        const struct disassembler *disassembler)
 {
-    struct disassembler disassembler;
-    begin(&disassembler);
     struct report_listing *listing = &report->listings[side];
     for (uint32_t i = 0; i < listing->run_count; i++) {
         struct report_run *run = &listing->runs[i];
         uint64_t size;
         const uint8_t *bytes = bat_elf_at_address(elf, run->address, &size);
-        if (bytes && size >= run->size && !disassemble_run(report, side, run, &disassembler, bytes))
+        if (bytes && size >= run->size && !disassemble_run(report, side, run, disassembler, bytes))
             return false;
     }
     return true;
@@ -217,15 +214,24 @@ static bool count_all(const struct report *report, struct report_listing *listin
     return true;
 }
 
+static bool collect(struct report *report, const struct disassembler *disassembler)
+{
+    return list_runs(report) &&
+           disassemble(report, REPORT_AFTER, report->binary.elf, disassembler) &&
+           (!report->original ||
+            disassemble(report, REPORT_BEFORE, bat_original_elf(report->original), disassembler)) &&
+           count_all(report, &report->listings[REPORT_AFTER], report->profile) &&
+           (!report->input_profile ||
+            count_all(report, &report->listings[REPORT_BEFORE], report->input_profile));
+}
+
 enum bat_code report_collect_instructions(struct report *report)
 {
-    if (report->samples == 0 || bat_elf_machine(report->binary.elf) != EM_X86_64)
+    if (report->samples == 0)
         return BAT_OK;
-    bool fits = list_runs(report) && disassemble(report, REPORT_AFTER, report->binary.elf);
-    if (fits && report->original)
-        fits = disassemble(report, REPORT_BEFORE, bat_original_elf(report->original));
-    fits = fits && count_all(report, &report->listings[REPORT_AFTER], report->profile);
-    if (fits && report->input_profile)
-        fits = count_all(report, &report->listings[REPORT_BEFORE], report->input_profile);
+    struct disassembler disassembler;
+    enum bat_code code = disassembler_begin(&disassembler, bat_elf_machine(report->binary.elf));
+    bool fits = code == BAT_OK ? collect(report, &disassembler) : code == BAT_ERR_UNSUPPORTED;
+    disassembler_end(&disassembler);
     return fits ? BAT_OK : report_no_memory(report);
 }

@@ -250,7 +250,7 @@ struct report {
     struct report_edge *edges; /* by source piece and block, then target */
     size_t edge_count;
     bool *is_hottest;                  /* of each function; or NULL */
-    struct report_listing listings[2]; /* before, after; of x86-64 */
+    struct report_listing listings[2]; /* before, after; empty without a disassembler */
     struct bat_strings instruction_texts;
     struct report_pages pages[2][2]; /* [before, after][pages, huge pages] */
     struct report_path paths[2];     /* before, after */

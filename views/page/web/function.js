@@ -176,7 +176,8 @@ export class FunctionPage extends SidesPage {
     const button = (text, show) => make("button", {type: "button", "aria-pressed": String(this.isCode === Boolean(show)), click: () => choose(show)}, text);
     const choice = hasCode ? [make("div", {class: "tools"}, button("Blocks"), button("Instructions", "instructions"))] : [];
     const ran = description.hasProfile ? ` The number is how often the ${this.isCode ? "instruction" : "block"} ran; curves at the sides are branches that were taken. ` : " ";
-    const other = description.instructions[1] && !hasCode ? "The page has the instructions of the hottest functions only. " : "";
+    const other = hasCode || !description.samples ? "" : description.instructions[1]
+      ? "The page has the instructions of the hottest functions only. " : "There are no instructions: batkit has no disassembler for this instruction set. ";
     return [make("h3", {}, this.isCode ? "Instructions" : "Blocks"), ...choice, ...this.makeSides({
       titles: this.isCode ? ["Before", "After"] : ["Input order", "Output order"], lists: [this.inputs, this.outputs], links: this.links,
       drawn: this.isCode ? this.links.filter(([, i]) => this.outputs[i].isStart) : this.links, arcs: this.edges, name: this.isCode ? "code" : "",
