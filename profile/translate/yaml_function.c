@@ -14,7 +14,7 @@ struct bat_yaml_block {
     uint64_t exec;
     uint32_t first; /* the records from it: indices in records->branches */
     uint32_t count;
-    bool is_reached; /* from another block; only noted for the input's own code */
+    bool is_reached; /* an entry point, or from another block; only noted for inputs */
 };
 
 static const uint64_t *record(const struct bat_yaml_writer *writer, uint32_t i)
@@ -364,10 +364,30 @@ static struct place place_from(const struct bat_yaml_writer *writer, uint32_t pl
     return place;
 }
 
-/* Note which blocks are reached from others: of the input's own code, perf2bolt writes these. */
+/* True if calls enter the function at this block of the input's. */
+static bool is_entry_point(const struct bat_yaml_writer *writer, uint32_t function, uint32_t i)
+{
+    const uint32_t table = writer->records->tables[function];
+    const uint64_t offset = writer->blocks[i].input_offset;
+    const struct bat_code_blocks *blocks;
+    if (offset == 0 || table != BAT_NONE)
+        return offset == 0 || bat_map_secondary_id(writer->map, table, offset) != 0;
+    return bat_tableless_blocks(writer->code, function, &blocks, NULL) == BAT_OK &&
+           (blocks->all[i].flags & BAT_BLOCK_ENTRY);
+}
+
+/* Note which blocks of the input perf2bolt writes without counts: entry points, and those that are
+ * reached from others. */
 static void mark_reached(struct bat_yaml_writer *writer, const struct bat_yaml_range *range,
                          uint32_t block_count)
 {
+    for (uint32_t i = 0; i < block_count; i++) {
+        struct bat_yaml_block *block = &writer->yaml_blocks[i];
+        block->is_reached = is_entry_point(writer, range->function, i);
+        /* perf2bolt does not count what arrives elsewhere. */
+        if (writer->records->is_parity && !block->is_reached)
+            block->exec = 0;
+    }
     for (uint32_t i = range->first; i < range->end; i++) {
         if (place_of(writer, i) != BAT_YAML_SUCCESSOR || record(writer, i)[4] == 0)
             continue;
@@ -377,13 +397,12 @@ static void mark_reached(struct bat_yaml_writer *writer, const struct bat_yaml_r
     }
 }
 
-/* True if a block has counts, or is only reached but has probes. */
+/* True if a block has counts, or perf2bolt writes it without. */
 static bool place_is_needed(const struct bat_yaml_writer *writer, const struct place *place)
 {
     for (uint32_t i = place->first; i < place->end; i++) {
         const struct bat_yaml_block *block = &writer->yaml_blocks[writer->order[i]];
-        if (has_counts(writer, block) ||
-            (block->is_reached && bat_yaml_probes_are_in(writer->probes, writer->order[i])))
+        if (has_counts(writer, block) || block->is_reached)
             return true;
     }
     return false;
@@ -449,7 +468,7 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
     write_function_head(writer, range, hash, place_count, text);
     if (count != 0) {
         fill_blocks(writer, range, count);
-        if (writer->probes && (table == BAT_NONE || !bat_records_have_note(writer->records)))
+        if (!bat_records_have_note(writer->records))
             mark_reached(writer, range, count);
         write_blocks(writer, place_count, count, text);
     }

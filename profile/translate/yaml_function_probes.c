@@ -190,12 +190,6 @@ void bat_yaml_function_probes_free(struct bat_yaml_function_probes *found)
 
 /* --- The probes of a place -------------------------------------------------------------------- */
 
-bool bat_yaml_probes_are_in(const struct bat_yaml_function_probes *found, uint32_t block)
-{
-    const size_t i = BAT_COUNT_BELOW(found->found, found->found_count, block, block);
-    return i < found->found_count && found->found[i].block == block;
-}
-
 void bat_yaml_probes_begin_place(struct bat_yaml_function_probes *found)
 {
     found->call_count = 0;

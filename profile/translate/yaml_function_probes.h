@@ -48,9 +48,6 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
                                    const struct bat_block *blocks, uint32_t block_count,
                                    struct bat_yaml_function_probes *found, struct bat_error *error);
 
-/* True if the block has probes. Logarithmic. */
-bool bat_yaml_probes_are_in(const struct bat_yaml_function_probes *found, uint32_t block);
-
 /* Forget what was chosen; then choose the probes of blocks, block by block; then sort them. */
 void bat_yaml_probes_begin_place(struct bat_yaml_function_probes *found);
 void bat_yaml_probes_choose(struct bat_yaml_function_probes *found, uint32_t block);
