@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
+#include "elfnote/unpack.h"
 #include "elfnote/whole_file.h"
 
 /* Every note starts with these bytes: sizes of owner and description, type, owner. */
@@ -99,7 +100,9 @@ static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat
     if (intake->size == 0)
         return bat_fail(error, BAT_ERR_NOT_ELF,
                         "expected an ELF file or a BAT note, found an empty file");
-    *is_elf = bat_elf_is(intake->bytes, intake->size);
+    *is_elf = bat_elf_is(intake->bytes, intake->size) ||
+              (intake->file != STDIN_FILENO &&
+               bat_packing_of(intake->bytes, intake->size) != BAT_PACKING_NONE);
     if (*is_elf)
         return BAT_OK;
     if (!looks_like_note(intake->bytes, intake->size))

@@ -60,8 +60,8 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
 {
     struct bat_elf *elf;
     BAT_TRY(bat_elf_open(path, &elf, error));
+    enum bat_code code = open_candidate(debuginfo, path, bat_elf_descriptor(elf), error);
     bat_elf_close(elf);
-    enum bat_code code = open_candidate(debuginfo, path, bat_regular_open(AT_FDCWD, path), error);
     if (code == BAT_ERR_NO_DEBUG)
         return bat_fail(error, BAT_ERR_NO_DEBUG,
                         "expected DWARF debug information, found none: the program has to be "
@@ -307,7 +307,7 @@ static enum bat_code open_dwarf(struct bat_debuginfo *debuginfo, const struct pr
     if (debug_file)
         return use_given_file(debuginfo, program, debug_file, error);
     enum bat_code code =
-        open_candidate(debuginfo, program->path, bat_regular_open(AT_FDCWD, program->path), error);
+        open_candidate(debuginfo, program->path, bat_elf_descriptor(program->elf), error);
     return code == BAT_ERR_NO_DEBUG ? use_separate_file(debuginfo, program, error) : code;
 }
 

@@ -28,7 +28,9 @@ BAT_API bool bat_elf_is(const void *bytes, size_t size);
  * Open path for reading. The caller closes *elf with bat_elf_close(). Fails with BAT_ERR_IO,
  * BAT_ERR_NOT_ELF, BAT_ERR_UNSUPPORTED (32-bit, big-endian, another machine, more than 1,170 loaded
  * segments), BAT_ERR_ELF (truncated, tables outside the file) or BAT_ERR_MEMORY. Reads headers,
- * section names and .note.bolt_info only.
+ * section names and .note.bolt_info only. A kernel module may be packed by gzip, xz or zstd (not in
+ * a minimal build), to at most 64 times its bytes and 16 MiB: it is then unpacked in memory. Fails
+ * then with BAT_ERR_TRUNCATED, BAT_ERR_SYNTAX or BAT_ERR_RANGE, too.
  */
 BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
 BAT_API void bat_elf_close(struct bat_elf *elf);

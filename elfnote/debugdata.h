@@ -7,8 +7,7 @@
 
 /*
  * Open the file that .gnu_debugdata has; *opened is NULL if there is none, and in a minimal build.
- * To be closed. Fails with BAT_ERR_ELF for a damaged one, BAT_ERR_IO, BAT_ERR_MEMORY, and as
- * bat_elf_open().
+ * To be closed. Fails as bat_unpack(), bat_unpacked_file() and bat_elf_open().
  */
 enum bat_code elf_debugdata_open(const struct bat_elf *elf, struct bat_elf **opened,
                                  struct bat_error *error);

@@ -12,6 +12,8 @@
 
 #include "spec/bat.h"
 
+struct bat_elf;
+
 /*
  * Close a copy of the descriptor. NFS and file systems of user space write then, and some report
  * only then that a quota is full. 0, or -1 with errno; that there can be no copy says nothing of
@@ -70,6 +72,10 @@ static inline ssize_t bat_read_all(int file, void *bytes, size_t size, off_t off
  * file.
  */
 int bat_regular_open(int folder, const char *path);
+
+/* A copy of an open file's descriptor, to be closed; that of its bytes if it was packed. -1 with
+ * errno on failure. */
+int bat_elf_descriptor(const struct bat_elf *elf);
 
 /* True for devices, pipes and sockets. */
 bool bat_is_special(const char *path);

@@ -21,7 +21,8 @@ struct elf_symbols {
 struct bat_elf {
     char *path;
     int file;           /* stays open: writing copies from it */
-    struct stat status; /* at the time of opening, to notice changes */
+    bool is_unpacked;   /* file is in memory, and not what path names */
+    struct stat status; /* of what path names, at the time of opening, to notice changes */
     struct bat_mapping mapping;
     const uint8_t *bytes; /* the whole file, mapped for reading only */
     uint64_t size;

@@ -4,10 +4,12 @@
 #include "file_state.h"
 #include "relocatable.h"
 #include "spec/keep_bytes.h"
+#include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,6 +17,16 @@
 bool bat_elf_is(const void *bytes, size_t size)
 {
     return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+}
+
+static enum bat_code map_bytes(struct bat_elf *elf, uint64_t size, struct bat_error *error)
+{
+    if (!bat_map(&elf->mapping, elf->file, (size_t)size))
+        return bat_fail(error, errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_IO,
+                        "cannot be mapped: %m");
+    elf->bytes = elf->mapping.bytes;
+    elf->size = size;
+    return BAT_OK;
 }
 
 static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
@@ -25,15 +37,50 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
         errno = S_ISDIR(elf->status.st_mode) ? EISDIR : ENXIO;
         return bat_regular_fail(error);
     }
-    elf->size = (uint64_t)elf->status.st_size;
-    if (elf->size == 0)
+    if (elf->status.st_size == 0)
         return bat_fail(error, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
-    if (!bat_map(&elf->mapping, elf->file, (size_t)elf->size))
-        return bat_fail(error, errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_IO,
-                        "cannot be mapped: %m");
-    elf->bytes = elf->mapping.bytes;
-    return BAT_OK;
+    return map_bytes(elf, (uint64_t)elf->status.st_size, error);
 }
+
+/* --- Packed modules -------------------------------------------------------------------------- */
+
+static enum bat_code check_module(const struct bat_unpacked *unpacked, enum bat_packing packing,
+                                  struct bat_error *error)
+{
+    Elf64_Half type = ET_NONE;
+    (void)packing;
+    if (unpacked->size >= offsetof(Elf64_Ehdr, e_type) + sizeof(type))
+        memcpy(&type, unpacked->bytes + offsetof(Elf64_Ehdr, e_type), sizeof(type));
+    if (bat_elf_is(unpacked->bytes, unpacked->size) && type == ET_REL)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_NOT_ELF,
+                    "expected an ELF file, found a packed file, of which only kernel modules are "
+                    "read: unpack it first");
+}
+
+/* Kernel modules may be packed (.ko.xz): file and bytes are then those of the unpacked one. */
+static enum bat_code unpack_module(struct bat_elf *elf, struct bat_error *error)
+{
+    const enum bat_packing packing = bat_packing_of(elf->bytes, elf->size);
+    if (packing == BAT_PACKING_NONE)
+        return BAT_OK;
+    struct bat_unpacked unpacked = {0};
+    int file;
+    bat_keep_bytes(elf->bytes, elf->size);
+    enum bat_code code = bat_unpack("", packing, elf->bytes, elf->size,
+                                    bat_unpacked_most(elf->size), check_module, &unpacked, error);
+    code = code ? code : bat_unpacked_file(&unpacked, &file, error);
+    free(unpacked.bytes);
+    if (code != BAT_OK)
+        return code;
+    bat_unmap(&elf->mapping);
+    close(elf->file);
+    elf->file = file;
+    elf->is_unpacked = true;
+    return map_bytes(elf, unpacked.size, error);
+}
+
+/* --- Headers --------------------------------------------------------------------------------- */
 
 /* Check the bytes that say how to read all others. */
 static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *error)
@@ -244,6 +291,7 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
     opened->path = own_path;
     pthread_mutex_init(&opened->symbols_lock, NULL);
     enum bat_code code = map_file(opened, error);
+    code = code ? code : unpack_module(opened, error);
     code = code ? code : read_headers(opened, error);
     if (code != BAT_OK) {
         bat_elf_close(opened);
@@ -264,8 +312,10 @@ enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_erro
 {
     struct stat now;
     struct stat named;
-    if (fstat(elf->file, &now) != 0 || stat(elf->path, &named) != 0)
+    if (stat(elf->path, &named) != 0 || (!elf->is_unpacked && fstat(elf->file, &now) != 0))
         return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
+    if (elf->is_unpacked)
+        now = named;
     if (!bat_file_is_same(&now, &elf->status) || named.st_dev != now.st_dev ||
         named.st_ino != now.st_ino)
         return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was copied");
@@ -290,6 +340,11 @@ void bat_elf_close(struct bat_elf *elf)
     pthread_mutex_destroy(&elf->symbols_lock);
     free(elf->path);
     free(elf);
+}
+
+int bat_elf_descriptor(const struct bat_elf *elf)
+{
+    return fcntl(elf->file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 }
 
 uint16_t bat_elf_machine(const struct bat_elf *elf)

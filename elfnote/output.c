@@ -62,6 +62,9 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source, 
     /* A link may lead to another file now. */
     if (code == BAT_OK && source && strcmp(path, source->path) == 0 && !is_in_place(made))
         code = replacement_fail_changed(&made->replacement, error);
+    if (code == BAT_OK && source && source->is_unpacked && is_in_place(made))
+        code = bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "is a packed file, which stays as it is: write to another one");
     if (code == BAT_OK)
         *output = made;
     else

@@ -7,9 +7,11 @@ foreach(source binary/functions/eh_frame binary/functions/name_parts support/dwa
   support/text_writer)
   list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/${source}.c)
 endforeach()
-list(REMOVE_ITEM BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/debugdata.c ${PROJECT_SOURCE_DIR}/validate/check_original.c
+list(REMOVE_ITEM BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/unpack.c
+  ${PROJECT_SOURCE_DIR}/validate/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/check_probes.c)
-list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/validate/minimal/check_original.c
+list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/unpack.c
+  ${PROJECT_SOURCE_DIR}/validate/minimal/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/minimal/check_probes.c)
 set(BATKIT_HEADERS spec/bat.h decoder/bat_decoder.h encoder/bat_encoder.h elfnote/bat_elf.h elfnote/bat_output.h
   binary/bat_binary.h validate/bat_validate.h store/bat_store.h)

@@ -3,11 +3,15 @@
 """Kernel modules (.ko), which are relocatable files: addresses as the kernel lays a module out, and lines as addr2line has them by
 section."""
 
+import pathlib
 import random
+import resource
+import shutil
 import subprocess
 import unittest
 
 import elffile
+import fixtures
 import toolbox
 
 SOURCE = """
@@ -41,6 +45,9 @@ __attribute__((section(".exit.text"))) void cleanup_module(void)
 }
 """
 BASE = 0xffff_ffff_c0a0_0000
+
+# Of address space, for a packed module that unpacks to 200 MiB.
+LIMIT = 150 << 20
 
 
 def run(*command):
@@ -126,6 +133,56 @@ class Modules(toolbox.Case):
         run("objcopy", "--strip-debug", path, bare)
         self.check(bare, "", f"--debug-file={debug}", debug=path)
 
+    def packed(self, path):
+        """The module as distributions ship it, in three forms."""
+        for command, ending in ((["xz", "-kf", "--check=crc32"], "xz"), (["gzip", "-nkf"], "gz"), (["zstd", "-qf"], "zst")):
+            run(*command, path)
+            yield path.with_name(f"{path.name}.{ending}")
+
+    def test_packed(self):
+        """Lines and names are those of the module; nothing else is unpacked, and nothing is written to it."""
+        path, bolted = self.module(), fixtures.get("small-fixed-profile2-22").bolted
+        addresses = [start + 4 * i for start, size in placed(path).values() for i in range(size // 4)]
+        expected = self.lines(path, [], addresses)
+        run("objcopy", "--only-keep-debug", path, self.folder / "my-mod.debug")
+        run("objcopy", "--strip-debug", path, self.folder / "bare.ko")
+        for bare, whole in zip(self.packed(self.folder / "bare.ko"), self.packed(path)):
+            self.assertEqual(self.lines(whole, [], addresses), expected)
+            for debug in (whole, self.folder / "my-mod.debug"):
+                self.assertEqual(self.lines(bare, [f"--debug-file={debug}"], addresses), expected)
+            before, change = whole.read_bytes(), (f"--from={bolted}", "--force", "--no-check")
+            toolbox.refused("batinject", whole, *change)
+            self.assertEqual(whole.read_bytes(), before)
+            toolbox.fine("batinject", whole, *change, "-o", self.folder / "changed")
+            toolbox.fine("batinject", path, *change, "-o", self.folder / "same")
+            self.assertEqual((self.folder / "changed").read_bytes(), (self.folder / "same").read_bytes())
+        for program in self.packed(pathlib.Path(shutil.copy(toolbox.BIN / "batdump", self.folder / "program"))):
+            self.assertIn("of which only kernel modules are read", toolbox.refused("batsymbolize", "-e", program, "0x0").stderr)
+
+    def test_packed_hostile(self):
+        """Cut, damaged, far too large: one sentence, and no more memory than the limit allows."""
+        path, numbers = self.module(), random.Random(3)
+        bomb = self.folder / "bomb.ko"
+        bomb.write_bytes(path.read_bytes()[:64].ljust(200 << 20, b"\0"))
+        bad = self.folder / "bad.ko.packed"
+        for large, packed in zip(self.packed(bomb), self.packed(path)):
+            good = packed.read_bytes()
+            for content, said in ((good[:-9], "found its end"), (good[:40], "found its end"), (good[:7], "found its end"),
+                                  (good[:20] + bytes(40) + good[60:], "found other bytes"),
+                                  (large.read_bytes(), "unpacked bytes, found more")):
+                bad.write_bytes(content)
+                done = toolbox.refused("batsymbolize", "-e", bad, "0x0", preexec_fn=lambda: resource.setrlimit(
+                    resource.RLIMIT_AS, (LIMIT, LIMIT)) if not toolbox.SANITIZED else None)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn(said, done.stderr, packed)
+            for _ in range(40):
+                data = bytearray(good)
+                for _ in range(numbers.randint(1, 9)):
+                    data[numbers.randrange(4, len(data))] = numbers.randrange(256)
+                bad.write_bytes(data)
+                done = toolbox.run("batsymbolize", "--lenient", "-e", bad, "0x0", "0x24", errors="replace", status=(0, 1))
+                self.assertLessEqual(done.stderr.count("\n"), 2, done.stderr)
+
     def test_init(self):
         """Code that is thrown away after the start is behind the rest."""
         path = self.module()
@@ -144,8 +201,11 @@ class Modules(toolbox.Case):
         symbols = {s.name: s.address for s in elffile.Elf(path).symbols()}
         address = BASE + text + symbols["my_open"] + 4
         line = self.lines(path, [], [address - BASE])[address - BASE]
-        for frame in ("my_open+0x4 ([my_mod])", "[unknown] ([my_mod])", "[unknown] (/lib/modules/6.1/kernel/my-mod.ko)"):
-            text = f"swapper 0/0 1.0: PERF_RECORD_MMAP -1/0: [{BASE:#x}(0x4000) @ 0]: x /lib/modules/6.1/kernel/my-mod.ko\n" \
+        packed = next(self.packed(path))
+        for path, frame in ((path, "my_open+0x4 ([my_mod])"), (path, "[unknown] ([my_mod])"), (packed, "[unknown] ([my_mod])"),
+                            (path, "[unknown] (/lib/modules/6.1/kernel/my-mod.ko)"),
+                            (packed, "[unknown] (/lib/modules/6.1/kernel/my-mod.ko.xz)")):
+            text = f"swapper 0/0 1.0: PERF_RECORD_MMAP -1/0: [{BASE:#x}(0x4000) @ 0]: x /lib/modules/6.1/kernel/{path.name}\n" \
                    f"a 7/7 1.0: 1 cycles:\n\t{address:x} {frame}\n\t{BASE + 0x100000:x} other+0x1 ([other])\n\n"
             done = toolbox.fine("batsymbolize", "-e", path, "-s", input=text)
             self.assertIn(f" {line[-2]} (", done)
