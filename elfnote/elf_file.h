@@ -53,6 +53,9 @@ struct elf_strings {
 /* The strings of a section; size is 0 if it has no bytes in the file. */
 struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_section *section);
 
+/* The same strings, of which only the last terminator is kept (spec/keep_bytes.h). */
+struct elf_strings elf_strings_unkept(const struct bat_elf *elf, const struct bat_section *section);
+
 /*
  * The error's code after a failure of libelf: BAT_ERR_MEMORY if memory was missing, BAT_ERR_ELF for
  * all else. libelf's own numbers are not public; the C library's errno, which is to be 0 before

@@ -9,16 +9,21 @@
 
 struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_section *section)
 {
-    struct elf_strings strings = {NULL, 0};
     uint64_t size = 0;
     const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
     bat_keep_bytes(bytes, (size_t)size);
+    return elf_strings_unkept(elf, section);
+}
+
+struct elf_strings elf_strings_unkept(const struct bat_elf *elf, const struct bat_section *section)
+{
+    uint64_t size = 0;
+    const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
     const uint8_t *last = bytes ? memrchr(bytes, '\0', (size_t)size) : NULL;
-    if (last) {
-        strings.bytes = (const char *)bytes;
-        strings.size = (uint64_t)(last - bytes) + 1;
-    }
-    return strings;
+    bat_keep_bytes(last, last ? 1 : 0);
+    if (!last || *last != '\0')
+        return (struct elf_strings){NULL, 0};
+    return (struct elf_strings){(const char *)bytes, (uint64_t)(last - bytes) + 1};
 }
 
 static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_section *section,

@@ -33,15 +33,17 @@ static enum bat_code read_indices(struct symbol_table *table, struct bat_error *
                        symbol_table_kind(table->in), table->count, size);
 }
 
-static enum bat_code read_strings(struct symbol_table *table, struct bat_error *error)
+static enum bat_code read_strings(struct symbol_table *table, bool keeps, struct bat_error *error)
 {
     const struct bat_section *in = table->in;
     if (in->link >= table->section_count || table->sections[in->link].type != SHT_STRTAB)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
                            "%s has its names in section %" PRIu32 ", which is not a string table",
                            symbol_table_kind(in), in->link);
-    const struct elf_strings strings = elf_strings(table->elf, &table->sections[in->link]);
-    if (strings.size != table->sections[in->link].size)
+    const struct bat_section *from = &table->sections[in->link];
+    const struct elf_strings strings =
+        keeps ? elf_strings(table->elf, from) : elf_strings_unkept(table->elf, from);
+    if (strings.size != from->size)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
                            "%s has its names in section %" PRIu32
                            ", which does not end in a zero byte",
@@ -51,7 +53,7 @@ static enum bat_code read_strings(struct symbol_table *table, struct bat_error *
     return BAT_OK;
 }
 
-static enum bat_code read_table(struct symbol_table *table, struct bat_error *error)
+static enum bat_code read_table(struct symbol_table *table, bool keeps, struct bat_error *error)
 {
     const struct bat_section *in = table->in;
     const char *what = symbol_table_kind(in);
@@ -68,29 +70,48 @@ static enum bat_code read_table(struct symbol_table *table, struct bat_error *er
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "%s has %" PRIu64 " symbols: at most %d can be read", what, count,
                         INT32_MAX);
-    BAT_TRY(read_strings(table, error));
+    BAT_TRY(read_strings(table, keeps, error));
     uint64_t size;
     table->symbols = bat_elf_section_bytes(table->elf, in, &size);
     table->count = (uint32_t)count;
     return read_indices(table, error);
 }
 
-enum bat_code symbol_table_read(struct symbol_table *table, const struct bat_elf *elf,
-                                const struct bat_section *in, struct bat_error *error)
+static enum bat_code open_table(struct symbol_table *table, const struct bat_elf *elf,
+                                const struct bat_section *in, bool keeps, struct bat_error *error)
 {
     struct symbol_table read = {.elf = elf, .in = in};
     read.sections = bat_elf_sections(elf, &read.section_count);
-    enum bat_code code = read_table(&read, error);
+    enum bat_code code = in ? read_table(&read, keeps, error) : BAT_OK;
     *table = code == BAT_OK ? read : (struct symbol_table){.elf = elf};
     return code;
+}
+
+enum bat_code symbol_table_read(struct symbol_table *table, const struct bat_elf *elf,
+                                const struct bat_section *in, struct bat_error *error)
+{
+    return open_table(table, elf, in, true, error);
+}
+
+enum bat_code symbol_table_open_unkept(struct symbol_table *table, const struct bat_elf *elf,
+                                       uint32_t type, struct bat_error *error)
+{
+    return open_table(table, elf, symbol_table_find(elf, type), false, error);
+}
+
+void symbol_table_release(const struct symbol_table *table)
+{
+    if (!table->symbols)
+        return;
+    bat_elf_release(table->elf, table->symbols, table->in->size);
+    if (!table->elf->symbols.is_read && !table->elf->dynamic_symbols.is_read)
+        bat_elf_release(table->elf, (const uint8_t *)table->strings, table->strings_size);
 }
 
 enum bat_code symbol_table_open(struct symbol_table *table, const struct bat_elf *elf,
                                 uint32_t type, struct bat_error *error)
 {
-    const struct bat_section *in = symbol_table_find(elf, type);
-    *table = (struct symbol_table){.elf = elf};
-    enum bat_code code = in ? symbol_table_read(table, elf, in, error) : BAT_OK;
+    enum bat_code code = open_table(table, elf, symbol_table_find(elf, type), true, error);
     bat_keep_bytes(table->symbols, table->count * sizeof(Elf64_Sym));
     if (table->section_indices)
         bat_keep_bytes(table->section_indices, table->count * sizeof(uint32_t));

@@ -39,6 +39,16 @@ enum bat_code symbol_table_open(struct symbol_table *table, const struct bat_elf
 enum bat_code symbol_table_read(struct symbol_table *table, const struct bat_elf *elf,
                                 const struct bat_section *in, struct bat_error *error);
 
+/*
+ * The first table of a type, of which nothing is kept but the terminator of the last string: the
+ * same bytes may be others when they are read again. For tables that are read once, and are large.
+ */
+enum bat_code symbol_table_open_unkept(struct symbol_table *table, const struct bat_elf *elf,
+                                       uint32_t type, struct bat_error *error);
+
+/* Give back the memory of a table and, unless bat_elf_symbols() keeps them, of its strings. */
+void symbol_table_release(const struct symbol_table *table);
+
 /* The first section of a type, or NULL. */
 const struct bat_section *symbol_table_find(const struct bat_elf *elf, uint32_t type);
 

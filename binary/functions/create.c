@@ -44,7 +44,7 @@ static void free_draft(struct draft *draft)
 {
     if (!draft)
         return;
-    free(draft->symbols.all);
+    draft_symbols_free(&draft->symbols);
     loaded_sections_free(&draft->sections);
     free(draft->fdes);
     free(draft->functions.all);
@@ -94,7 +94,7 @@ static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
         has_nameless = has_nameless || naming->name == DRAFT_NAME_ANONYMOUS;
     }
     if (has_nameless && !code)
-        draft_symbols_number_nameless(&draft->symbols);
+        code = draft_symbols_number_nameless(&draft->symbols, error);
     for (unsigned i = 0; i < 2; i++) {
         if (!code)
             code = draft_symbols_number(&draft->symbols, i == 1, symbols[i], counts[i], error);
@@ -123,7 +123,7 @@ static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat
     struct fde_thread reading = {.draft = draft};
     pthread_t thread;
     bool is_started = threads != 1 && pthread_create(&thread, NULL, read_fdes, &reading) == 0;
-    enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
+    enum bat_code code = draft_symbols_read(symbols, true, &draft->symbols, error);
     if (is_started)
         pthread_join(thread, NULL);
     else

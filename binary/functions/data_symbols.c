@@ -30,7 +30,7 @@ void bat_data_symbols_free(struct bat_data_symbols *data)
 {
     if (!data)
         return;
-    free(data->symbols.all);
+    draft_symbols_free(&data->symbols);
     free(data->all);
     free(data);
 }
@@ -115,7 +115,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
     if (!*data)
         return bat_fail_memory(error, "for the data's symbols");
     (*data)->symbols.names = bat_budget_of_names(elf);
-    enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
+    enum bat_code code = draft_symbols_read(elf, false, &(*data)->symbols, error);
     code = code ? code : make_objects(*data, error);
     if (code != BAT_OK) {
         bat_data_symbols_free(*data);
@@ -182,6 +182,6 @@ char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index)
     size_t size = strlen(prefix) + symbol->length + strlen(number) + 1;
     char *name = malloc(size);
     if (name)
-        stpcpy(stpcpy(stpcpy(name, prefix), symbol->name), number);
+        stpcpy(mempcpy(stpcpy(name, prefix), symbol->name, symbol->length), number);
     return name;
 }

@@ -8,6 +8,7 @@
 
 #include <elf.h>
 
+#include "elfnote/symbol_table.h"
 #include "elfnote/text_budget.h"
 #include "functions.h"
 #include "loaded_sections.h"
@@ -20,7 +21,7 @@ struct draft_symbol {
     uint64_t address;
     uint64_t size;
     const char *name;        /* of a nameless section symbol: the section's */
-    uint32_t file;           /* see draft_symbol_file() */
+    uint32_t file;           /* see draft_file() */
     uint32_t in;             /* see draft_symbol_section() */
     uint32_t hash;           /* of a local symbol's name */
     uint32_t length;         /* of the name */
@@ -37,23 +38,40 @@ struct draft_symbol {
     bool is_entry_point : 1; /* a secondary entry point of the function around it */
 };
 
+/* A symbol of data that only counts: see draft_symbols_number(). */
+struct draft_other {
+    uint32_t index; /* in the table */
+    uint32_t file;  /* as in struct draft_symbol */
+    uint32_t hash;
+};
+
 /* Sorted by address; at one address function symbols come first, section symbols last, otherwise in
  * the file's order. */
 struct draft_symbols {
     struct draft_symbol *all;
     uint32_t count;
-    const struct bat_section *sections; /* of the file */
-    const char *strings;                /* of the symbol table */
-    uint64_t seed;           /* of all hashes; the author of a hostile file cannot know it */
-    struct bat_budget names; /* that may still be read or written */
+    struct draft_other *others; /* local or nameless symbols of data, if only code is wanted */
+    size_t other_count;
+    size_t other_capacity;
+    struct symbol_table table; /* not kept: names are checked to end in it, and may change */
+    uint64_t seed;             /* of all hashes; the author of a hostile file cannot know it */
+    struct bat_budget names;   /* that may still be read or written */
 };
 
 /*
- * Read the symbols of elf that perf2bolt uses, and sort them; names are taken from symbols->names.
- * The caller frees symbols->all with free(), also after a failure.
+ * Read the symbols of elf that perf2bolt uses, and sort them; with only_code without those that are
+ * surely in no section of code. Names are taken from symbols->names. The caller frees the symbols
+ * with draft_symbols_free(), also after a failure.
  */
-enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
-                                 struct bat_error *error);
+enum bat_code draft_symbols_read(const struct bat_elf *elf, bool only_code,
+                                 struct draft_symbols *symbols, struct bat_error *error);
+
+/* Free the symbols, and give back the memory of the table. */
+void draft_symbols_free(struct draft_symbols *symbols);
+
+/* The name of a symbol of the table: of a nameless section symbol the section's. */
+const char *draft_table_name(const struct symbol_table *table, uint32_t index,
+                             const Elf64_Sym *symbol);
 
 /*
  * Number the local symbols with the names of the symbols in wanted[], which need an "f/N", or with
@@ -64,23 +82,22 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
                                    struct bat_error *error);
 
 /* Number all symbols without a name. */
-void draft_symbols_number_nameless(struct draft_symbols *symbols);
+enum bat_code draft_symbols_number_nameless(struct draft_symbols *symbols, struct bat_error *error);
 
 /* The first symbol at or above address; symbols->count if there is none. */
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address);
 
-/* The name of the FILE symbol before a local function symbol; NULL for others. */
-static inline const char *draft_symbol_file(const struct draft_symbols *symbols,
-                                            const struct draft_symbol *symbol)
+/* The name of the FILE symbol before a local function symbol, from its `file`; NULL for others. */
+static inline const char *draft_file(const struct draft_symbols *symbols, uint32_t file)
 {
-    return symbol->file ? symbols->strings + symbol->file : NULL;
+    return file ? symbols->table.strings + file : NULL;
 }
 
 /* The section that holds a symbol; NULL for an absolute one. */
 static inline const struct bat_section *draft_symbol_section(const struct draft_symbols *symbols,
                                                              const struct draft_symbol *symbol)
 {
-    return symbol->in ? &symbols->sections[symbol->in] : NULL;
+    return symbol->in ? &symbols->table.sections[symbol->in] : NULL;
 }
 
 static inline bool draft_is_function(const struct draft_symbol *symbol)
@@ -96,7 +113,7 @@ enum draft_name {
     DRAFT_NAME_LOCAL,     /* "f/N" */
     DRAFT_NAME_FILE,      /* "f/file.c/N" */
     DRAFT_NAME_ANONYMOUS, /* "ANONYMOUS.N", from 0, of a symbol without name */
-    DRAFT_NAME_PLT,       /* "f@PLT" or "f/N@PLT" */
+    DRAFT_NAME_PLT,       /* "f@PLT" or "f/N@PLT"; up to here names are a symbol's */
     DRAFT_NAME_PLT_TEXT,  /* "f@PLT", of a function that has no symbol here */
     DRAFT_NAME_PSEUDO,    /* "__BOLT_PSEUDO_.plt" */
     DRAFT_NAME_FDE,       /* "__BOLT_FDE_FUNCat..." */
@@ -196,8 +213,7 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
 
 /*
  * Fill to[i].name for the functions i for which wanted[i] is not 0 (for all, if wanted is NULL);
- * see names.c. Names point into *text or into the file. The caller frees *text with
- * free(), also after a failure.
+ * see names.c. Names point into *text. The caller frees *text with free(), also after a failure.
  */
 enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
                                 struct bat_function_symbol *to, char **text,

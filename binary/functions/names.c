@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes the names of functions: pointers into the file if it has the name, else new text. */
+/* Makes the names of functions. Those of the file are copied, because it may be changed. */
 
 /* The most bytes of a name besides the strings that it is made of. */
 #define FIXED_MAX 48u
@@ -20,33 +20,23 @@
 
 /* --- Sizes -------------------------------------------------------------------------------- */
 
-/* Bytes of the strings that a name is made of; *is_made is false if the file has the whole name. */
-static size_t string_size(const struct draft *draft, const struct draft_naming *naming,
-                          bool *is_made)
+/* Bytes of the strings that a name is made of. */
+static size_t string_size(const struct draft *draft, const struct draft_naming *naming)
 {
-    *is_made = true;
+    const struct draft_symbols *symbols = &draft->symbols;
     switch (naming->name) {
+    case DRAFT_NAME_FILE:
+        return symbols->all[naming->symbol].length +
+               strlen(draft_file(symbols, symbols->all[naming->symbol].file));
     case DRAFT_NAME_PLAIN:
     case DRAFT_NAME_LOCAL:
-    case DRAFT_NAME_FILE: {
-        const struct draft_symbol *symbol = &draft->symbols.all[naming->symbol];
-        *is_made = naming->name != DRAFT_NAME_PLAIN || symbol->is_private;
-        if (!*is_made)
-            return 0;
-        return symbol->length + (naming->name == DRAFT_NAME_FILE
-                                     ? strlen(draft_symbol_file(&draft->symbols, symbol))
-                                     : 0);
-    }
     case DRAFT_NAME_PLT:
-        return draft->symbols.all[naming->symbol].length;
+        return symbols->all[naming->symbol].length;
     case DRAFT_NAME_PLT_TEXT:
         return strlen(draft->texts[naming->symbol]);
-    case DRAFT_NAME_ANONYMOUS:
-    case DRAFT_NAME_PSEUDO:
-    case DRAFT_NAME_FDE:
-        break;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 static bool is_wanted(const uint8_t *wanted, uint32_t function)
@@ -61,109 +51,119 @@ static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t 
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         if (!is_wanted(wanted, i))
             continue;
-        bool is_made;
-        size_t strings = string_size(draft, &draft->functions.namings[i], &is_made);
+        size_t strings = string_size(draft, &draft->functions.namings[i]);
         BAT_TRY(bat_budget_spend_names(&draft->symbols.names, strings, error));
-        *size += is_made ? strings + FIXED_MAX : 0;
+        *size += strings + FIXED_MAX;
     }
     return BAT_OK;
 }
 
 /* --- Writing ------------------------------------------------------------------------------ */
 
-/* All of these write a terminated string to `at` and return the address of its zero byte. */
+/* Where names are written. Strings that have become longer meanwhile are cut. */
+struct text {
+    char *at;
+    char *end; /* of the memory; there is always room for a zero byte */
+};
 
-static char *put_string(char *at, const char *string)
+static void put_bytes(struct text *text, const char *bytes, size_t size)
 {
-    return stpcpy(at, string);
+    size_t room = (size_t)(text->end - text->at) - 1;
+    text->at = mempcpy(text->at, bytes, size < room ? size : room);
 }
 
-static char *put_symbol(char *at, const struct draft_symbol *symbol)
+static void put_string(struct text *text, const char *string)
+{
+    put_bytes(text, string, strlen(string));
+}
+
+static void put_symbol(struct text *text, const struct draft_symbol *symbol)
 {
     if (symbol->is_private)
-        at = put_string(at, PRIVATE_PREFIX);
-    memcpy(at, symbol->name, symbol->length + (size_t)1);
-    return at + symbol->length;
+        put_string(text, PRIVATE_PREFIX);
+    put_bytes(text, symbol->name, symbol->length);
 }
 
-static char *put_digits(char *at, uint64_t value, unsigned base)
+static void put_digits(struct text *text, uint64_t value, unsigned base)
 {
     char digits[20]; /* 2^64 - 1 has 20 digits in base 10 */
-    size_t count = 0;
+    size_t first = sizeof(digits);
     do {
-        digits[count++] = "0123456789abcdef"[value % base];
+        digits[--first] = "0123456789abcdef"[value % base];
         value /= base;
     } while (value);
-    while (count)
-        *at++ = digits[--count];
-    *at = '\0';
-    return at;
+    put_bytes(text, digits + first, sizeof(digits) - first);
 }
 
-static char *put_number(char *at, uint32_t number)
+static void put_number(struct text *text, uint32_t number)
 {
-    return put_digits(put_string(at, "/"), number, 10);
+    put_string(text, "/");
+    put_digits(text, number, 10);
 }
 
-static char *put_name(const struct draft *draft, const struct draft_naming *naming,
-                      uint64_t address, char *at)
+static void put_name(const struct draft *draft, const struct draft_naming *naming, uint64_t address,
+                     struct text *text)
 {
-    const struct draft_symbol *symbol;
+    const bool has_symbol = naming->name <= DRAFT_NAME_PLT;
+    const struct draft_symbol *symbol = has_symbol ? &draft->symbols.all[naming->symbol] : NULL;
     switch (naming->name) {
     case DRAFT_NAME_PLAIN:
+        put_symbol(text, symbol);
+        return;
     case DRAFT_NAME_LOCAL:
+        put_symbol(text, symbol);
+        put_number(text, symbol->number);
+        return;
     case DRAFT_NAME_FILE:
-        symbol = &draft->symbols.all[naming->symbol];
-        at = put_symbol(at, symbol);
-        if (naming->name == DRAFT_NAME_PLAIN)
-            return at;
-        if (naming->name == DRAFT_NAME_LOCAL)
-            return put_number(at, symbol->number);
-        at = put_string(put_string(at, "/"), draft_symbol_file(&draft->symbols, symbol));
-        return put_number(at, symbol->file_number);
+        put_symbol(text, symbol);
+        put_string(text, "/");
+        put_string(text, draft_file(&draft->symbols, symbol->file));
+        put_number(text, symbol->file_number);
+        return;
     case DRAFT_NAME_ANONYMOUS:
-        symbol = &draft->symbols.all[naming->symbol];
-        return put_digits(put_string(at, ANONYMOUS_PREFIX), symbol->number - 1, 10);
+        put_string(text, ANONYMOUS_PREFIX);
+        put_digits(text, symbol->number - 1, 10);
+        return;
     case DRAFT_NAME_PLT:
-        symbol = &draft->symbols.all[naming->symbol];
-        at = put_symbol(at, symbol);
+        put_symbol(text, symbol);
         if (symbol->number)
-            at = put_number(at, symbol->number);
-        return put_string(at, PLT_SUFFIX);
+            put_number(text, symbol->number);
+        put_string(text, PLT_SUFFIX);
+        return;
     case DRAFT_NAME_PLT_TEXT:
-        return put_string(put_string(at, draft->texts[naming->symbol]), PLT_SUFFIX);
+        put_string(text, draft->texts[naming->symbol]);
+        put_string(text, PLT_SUFFIX);
+        return;
     case DRAFT_NAME_PSEUDO:
-        return put_string(put_string(at, PSEUDO_PREFIX), draft_section(draft, naming)->name);
+        put_string(text, PSEUDO_PREFIX);
+        put_string(text, draft_section(draft, naming)->name);
+        return;
     case DRAFT_NAME_FDE:
-        return put_digits(put_string(at, FDE_PREFIX), address, 16);
+        put_string(text, FDE_PREFIX);
+        put_digits(text, address, 16);
+        return;
     }
-    return at;
 }
 
 enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
-                                struct bat_function_symbol *to, char **text,
+                                struct bat_function_symbol *to, char **memory,
                                 struct bat_error *error)
 {
     size_t size;
-    *text = NULL;
+    *memory = NULL;
     BAT_TRY(measure(draft, wanted, &size, error));
-    char *at = *text = malloc(size);
-    if (!at)
+    struct text text = {.at = *memory = malloc(size)};
+    if (!text.at)
         return bat_fail_memory(error, "for the names of %" PRIu32 " functions",
                                draft->functions.count);
+    text.end = text.at + size;
     for (uint32_t i = 0; i < draft->functions.count; i++) {
-        const struct draft_naming *naming = &draft->functions.namings[i];
         if (!is_wanted(wanted, i))
             continue;
-        if (naming->name == DRAFT_NAME_PLAIN) {
-            const struct draft_symbol *symbol = &draft->symbols.all[naming->symbol];
-            if (!symbol->is_private) {
-                to[i].name = symbol->name;
-                continue;
-            }
-        }
-        to[i].name = at;
-        at = put_name(draft, naming, to[i].address, at) + 1;
+        to[i].name = text.at;
+        put_name(draft, &draft->functions.namings[i], to[i].address, &text);
+        *text.at = '\0';
+        text.at += text.at + 1 < text.end;
     }
     return BAT_OK;
 }

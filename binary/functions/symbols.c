@@ -7,9 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "elfnote/symbol_table.h"
 #include "name_parts.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "support/hash_seed.h"
 
@@ -77,14 +77,37 @@ static bool is_reserved(const char *name)
            (strcmp(name + 16, "start") == 0 || strcmp(name + 16, "end") == 0);
 }
 
+const char *draft_table_name(const struct symbol_table *table, uint32_t index,
+                             const Elf64_Sym *symbol)
+{
+    const char *name = symbol_table_name(table, symbol);
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_SECTION || *name)
+        return name;
+    const struct bat_section *in = symbol_table_section(table, index, symbol);
+    return in ? in->name : name;
+}
+
+static enum bat_code measure_name(struct draft_symbols *symbols, const char *name, size_t *length,
+                                  struct bat_error *error)
+{
+    *length = strlen(name);
+    BAT_TRY(bat_budget_spend_names(&symbols->names, *length + 1, error));
+    if (*length > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
+    return BAT_OK;
+}
+
+static uint32_t hash_name(const struct draft_symbols *symbols, const char *name, size_t length)
+{
+    return (uint32_t)XXH3_64bits_withSeed(name, length, symbols->seed);
+}
+
 /* Everything about a name is found here, while its bytes are near. */
 static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_symbol *symbol,
                                    struct bat_error *error)
 {
-    size_t length = strlen(symbol->name);
-    BAT_TRY(bat_budget_spend_names(&symbols->names, length + 1, error));
-    if (length > UINT32_MAX)
-        return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
+    size_t length;
+    BAT_TRY(measure_name(symbols, symbol->name, &length, error));
     symbol->length = (uint32_t)length;
     symbol->slashes = slashes_in(symbol->name, length);
     symbol->is_fragment = fragment_name_stem(symbol->name, length) != 0;
@@ -92,18 +115,30 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     symbol->is_private = symbol->name[0] == '.' && symbol->name[1] == 'L';
     symbol->is_reserved = is_reserved(symbol->name);
     if (symbol->binding == STB_LOCAL)
-        symbol->hash = (uint32_t)XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
+        symbol->hash = hash_name(symbols, symbol->name, length);
     return BAT_OK;
 }
 
-/* Add the symbol with that index; file is as in struct draft_symbol. */
-static enum bat_code make_symbol(const struct symbol_table *table, uint32_t index, uint32_t file,
-                                 struct draft_symbols *symbols, struct bat_error *error)
+static uint32_t file_of(const Elf64_Sym *symbol, const char *name, uint32_t file)
 {
+    const uint8_t type = ELF64_ST_TYPE(symbol->st_info);
+    return ELF64_ST_BIND(symbol->st_info) == STB_LOCAL &&
+                   (type == STT_FUNC || type == STT_GNU_IFUNC) && *name
+               ? file
+               : NO_FILE;
+}
+
+/* Add the symbol of a sort key: its address, and what value_of() has made. */
+static enum bat_code make_symbol(const struct bat_sort_key *key, struct draft_symbols *symbols,
+                                 struct bat_error *error)
+{
+    const struct symbol_table *table = &symbols->table;
+    const uint32_t index = (uint32_t)key->value;
     const Elf64_Sym from = symbol_table_at(table, index);
-    if (from.st_name >= table->strings_size) /* it was checked before it was sorted */
+    /* Both were read before it was sorted. */
+    if (from.st_name >= table->strings_size || from.st_value != key->key)
         return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was read");
-    const char *name = table->strings + from.st_name;
+    const char *name = draft_table_name(table, index, &from);
     if (is_mark(table, &from, name))
         return BAT_OK;
     const struct bat_section *in = symbol_table_section(table, index, &from);
@@ -116,11 +151,29 @@ static enum bat_code make_symbol(const struct symbol_table *table, uint32_t inde
         .type = ELF64_ST_TYPE(from.st_info),
         .binding = ELF64_ST_BIND(from.st_info),
     };
-    if (symbol->type == STT_SECTION && !*symbol->name && in)
-        symbol->name = in->name;
-    if (symbol->binding == STB_LOCAL && draft_is_function(symbol) && *symbol->name)
-        symbol->file = file;
+    symbol->file = file_of(&from, name, (uint32_t)(key->value >> 32));
     return describe_name(symbols, symbol, error);
+}
+
+/* Add a symbol of data to those that only count, if it does. */
+static enum bat_code make_other(uint32_t index, const Elf64_Sym *from, uint32_t file,
+                                struct draft_symbols *symbols, struct bat_error *error)
+{
+    const char *name = draft_table_name(&symbols->table, index, from);
+    const bool is_local = ELF64_ST_BIND(from->st_info) == STB_LOCAL;
+    if ((!is_local && *name) || is_mark(&symbols->table, from, name))
+        return BAT_OK;
+    size_t length;
+    BAT_TRY(measure_name(symbols, name, &length, error));
+    if (!bat_grow(&symbols->others, &symbols->other_capacity, symbols->other_count,
+                  sizeof(*symbols->others)))
+        return bat_fail_memory(error, "for %zu symbols", symbols->other_count);
+    symbols->others[symbols->other_count++] = (struct draft_other){
+        .index = index,
+        .file = file_of(from, name, file),
+        .hash = hash_name(symbols, name, length),
+    };
+    return BAT_OK;
 }
 
 /* --- Sorting ------------------------------------------------------------------------------ */
@@ -140,12 +193,20 @@ static uint64_t value_of(uint32_t index, uint32_t file)
     return (uint64_t)file << 32 | index;
 }
 
-/* The keys of all symbols that may count, by rank, in the table's order. Before the symbols are
- * sorted, only the table is read: in its order most are elsewhere in the result. */
-static enum bat_code collect_keys(const struct symbol_table *table, struct bat_sort_key *keys,
-                                  struct bat_sort_key *spare, uint32_t *count,
-                                  struct bat_error *error)
+/* True for a symbol inside a section without code. At its end, it may begin the next section. */
+static bool is_in_data(const struct bat_section *in, const Elf64_Sym *symbol)
 {
+    return in && !(in->flags & SHF_EXECINSTR) && symbol->st_value - in->address < in->size;
+}
+
+/* The keys of all symbols that may count, by rank, in the table's order; with only_code others are
+ * filled. Before the symbols are sorted, only the table is read: in its order most are elsewhere in
+ * the result. */
+static enum bat_code collect_keys(struct draft_symbols *symbols, bool only_code,
+                                  struct bat_sort_key *keys, struct bat_sort_key *spare,
+                                  uint32_t *count, struct bat_error *error)
+{
+    const struct symbol_table *table = &symbols->table;
     uint32_t file = NO_FILE;
     uint32_t functions = 0;
     uint32_t others = 0;              /* from the start of spare */
@@ -161,6 +222,10 @@ static enum bat_code collect_keys(const struct symbol_table *table, struct bat_s
         const struct bat_section *in;
         if (symbol.st_value == 0 || !symbol_section(table, i, &symbol, &in))
             continue;
+        if (only_code && is_in_data(in, &symbol)) {
+            BAT_TRY(make_other(i, &symbol, file, symbols, error));
+            continue;
+        }
         const unsigned its_rank = rank(&symbol);
         struct bat_sort_key *key = its_rank == 0   ? &keys[functions++]
                                    : its_rank == 1 ? &spare[others++]
@@ -188,55 +253,52 @@ static void fetch(const struct symbol_table *table, const struct bat_sort_key *o
     }
     if (i + FETCH_AHEAD < count) {
         const Elf64_Sym next = symbol_table_at(table, (uint32_t)order[i + FETCH_AHEAD].value);
-        __builtin_prefetch(table->strings + next.st_name);
+        __builtin_prefetch(symbol_table_name(table, &next));
     }
 }
 
 /* Make the symbols; keys must have space for twice the table's number. */
-static enum bat_code make_symbols(const struct symbol_table *table, struct bat_sort_key *keys,
-                                  struct draft_symbols *symbols, struct bat_error *error)
+static enum bat_code make_symbols(struct draft_symbols *symbols, bool only_code,
+                                  struct bat_sort_key *keys, struct bat_error *error)
 {
+    const struct symbol_table *table = &symbols->table;
+    struct bat_sort_key *spare = keys + table->count;
     uint32_t count = 0;
-    BAT_TRY(collect_keys(table, keys, keys + table->count, &count, error));
+    BAT_TRY(collect_keys(symbols, only_code, keys, spare, &count, error));
     enum bat_code code = BAT_OK;
-    const struct bat_sort_key *order = bat_sort_keys(keys, keys + table->count, count);
+    const struct bat_sort_key *order = bat_sort_keys(keys, spare, count);
     symbols->all = bat_large_array((size_t)count + 1, sizeof(*symbols->all));
     if (!symbols->all)
         return bat_fail_memory(error, "for %" PRIu32 " symbols", count);
     for (uint32_t i = 0; i < count && !code; i++) {
         fetch(table, order, i, count);
-        code = make_symbol(table, (uint32_t)order[i].value, (uint32_t)(order[i].value >> 32),
-                           symbols, error);
+        code = make_symbol(&order[i], symbols, error);
     }
     return code;
 }
 
-static enum bat_code read_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
-                                  struct bat_error *error)
+enum bat_code draft_symbols_read(const struct bat_elf *elf, bool only_code,
+                                 struct draft_symbols *symbols, struct bat_error *error)
 {
+    struct symbol_table *table = &symbols->table;
     symbols->count = 0;
-    symbols->sections = table->sections;
-    symbols->strings = table->strings;
     symbols->seed = bat_hash_seed();
+    enum bat_code code = symbol_table_open_unkept(table, elf, SHT_SYMTAB, error);
+    if (code || !table->symbols)
+        return code;
     struct bat_sort_key *keys = bat_large_array(2 * ((size_t)table->count + 1), sizeof(*keys));
     if (!keys)
         return bat_fail_memory(error, "for %" PRIu32 " symbols", table->count);
-    enum bat_code code = make_symbols(table, keys, symbols, error);
+    code = make_symbols(symbols, only_code, keys, error);
     free(keys);
     return code;
 }
 
-enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
-                                 struct bat_error *error)
+void draft_symbols_free(struct draft_symbols *symbols)
 {
-    struct symbol_table table;
-    enum bat_code code = symbol_table_open(&table, elf, SHT_SYMTAB, error);
-    if (code || !table.symbols)
-        return code;
-
-    code = read_symbols(&table, symbols, error);
-    bat_elf_release(elf, table.symbols, table.in->size);
-    return code;
+    free(symbols->all);
+    free(symbols->others);
+    symbol_table_release(&symbols->table);
 }
 
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)
