@@ -2,6 +2,7 @@
 /* Look-ups in the flow of an output function (output_flow.h), and the owners of its blocks. */
 #include "output_flow.h"
 #include "spec/binary_search.h"
+#include "spec/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,46 +70,51 @@ uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t blo
 
 /* --- Owners ------------------------------------------------------------------------------- */
 
+/* Memory while owners are searched, for each output block or, times, for each input block. */
+struct owner_search {
+    uint32_t *waiting; /* three for each */
+    uint32_t *times;
+    uint8_t *is_free;
+    uint8_t *from_self;
+    uint8_t *from_others;
+};
+
 /*
  * Code without entries gets the owner of the code that leads to it, if all of that has the same
  * one. The owner of a block changes at most twice.
  */
-static bool spread_owners(struct bat_output_flow *flow)
+static void spread_owners(struct bat_output_flow *flow, const struct owner_search *search)
 {
-    uint32_t *waiting = malloc(((size_t)flow->count + 1) * 3 * sizeof(*waiting));
-    uint8_t *is_free = calloc((size_t)flow->count + 1, 1);
+    uint32_t *waiting = search->waiting;
+    uint8_t *is_free = search->is_free;
     size_t count = 0;
-    if (waiting && is_free) {
-        for (uint32_t i = 0; i < flow->count; i++) {
-            is_free[i] = flow->all[i].owner == BAT_OWNER_UNKNOWN;
-            if (!is_free[i])
-                waiting[count++] = i;
-        }
-        while (count != 0) {
-            uint32_t from = waiting[--count];
-            uint32_t next[2];
-            bat_output_flow_next(flow, from, next);
-            for (unsigned i = 0; i < 2; i++) {
-                if (next[i] == BAT_NONE || !is_free[next[i]])
-                    continue;
-                uint32_t *owner = &flow->all[next[i]].owner;
-                uint32_t found = flow->all[from].owner;
-                uint32_t both =
-                    *owner == BAT_OWNER_UNKNOWN || *owner == found ? found : BAT_OWNER_SEVERAL;
-                if (both == *owner)
-                    continue;
-                *owner = both;
-                waiting[count++] = next[i];
-            }
+    for (uint32_t i = 0; i < flow->count; i++) {
+        is_free[i] = flow->all[i].owner == BAT_OWNER_UNKNOWN;
+        if (!is_free[i])
+            waiting[count++] = i;
+    }
+    /* Mostly every block has an owner. */
+    const bool is_any = count != flow->count;
+    while (is_any && count != 0) {
+        uint32_t from = waiting[--count];
+        uint32_t next[2];
+        bat_output_flow_next(flow, from, next);
+        for (unsigned i = 0; i < 2; i++) {
+            if (next[i] == BAT_NONE || !is_free[next[i]])
+                continue;
+            uint32_t *owner = &flow->all[next[i]].owner;
+            uint32_t found = flow->all[from].owner;
+            uint32_t both =
+                *owner == BAT_OWNER_UNKNOWN || *owner == found ? found : BAT_OWNER_SEVERAL;
+            if (both == *owner)
+                continue;
+            *owner = both;
+            waiting[count++] = next[i];
         }
     }
     for (uint32_t i = 0; i < flow->count; i++)
         if (flow->all[i].owner == BAT_OWNER_SEVERAL)
             flow->all[i].owner = BAT_NONE;
-    bool is_done = waiting && is_free;
-    free(waiting);
-    free(is_free);
-    return is_done;
 }
 
 /* True if a block directly follows one that begins the same input block and falls through to it. */
@@ -127,17 +133,21 @@ static bool goes_on(const struct bat_output_flow *flow, uint32_t i)
  * known to lead to. Code that BOLT puts on an edge behind a block (restored registers, a jump) has
  * the block's entry too, and other blocks' branches to the same target may share it.
  */
-static bool find_true_begins(struct bat_output_flow *flow)
+static void find_true_begins(struct bat_output_flow *flow, const struct owner_search *search)
 {
-    uint32_t *times = calloc((size_t)flow->block_count + 1, sizeof(*times));
-    uint8_t *from_self = calloc((size_t)flow->count + 1, 1);
-    uint8_t *from_others = calloc((size_t)flow->count + 1, 1);
-    bool is_done = times && from_self && from_others;
+    uint32_t *times = search->times;
+    uint8_t *from_self = search->from_self;
+    uint8_t *from_others = search->from_others;
     bool is_any = false;
-    for (uint32_t i = 0; i < flow->count && is_done; i++)
+    memset(times, 0, flow->block_count * sizeof(*times));
+    for (uint32_t i = 0; i < flow->count; i++)
         for (uint32_t j = 0; j < flow->all[i].begin_count; j++)
             is_any |= ++times[flow->begins[flow->all[i].first_begin + j]] > 1;
-    for (uint32_t i = 0; i < flow->count && is_done && is_any; i++) {
+    if (!is_any)
+        return;
+    memset(from_self, 0, flow->count);
+    memset(from_others, 0, flow->count);
+    for (uint32_t i = 0; i < flow->count; i++) {
         uint32_t next[2];
         bat_output_flow_next(flow, i, next);
         for (unsigned j = 0; j < 2; j++) {
@@ -148,7 +158,7 @@ static bool find_true_begins(struct bat_output_flow *flow)
         }
     }
     /* Each input block keeps at least one beginning: times counts those that are left. */
-    for (uint32_t i = flow->count; i-- > 0 && is_done && is_any;) {
+    for (uint32_t i = flow->count; i-- > 0;) {
         struct bat_output_block *block = &flow->all[i];
         if (block->begin_count != 1 || !from_self[i] || (from_others[i] && !goes_on(flow, i)))
             continue;
@@ -161,28 +171,39 @@ static bool find_true_begins(struct bat_output_flow *flow)
                 block->owner = BAT_NONE;
         }
     }
-    free(times);
-    free(from_self);
-    free(from_others);
-    return is_done;
 }
 
-bool bat_output_flow_find_owners(struct bat_output_flow *flow)
+bool bat_output_flow_find_owners(struct bat_output_flow *flow, void **memory, size_t *capacity)
 {
-    return spread_owners(flow) && find_true_begins(flow);
+    const size_t count = flow->count;
+    const size_t words = 3 * count + flow->block_count;
+    if (!bat_reserve(memory, capacity, 0, words * sizeof(uint32_t) + 3 * count, 1))
+        return false;
+    if (count == 0)
+        return true;
+    struct owner_search search = {.waiting = *memory};
+    search.times = search.waiting + 3 * count;
+    search.is_free = (uint8_t *)(search.waiting + words);
+    search.from_self = search.is_free + count;
+    search.from_others = search.from_self + count;
+    spread_owners(flow, &search);
+    find_true_begins(flow, &search);
+    return true;
+}
+
+void bat_output_flow_free_parts(struct bat_output_flow *flow)
+{
+    free(flow->inlined);
+    free(flow->copies);
+    free(flow->pairs);
+    free(flow->pair_of);
 }
 
 void bat_output_flow_free(struct bat_output_flow *flow)
 {
     if (!flow)
         return;
-    free(flow->blocks);
-    free(flow->all);
-    free(flow->begins);
-    free(flow->inlined);
-    free(flow->copies);
-    free(flow->pairs);
-    free(flow->pair_of);
+    bat_output_flow_free_parts(flow);
     free(flow);
 }
 

@@ -50,6 +50,7 @@ struct bat_output_inlined {
     const struct bat_output_flow *flow; /* the callee's own code; NULL if it is not known */
 };
 
+/* All arrays of it but inlined, copies, pairs and pair_of are in its own block of memory. */
 struct bat_output_flow {
     struct bat_block *blocks; /* of the input function, ascending */
     uint32_t block_count;
@@ -155,6 +156,9 @@ struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uin
 /* NULL is allowed. */
 void bat_output_flow_free(struct bat_output_flow *flow);
 
+/* Free the arrays that are not in its own block. */
+void bat_output_flow_free_parts(struct bat_output_flow *flow);
+
 /* How many functions bat_output_flows_inlined() has not searched to the end. flows may be NULL. */
 uint64_t bat_output_flows_limited(const struct bat_output_flows *flows);
 
@@ -177,8 +181,11 @@ enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t t
  */
 bool bat_output_may_have_option(const struct bat_elf *elf, const char *option);
 
-/* Fill the owners. False if there is no memory. Linear in the blocks. */
-bool bat_output_flow_find_owners(struct bat_output_flow *flow);
+/*
+ * Fill the owners. *memory, of *capacity bytes, is for the time of this call, and grows if it is
+ * too small. False if there is no memory. Linear in the blocks.
+ */
+bool bat_output_flow_find_owners(struct bat_output_flow *flow, void **memory, size_t *capacity);
 
 /* Fill the pairs. False if there is no memory. Linear in the blocks. */
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);

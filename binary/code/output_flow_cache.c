@@ -48,16 +48,18 @@ const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flo
 struct reading {
     struct bat_output_flows *flows;
     const uint8_t *wanted;
+    struct bat_flow_reader *readers[BAT_PARALLEL_MAX]; /* of the threads */
 };
 
 static void read_flows(void *context, size_t first, size_t end, unsigned thread)
 {
-    (void)thread;
-    const struct reading *reading = context;
+    struct reading *reading = context;
     struct bat_output_flows *flows = reading->flows;
-    for (size_t i = first; i < end; i++)
+    if (!reading->readers[thread])
+        reading->readers[thread] = bat_flow_reader_new(flows);
+    for (size_t i = first; i < end && reading->readers[thread]; i++)
         if (reading->wanted[i] && !flows->all[i])
-            flows->all[i] = bat_output_flow_read(flows, (uint32_t)i);
+            flows->all[i] = bat_flow_reader_read(reading->readers[thread], (uint32_t)i);
 }
 
 /* Tables that a thread goes through at a time. */
@@ -69,9 +71,11 @@ enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const u
     uint32_t count = flows->program.map->hot_count;
     if (!flows->are_independent)
         return BAT_OK;
-    struct reading reading = {flows, wanted};
+    struct reading reading = {.flows = flows, .wanted = wanted};
     bat_parallel_run(count, STRETCH, bat_parallel_threads(threads, count / STRETCH), read_flows,
                      &reading);
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        bat_flow_reader_free(reading.readers[i]);
     for (uint32_t i = 0; i < count; i++)
         if (wanted[i] && !flows->all[i])
             return bat_fail_memory(error, "for the code of a function");

@@ -5,6 +5,7 @@
  */
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "inlined.h"
 #include "instructions.h"
@@ -47,11 +48,23 @@ struct part {
     size_t first_mark, end_mark;
 };
 
-struct flow_reader {
+/* Reads one function after the other in the same memory. */
+struct bat_flow_reader {
     struct bat_output_flows *flows;
-    struct bat_output_flow *flow;
+    struct bat_output_flow *flow; /* its blocks, all and begins are the arrays below */
     const struct bat_map *map;
     const struct bat_elf *elf;
+    struct bat_block *blocks;
+    size_t block_capacity;
+    struct bat_output_block *all;
+    size_t all_capacity;
+    uint32_t *block_begins;
+    size_t block_begin_capacity;
+    uint32_t block_begin_count;
+    struct bat_sort_key *spare; /* for sorting */
+    size_t spare_capacity;
+    void *owners; /* bat_output_flow_find_owners() */
+    size_t owners_capacity;
     struct bat_sort_key *cuts; /* addresses where blocks start, but for those of leaves */
     size_t cut_count;
     size_t cut_capacity;
@@ -60,22 +73,26 @@ struct flow_reader {
     size_t target_capacity;
     uint64_t *starts; /* all addresses where blocks start, ascending, each once */
     size_t start_count;
+    size_t start_capacity;
     struct leave *leaves; /* ascending within each fragment */
     size_t leave_count;
     size_t leave_capacity;
     struct begin *begins; /* ascending within each fragment */
     size_t begin_count;
+    size_t begin_capacity;
     struct mark *marks;
     size_t mark_count;
+    size_t mark_capacity;
     struct part *parts;
     size_t part_count;
+    size_t part_capacity;
     struct bat_inlined inlined; /* calls[i] is flow->inlined[i] */
     bool is_out_of_memory;
 };
 
 /* --- Entries and instructions ------------------------------------------------------------- */
 
-static void add_cut(struct flow_reader *reader, uint64_t address)
+static void add_cut(struct bat_flow_reader *reader, uint64_t address)
 {
     if (!bat_grow(&reader->cuts, &reader->cut_capacity, reader->cut_count, sizeof(*reader->cuts))) {
         reader->is_out_of_memory = true;
@@ -84,7 +101,7 @@ static void add_cut(struct flow_reader *reader, uint64_t address)
     reader->cuts[reader->cut_count++] = (struct bat_sort_key){.key = address};
 }
 
-static void add_leave(struct flow_reader *reader, struct leave leave)
+static void add_leave(struct bat_flow_reader *reader, struct leave leave)
 {
     if (!bat_grow(&reader->leaves, &reader->leave_capacity, reader->leave_count,
                   sizeof(*reader->leaves))) {
@@ -162,7 +179,7 @@ static uint64_t long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t sta
 }
 
 /* Read the code of a fragment, the last part. Where it cannot be decoded, go on at an entry. */
-static void read_code(struct flow_reader *reader, uint64_t start, uint64_t size)
+static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t size)
 {
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(reader->elf, start, &available);
@@ -209,7 +226,7 @@ static uint32_t block_near(const struct bat_output_flow *flow, uint32_t last, ui
 }
 
 /* Read the entries of a table, and then its code. */
-static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
+static void read_part(struct bat_flow_reader *reader, uint32_t table, uint64_t size)
 {
     const struct bat_map *map = reader->map;
     const struct bat_table *function = &map->tables[table];
@@ -254,7 +271,7 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
 /* --- Inlined code ------------------------------------------------------------------------- */
 
 /* True if a part has a conditional branch without an entry, which BOLT must have made. */
-static bool has_made_branch(const struct flow_reader *reader, const struct part *part)
+static bool has_made_branch(const struct bat_flow_reader *reader, const struct part *part)
 {
     size_t begin = part->first_begin;
     size_t mark = part->first_mark;
@@ -273,7 +290,7 @@ static bool has_made_branch(const struct flow_reader *reader, const struct part 
 }
 
 /* Append the addresses of a part's entries, ascending. Returns the new count. */
-static size_t add_entries(const struct flow_reader *reader, const struct part *part,
+static size_t add_entries(const struct bat_flow_reader *reader, const struct part *part,
                           uint64_t *entries, size_t count)
 {
     size_t begin = part->first_begin;
@@ -289,7 +306,7 @@ static size_t add_entries(const struct flow_reader *reader, const struct part *p
 }
 
 /* Find the inlined calls, if there is code that BOLT has made. */
-static enum bat_code find_inlined(struct flow_reader *reader, uint32_t table)
+static enum bat_code find_inlined(struct bat_flow_reader *reader, uint32_t table)
 {
     bool may_inline = !reader->flows->are_independent;
     bool is_any = false;
@@ -315,7 +332,7 @@ static enum bat_code find_inlined(struct flow_reader *reader, uint32_t table)
 }
 
 /* Cut a copied run where the callee's own code is cut into blocks. */
-static void cut_run(struct flow_reader *reader, const struct bat_copied_run *run,
+static void cut_run(struct bat_flow_reader *reader, const struct bat_copied_run *run,
                     const struct bat_output_flow *callee)
 {
     add_cut(reader, run->start);
@@ -327,7 +344,7 @@ static void cut_run(struct flow_reader *reader, const struct bat_copied_run *run
         add_cut(reader, run->start + (callee->all[block].start - run->origin));
 }
 
-static enum bat_code read_inlined(struct flow_reader *reader, uint32_t table)
+static enum bat_code read_inlined(struct bat_flow_reader *reader, uint32_t table)
 {
     struct bat_output_flow *flow = reader->flow;
     struct bat_inlined *inlined = &reader->inlined;
@@ -372,7 +389,7 @@ static void copy_run(struct bat_output_flow *flow, uint32_t call, const struct b
 }
 
 /* False if there is no memory. */
-static bool copy_runs(struct flow_reader *reader)
+static bool copy_runs(struct bat_flow_reader *reader)
 {
     const struct bat_inlined *inlined = &reader->inlined;
     struct bat_output_flow *flow = reader->flow;
@@ -391,16 +408,22 @@ static bool copy_runs(struct flow_reader *reader)
 
 /* --- Blocks ------------------------------------------------------------------------------- */
 
-/* Sort keys in place. False if there is no memory. */
-static bool sort_keys(struct bat_sort_key **keys, size_t count)
+/* Sort an array of keys of that capacity. False if there is no memory. */
+static bool sort_keys(struct bat_flow_reader *reader, struct bat_sort_key **keys, size_t *capacity,
+                      size_t count)
 {
-    struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
-    if (!spare)
+    if (count == 0)
+        return true;
+    if (!bat_reserve(&reader->spare, &reader->spare_capacity, 0, count, sizeof(*reader->spare)))
         return false;
-    struct bat_sort_key *sorted = count ? bat_sort_keys(*keys, spare, count) : *keys;
-    struct bat_sort_key *other = sorted == spare ? *keys : spare;
+    if (bat_sort_keys(*keys, reader->spare, count) != reader->spare)
+        return true;
+    struct bat_sort_key *sorted = reader->spare;
+    size_t sorted_capacity = reader->spare_capacity;
+    reader->spare = *keys;
+    reader->spare_capacity = *capacity;
     *keys = sorted;
-    free(other);
+    *capacity = sorted_capacity;
     return true;
 }
 
@@ -408,7 +431,7 @@ static bool sort_keys(struct bat_sort_key **keys, size_t count)
  * True if the code behind each leave ascends from part to part, as it does within each. Parts of a
  * damaged symbol table may overlap.
  */
-static bool leaves_ascend(const struct flow_reader *reader)
+static bool leaves_ascend(const struct bat_flow_reader *reader)
 {
     for (size_t i = 1; i < reader->leave_count; i++)
         if (reader->leaves[i - 1].next > reader->leaves[i].next)
@@ -417,7 +440,7 @@ static bool leaves_ascend(const struct flow_reader *reader)
 }
 
 /* Merge cuts, targets, and the addresses behind leaves, all sorted, into starts. */
-static void merge_starts(struct flow_reader *reader)
+static void merge_starts(struct bat_flow_reader *reader)
 {
     size_t cut = 0;
     size_t target = 0;
@@ -453,16 +476,16 @@ static void merge_starts(struct flow_reader *reader)
  * Fill starts. Most of the three kinds of addresses are found in order, so that merging them is
  * faster than sorting them together.
  */
-static bool sort_starts(struct flow_reader *reader)
+static bool sort_starts(struct bat_flow_reader *reader)
 {
     bool is_ascending = leaves_ascend(reader);
     for (size_t i = 0; i < reader->leave_count && !is_ascending; i++)
         add_cut(reader, reader->leaves[i].next);
     size_t most = reader->cut_count + reader->target_count + reader->leave_count;
-    reader->starts = malloc((most + 1) * sizeof(*reader->starts));
-    if (reader->is_out_of_memory || !reader->starts ||
-        !sort_keys(&reader->cuts, reader->cut_count) ||
-        !sort_keys(&reader->targets, reader->target_count))
+    if (reader->is_out_of_memory ||
+        !bat_reserve(&reader->starts, &reader->start_capacity, 0, most, sizeof(*reader->starts)) ||
+        !sort_keys(reader, &reader->cuts, &reader->cut_capacity, reader->cut_count) ||
+        !sort_keys(reader, &reader->targets, &reader->target_capacity, reader->target_count))
         return false;
     size_t leaves = reader->leave_count;
     if (!is_ascending)
@@ -472,13 +495,13 @@ static bool sort_starts(struct flow_reader *reader)
     return true;
 }
 
-static size_t first_start_from(const struct flow_reader *reader, uint64_t address)
+static size_t first_start_from(const struct bat_flow_reader *reader, uint64_t address)
 {
     return BAT_NUMBERS_BELOW(reader->starts, reader->start_count, address);
 }
 
 /* Append the blocks of a part, with the owners that the note gives. */
-static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin_count)
+static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *begin_count)
 {
     struct bat_output_flow *flow = reader->flow;
     uint64_t end = reader->parts[part].end;
@@ -541,7 +564,7 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
 
 /* --- The function ------------------------------------------------------------------------- */
 
-static void read_parts(struct flow_reader *reader, uint32_t table,
+static void read_parts(struct bat_flow_reader *reader, uint32_t table,
                        const struct bat_functions *functions)
 {
     const struct bat_map *map = reader->map;
@@ -566,7 +589,7 @@ static void read_parts(struct flow_reader *reader, uint32_t table,
 }
 
 /* Make the blocks of all parts. False if there is no memory. */
-static bool make_all_blocks(struct flow_reader *reader)
+static bool make_all_blocks(struct bat_flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
     if (!sort_starts(reader) || reader->leave_count >= BAT_OWNER_SEVERAL)
@@ -578,12 +601,11 @@ static bool make_all_blocks(struct flow_reader *reader)
                     first_start_from(reader, reader->parts[i].start);
     if (capacity >= BAT_OWNER_SEVERAL)
         return false;
-    flow->all = malloc((capacity + 1) * sizeof(*flow->all));
-    if (!flow->all)
+    if (!bat_reserve(&reader->all, &reader->all_capacity, 0, capacity, sizeof(*reader->all)))
         return false;
-    uint32_t begin_count = 0;
+    flow->all = reader->all;
     for (size_t i = 0; i < reader->part_count; i++)
-        make_blocks(reader, i, &begin_count);
+        make_blocks(reader, i, &reader->block_begin_count);
     bool is_ascending = true;
     for (uint32_t i = 1; i < flow->count; i++)
         is_ascending &= flow->all[i - 1].start < flow->all[i].start;
@@ -593,7 +615,7 @@ static bool make_all_blocks(struct flow_reader *reader)
 }
 
 /* Replace the targets, which are indices of leaves, by blocks. */
-static void find_targets(struct flow_reader *reader)
+static void find_targets(struct bat_flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
     uint32_t block = 0; /* the first one above the target */
@@ -609,7 +631,7 @@ static void find_targets(struct flow_reader *reader)
             flow->all[i].target = (uint32_t)reader->leaves[flow->all[i].target].target;
 }
 
-static bool build(struct flow_reader *reader, uint32_t table)
+static bool build(struct bat_flow_reader *reader, uint32_t table)
 {
     const struct bat_program *program = &reader->flows->program;
     const struct bat_map *map = program->map;
@@ -621,43 +643,100 @@ static bool build(struct flow_reader *reader, uint32_t table)
         entries += map->tables[map->fragments[i]].entry_count;
         most_blocks += map->tables[map->fragments[i]].block_count;
     }
-    flow->blocks = malloc(((size_t)most_blocks + 1) * sizeof(*flow->blocks));
-    reader->parts = malloc(parts * sizeof(*reader->parts));
-    reader->begins = malloc((entries + 1) * sizeof(*reader->begins));
-    reader->marks = malloc((entries + 1) * sizeof(*reader->marks));
-    flow->begins = malloc((entries + 1) * sizeof(*flow->begins));
-    if (!flow->blocks || !reader->parts || !reader->begins || !reader->marks || !flow->begins)
+    if (!bat_reserve(&reader->blocks, &reader->block_capacity, 0, most_blocks,
+                     sizeof(*reader->blocks)) ||
+        !bat_reserve(&reader->parts, &reader->part_capacity, 0, parts, sizeof(*reader->parts)) ||
+        !bat_reserve(&reader->begins, &reader->begin_capacity, 0, entries,
+                     sizeof(*reader->begins)) ||
+        !bat_reserve(&reader->marks, &reader->mark_capacity, 0, entries, sizeof(*reader->marks)) ||
+        !bat_reserve(&reader->block_begins, &reader->block_begin_capacity, 0, entries,
+                     sizeof(*reader->block_begins)))
         return false;
+    flow->blocks = reader->blocks;
+    flow->begins = reader->block_begins;
     flow->block_count = bat_map_blocks(map, table, flow->blocks, most_blocks);
     read_parts(reader, table, program->functions);
     if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
         !make_all_blocks(reader))
         return false;
     find_targets(reader);
-    return copy_runs(reader) && bat_output_flow_find_owners(flow) &&
+    return copy_runs(reader) &&
+           bat_output_flow_find_owners(flow, &reader->owners, &reader->owners_capacity) &&
            bat_output_flow_find_pairs(flow, program->elf);
+}
+
+/* A copy of the flow with what is in the reader's memory, in one block of its own; or NULL. */
+static struct bat_output_flow *keep(const struct bat_flow_reader *reader)
+{
+    const struct bat_output_flow *flow = reader->flow;
+    const size_t blocks = flow->block_count * sizeof(*flow->blocks);
+    const size_t all = flow->count * sizeof(*flow->all);
+    const size_t begins = reader->block_begin_count * sizeof(*flow->begins);
+    struct bat_output_flow *kept = malloc(sizeof(*kept) + blocks + all + begins);
+    if (!kept)
+        return NULL;
+    *kept = *flow;
+    kept->blocks = (struct bat_block *)(kept + 1);
+    kept->all = (struct bat_output_block *)(kept->blocks + flow->block_count);
+    kept->begins = (uint32_t *)(kept->all + flow->count);
+    memcpy(kept->blocks, flow->blocks, blocks);
+    memcpy(kept->all, flow->all, all);
+    memcpy(kept->begins, flow->begins, begins);
+    return kept;
+}
+
+struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows)
+{
+    struct bat_flow_reader *reader = calloc(1, sizeof(*reader));
+    if (!reader)
+        return NULL;
+    reader->flows = flows;
+    reader->map = flows->program.map;
+    reader->elf = flows->program.elf;
+    return reader;
+}
+
+void bat_flow_reader_free(struct bat_flow_reader *reader)
+{
+    if (!reader)
+        return;
+    free(reader->blocks);
+    free(reader->all);
+    free(reader->block_begins);
+    free(reader->spare);
+    free(reader->owners);
+    free(reader->cuts);
+    free(reader->targets);
+    free(reader->starts);
+    free(reader->leaves);
+    free(reader->begins);
+    free(reader->marks);
+    free(reader->parts);
+    free(reader);
+}
+
+struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table)
+{
+    struct bat_output_flow flow = {0};
+    reader->flow = &flow;
+    reader->block_begin_count = 0;
+    reader->cut_count = reader->target_count = reader->start_count = reader->leave_count = 0;
+    reader->begin_count = reader->mark_count = reader->part_count = 0;
+    reader->is_out_of_memory = false;
+    struct bat_output_flow *kept = build(reader, table) ? keep(reader) : NULL;
+    bat_inlined_free(&reader->inlined);
+    reader->inlined = (struct bat_inlined){0};
+    if (!kept)
+        bat_output_flow_free_parts(&flow);
+    return kept;
 }
 
 struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)
 {
-    const struct bat_program *program = &flows->program;
-    struct flow_reader reader = {.flows = flows,
-                                 .flow = calloc(1, sizeof(*reader.flow)),
-                                 .map = program->map,
-                                 .elf = program->elf};
-    bool is_built = reader.flow && build(&reader, table);
-    free(reader.cuts);
-    free(reader.targets);
-    free(reader.starts);
-    free(reader.leaves);
-    free(reader.begins);
-    free(reader.marks);
-    free(reader.parts);
-    bat_inlined_free(&reader.inlined);
-    if (is_built)
-        return reader.flow;
-    bat_output_flow_free(reader.flow);
-    return NULL;
+    struct bat_flow_reader *reader = bat_flow_reader_new(flows);
+    struct bat_output_flow *flow = reader ? bat_flow_reader_read(reader, table) : NULL;
+    bat_flow_reader_free(reader);
+    return flow;
 }
 
 enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,

@@ -16,4 +16,16 @@ struct bat_output_flows {
     struct bat_beginnings *beginnings;
 };
 
+/* Reads flows of functions one after the other, in the same memory. */
+struct bat_flow_reader;
+
+/* NULL if there is no memory. */
+struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows);
+
+/* NULL is allowed. */
+void bat_flow_reader_free(struct bat_flow_reader *reader);
+
+/* bat_output_flow_read() in the reader's memory. */
+struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table);
+
 #endif

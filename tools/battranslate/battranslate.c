@@ -661,6 +661,7 @@ static void keep_memory(void)
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, 4 << 20);
 }
 
 /* True if a program of this name, or with a version behind it, was called: perf2bolt-22. */
