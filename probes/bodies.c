@@ -4,16 +4,22 @@
 
 #include "reading.h"
 #include "spec/array.h"
+#include "spec/binary_search.h"
 
-/* The least bytes of a probe (id, type, distance) and of an inlined body (call site, GUID, and the
- * numbers of its probes and bodies). */
+/* The least bytes of a probe (id, type, distance), of a top-level body (GUID, and the numbers of
+ * its probes and bodies) and of an inlined one (call site, too). */
 #define PROBE_MIN 3u
+#define TOP_MIN 10u
 #define BODY_MIN 11u
 
 #define TYPE_BITS 0x0fu
 #define ATTRIBUTE_SHIFT 4u
 #define ATTRIBUTE_BITS 7u
 #define DISTANCE 0x80u
+
+/* Probes are sorted by so many bits of their addresses at a time. */
+#define DIGIT_BITS 12u
+#define DIGIT_VALUES (1u << DIGIT_BITS)
 
 /* Where distances are counted from. */
 enum start {
@@ -28,20 +34,10 @@ struct level {
     uint32_t left; /* bodies inlined in it that follow */
 };
 
-/* Functions whose bodies were read last, by the lower bits of their GUIDs. */
-#define RECENT_COUNT 4096u
-
-struct recent {
-    uint64_t guid;
-    uint32_t function; /* index, BAT_NONE: none has the GUID */
-    bool is_set;
-};
-
 struct reading {
     struct probe_bytes bytes;
     struct probe_bases *bases;
-    struct owned_probes *into; /* whose arrays are NULL while nodes and probes are counted */
-    struct bat_sort_key *keys; /* addresses of probes, and their numbers */
+    struct owned_probes *into; /* whose arrays have room for all that the section can have */
     uint32_t node_count;
     uint32_t probe_count;
     uint32_t body_count;
@@ -52,7 +48,6 @@ struct reading {
     uint64_t address;
     unsigned depth;
     struct level levels[BAT_PROBE_DEPTH_MAX];
-    struct recent recent[RECENT_COUNT];
 };
 
 /* --- Probes ----------------------------------------------------------------------------------- */
@@ -63,7 +58,7 @@ static enum bat_code read_distance(struct reading *reading)
     int64_t distance;
     BAT_TRY(probe_bytes_signed(&reading->bytes, "a probe's distance", &distance));
     enum bat_code code = BAT_OK;
-    if (reading->start == START_SYMBOL && reading->into->nodes) {
+    if (reading->start == START_SYMBOL) {
         bool is_known;
         code = probe_bases_find(reading->bases, reading->address, &reading->address, &is_known,
                                 reading->bytes.error);
@@ -92,17 +87,13 @@ static void keep_probe(struct reading *reading, const struct bat_probe *probe)
         reading->unplaced_count++;
         return;
     }
-    const uint32_t number = reading->probe_count++;
-    if (!reading->into->probes)
-        return;
-    reading->into->probes[number] = *probe;
-    reading->keys[number] = (struct bat_sort_key){probe->address, number};
+    reading->into->probes[reading->probe_count++] = *probe;
 }
 
 static enum bat_code read_probe(struct reading *reading, uint32_t node)
 {
     struct bat_probe probe = {.node = node};
-    uint8_t flags;
+    uint8_t flags = 0;
     enum bat_code code = probe_bytes_number(&reading->bytes, "a probe's id", &probe.id);
     BAT_TRY(code);
     BAT_TRY(probe_bytes_byte(&reading->bytes, "a probe's type", &flags));
@@ -121,44 +112,25 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
 
 /* --- Bodies ----------------------------------------------------------------------------------- */
 
-/* The index of the function with this GUID: the same few are inlined again and again. */
-static uint32_t function_of(struct reading *reading, uint64_t guid)
-{
-    struct recent *recent = &reading->recent[guid % RECENT_COUNT];
-    if (recent->is_set && recent->guid == guid)
-        return recent->function;
-    const struct bat_probe_function *function = bat_probes_function(&reading->into->public, guid);
-    *recent = (struct recent){
-        guid, function ? (uint32_t)(function - reading->into->functions) : BAT_NONE, true};
-    return recent->function;
-}
-
 static void keep_node(struct reading *reading, struct bat_probe_node node)
 {
-    const uint32_t number = reading->node_count++;
-    const bool is_top = node.parent == BAT_NONE;
-    if (is_top)
-        reading->body_count++;
-    if (!reading->into->nodes)
-        return;
-    node.function = function_of(reading, node.guid);
-    reading->into->nodes[number] = node;
-    if (is_top)
-        reading->into->bodies[reading->body_count - 1] = number;
+    struct owned_probes *into = reading->into;
+    if (node.parent == BAT_NONE)
+        into->bodies[reading->body_count++] = reading->node_count;
+    into->nodes[reading->node_count++] = node;
 }
 
 /* Note that the bodies inlined in a node are complete. */
 static void end_node(struct reading *reading, uint32_t node)
 {
-    if (reading->into->nodes)
-        reading->into->nodes[node].end = reading->node_count;
+    reading->into->nodes[node].end = reading->node_count;
 }
 
 /* Read a body's fields, its probes, and how many bodies are inlined in it, which follow. */
 static enum bat_code read_body(struct reading *reading, uint32_t parent, uint32_t *inlined)
 {
     struct probe_bytes *bytes = &reading->bytes;
-    struct bat_probe_node node = {.parent = parent, .function = BAT_NONE};
+    struct bat_probe_node node = {.parent = parent};
     enum bat_code code = BAT_OK;
     if (parent != BAT_NONE)
         code = probe_bytes_number(bytes, "a call site's id", &node.call_site);
@@ -207,7 +179,7 @@ static enum bat_code read_next(struct reading *reading)
     return BAT_OK;
 }
 
-/* Read, or count, from the start of the section to its end. */
+/* Read from the start of the section to its end. */
 static enum bat_code read_all(struct reading *reading, struct probe_bytes bytes)
 {
     reading->bytes = bytes;
@@ -235,25 +207,130 @@ static bool sort_bodies(struct owned_probes *probes, uint32_t count)
     return probes->bodies != NULL;
 }
 
-static bool allocate(struct reading *reading)
+/* Make room for what a section of this size can have at most: what is not filled is not touched. */
+static bool allocate(struct owned_probes *into, size_t size)
 {
-    struct owned_probes *into = reading->into;
-    reading->keys = bat_array_new(reading->probe_count, sizeof(*reading->keys));
-    into->probes = bat_array_new(reading->probe_count, sizeof(*into->probes));
-    into->bodies = bat_array_new(reading->body_count, sizeof(*into->bodies));
-    into->nodes = bat_array_new(reading->node_count, sizeof(*into->nodes));
-    return reading->keys && into->probes && into->bodies && into->nodes;
+    into->probes = bat_array_new(size / PROBE_MIN, sizeof(*into->probes));
+    into->bodies = bat_array_new(size / TOP_MIN, sizeof(*into->bodies));
+    into->nodes = bat_array_new(size / TOP_MIN, sizeof(*into->nodes));
+    return into->probes && into->bodies && into->nodes;
+}
+
+static unsigned digit_of(uint64_t address, unsigned shift)
+{
+    return (unsigned)(address >> shift) & (DIGIT_VALUES - 1);
+}
+
+/* One pass of sorting, by one digit of the addresses; probes that are equal in it keep their order.
+ */
+static void sort_by_digit(const struct bat_probe *from, struct bat_probe *to, size_t count,
+                          unsigned shift)
+{
+    uint32_t places[DIGIT_VALUES] = {0};
+    for (size_t i = 0; i < count; i++)
+        places[digit_of(from[i].address, shift)]++;
+    uint32_t start = 0;
+    for (unsigned value = 0; value < DIGIT_VALUES; value++) {
+        const uint32_t number = places[value];
+        places[value] = start;
+        start += number;
+    }
+    for (size_t i = 0; i < count; i++)
+        to[places[digit_of(from[i].address, shift)]++] = from[i];
+}
+
+/* Sort the probes by address: a program's code differs in two or three digits. */
+static bool sort_probes(struct owned_probes *into, size_t count)
+{
+    uint64_t different = 0; /* bits in which not all addresses agree */
+    for (size_t i = 1; i < count; i++)
+        different |= into->probes[i].address ^ into->probes[0].address;
+    struct bat_probe *spare = bat_array_new(count, sizeof(*spare));
+    for (unsigned shift = 0; spare && shift < 64; shift += DIGIT_BITS) {
+        if (digit_of(different, shift) == 0)
+            continue;
+        struct bat_probe *sorted = spare;
+        sort_by_digit(into->probes, sorted, count, shift);
+        spare = into->probes;
+        into->probes = sorted;
+    }
+    free(spare);
+    return spare != NULL;
+}
+
+/* Functions by their GUIDs: the first one with each value of the upper bits, or the next. */
+struct function_index {
+    const struct bat_probe_function *functions;
+    uint32_t *firsts;
+    unsigned shift; /* to the upper bits */
+};
+
+/* GUIDs are hashes, spread evenly: with more values than functions, few of them share one. */
+static bool index_functions(struct function_index *index, const struct owned_probes *probes)
+{
+    const uint32_t count = probes->public.function_count;
+    unsigned bits = 1;
+    while (bits < 31 && 1u << bits < 2 * (uint64_t)count)
+        bits++;
+    *index = (struct function_index){
+        .functions = probes->functions,
+        .firsts = bat_array_new(((size_t)1 << bits) + 1, sizeof(*index->firsts)),
+        .shift = 64 - bits};
+    uint32_t next = 0;
+    for (uint32_t value = 0; index->firsts && value <= 1u << bits; value++) {
+        while (next < count && index->functions[next].guid >> index->shift < value)
+            next++;
+        index->firsts[value] = next;
+    }
+    return index->firsts != NULL;
+}
+
+static inline const uint32_t *firsts_of(const struct function_index *index, uint64_t guid)
+{
+    return &index->firsts[guid >> index->shift];
+}
+
+/* The first function with this GUID; BAT_NONE: there is none. */
+static uint32_t function_of(const struct function_index *index, uint64_t guid)
+{
+    const uint32_t *first = firsts_of(index, guid);
+    const struct bat_probe_function *functions = index->functions + first[0];
+    const uint32_t count = first[1] - first[0];
+    uint32_t found = 0;
+    if (count != 0 && functions[0].guid < guid)
+        found = (uint32_t)BAT_COUNT_BELOW(functions, count, guid, guid);
+    return found < count && functions[found].guid == guid ? first[0] + found : BAT_NONE;
+}
+
+/* Memory that is needed this many nodes later is fetched. */
+#define AHEAD 8u
+
+static bool find_functions(struct owned_probes *into, uint32_t count)
+{
+    struct function_index index;
+    struct bat_probe_node *nodes = into->nodes;
+    if (!index_functions(&index, into))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (count - i > 2 * AHEAD) {
+            __builtin_prefetch(firsts_of(&index, nodes[i + 2 * AHEAD].guid));
+            __builtin_prefetch(index.functions + *firsts_of(&index, nodes[i + AHEAD].guid));
+        }
+        nodes[i].function = function_of(&index, nodes[i].guid);
+    }
+    free(index.firsts);
+    return true;
 }
 
 /* Sort what was read, and make it public. */
 static bool finish(struct reading *reading)
 {
     struct owned_probes *into = reading->into;
-    into->probes =
-        probes_sorted(into->probes, reading->keys, reading->probe_count, sizeof(*into->probes));
-    reading->keys = NULL;
-    if (!into->probes || !sort_bodies(into, reading->body_count))
+    into->nodes = bat_array_shrink(into->nodes, reading->node_count, sizeof(*into->nodes));
+    if (!find_functions(into, reading->node_count) || !sort_probes(into, reading->probe_count) ||
+        !sort_bodies(into, reading->body_count))
         return false;
+    into->probes = bat_array_shrink(into->probes, reading->probe_count, sizeof(*into->probes));
     struct bat_probes *public = &into->public;
     public->nodes = into->nodes;
     public->probes = into->probes;
@@ -268,10 +345,10 @@ static bool finish(struct reading *reading)
 }
 
 /*
- * Count what the section has. BOLT 22 leaves out the discriminators, but not the attribute that
+ * BOLT 22 leaves out the discriminators, but not the attribute that
  * announces them: what cannot be read with them is read without them.
  */
-static enum bat_code count_all(struct reading *reading, struct probe_bytes bytes)
+static enum bat_code read_either(struct reading *reading, struct probe_bytes bytes)
 {
     enum bat_code code = read_all(reading, bytes);
     if (code == BAT_OK || !reading->has_addresses)
@@ -290,15 +367,12 @@ enum bat_code probes_read_bodies(struct probe_bytes bytes, struct probe_bases *b
         return bat_fail_memory(bytes.error, "to read probes");
     reading->bases = bases;
     reading->into = probes;
-    enum bat_code code = count_all(reading, bytes);
-    if (code == BAT_OK) {
-        const bool has_memory = allocate(reading);
-        if (has_memory)
-            code = read_all(reading, bytes);
-        if (!has_memory || (code == BAT_OK && !finish(reading)))
-            code = bat_fail_memory(bytes.error, "for %u probes", reading->probe_count);
-    }
-    free(reading->keys);
+    enum bat_code code = BAT_OK;
+    if (!allocate(probes, probe_bytes_left(&bytes)))
+        code = bat_fail_memory(bytes.error, "for probes of %zu bytes", probe_bytes_left(&bytes));
+    code = code ? code : read_either(reading, bytes);
+    if (code == BAT_OK && !finish(reading))
+        code = bat_fail_memory(bytes.error, "for %u probes", reading->probe_count);
     free(reading);
     return code;
 }

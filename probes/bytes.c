@@ -5,8 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "spec/little_endian.h"
-
 /* Longer LEB128 numbers are damaged; 64 bits take 10 bytes, the rest would be padding. */
 #define LEB128_MAX 16u
 
@@ -22,28 +20,11 @@ enum bat_code probe_bytes_fail(const struct probe_bytes *bytes, const uint8_t *a
                     (uint64_t)(at - bytes->start), sentence);
 }
 
-static enum bat_code ends(const struct probe_bytes *bytes, const char *what, const char *size)
+enum bat_code probe_bytes_ends(const struct probe_bytes *bytes, const char *what, const char *size)
 {
     return probe_bytes_fail(bytes, bytes->at, BAT_ERR_TRUNCATED,
                             "expected %s (%s), found the section's end after %zu bytes", what, size,
                             probe_bytes_left(bytes));
-}
-
-enum bat_code probe_bytes_byte(struct probe_bytes *bytes, const char *what, uint8_t *value)
-{
-    if (bytes->at == bytes->end)
-        return ends(bytes, what, "a byte");
-    *value = *bytes->at++;
-    return BAT_OK;
-}
-
-enum bat_code probe_bytes_word(struct probe_bytes *bytes, const char *what, uint64_t *value)
-{
-    if (probe_bytes_left(bytes) < sizeof(*value))
-        return ends(bytes, what, "8 bytes");
-    *value = bat_load64(bytes->at);
-    bytes->at += sizeof(*value);
-    return BAT_OK;
 }
 
 /* A LEB128 number; *is_wide is set if it has bits beyond 64 that say something. */
@@ -75,27 +56,17 @@ static enum bat_code read_leb128(struct probe_bytes *bytes, const char *what, bo
         return BAT_OK;
     }
     if (at == bytes->end)
-        return ends(bytes, what, "LEB128");
+        return probe_bytes_ends(bytes, what, "LEB128");
     return probe_bytes_fail(bytes, bytes->at, BAT_ERR_LEB128,
                             "expected %s in at most %u bytes of LEB128, found more", what,
                             LEB128_MAX);
 }
 
-/* True if the next LEB128 number is a single byte, as nearly all are. */
-static bool is_single(const struct probe_bytes *bytes)
-{
-    return bytes->at < bytes->end && *bytes->at < 0x80;
-}
-
-enum bat_code probe_bytes_number(struct probe_bytes *bytes, const char *what, uint32_t *value)
+enum bat_code probe_bytes_long_number(struct probe_bytes *bytes, const char *what, uint32_t *value)
 {
     const uint8_t *at = bytes->at;
     uint64_t number = 0;
     bool is_wide = false;
-    if (is_single(bytes)) {
-        *value = *bytes->at++;
-        return BAT_OK;
-    }
     BAT_TRY(read_leb128(bytes, what, false, &number, &is_wide));
     if (is_wide || number > UINT32_MAX)
         return probe_bytes_fail(bytes, at, is_wide ? BAT_ERR_LEB128 : BAT_ERR_RANGE,
@@ -106,15 +77,11 @@ enum bat_code probe_bytes_number(struct probe_bytes *bytes, const char *what, ui
     return BAT_OK;
 }
 
-enum bat_code probe_bytes_signed(struct probe_bytes *bytes, const char *what, int64_t *value)
+enum bat_code probe_bytes_long_signed(struct probe_bytes *bytes, const char *what, int64_t *value)
 {
     const uint8_t *at = bytes->at;
     uint64_t number = 0;
     bool is_wide = false;
-    if (is_single(bytes)) {
-        *value = (*bytes->at++ ^ 0x40) - 0x40;
-        return BAT_OK;
-    }
     BAT_TRY(read_leb128(bytes, what, true, &number, &is_wide));
     if (is_wide)
         return probe_bytes_fail(bytes, at, BAT_ERR_LEB128,
@@ -125,15 +92,10 @@ enum bat_code probe_bytes_signed(struct probe_bytes *bytes, const char *what, in
     return BAT_OK;
 }
 
-enum bat_code probe_bytes_count(struct probe_bytes *bytes, const char *what, size_t least,
-                                uint32_t *value)
+enum bat_code probe_bytes_many(const struct probe_bytes *bytes, const uint8_t *at, const char *what,
+                               size_t least, uint32_t value)
 {
-    const uint8_t *at = bytes->at;
-    enum bat_code code = probe_bytes_number(bytes, what, value);
-    if (code == BAT_OK && *value > probe_bytes_left(bytes) / least)
-        return probe_bytes_fail(bytes, at, BAT_ERR_COUNT,
-                                "expected %s of at most %zu, as %zu bytes are left, found %" PRIu32,
-                                what, probe_bytes_left(bytes) / least, probe_bytes_left(bytes),
-                                *value);
-    return code;
+    return probe_bytes_fail(bytes, at, BAT_ERR_COUNT,
+                            "expected %s of at most %zu, as %zu bytes are left, found %" PRIu32,
+                            what, probe_bytes_left(bytes) / least, probe_bytes_left(bytes), value);
 }

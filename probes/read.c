@@ -30,7 +30,7 @@ static enum bat_code check_section(const struct bat_section *section, struct bat
     return BAT_OK;
 }
 
-/* Begin to read a section. It is read twice, so other programs must not change it meanwhile. */
+/* Begin to read a section. */
 static enum bat_code open_section(const struct bat_elf *elf, const char *name,
                                   struct probe_bytes *bytes, struct bat_error *error)
 {
@@ -38,7 +38,6 @@ static enum bat_code open_section(const struct bat_elf *elf, const char *name,
     BAT_TRY(check_section(section, error));
     uint64_t size;
     const uint8_t *start = bat_elf_section_bytes(elf, section, &size);
-    bat_keep_bytes(start, (size_t)size);
     *bytes = (struct probe_bytes){name, start, start, start + size, error};
     return BAT_OK;
 }
@@ -56,12 +55,13 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
                                    struct owned_probes *probes, struct bat_error *error)
 {
     struct probe_bytes bytes;
-    enum bat_code code = open_section(elf, DESCRIPTIONS, &bytes, error);
-    code = code ? code : probes_read_functions(bytes, probes);
-    BAT_TRY(code);
+    BAT_TRY(open_section(elf, DESCRIPTIONS, &bytes, error));
+    /* They are read twice, and names stay where they are: other programs must not change them. */
+    bat_keep_bytes(bytes.start, probe_bytes_left(&bytes));
+    BAT_TRY(probes_read_functions(bytes, probes));
     BAT_TRY(open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};
-    code = probes_read_bodies(bytes, &bases, probes);
+    enum bat_code code = probes_read_bodies(bytes, &bases, probes);
     probe_bases_free(&bases);
     return code;
 }

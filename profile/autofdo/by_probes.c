@@ -23,6 +23,7 @@ struct probe_work {
     struct ranges ranges;
     struct probe_functions functions;
     struct forest forest;
+    uint32_t *names;  /* of the probes' functions in the forest, as far as they were needed */
     uint32_t *places; /* of the probes' nodes: their number in the forest plus 1, or PLACE_* */
     struct bat_autofdo_counters counters;
     struct bat_error *error;
@@ -51,11 +52,10 @@ static enum bat_code place_node(struct probe_work *work, uint32_t number)
         *place = PLACE_NONE;
         return BAT_OK;
     }
-    const struct bat_probe_function *function = &work->probes->functions[node->function];
     uint32_t name;
     uint32_t found;
     enum bat_code code =
-        bat_strings_add(&work->forest.names, function->name, function->name_length, &name);
+        probe_function_name(&work->forest.names, work->probes, node->function, work->names, &name);
     if (code == BAT_OK)
         code = is_root(node) ? forest_root(&work->forest, name, &found)
                              : forest_child(&work->forest, outer - 1,
@@ -220,12 +220,29 @@ static enum bat_code count_probe(struct probe_work *work, const struct bat_probe
                         count);
 }
 
+/* How many probes these runs have. */
+static size_t count_in_runs(const struct bat_probes *probes, const struct range_run *runs,
+                            size_t count)
+{
+    uint32_t next = 0;
+    size_t all = 0;
+    for (size_t i = 0; i < count; i++) {
+        while (next < probes->probe_count && probes->probes[next].address < runs[i].first)
+            next++;
+        for (; next < probes->probe_count && probes->probes[next].address <= runs[i].last; next++)
+            all++;
+    }
+    return all;
+}
+
 /* Count all probes of ascending runs that do not overlap. */
 static enum bat_code count_runs(struct probe_work *work, const struct range_run *runs, size_t count)
 {
     const struct bat_probes *probes = work->probes;
     uint32_t next = 0;
-    enum bat_code code = BAT_OK;
+    enum bat_code code =
+        forest_reserve(&work->forest, probes->node_count,
+                       count_in_runs(probes, runs, count) + work->ranges.branches.count);
     for (size_t i = 0; i < count; i++) {
         while (next < probes->probe_count && probes->probes[next].address < runs[i].first)
             next++;
@@ -337,7 +354,9 @@ enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const 
         .profile = profile, .probes = probes, .forest = forest_new(), .error = error};
     work.forest.adds_up = true;
     work.places = calloc((size_t)probes->node_count + 1, sizeof(*work.places));
-    enum bat_code code = work.places ? code_map_create(&work.code, elf, error) : fail_memory(&work);
+    work.names = probe_function_names(probes);
+    enum bat_code code =
+        work.places && work.names ? code_map_create(&work.code, elf, error) : fail_memory(&work);
     code = code ? code : make_forest(&work, symbols);
     if (code == BAT_OK) {
         forest_add_up(&work.forest);
@@ -349,6 +368,7 @@ enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const 
     ranges_free(&work.ranges);
     probe_functions_free(&work.functions);
     forest_free(&work.forest);
+    free(work.names);
     free(work.places);
     return code;
 }

@@ -227,18 +227,6 @@ static enum bat_code begin_path(struct bat_contexts *contexts, uint32_t context,
     return code == BAT_OK && callers->last ? add_jumps(contexts, callers->last, address) : code;
 }
 
-/* The number of a function's name in the forest. */
-static enum bat_code name_function(struct bat_contexts *contexts, uint32_t function, uint32_t *name)
-{
-    const struct bat_probe_function *named = &contexts->probes->functions[function];
-    uint32_t *known = &contexts->names[function];
-    enum bat_code code = BAT_OK;
-    if (*known == BAT_NONE)
-        code = bat_strings_add(&contexts->forest.names, named->name, named->name_length, known);
-    *name = *known;
-    return code;
-}
-
 /* Find the forest's node of the path; BAT_NONE if the name of its code is not known. */
 static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
 {
@@ -255,7 +243,8 @@ static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
             *node = BAT_NONE; /* what calls it is not known */
             continue;
         }
-        code = name_function(contexts, frame_function(frames[i]), &name);
+        code = probe_function_name(&forest->names, contexts->probes, frame_function(frames[i]),
+                                   contexts->names, &name);
         if (code == BAT_OK)
             code = *node == BAT_NONE
                        ? forest_root(forest, name, node)
@@ -439,10 +428,9 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     bat_counts_sort(&unwinder->branches);
     enum bat_code code = list_probes(contexts);
     contexts->callers = calloc(unwinder->context_count, sizeof(*contexts->callers));
-    contexts->names = bat_array_new(contexts->probes->function_count, sizeof(*contexts->names));
+    contexts->names = probe_function_names(contexts->probes);
     if (!contexts->callers || !contexts->names)
         return BAT_ERR_MEMORY;
-    memset(contexts->names, 0xff, contexts->probes->function_count * sizeof(*contexts->names));
     code = code ? code : tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
     code = code ? code : count_ranges(contexts);
     return code ? code : count_branches(contexts);

@@ -27,20 +27,26 @@ void forest_free(struct forest *forest)
     free(forest->contexts);
 }
 
+static enum bat_code reserve_nodes(struct forest *forest, size_t nodes)
+{
+    if (nodes <= forest->node_capacity)
+        return BAT_OK;
+    struct forest_node *grown =
+        nodes < BAT_NONE ? bat_large_grow(forest->nodes, forest->node_count * sizeof(*grown),
+                                          nodes * sizeof(*grown))
+                         : NULL;
+    if (!grown)
+        return BAT_ERR_MEMORY;
+    forest->nodes = grown;
+    forest->node_capacity = nodes;
+    return BAT_OK;
+}
+
 static enum bat_code reserve_node(struct forest *forest)
 {
     if (forest->node_count < forest->node_capacity)
         return BAT_OK;
-    size_t larger = forest->node_capacity ? 2 * forest->node_capacity : 256;
-    struct forest_node *grown =
-        larger < BAT_NONE ? bat_large_grow(forest->nodes, forest->node_count * sizeof(*grown),
-                                           larger * sizeof(*grown))
-                          : NULL;
-    if (!grown)
-        return BAT_ERR_MEMORY;
-    forest->nodes = grown;
-    forest->node_capacity = larger;
-    return BAT_OK;
+    return reserve_nodes(forest, forest->node_capacity ? 2 * forest->node_capacity : 256);
 }
 
 /* Add a node. There is room for it. */
@@ -100,19 +106,31 @@ void forest_add_up(struct forest *forest)
     }
 }
 
+static enum bat_code reserve_bodies(struct forest *forest, size_t bodies)
+{
+    if (bodies <= forest->body_capacity)
+        return BAT_OK;
+    struct forest_body *grown =
+        bodies < BAT_NONE ? bat_large_grow(forest->bodies, forest->body_count * sizeof(*grown),
+                                           bodies * sizeof(*grown))
+                          : NULL;
+    if (!grown)
+        return BAT_ERR_MEMORY;
+    forest->bodies = grown;
+    forest->body_capacity = bodies;
+    return BAT_OK;
+}
+
+enum bat_code forest_reserve(struct forest *forest, size_t nodes, size_t bodies)
+{
+    BAT_TRY(reserve_nodes(forest, nodes));
+    return reserve_bodies(forest, bodies);
+}
+
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)
 {
-    if (forest->body_count == forest->body_capacity) {
-        size_t larger = forest->body_capacity ? 2 * forest->body_capacity : 256;
-        struct forest_body *grown =
-            larger < BAT_NONE ? bat_large_grow(forest->bodies, forest->body_count * sizeof(*grown),
-                                               larger * sizeof(*grown))
-                              : NULL;
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        forest->bodies = grown;
-        forest->body_capacity = larger;
-    }
+    if (forest->body_count == forest->body_capacity)
+        BAT_TRY(reserve_bodies(forest, forest->body_capacity ? 2 * forest->body_capacity : 256));
     forest->bodies[forest->body_count++] = (struct forest_body){place, count, node};
     return BAT_OK;
 }

@@ -78,6 +78,9 @@ enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t plac
  * own. */
 void forest_add_up(struct forest *forest);
 
+/* Make room for so many nodes and counts altogether: they need not be moved then. */
+enum bat_code forest_reserve(struct forest *forest, size_t nodes, size_t bodies);
+
 /* Raise the count of a place, which is the largest count of its instructions; or add to it. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
 

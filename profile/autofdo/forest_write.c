@@ -64,7 +64,8 @@ static const char *name_of(const struct forest *forest, uint64_t name)
 static bool is_ambiguous(const char *name)
 {
     static const char *const prefixes[] = {"__cxx_global_var_init", "__tls_init"};
-    for (size_t i = 0; i < 2; i++)
+    /* Most names begin in another way. */
+    for (size_t i = 0; i < 2 && name[0] == '_' && name[1] == '_'; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     return false;

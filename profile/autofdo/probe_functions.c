@@ -110,6 +110,25 @@ uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t ad
     return BAT_NONE;
 }
 
+uint32_t *probe_function_names(const struct bat_probes *probes)
+{
+    uint32_t *known = bat_array_new(probes->function_count, sizeof(*known));
+    if (known)
+        memset(known, 0xff, probes->function_count * sizeof(*known));
+    return known;
+}
+
+enum bat_code probe_function_name(struct bat_strings *names, const struct bat_probes *probes,
+                                  uint32_t function, uint32_t *known, uint32_t *name)
+{
+    const struct bat_probe_function *named = &probes->functions[function];
+    enum bat_code code = BAT_OK;
+    if (known[function] == BAT_NONE)
+        code = bat_strings_add(names, named->name, named->name_length, &known[function]);
+    *name = known[function];
+    return code;
+}
+
 const struct bat_probe *probe_call_from(const struct bat_probes *probes, uint64_t address,
                                         uint32_t *next)
 {

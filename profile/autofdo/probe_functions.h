@@ -43,6 +43,16 @@ size_t probe_functions_before(const struct probe_functions *functions, uint64_t 
 /* The function around an address, or BAT_NONE. Logarithmic. */
 uint32_t probe_functions_at(const struct probe_functions *functions, uint64_t address);
 
+/*
+ * Add the name of the probes' function of this index to names, unless known, an array with as many
+ * elements as there are functions, has its number there: BAT_NONE at first.
+ */
+enum bat_code probe_function_name(struct bat_strings *names, const struct bat_probes *probes,
+                                  uint32_t function, uint32_t *known, uint32_t *name);
+
+/* Such an array, of names that are not known; NULL if there is no memory. */
+uint32_t *probe_function_names(const struct bat_probes *probes);
+
 /* The first probe of a call at an address, or NULL. */
 const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address);
 
