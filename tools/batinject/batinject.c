@@ -19,37 +19,35 @@ static const char doc[] =
     "Exit status: 0 if all is well, 1 if a file is bad or the note is refused, 2 for wrong usage.";
 
 enum option_key {
-    OPTION_ACTION = 1000, /* and above it the values of enum inject_action */
-    OPTION_ORIGINAL = 1100,
+    OPTION_ORIGINAL = 1000,
     OPTION_FORCE,
     OPTION_NO_CHECK,
 };
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "Actions, of which one must be given:", 1},
-    {"store", OPTION_ACTION + INJECT_STORE, "DIR", 0,
+    {"store", INJECT_STORE, "DIR", 0,
      "Put FILE whole into the store DIR, by its build-id, and leave in FILE only what is loaded: "
      "the other tools find the rest with --store=DIR",
      1},
-    {"extract", OPTION_ACTION + INJECT_EXTRACT, "OUT", 0,
+    {"extract", INJECT_EXTRACT, "OUT", 0,
      "Write the note, as it is, to the file OUT; FILE is not changed", 1},
-    {"note", OPTION_ACTION + INJECT_NOTE, "NOTE", 0,
+    {"note", INJECT_NOTE, "NOTE", 0,
      "Add or replace the note by the raw note in the file NOTE, the content of a .note.bolt_bat "
      "section",
      1},
-    {"from", OPTION_ACTION + INJECT_FROM, "ELF", 0,
-     "Add or replace the note by that of another binary", 1},
-    {"from-json", OPTION_ACTION + INJECT_JSON, "JSON", 0,
+    {"from", INJECT_FROM, "ELF", 0, "Add or replace the note by that of another binary", 1},
+    {"from-json", INJECT_JSON, "JSON", 0,
      "Add or replace the note by the one that the file JSON describes, in the form that batdump "
      "--json prints",
      1},
     {"json", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
-    {"remove", OPTION_ACTION + INJECT_REMOVE, NULL, 0, "Remove the note", 1},
-    {"repair", OPTION_ACTION + INJECT_REPAIR, NULL, 0,
+    {"remove", INJECT_REMOVE, NULL, 0, "Remove the note", 1},
+    {"repair", INJECT_REPAIR, NULL, 0,
      "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
      "indices of some notes of BOLT 19, which crash perf2bolt",
      1},
-    {"upgrade", OPTION_ACTION + INJECT_UPGRADE, NULL, 0,
+    {"upgrade", INJECT_UPGRADE, NULL, 0,
      "Make a note of BOLT 18 or earlier one of today, which later perf2bolts read: for fdata, "
      "as there are no hashes for YAML",
      1},
@@ -134,8 +132,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                                         {0}};
     if (tool_set_field(fields, key, argument, state))
         return 0;
-    if (key > OPTION_ACTION && key <= OPTION_ACTION + INJECT_STORE) {
-        set_action(request, (enum inject_action)(key - OPTION_ACTION), argument, state);
+    if (key >= INJECT_NOTE && key <= INJECT_STORE) {
+        set_action(request, (enum inject_action)key, argument, state);
         return 0;
     }
     switch (key) {

@@ -6,11 +6,12 @@
 #include "bat_binary.h"
 #include "tools/common/tool.h"
 
+/* From INJECT_NOTE on also the keys of the options. */
 enum inject_action {
     INJECT_NOTHING,
-    INJECT_NOTE, /* argument: a raw note, or "-" */
-    INJECT_JSON, /* argument: a description of a note, or "-" */
-    INJECT_FROM, /* argument: an ELF file with a note */
+    INJECT_NOTE = 1100, /* argument: a raw note, or "-" */
+    INJECT_JSON,        /* argument: a description of a note, or "-" */
+    INJECT_FROM,        /* argument: an ELF file with a note */
     INJECT_REMOVE,
     INJECT_EXTRACT, /* argument: the file to write, or "-" */
     INJECT_REPAIR,
