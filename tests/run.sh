@@ -5,7 +5,7 @@
 #   sh tests/run.sh          what to run before a change is proposed: the release build with nearly all tests, on a
 #                            sample of the programs that BOLT made; unit tests with sanitizers; the format
 #   sh tests/run.sh --all    every test on every program; all of them with sanitizers, too, on the sample; the thread
-#                            sanitizer; clang's build; fuzzing for a short while; static checks
+#                            sanitizer; builds by clang; fuzzing for a short while; static checks
 #
 # On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
 # is in the environment; otherwise it goes on, and the steps that need them fail. Logs are kept in
@@ -91,8 +91,8 @@ check_tidy() {
         xargs -n 1 -P "$jobs" clang-tidy --quiet -p "$fuzz/batkit" $nodes
 }
 
-# The build that OSS-Fuzz makes, with the sanitizers, is the only one by clang: the fuzz targets, the tools and
-# the tests' objects, which have other warnings than gcc's, and what clang-tidy needs to know.
+# The build that OSS-Fuzz makes, with the sanitizers, is the one by Debian's clang: the fuzz targets, the tools
+# and the tests' objects, which have other warnings than gcc's, and what clang-tidy needs to know.
 build_fuzz() {
     rm -rf "$fuzz/out"
     CC=clang LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
@@ -162,6 +162,8 @@ if $all; then
     step build-thread build_preset thread
     step build-fuzz build_fuzz
     step tidy check_tidy
+    # The newest of the compilers that the tests use anyway; the others find less.
+    step compilers sh tests/compilers.sh clang-22
     run_ctest release build
     # The sample: what the other programs show are records, which the release build compared with BOLT's.
     BATKIT_ALL=

@@ -145,7 +145,7 @@ static bool is_possible(const struct facts *facts, unsigned direct)
     const struct bat_block *blocks = facts->blocks;
     const struct bat_three_way *pair = facts->pair;
     unsigned taken = facts->condition & ~(1u << direct);
-    unsigned falls = ALL_OUTCOMES & ~facts->condition & ~(1u << direct);
+    unsigned falls = ALL_OUTCOMES & ~taken & ~(1u << direct);
     /* The second branch must be able to go both ways. */
     if (taken == 0 || falls == 0)
         return false;
