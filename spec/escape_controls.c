@@ -125,13 +125,21 @@ char *bat_put_escaped(char *at, const char *text, size_t size)
 
 void bat_escape_message(char *buffer, size_t size)
 {
-    size_t used = strlen(buffer);
-    if (!bat_has_controls(buffer, used))
+    const size_t used = strlen(buffer);
+    if (are_plain(buffer, used))
         return;
     char escaped[BAT_ESCAPED_BYTE * BAT_MESSAGE_SIZE];
-    size_t length = (size_t)(bat_put_escaped(escaped, buffer, used) - escaped);
-    if (length >= size)
-        length = size - 1;
-    memcpy(buffer, escaped, length);
-    buffer[length] = '\0';
+    char *at = escaped;
+    size_t length;
+    for (size_t i = 0; i < used; i += length) {
+        const bool is_escaped = bat_is_control(buffer + i, used - i, &length) ||
+                                bat_utf8_length(buffer + i, used - i) == 0;
+        char *end = is_escaped ? bat_put_bytes_escaped(at, buffer + i, length)
+                               : (char *)memcpy(at, buffer + i, length) + length;
+        if ((size_t)(end - escaped) >= size)
+            break;
+        at = end;
+    }
+    memcpy(buffer, escaped, (size_t)(at - escaped));
+    buffer[at - escaped] = '\0';
 }

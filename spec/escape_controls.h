@@ -43,8 +43,8 @@ char *bat_put_escaped(char *at, const char *text, size_t size);
 char *bat_put_bytes_escaped(char *at, const char *bytes, size_t size);
 
 /*
- * Escape the C string in buffer, which has size bytes (at most BAT_MESSAGE_SIZE). A result that
- * does not fit is cut off at the end.
+ * Escape the C string in buffer, which has size bytes (at most BAT_MESSAGE_SIZE); bytes of no whole
+ * UTF-8 character, too, as of one that was cut. What does not fit is cut off behind a character.
  */
 void bat_escape_message(char *buffer, size_t size);
 

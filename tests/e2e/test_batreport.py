@@ -341,9 +341,9 @@ class Numbers(unittest.TestCase):
                          {self.page.pieces[self.page.functions[number].main].address for number, _ in expected})
 
     def test_next_commands(self):
-        """What the page says to do next can be done as it is, from names with blanks and quotes."""
+        """What the page says to do next can be done as it is, from long names with blanks and quotes."""
         with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name, "it's a <b>folder</b>")
+            folder = pathlib.Path(name, "it's a <b>folder</b>", "\u00e9" * 125, "x" + "\u00e9" * 125)
             folder.mkdir(parents=True)
             for file in ("small", "small.bolt", "small.preagg", "small.next"):
                 shutil.copy(DEMO / file, folder / file)

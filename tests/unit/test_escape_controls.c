@@ -79,13 +79,27 @@ TEST(test_messages)
     struct bat_error error;
     bat_fail(&error, BAT_ERR_ELF, "name \"%s\"", "a\n\xc2\x9b");
     assert_string_equal(error.message, "name \"a\\x0a\\xc2\\x9b\"");
+    /* What is no character, and what was cut within one. */
+    bat_fail(&error, BAT_ERR_ELF, "\xe9 \xff \xc3\xa9 %.5s %.2s", "abcd\xc3\xa9", "\xe2\x82\xac");
+    assert_string_equal(error.message, "\\xe9 \\xff \xc3\xa9 abcd\\xc3 \\xe2\\x82");
     /* A message that becomes too long is cut off. */
     char long_name[BAT_MESSAGE_SIZE];
     memset(long_name, '\n', sizeof(long_name) - 1);
     long_name[sizeof(long_name) - 1] = '\0';
     bat_fail(&error, BAT_ERR_ELF, "%s", long_name);
-    assert_int_equal(strlen(error.message), BAT_MESSAGE_SIZE - 1);
+    assert_int_equal(strlen(error.message),
+                     (BAT_MESSAGE_SIZE - 1) / BAT_ESCAPED_BYTE * BAT_ESCAPED_BYTE);
     assert_false(bat_has_controls(error.message, strlen(error.message)));
+    for (size_t before = 0; before < 4; before++) {
+        memset(long_name, 'a', sizeof(long_name) - 1);
+        for (size_t i = sizeof(long_name) - 1 - before; i >= 3; i -= 3)
+            memcpy(long_name + i - 3, "\xe2\x82\xac", 3);
+        bat_fail(&error, BAT_ERR_ELF, "%s%s", before ? "b" : "", long_name);
+        for (size_t i = 0, length; error.message[i]; i += length) {
+            length = bat_utf8_length(error.message + i, strlen(error.message + i));
+            assert_int_not_equal(length, 0);
+        }
+    }
 }
 
 TEST(test_names)

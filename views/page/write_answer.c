@@ -141,7 +141,10 @@ static void write_word(struct bat_text_writer *page, const char *word)
     for (const char *at = word; *at;) {
         const size_t length = strcspn(at, "'");
         char part[256];
-        const size_t taken = length < sizeof(part) - 1 ? length : sizeof(part) - 1;
+        size_t taken = length < sizeof(part) - 1 ? length : sizeof(part) - 1;
+        /* Not within a character. */
+        while (taken < length && taken > 1 && (at[taken] & 0xc0) == 0x80)
+            taken--;
         memcpy(part, at, taken);
         part[taken] = '\0';
         html_text(page, part);
