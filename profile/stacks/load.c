@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "elfnote/descriptors.h"
+#include "elfnote/unpack.h"
 #include "reading.h"
 #include "spec/escape_controls.h"
 #include "spec/grow.h"
@@ -51,120 +51,79 @@ bool stack_profile_is(const void *bytes, size_t size)
 
 /* --- Bytes ---------------------------------------------------------------------------------- */
 
-struct bytes {
-    uint8_t *at;
-    size_t size;
-    size_t capacity;
-};
-
-/* Why nothing more was unpacked; BAT_OK at the end. */
-static enum bat_code check_end(gzFile file, struct bat_error *error)
+/* Read what is left of a file, whose position stays as it is, if it has one. */
+static enum bat_code read_file(int file, struct bat_unpacked *bytes, struct bat_error *error)
 {
-    int status;
-    const char *text = gzerror(file, &status);
-    if (status == Z_BUF_ERROR)
-        return bat_fail(error, BAT_ERR_TRUNCATED, "expected a whole file of gzip, found its end");
-    if (status == Z_ERRNO) {
-        const int reason = errno;
-        bat_fail(error, BAT_ERR_IO, "cannot be read: %s", strerror(reason));
-        errno = reason;
-        return BAT_ERR_IO;
+    const size_t piece = (size_t)1 << 16;
+    const off_t start = lseek(file, 0, SEEK_CUR);
+    ssize_t got = 1;
+    while (got > 0 && bytes->size <= BYTES_MAX) {
+        if (!bat_reserve(&bytes->bytes, &bytes->capacity, bytes->size, piece, 1))
+            return bat_fail_memory(error, "for the profile");
+        got = bat_read_some(file, bytes->bytes + bytes->size, piece, -1);
+        bytes->size += got > 0 ? (size_t)got : 0;
     }
-    if (status != Z_OK && status != Z_STREAM_END)
-        return bat_fail(error, BAT_ERR_SYNTAX, "expected gzip, found damaged bytes: %s", text);
-    return BAT_OK;
-}
-
-static enum bat_code check_size(gzFile file, size_t size, struct bat_error *error)
-{
-    if (size > BYTES_MAX)
+    if (got < 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be read: %s", strerror(errno));
+    if (start >= 0)
+        lseek(file, start, SEEK_SET);
+    if (bytes->size > BYTES_MAX)
         return bat_fail(error, BAT_ERR_RANGE, "expected a profile of at most %zu bytes, found more",
                         BYTES_MAX);
-    z_off_t packed = gzoffset(file);
-    if (size > UNPACKED_FREE && packed >= 0 && size / UNPACKED_RATIO_MAX > (size_t)packed)
-        return bat_fail(error, BAT_ERR_RANGE,
-                        "expected a profile of at most %u times its packed bytes, found more",
-                        UNPACKED_RATIO_MAX);
     return BAT_OK;
 }
 
 /* Read the file, which gzip packed or not. */
-static enum bat_code read_bytes(gzFile file, struct bytes *bytes, struct bat_error *error)
+static enum bat_code read_unpacked(int file, struct bat_unpacked *bytes, struct bat_error *error)
 {
-    const unsigned piece = 1 << 16;
-    enum bat_code code = BAT_OK;
-    int got = 1;
-    while (code == BAT_OK && got > 0) {
-        if (!bat_reserve(&bytes->at, &bytes->capacity, bytes->size, piece, 1))
-            return bat_fail_memory(error, "for the profile");
-        got = gzread(file, bytes->at + bytes->size, piece);
-        bytes->size += got > 0 ? (size_t)got : 0;
-        code = got > 0 ? check_size(file, bytes->size, error) : check_end(file, error);
+    BAT_TRY(read_file(file, bytes, error));
+    if (bat_packing_of(bytes->bytes, bytes->size) != BAT_PACKING_GZIP)
+        return BAT_OK;
+    size_t most = bytes->size * UNPACKED_RATIO_MAX;
+    most = most < UNPACKED_FREE ? UNPACKED_FREE : most < BYTES_MAX ? most : BYTES_MAX;
+    struct bat_unpacked unpacked = {0};
+    enum bat_code code =
+        bat_unpack("", BAT_PACKING_GZIP, bytes->bytes, bytes->size, most, NULL, &unpacked, error);
+    free(bytes->bytes);
+    if (code != BAT_OK) {
+        free(unpacked.bytes);
+        unpacked = (struct bat_unpacked){0};
     }
-    return code;
-}
-
-static enum bat_code read_once(int file, off_t start, struct bytes *bytes, struct bat_error *error)
-{
-    bytes->size = 0;
-    int copy = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    gzFile packed = copy < 0 ? NULL : gzdopen(copy, "rb");
-    if (!packed) {
-        if (copy >= 0)
-            close(copy);
-        return bat_fail_memory(error, "for the profile");
-    }
-    enum bat_code code = read_bytes(packed, bytes, error);
-    const int reason = code == BAT_ERR_IO ? errno : 0;
-    gzclose(packed);
-    if (start >= 0)
-        lseek(file, start, SEEK_SET);
-    errno = reason;
-    return code;
-}
-
-static enum bat_code read_file(int file, struct bytes *bytes, struct bat_error *error)
-{
-    /* zlib closes a copy, moves the position of both, and forgets what it has after a signal. */
-    const off_t start = lseek(file, 0, SEEK_CUR);
-    enum bat_code code;
-    do
-        code = read_once(file, start, bytes, error);
-    while (code == BAT_ERR_IO && errno == EINTR && start >= 0);
+    *bytes = unpacked;
     return code;
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-static enum bat_code read_message(struct stack_reading *reading, const struct bytes *bytes)
+static enum bat_code read_message(struct stack_reading *reading, const struct bat_unpacked *bytes)
 {
     struct bat_arena *arena = &reading->profile->arena;
     arena->limit = MEMORY_FREE + MEMORY_PER_BYTE * bytes->size;
-    enum bat_code code = stack_read_pprof(reading, bytes->at, bytes->size);
+    enum bat_code code = stack_read_pprof(reading, bytes->bytes, bytes->size);
     if (code != BAT_ERR_SYNTAX)
         return code;
     bat_arena_free(arena);
     *reading->profile = (struct stack_profile){.arena = {.limit = arena->limit}};
     reading->types[0] = '\0';
     reading->type_count = 0;
-    return stack_read_otlp(reading, bytes->at, bytes->size);
+    return stack_read_otlp(reading, bytes->bytes, bytes->size);
 }
 
 enum bat_code stack_profile_read(int file, const char *type, struct stack_profile **profile,
                                  struct bat_error *error)
 {
-    struct bytes bytes = {0};
+    struct bat_unpacked bytes = {0};
     struct stack_reading reading = {
         .profile = calloc(1, sizeof(**profile)), .wanted_type = type, .error = error};
     *profile = NULL;
-    enum bat_code code = reading.profile ? read_file(file, &bytes, error)
+    enum bat_code code = reading.profile ? read_unpacked(file, &bytes, error)
                                          : bat_fail_memory(error, "for the profile");
     code = code ? code : read_message(&reading, &bytes);
     /* gzip packs anything. */
-    if (code == BAT_ERR_SYNTAX && bytes.size != 0 && !stack_profile_is(bytes.at, bytes.size))
+    if (code == BAT_ERR_SYNTAX && bytes.size != 0 && !stack_profile_is(bytes.bytes, bytes.size))
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected a profile, found a compressed file: unpack it first");
-    free(bytes.at);
+    free(bytes.bytes);
     if (code == BAT_OK)
         *profile = reading.profile;
     else

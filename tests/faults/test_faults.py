@@ -25,6 +25,7 @@ sanitizers do not check.
 """
 
 import collections
+import gzip
 import json
 import os
 import pathlib
@@ -109,7 +110,7 @@ class Scenario:
         self.tool = pathlib.Path(tool).name
         self.files = files      # {name: path of the content}
         self.outputs = outputs  # names; those in files exist before the run
-        self.stdin = stdin
+        self.stdin = stdin      # a path, or bytes that come from a pipe
         self.has_frames = has_frames  # it prints frames from debug information, some of which may be lost
         self.kept = kept        # outputs that may be there although the tool fails: what a store has already
         self.folder = None
@@ -136,9 +137,11 @@ class Scenario:
     def run(self, prefix=(), **environment):
         """The finished process."""
         self.reset()
-        with open(self.stdin or os.devnull, "rb") as stdin:
-            return subprocess.run([*prefix, *self.command], cwd=self.folder, check=False,
-                                  stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        piped = isinstance(self.stdin, bytes)
+        with open(os.devnull if piped else self.stdin or os.devnull, "rb") as stdin:
+            given = {"input": self.stdin} if piped else {"stdin": stdin}
+            return subprocess.run([*prefix, *self.command], cwd=self.folder, check=False, **given,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   timeout=120, env={**os.environ, **SANITIZER, **environment})
 
     def prepare(self, folder):
@@ -484,6 +487,8 @@ def make_scenarios(folder):
                  {"app": inlined, "profile.pb": paths["profile.pb"], "o.fdata": paths["old"]}, ["o.fdata"]),
         Scenario("stack-profile", "batsymbolize", ["-e", "app", "--original=input", "--format=otlp"], debug,
                  stdin=paths["profile.pb"], has_frames=True),
+        Scenario("stack-profile-piped", "batsymbolize", ["-e", "app", "--original=input", "--format=otlp"], debug,
+                 stdin=gzip.compress(paths["profile.pb"].read_bytes()), has_frames=True),
         Scenario("check", "battranslate",
                  [*translate, "--check-suppress=known", "--check-baseline=first.fdata", "--check-limit=density=0",
                   "--check-limit=baseline-samples=0", "-o", "o.fdata"],
