@@ -16,6 +16,12 @@ static int most_first(const void *left, const void *right)
     return strcmp(a->path, b->path);
 }
 
+void perf_recording_sort(struct perf_recorded_file *files, size_t count)
+{
+    if (count != 0)
+        qsort(files, count, sizeof(*files), most_first);
+}
+
 static enum bat_code list_files(const struct perf_processes *processes,
                                 struct perf_recording *recording, struct perf_recorded_file **files,
                                 struct bat_error *error)
@@ -32,8 +38,7 @@ static enum bat_code list_files(const struct perf_processes *processes,
                 (struct perf_recorded_file){bat_strings_get(&processes->names, i), object->build_id,
                                             object->build_id_size, object->samples, object->stacks};
     }
-    if (count != 0)
-        qsort(all, count, sizeof(*all), most_first);
+    perf_recording_sort(all, count);
     recording->files = all;
     recording->file_count = count;
     return BAT_OK;

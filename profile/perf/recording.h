@@ -37,6 +37,7 @@ struct perf_recording {
     bool has_trace_data;  /* of the processor, which only perf can decode into samples */
     bool lacks_processes; /* text without processes: it does not say which files there were */
     bool is_for_people;   /* text has samples as perf script prints them without -F */
+    bool is_of_stacks;    /* pprof's or OpenTelemetry's: samples are what the first type counts */
 };
 
 /* Receives a recording, valid during the call, with context. */
@@ -44,8 +45,8 @@ typedef enum bat_code perf_recording_fn(const struct perf_recording *recording, 
                                         struct bat_error *error);
 
 /*
- * Read perf.data, or the text of perf script, and call take() with what it holds; returns what that
- * returns. Fails before as bat_mapped_files().
+ * Read perf.data, the text of perf script, or a profile of stacks, and call take() with what it
+ * holds; returns what that returns. Fails before as bat_mapped_files() and stack_profile_read().
  */
 enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, void *context,
                                   struct bat_error *error);
@@ -53,6 +54,9 @@ enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, voi
 /* The same of an open recording. */
 enum bat_code perf_recording_read_source(const struct perf_source *source, perf_recording_fn *take,
                                          void *context, struct bat_error *error);
+
+/* Sort files: most samples first, then by path. */
+void perf_recording_sort(struct perf_recorded_file *files, size_t count);
 
 struct perf_session;
 

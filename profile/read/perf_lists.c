@@ -97,8 +97,14 @@ enum bat_code perf_recording_read(const char *path, perf_recording_fn *take, voi
 {
     struct profile_file from;
     struct perf_source source;
-    BAT_TRY(open_recording(path, &from, &source, error));
-    enum bat_code code = perf_recording_read_source(&source, take, context, error);
+    enum bat_code code;
+    BAT_TRY(open_profile(path, &from, error));
+    if (from.reader == READ_STACKS) {
+        code = bat_stacks_take_recording(from.file, take, context, error);
+    } else {
+        code = find_source(&from, &source, error);
+        code = code ? code : perf_recording_read_source(&source, take, context, error);
+    }
     close(from.file);
     return code;
 }

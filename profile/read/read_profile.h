@@ -4,6 +4,7 @@
 #define BAT_PROFILE_READ_READ_PROFILE_H
 
 #include "profile/perf/perf_data.h"
+#include "profile/perf/recording.h"
 #include "profile/stacks/stack_profile.h"
 
 /* Of TEXT_BLANK nothing is known: all lines of the first block are blank. */
@@ -54,5 +55,9 @@ enum bat_code bat_stacks_list_chains(const struct bat_profile *profile, int file
                                      const struct bat_read_options *options,
                                      bat_call_chain_fn *found, void *context,
                                      struct bat_error *error);
+
+/* perf_recording_read() of such a file. */
+enum bat_code bat_stacks_take_recording(int file, perf_recording_fn *take, void *context,
+                                        struct bat_error *error);
 
 #endif

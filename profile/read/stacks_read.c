@@ -3,9 +3,11 @@
  * Profiles of stacks as samples of a binary: a stack's innermost place is where the processor was.
  * With sample_branches, its places are a branch stack.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/perf/recording.h"
 #include "profile/profile.h"
 #include "profile/stacks/stack_profile.h"
 #include "read_profile.h"
@@ -123,6 +125,11 @@ enum bat_code bat_stacks_read(struct bat_profile *const *parts, size_t count, in
     return code;
 }
 
+static bool is_kernel(const struct stack_mapping *mapping)
+{
+    return strncmp(mapping->path, "[kernel", 7) == 0;
+}
+
 /* --- Call chains ----------------------------------------------------------------------------- */
 
 /* Put the frames of a sample into frames[]; returns their number. */
@@ -137,7 +144,7 @@ static size_t chain_of(const struct bat_profile *profile, const struct stack_sam
         /* Callers have addresses in their calls or behind them. */
         if (is_own && i != 0)
             frame--;
-        else if (!is_own && place->mapping && strncmp(place->mapping->path, "[kernel", 7) == 0)
+        else if (!is_own && place->mapping && is_kernel(place->mapping))
             frame = BAT_FRAME_KERNEL;
         if (is_own || depth == 0 || frames[depth - 1] != frame)
             frames[depth++] = frame;
@@ -172,6 +179,102 @@ enum bat_code bat_stacks_list_chains(const struct bat_profile *profile, int file
     struct stack_profile *stacks;
     enum bat_code code = stack_profile_read(file, options->sample_type, &stacks, error);
     code = code ? code : list_chains(profile, stacks, found, context, error);
+    stack_profile_free(stacks);
+    return code;
+}
+
+/* --- What a profile holds --------------------------------------------------------------------- */
+
+#define BUILD_ID_MAX ((size_t)64)
+
+/* The files of the mappings, and their build-ids in binary form. */
+struct held {
+    struct perf_recorded_file *files;
+    uint8_t (*build_ids)[BUILD_ID_MAX];
+    size_t count;
+};
+
+/* Bytes of a build-id in hexadecimal; 0 if it is none. */
+static size_t parse_build_id(const char *text, uint8_t *build_id)
+{
+    size_t size = 0;
+    unsigned byte;
+    int used;
+    for (; *text && size < BUILD_ID_MAX; text += 2) {
+        if (strspn(text, "0123456789abcdefABCDEF") < 2 || sscanf(text, "%2x%n", &byte, &used) != 1)
+            return 0;
+        build_id[size++] = (uint8_t)byte;
+    }
+    return *text ? 0 : size;
+}
+
+static int by_file(const void *left, const void *right)
+{
+    const struct perf_recorded_file *a = left;
+    const struct perf_recorded_file *b = right;
+    const int difference = strcmp(a->path, b->path);
+    if (difference != 0)
+        return difference;
+    if (a->build_id_size != b->build_id_size)
+        return a->build_id_size < b->build_id_size ? -1 : 1;
+    return memcmp(a->build_id, b->build_id, a->build_id_size);
+}
+
+/* A file may be mapped many times. */
+static void join_files(struct held *held)
+{
+    size_t kept = 0;
+    if (held->count != 0)
+        qsort(held->files, held->count, sizeof(*held->files), by_file);
+    for (size_t i = 0; i < held->count; i++) {
+        if (kept != 0 && by_file(&held->files[kept - 1], &held->files[i]) == 0)
+            held->files[kept - 1].samples += held->files[i].samples;
+        else
+            held->files[kept++] = held->files[i];
+    }
+    held->count = kept;
+}
+
+static enum bat_code hold(const struct stack_profile *stacks, struct held *held,
+                          struct perf_recording *recording, struct bat_error *error)
+{
+    held->files = calloc(stacks->mapping_count + 1, sizeof(*held->files));
+    held->build_ids = calloc(stacks->mapping_count + 1, sizeof(*held->build_ids));
+    if (!held->files || !held->build_ids)
+        return bat_fail_memory(error, "for the files of the profile");
+    for (size_t i = 0; i < stacks->mapping_count; i++) {
+        const struct stack_mapping *mapping = &stacks->mappings[i];
+        uint8_t *build_id = held->build_ids[held->count];
+        if (mapping->count == 0)
+            continue;
+        held->files[held->count++] = (struct perf_recorded_file){
+            .path = *mapping->path ? mapping->path : "[unknown]",
+            .build_id = build_id,
+            .build_id_size = parse_build_id(mapping->build_id, build_id),
+            .samples = mapping->count};
+        recording->placed += mapping->count;
+        recording->kernel += is_kernel(mapping) ? mapping->count : 0;
+    }
+    join_files(held);
+    perf_recording_sort(held->files, held->count);
+    return BAT_OK;
+}
+
+enum bat_code bat_stacks_take_recording(int file, perf_recording_fn *take, void *context,
+                                        struct bat_error *error)
+{
+    struct stack_profile *stacks;
+    struct held held = {0};
+    BAT_TRY(stack_profile_read(file, NULL, &stacks, error));
+    struct perf_recording recording = {.samples = stacks->sum, .is_of_stacks = true};
+    recording.event_count = *stacks->type != '\0';
+    snprintf(recording.events[0], sizeof(recording.events[0]), "%s", stacks->type);
+    enum bat_code code = hold(stacks, &held, &recording, error);
+    recording.files = held.files;
+    recording.file_count = held.count;
+    code = code ? code : take(&recording, context, error);
+    free(held.files);
+    free(held.build_ids);
     stack_profile_free(stacks);
     return code;
 }

@@ -5,10 +5,13 @@ in perf.data, batsymbolize and batreport show their stacks, and every count surv
 
 import collections
 import gzip
+import json
 import os
 import pathlib
 import random
+import re
 import resource
+import shlex
 import unittest
 
 import debug_programs
@@ -103,6 +106,41 @@ class Samples(Stacks):
                                    ("weight", [(stack, [4, 5], [7, 8]) for stack in numbers])], places, mappings)
         yield plain
         yield gzip.compress(plain)
+
+    def test_explained(self):
+        """--explain-recording: the files with their samples, whether they are fit, and a command that can be run."""
+        inside = self.scene.recording.inside
+        own = [[s.ip + self.process.base] for s in self.samples if inside(s.ip)][:30]
+        places, mappings, numbers = self.parts(own, name=str(self.fixture.bolted))
+        mappings += [(0x70000000, 0x70001000, 0, "/lib/libother.so", "00ab" * 10), (0x70002000, 0x70003000, 0, "/lib/libother.so", "00AB" * 10),
+                     (0xffffffff81000000, 0xffffffff82000000, 0, "[kernel.kallsyms]", ""), (0x90000000, 0x90001000, 0, "", "no id")]
+        others = {0x70000010: 7, 0x70002010: 4, 0xffffffff81000010: 5, 0x90000010: 2}
+        for address, count in others.items():
+            places.append((next(i for i, m in enumerate(mappings, 1) if m[0] <= address < m[1]), address, []))
+            numbers += [[len(places), numbers[0][0]]] * count
+        expected = [(str(self.fixture.bolted), 30, "bolted"), ("/lib/libother.so", 11, "missing"), ("[kernel.kallsyms]", 5, "none"),
+                    ("[unknown]", 2, "none")]
+        for data in (pprof(["samples", "weight"], [(stack, (1, 9)) for stack in numbers], places, mappings),
+                     otlp_file.written([("samples", [(stack, [], [7]) for stack in numbers])], places, mappings)):
+            path = self.file(data)
+            found = json.loads(toolbox.fine("battranslate", "--explain-recording", path, "--json"))
+            self.assertEqual([(f["path"], f["samples"], f["state"]) for f in found["files"]], expected)
+            self.assertEqual([f.get("build_id") for f in found["files"]],
+                             [self.scene.build_id.hex(), "00ab" * 10, None, None])
+            self.assertEqual((found["samples"], found["placed"], found["kernel"], found["events"]), (48, 48, 5, ["samples"]))
+            self.assertEqual(found["fit"], "in part")
+            self.assertRegex(found["reasons"][0], "^it has no branch stacks")
+            text = toolbox.fine("battranslate", "--explain-recording", path)
+            (command,) = re.findall("^  (battranslate .*) --check$", text, re.M)
+            toolbox.fine(*shlex.split(command), "-q", cwd=self.folder)
+            (out,) = self.folder.glob("*.fdata")
+            self.assertEqual(sum(int(line.split()[-1]) for line in out.read_text("ascii").splitlines() if line.startswith("1 ")), 30)
+            out.unlink()
+        for places, mappings, said in ((places[:1], [], "its locations have no mappings"), ([], [], "nothing was sampled")):
+            data = pprof(["samples"], [([1], (1,))] * len(places), [(0, a, l) for _, a, l in places], mappings)
+            done = toolbox.run("battranslate", "--explain-recording", self.file(data), status=1)
+            self.assertIn(said, done.stdout)
+        toolbox.refused("battranslate", "--explain-recording", self.file(data[:-9]))
 
     def text_of(self, data, *options, status=0, **run_options):
         """The pre-aggregated text, or what is wrong."""
@@ -234,8 +272,8 @@ class Samples(Stacks):
         packed = gzip.compress(made())
         neither = "expected a profile of pprof, or of OpenTelemetry from release 1.10 of its protocol on, found neither"
         for options, data, expected in (
-                ([], packed[:-20], "expected a whole file of gzip, found its end"),
-                ([], packed[:-8] + b"\0" * 8, "found damaged bytes"),
+                ([], packed[:-20], "expected a whole file packed by gzip, found its end"),
+                ([], packed[:-8] + b"\0" * 8, "found other bytes"),
                 ([], gzip.compress(b"S 1000 1\n"), "expected a profile, found a compressed file: unpack it first"),
                 ([], made()[:-3], neither), (["--sample-type=samples"], otlp()[:-3], neither),
                 ([], b"\x0a" + b"\xff" * 40, neither), ([], b"\x12\x7f\0", neither), ([], made() + b"\x10\1", neither),
@@ -282,7 +320,7 @@ class Samples(Stacks):
             return None if toolbox.SANITIZED else lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size))
 
         bomb = gzip.compress(b"\x12\0" * (100 << 20))
-        self.assertIn("times its packed bytes", self.text_of(bomb, status=1, preexec_fn=limit(512 << 20)))
+        self.assertIn("unpacked bytes, found more", self.text_of(bomb, status=1, preexec_fn=limit(512 << 20)))
         for data in (packed_message((4, b"")) * (1 << 22), packed_message((2, packed_message((1, b"")) * (1 << 22)))):
             self.assertIn("bytes of memory, found more", self.text_of(data, status=1, preexec_fn=limit(512 << 20)))
 

@@ -555,8 +555,9 @@ static const struct argp_option options[] = {
      "--check without the findings that FILE names, with reasons", 6},
     {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
     {"explain-recording", KEY_EXPLAIN_RECORDING, "RECORDING", 0,
-     "Print what RECORDING holds, which is perf.data or text of perf script: for which binaries, "
-     "whether it is fit, and the command to run next. The exit status is 1 for one of no use",
+     "Print what RECORDING holds, which is perf.data, text of perf script or a profile of stacks: "
+     "for which binaries, whether it is fit, and the command to run next. The exit status is 1 for "
+     "one of no use",
      6},
     {NULL, 0, NULL, 0, "Several profiles:", 7},
     {"compare", KEY_COMPARE, NULL, 0,

@@ -68,6 +68,10 @@ static void judge_samples(struct explanation *explanation)
         add_reason(explanation, UNFIT,
                    "nothing was sampled: all was idle, or this machine does not count the event "
                    "(perf record -e cpu-clock:u works on virtual machines)");
+    else if (recording->file_count == 0 && recording->is_of_stacks)
+        add_reason(
+            explanation, UNFIT,
+            "it does not say which files the samples are in: its locations have no mappings");
     else if (recording->file_count == 0)
         add_reason(explanation, UNFIT,
                    "it does not say which files the samples are in: text needs the mappings, too "
