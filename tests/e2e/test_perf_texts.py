@@ -172,6 +172,12 @@ class Texts(toolbox.Case):
             path.write_bytes(packed)
             self.refused(path, "found a compressed file: unpack it first")
 
+    def test_data_for_symbols(self):
+        """batsymbolize's input is text: perf.data is not rewritten as if it were."""
+        for options in ([], ["--folded"]):
+            done = toolbox.refused("batsymbolize", "-e", self.scene.fixture.bolted, *options, input=self.data.read_bytes(), text=False)
+            self.assertIn(b"found perf.data: give what perf script prints of it", done.stderr)
+
     def test_profiles_that_look_alike(self):
         """fdata and pre-aggregated text with blanks and numbers where perf prints commands and processes."""
         start = next(s.address for s in self.scene.elf.functions() if s.name == "main")

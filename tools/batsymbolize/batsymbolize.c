@@ -353,6 +353,11 @@ static bool read_input(struct bat_symbolize *text, const struct arguments *argum
         return tool_refuse(NULL, "not enough memory");
     size_t size;
     const char *bytes = text_lines_first(lines, &size);
+    if (size >= 8 && memcmp(bytes, "PERFILE2", 8) == 0) {
+        text_lines_end(lines);
+        return tool_refuse("standard input",
+                           "expected text, found perf.data: give what perf script prints of it");
+    }
     /* A text that is rewritten may have any bytes, but it is not packed. */
     const bool is_text = arguments->text.format == BAT_VIEWER_NONE && size != 0 && bytes[0] != 0x1f;
     const bool fine = !is_text && bat_symbolize_is_profile(bytes, size)
