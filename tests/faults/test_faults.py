@@ -402,6 +402,11 @@ def make_scenarios(folder):
     app = {"app": fixture.bolted}
     both = {**app, "input": fixture.input}
     profile = {**both, "profile": paths["preagg"]}
+    # A kernel module as distributions ship it.
+    paths["module.ko.xz"] = folder / "module.ko.xz"
+    (folder / "module.c").write_text("int answer(int x) { return x * 3; }\n", encoding="ascii")
+    fixtures.run(["gcc", "-g", "-c", "module.c", "-o", "module.ko"], folder)
+    fixtures.run(["xz", "-z", "module.ko"], folder)
     debug = {"app": inlined, "input": program.input}
     bare = folder / "bare"
     toolbox.fine("batinject", fixture.bolted, "--remove", "-o", bare)
@@ -486,6 +491,8 @@ def make_scenarios(folder):
                  {"app": inlined, "profile.pb": paths["profile.pb"], "o.fdata": paths["old"]}, ["o.fdata"]),
         Scenario("stack-profile", "batsymbolize", ["-e", "app", "--original=input", "--format=otlp"], debug,
                  stdin=paths["profile.pb"], has_frames=True),
+        Scenario("packed-module", "batsymbolize", ["-e", "module.ko.xz", "0x0"], {"module.ko.xz": paths["module.ko.xz"]},
+                 has_frames=True),
         Scenario("stack-profile-piped", "batsymbolize", ["-e", "app", "--original=input", "--format=otlp"], debug,
                  stdin=paths["profile.pb"].read_bytes(), has_frames=True),
         Scenario("check", "battranslate",
