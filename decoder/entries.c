@@ -27,6 +27,7 @@ struct entry_cursor {
     uint64_t input;  /* its input side: offset << 1 | branch bit */
     uint64_t index;  /* index of the previous block */
     bool is_old;     /* of version 2 */
+    bool is_checked; /* the fast loops store nothing: only the pointers move */
 };
 
 /* The equal prefix of a table. */
@@ -90,9 +91,10 @@ static inline struct fast_offsets fast_offsets(const uint8_t *at)
  * pointers into the block arrays; the next block overwrites the values written for it.
  */
 static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uint64_t is_block,
-                                uint64_t output, uint64_t input)
+                                uint64_t output, uint64_t input, bool stores)
 {
-    *now->hashes = bat_load64(at);
+    if (stores)
+        *now->hashes = bat_load64(at);
     uint64_t index_delta = at[8] & (0 - is_block);
     const uint8_t *next = at + 9 * is_block;
     if (index_delta >= 0x80) {
@@ -103,11 +105,14 @@ static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uin
     uint64_t index = now->index + index_delta;
     if ((output | input | index) >> 32)
         return false;
-    *now->indices = (uint32_t)index;
-    *now->outputs++ = (uint32_t)output;
-    *now->inputs++ = (uint32_t)input;
+    if (stores) {
+        *now->indices = (uint32_t)index;
+        *now->outputs = (uint32_t)output;
+        *now->inputs++ = (uint32_t)input;
+        now->indices += is_block;
+    }
+    now->outputs++;
     now->hashes += is_block;
-    now->indices += is_block;
     now->at = next;
     now->output = output;
     now->input = input;
@@ -120,8 +125,8 @@ static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uin
  * element is `until`, or before an entry that is not sound. ENTRY_MAX bytes must be left for each
  * entry.
  */
-static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t *until,
-                                     const struct equal_prefix *prefix)
+static inline void prefix_loop(struct entry_cursor *cursor, const uint32_t *until,
+                               const struct equal_prefix *prefix, bool stores)
 {
     struct entry_cursor now = *cursor;
     const uint64_t skew = prefix->skew;
@@ -138,14 +143,15 @@ static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t
         uint64_t branch_bit = bits & 1;
         /* The delta is checked too: the sum of the 64-bit numbers may wrap. */
         if (!at || delta > UINT32_MAX ||
-            !finish_entry(&now, at, branch_bit ^ 1, output, equal_input(output, skew) | branch_bit))
+            !finish_entry(&now, at, branch_bit ^ 1, output, equal_input(output, skew) | branch_bit,
+                          stores))
             break;
         bits >>= 1;
     }
     *cursor = now;
 }
 
-static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_t *until)
+static inline void entries_loop(struct entry_cursor *cursor, const uint32_t *until, bool stores)
 {
     struct entry_cursor now = *cursor;
     while (now.outputs < until) {
@@ -155,10 +161,32 @@ static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_
         /* The inverted lowest bit of the sum, but known sooner: everything waits for it. */
         uint64_t is_block = (~now.input ^ offsets.parity) & BAT_BRANCH_ENTRY;
         if (!finish_entry(&now, offsets.next, is_block, now.output + offsets.delta,
-                          now.input + offsets.step))
+                          now.input + offsets.step, stores))
             break;
     }
     *cursor = now;
+}
+
+static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t *until,
+                                     const struct equal_prefix *prefix)
+{
+    prefix_loop(cursor, until, prefix, true);
+}
+
+static BAT_NOINLINE void check_prefix(struct entry_cursor *cursor, const uint32_t *until,
+                                      const struct equal_prefix *prefix)
+{
+    prefix_loop(cursor, until, prefix, false);
+}
+
+static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_t *until)
+{
+    entries_loop(cursor, until, true);
+}
+
+static BAT_NOINLINE void check_entries(struct entry_cursor *cursor, const uint32_t *until)
+{
+    entries_loop(cursor, until, false);
 }
 
 /* One block's hash and index, with all checks. */
@@ -265,9 +293,9 @@ static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *
         size_t safe = (size_t)(reader->end - cursor->at) / ENTRY_MAX;
         const uint32_t *until = safe < left ? cursor->outputs + safe : end;
         if (prefix && !cursor->is_old)
-            fast_prefix(cursor, until, prefix);
+            (cursor->is_checked ? check_prefix : fast_prefix)(cursor, until, prefix);
         else if (!cursor->is_old)
-            fast_entries(cursor, until);
+            (cursor->is_checked ? check_entries : fast_entries)(cursor, until);
         if (cursor->outputs == end)
             break;
         uint32_t entry = first + count - (uint32_t)(end - cursor->outputs);
@@ -330,7 +358,9 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table
     enum bat_code code = BAT_OK;
     if (table->equal_count != 0)
         code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
-    struct entry_cursor cursor = {.at = reader->cursor, .is_old = !bat_map_has_hashes(map)};
+    struct entry_cursor cursor = {.at = reader->cursor,
+                                  .is_old = !bat_map_has_hashes(map),
+                                  .is_checked = decoding->is_sparse && !decoding->wants_largest};
     code = code ? code : decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)
         code = decode_part(decoding, table, &cursor, table->equal_count, table->entry_count, NULL);

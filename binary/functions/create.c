@@ -14,14 +14,8 @@
  * 2^shift bytes as there are functions. starts_below[b] is the number of functions that start below
  * bucket b, so a look-up searches only the functions that start in the address's bucket.
  */
-struct span {
-    uint64_t start;
-    uint64_t size;
-};
-
 struct bat_functions {
     struct bat_function_symbol *all;
-    struct span *spans; /* the members of all[] that a search needs */
     uint32_t count;
     uint32_t *starts_below; /* bucket_count + 1 */
     uint64_t bucket_count;
@@ -59,7 +53,6 @@ void bat_functions_free(struct bat_functions *functions)
     if (!functions)
         return;
     free(functions->all);
-    free(functions->spans);
     free(functions->starts_below);
     free(functions->entry_points);
     free(functions->first_entry_point);
@@ -162,13 +155,9 @@ static enum bat_code take_functions(struct bat_functions *functions, struct draf
     const uint32_t count = draft->functions.count;
     functions->all = draft->functions.all;
     draft->functions.all = NULL;
-    functions->spans = bat_large_array((size_t)count + 1, sizeof(*functions->spans));
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
-    if (!functions->spans || !functions->padding)
+    if (!functions->padding)
         return bat_fail_memory(error, "for the table of functions");
-    for (uint32_t i = 0; i < count; i++)
-        functions->spans[i] =
-            (struct span){.start = functions->all[i].address, .size = functions->all[i].size};
     functions->elf = draft->elf;
     functions->count = count;
     return BAT_OK;
@@ -199,7 +188,7 @@ static enum bat_code fill_entry_points(struct bat_functions *functions, const st
 static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_error *error)
 {
     uint32_t count = functions->count;
-    uint64_t range = count ? functions->spans[count - 1].start - functions->spans[0].start : 0;
+    uint64_t range = count ? functions->all[count - 1].address - functions->all[0].address : 0;
     while (range >> functions->shift > count)
         functions->shift++;
     functions->bucket_count = (range >> functions->shift) + 1;
@@ -209,7 +198,7 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
         return bat_fail_memory(error, "for the table of functions");
     uint32_t below = 0;
     for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
-        while (below < count && (functions->spans[below].start - functions->spans[0].start) >>
+        while (below < count && (functions->all[below].address - functions->all[0].address) >>
                                     functions->shift < bucket)
             below++;
         functions->starts_below[bucket] = below;
@@ -238,23 +227,23 @@ static bool is_padded(const struct bat_functions *functions, uint32_t index)
 /* The last function that starts at or below an address, or BAT_NONE. */
 static uint32_t find_last(const struct bat_functions *functions, uint64_t address)
 {
-    if (functions->count == 0 || address < functions->spans[0].start)
+    if (functions->count == 0 || address < functions->all[0].address)
         return BAT_NONE;
-    uint64_t bucket = (address - functions->spans[0].start) >> functions->shift;
+    uint64_t bucket = (address - functions->all[0].address) >> functions->shift;
     if (bucket >= functions->bucket_count)
         bucket = functions->bucket_count - 1;
     /* Functions that start below the bucket start below the address; function 0 is never above. */
     struct bat_search search = {.low = functions->starts_below[bucket],
                                 .high = functions->starts_below[bucket + 1]};
     while (bat_search_next(&search))
-        bat_search_go(&search, functions->spans[search.middle].start <= address);
+        bat_search_go(&search, functions->all[search.middle].address <= address);
     return (uint32_t)search.low - 1;
 }
 
 uint32_t bat_functions_at(const struct bat_functions *functions, uint64_t address)
 {
     uint32_t index = find_last(functions, address);
-    return index != BAT_NONE && functions->spans[index].start == address ? index : BAT_NONE;
+    return index != BAT_NONE && functions->all[index].address == address ? index : BAT_NONE;
 }
 
 uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
@@ -262,8 +251,8 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
     uint32_t index = find_last(functions, address);
     if (index == BAT_NONE)
         return BAT_NONE;
-    uint64_t offset = address - functions->spans[index].start;
-    if (offset < functions->spans[index].size)
+    uint64_t offset = address - functions->all[index].address;
+    if (offset < functions->all[index].size)
         return index;
     bool is_padding = offset < functions->all[index].extent && is_padded(functions, index);
     return is_padding ? index : BAT_NONE;

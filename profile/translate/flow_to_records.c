@@ -3,6 +3,8 @@
  * Makes the records of functions with a table, by the note and the output's code: only records that
  * llvm-bolt accepts as edges of the input. See spec/profiles.md 2, "Edges".
  */
+#include <string.h>
+
 #include "binary/original/original.h"
 #include "flow_steps.h"
 #include "spec/binary_search.h"
@@ -279,7 +281,9 @@ static enum bat_code go_on(struct translation *translation, struct place_in_code
         next.levels[i].owner = at->owner;
     }
     code = code ? code : enter_calls(translation, &next, common);
-    *place = next;
+    /* Most places have one level of the sixteen. */
+    place->count = next.count;
+    memcpy(place->levels, next.levels, next.count * sizeof(next.levels[0]));
     return code;
 }
 

@@ -31,6 +31,7 @@ struct note_judging {
     uint32_t *ways;   /* for each output block: see count_ways() */
     uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
     bool is_given_up;
+    uint32_t source_block; /* of the last record */
     struct bat_error *error;
 };
 
@@ -330,12 +331,22 @@ static bool takes_yaml(struct note_judging *judging, const uint64_t *item, const
            (ends->to != BAT_NONE && has_edge(judging, ends->from, ends->to));
 }
 
+/* The block of a record's source. Sources ascend, so each is at or behind the one before. */
+static uint32_t block_of_source(struct note_judging *judging, uint64_t offset)
+{
+    const struct bat_output_flow *flow = judging->flow;
+    uint32_t *at = &judging->source_block;
+    while (*at + 1 < flow->block_count && flow->blocks[*at + 1].input_offset <= offset)
+        ++*at;
+    return *at < flow->block_count && flow->blocks[*at].input_offset <= offset ? *at : BAT_NONE;
+}
+
 static void judge_record(struct note_judging *judging, uint32_t record, struct verdicts *verdicts)
 {
     const struct bat_output_flow *flow = judging->flow;
     const uint64_t *item = bat_counts_item(&judging->judged->records->branches, record);
     enum bat_yaml_place place = judged_yaml_place(judging->judged->records, record);
-    struct ends ends = {bat_block_at(flow->blocks, flow->block_count, item[1]), BAT_NONE};
+    struct ends ends = {block_of_source(judging, item[1]), BAT_NONE};
     if (item[0] == item[2])
         ends.to = bat_block_at(flow->blocks, flow->block_count, item[3]);
     if (place != BAT_YAML_NOWHERE) {

@@ -95,6 +95,7 @@ void bat_records_forget_code(struct bat_records *records)
     records->counters.limited += bat_output_flows_limited(records->flows);
     bat_output_flows_free(records->flows);
     records->flows = NULL;
+    records->shared_flows = NULL;
 }
 
 struct bat_translate_counters bat_records_counters(const struct bat_records *records)

@@ -75,6 +75,8 @@ struct bat_records {
     /* The binary's code that was read. It is kept after the translation for bat_records_judge(). */
     struct bat_tableless tableless; /* functions without a table that traces run through */
     struct bat_output_flows *flows; /* NULL until the first bat_records_flow() */
+    /* The same, if threads may use it at the same time and it is of map; else NULL. */
+    const struct bat_output_flows *shared_flows;
 
     /* Of bat_records_judge(), if is_judged. */
     bool is_judged;

@@ -369,6 +369,8 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     }
     if (!translation->options.will_be_judged)
         bat_records_forget_code(made);
+    if (made->flows && made->map == made->binary_map && bat_records_can_lend_flows(made))
+        made->shared_flows = made->flows;
     *records = made;
     return BAT_OK;
 }

@@ -6,6 +6,8 @@
 #ifndef BAT_PROFILE_TRANSLATE_YAML_BLOCKS_H
 #define BAT_PROFILE_TRANSLATE_YAML_BLOCKS_H
 
+#include <string.h>
+
 #include "bat_decoder.h"
 #include "records.h"
 
@@ -24,6 +26,15 @@ static inline bool bat_yaml_has_places(const struct bat_records *records)
 static inline uint32_t bat_yaml_blocks(const struct bat_records *records, uint32_t table,
                                        struct bat_block *blocks, uint32_t capacity)
 {
+    /* Mostly they were put together to read the output's code. */
+    const struct bat_output_flow *flow =
+        records->shared_flows && !records->is_parity
+            ? bat_output_flows_known(records->shared_flows, records->map->tables[table].parent)
+            : NULL;
+    if (flow && blocks && flow->block_count <= capacity)
+        memcpy(blocks, flow->blocks, flow->block_count * sizeof(*blocks));
+    if (flow)
+        return flow->block_count;
     return (records->is_parity ? bat_map_noted_blocks : bat_map_blocks)(records->map, table, blocks,
                                                                         capacity);
 }
