@@ -141,8 +141,7 @@ static uint32_t table_function_of(const struct detours *detours, const uint64_t 
 struct goal {
     uint32_t function;
     uint64_t address;
-    bool is_label;     /* of a computed goto: no-operations before it may be a label, too */
-    bool is_exception; /* not of a jump: behind a call, too, there may be a landing pad */
+    bool is_label; /* of a computed goto: no-operations before it may be a label, too */
 };
 
 /* ADD of registers: 48 01 or 48 03, the last instruction before the jump by a table of distances.
@@ -205,27 +204,21 @@ static bool has_detour(const struct detours *detours, const struct goal *goals, 
     uint64_t size = 0;
     const uint8_t *bytes = bat_elf_at_address(elf, function->address, &size);
     size = bytes && size > function->size ? function->size : size;
-    bool is_reached = false; /* by the instruction before */
-    bool may_throw = false;  /* then a call may not return */
-    for (uint32_t i = 0; i < count; i++)
-        may_throw |= goals[i].is_exception;
+    bool is_reached = false; /* by the instruction before: then a no-operation is no label */
     struct bat_instruction instruction;
     for (uint64_t at = 0; bytes && at < size; at += instruction.length) {
-        at += !is_reached ? 0
-              : may_throw ? bat_instructions_skip_plain(machine, bytes + at, (size_t)(size - at))
-                          : bat_instructions_skip(machine, bytes + at, (size_t)(size - at));
+        at += is_reached ? bat_instructions_skip(machine, bytes + at, (size_t)(size - at)) : 0;
         if (at == size)
             return false;
         if (!bat_instruction_decode(machine, bytes + at, (size_t)(size - at),
                                     function->address + at, &instruction))
             return true; /* data between code */
-        const bool is_idle =
-            instruction.kind == BAT_INSTRUCTION_JUMP || instruction.kind == BAT_INSTRUCTION_NOP;
-        if (is_idle && !is_reached && leads_to_goal(detours, function->address + at, goals, count))
+        const bool is_nop = instruction.kind == BAT_INSTRUCTION_NOP;
+        if ((instruction.kind == BAT_INSTRUCTION_JUMP || (is_nop && !is_reached)) &&
+            leads_to_goal(detours, function->address + at, goals, count))
             return true;
-        if (instruction.kind != BAT_INSTRUCTION_NOP)
-            is_reached = input_kind_goes_on(instruction.kind) &&
-                         !(may_throw && bat_kind_is_call(instruction.kind));
+        if (!is_nop)
+            is_reached = input_kind_goes_on(instruction.kind);
     }
     return false;
 }
@@ -245,8 +238,6 @@ static struct goal goal_of(const struct detours *detours, const uint64_t *trace,
         .function = function,
         .address = trace[1],
         .is_label = is_computed_goto(detours, trace[0]),
-        .is_exception = trace[0] == BAT_ADDRESS_EXTERNAL &&
-                        trace[1] != detours->original->inputs[function].address,
     };
 }
 

@@ -44,9 +44,8 @@ static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
 #define LEAST_NODES (UINT64_C(1) << 16)
 
 /* In sorted order, not in the order of reading, so that the result does not depend on that. */
-static enum bat_code follow_traces(struct input_move *move)
+static enum bat_code follow_sorted(struct input_move *move, struct bat_counts traces)
 {
-    struct bat_counts traces = move->profile->traces;
     uint32_t *order = bat_sorted_order(traces.count, compare_traces, &traces);
     if (!order)
         return BAT_ERR_MEMORY;
@@ -58,6 +57,18 @@ static enum bat_code follow_traces(struct input_move *move)
         code = input_move_trace(move, &trace);
     }
     free(order);
+    return code;
+}
+
+static enum bat_code follow_traces(struct input_move *move)
+{
+    if (!input_has_patches(move->original))
+        return follow_sorted(move, move->profile->traces);
+    struct bat_counts passed = bat_counts_new(3);
+    enum bat_code code = input_pass_patches(move->original, &move->profile->traces, &passed,
+                                            &move->counters.balances);
+    code = code ? code : follow_sorted(move, passed);
+    bat_counts_free(&passed);
     return code;
 }
 

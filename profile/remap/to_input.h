@@ -218,6 +218,16 @@ enum bat_code input_move_call(struct input_move *move, uint64_t address, uint64_
 /* The input address of the branch at an output address; BAT_ADDRESS_EXTERNAL if not known. */
 enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source);
 
+/* --- Patched entries (patches.c) ------------------------------------------------------ */
+
+/* True if BOLT has patched jumps over entries of functions. */
+bool input_has_patches(const struct bat_original *original);
+
+/* Add the traces to *passed without these jumps. */
+enum bat_code input_pass_patches(const struct bat_original *original,
+                                 const struct bat_counts *traces, struct bat_counts *passed,
+                                 struct bat_balances *balances);
+
 /* --- What is explained (explained.c) -------------------------------------------------- */
 
 /* Make room for what is counted. Fails with BAT_ERR_MEMORY. */

@@ -2,8 +2,10 @@
 /* Goes through code of the output and of the input together (together.h). */
 #include "together.h"
 
+#include <elf.h>
 #include <string.h>
 
+#include "binary/code/instructions_x86.h"
 #include "binary/code/same_code.h"
 
 bool input_shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
@@ -130,6 +132,23 @@ static bool is_tail_call(uint8_t output, uint8_t input)
            (output == BAT_INSTRUCTION_INDIRECT_CALL && input == BAT_INSTRUCTION_INDIRECT_JUMP);
 }
 
+#define MOST_SAVES 7u /* one less: the registers that a function has to save */
+
+/* The bytes after which an instruction of x86-64 has the offset from RSP: a SIB byte. */
+#define SIB_RSP 0x24u
+#define OPCODE_STORE 0x89u
+#define OPCODE_LOAD 0x8bu
+
+/* True if an instruction moves a register to the stack or back: -frame-opt puts such before blocks.
+ */
+static bool is_save(uint16_t machine, const struct bat_code_at *code)
+{
+    const uint8_t *bytes = code->bytes;
+    return machine == EM_X86_64 && code->instruction.length > 4 && (bytes[0] & 0xfb) == 0x48 &&
+           (bytes[1] == OPCODE_STORE || bytes[1] == OPCODE_LOAD) && (bytes[2] & 7) == X86_RM_SIB &&
+           bytes[2] >> 6 != 3 && bytes[3] == SIB_RSP;
+}
+
 bool input_begins_alike(const struct input_followed *function, const struct input_node *node,
                         uint64_t input, bool *is_plain)
 {
@@ -142,9 +161,16 @@ bool input_begins_alike(const struct input_followed *function, const struct inpu
     if (bat_kind_has_target(node->kind))
         return node->kind == right->instruction.kind ||
                is_tail_call(node->kind, right->instruction.kind);
-    const bool is_alike = read_output(original->binary->elf, node->address, &left) &&
-                          (bat_code_alike(bat_elf_machine(original->elf), &left, right) ||
-                           is_tail_call(left.instruction.kind, right->instruction.kind));
+    const uint16_t machine = bat_elf_machine(original->elf);
+    bool is_alike = false;
+    bool is_read = read_output(original->binary->elf, node->address, &left);
+    for (uint32_t i = 0; is_read && !is_alike && i < MOST_SAVES; i++) {
+        is_alike = bat_code_alike(machine, &left, right) ||
+                   is_tail_call(left.instruction.kind, right->instruction.kind);
+        is_read = is_alike || (is_save(machine, &left) &&
+                               read_output(original->binary->elf,
+                                           left.address + left.instruction.length, &left));
+    }
     *is_plain = is_alike && left.instruction.kind == BAT_INSTRUCTION_OTHER;
     return is_alike;
 }

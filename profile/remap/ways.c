@@ -17,13 +17,15 @@ static enum bat_code find_way(const struct input_followed *function, const struc
         node->source == 0 && (node->kind == BAT_INSTRUCTION_JUMP
                                   ? node->is_early
                                   : !input_kind_changes_flow(node->kind) && !node->is_late);
-    /* One test of a pair that BOLT has exchanged: the input may make both. */
-    bool is_exchanged =
-        node->source == 0 && node->kind == BAT_INSTRUCTION_CONDITIONAL && !node->is_promotion;
+    /* One test of a pair that BOLT has exchanged, or a jump behind it: the input may make both. */
+    const bool is_made = node->source == 0 && !node->is_promotion;
+    bool is_exchanged = is_made && node->kind == BAT_INSTRUCTION_CONDITIONAL;
     enum bat_code code =
         input_search(flow, function->hot, from, to, must_move, is_exchanged, &path);
     if (code == BAT_OK && must_move && !path.found)
         code = input_search(flow, function->hot, from, to, false, is_exchanged, &path);
+    if (code == BAT_OK && is_made && node->kind == BAT_INSTRUCTION_JUMP && !path.found)
+        code = input_search(flow, function->hot, from, to, false, true, &path);
     if (code == BAT_OK && jumps && path.found)
         input_draft_prepend(&flow->paths, &path, (struct input_jump){node->jump, from.at});
     else if (path.found && path.jump_count == 0 && from.at == to.at)

@@ -7,6 +7,7 @@ BOLT's passes one by one and together: promoted and inlined calls, three-way bra
 tails, memcpy as code, inverted loops, conditional tail calls, and the options of CPython's build.
 """
 
+import itertools
 import json
 import pathlib
 import re
@@ -364,22 +365,86 @@ int main(void)
 """
 
 
+def check_branches(test, folder, text, function, options):
+    """Compare all branches that a function of a C program makes, moved from its BOLTed run, with its own. These."""
+    folder = pathlib.Path(folder)
+    (folder / "source.c").write_text(text, encoding="ascii")
+    truth, moved = traces_both_ways(folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "source.c"], options)
+    symbol, = (s for s in elffile.Elf(folder / "input").functions() if s.name == function)
+    wanted, found = ({k: n for k, n in test_to_input.branch_counts(path).items()
+                      if 0 <= (k[0] or 0) - symbol.address < symbol.size} for path in (truth, moved))
+    test.assertEqual(wanted, found)
+    return wanted
+
+
 class ExchangedTests(unittest.TestCase):
     """-three-way-branch exchanges tests of one comparison: the branches are the input's."""
 
     def test_branches(self):
         # Half of the numbers are above 5; less often or more often than 5 they are below.
-        for number in ("i % 14", "i % 14 < 5 && i % 3 ? 5 : i % 14"):
-            with self.subTest(number), tempfile.TemporaryDirectory() as name:
-                folder = pathlib.Path(name)
-                (folder / "tests.c").write_text(TESTS.replace("NUMBER", number), encoding="ascii")
-                truth, moved = traces_both_ways(folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "tests.c"],
-                                                ["-reorder-blocks=ext-tsp", "-three-way-branch"])
-                start, = (s.address for s in elffile.Elf(folder / "input").functions() if s.name == "classify")
-                wanted, found = ({k: n for k, n in test_to_input.branch_counts(path).items() if 0 <= (k[0] or 0) - start < 64}
-                                 for path in (truth, moved))
-                self.assertGreaterEqual(len(wanted), 5)
-                self.assertEqual(wanted, found)
+        for number, parts in itertools.product(("i % 14", "i % 14 < 5 && i % 3 ? 5 : i % 14"),
+                                               ([], ["-split-functions", "-split-strategy=all"])):
+            with self.subTest(number, parts=parts), tempfile.TemporaryDirectory() as name:
+                self.assertGreaterEqual(len(check_branches(self, name, TESTS.replace("NUMBER", number), "classify",
+                                                           ["-reorder-blocks=ext-tsp", "-three-way-branch", *parts])), 5)
+
+
+# The table leads to a jump that the code before it, a call, comes to as well: BOLT's table leads to where that goes.
+TABLE = """\
+#include <stdio.h>
+int choose(int);
+__asm__(".text\\n.globl choose\\n.type choose, @function\\nchoose:\\n"
+        "push %rbx\\nmov %edi, %eax\\nmov %edi, %ebx\\njmp *table(,%rax,8)\\n"
+        "1: mov %ebx, %edi\\ncall other\\n2: jmp 4f\\n3: add $2, %ebx\\n4: lea 3(%rbx), %eax\\npop %rbx\\nret\\n"
+        ".size choose, .-choose\\n"
+        ".section .rodata\\n.balign 8\\ntable: .quad 1b, 2b, 3b, 2b\\n.text\\n");
+__attribute__((noinline)) void other(int value) { if (value == 77) puts("?"); }
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1400; i++)
+        sum += choose(i % 7 % 4);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+class Table(unittest.TestCase):
+    """A jump of the input's that BOLT's table passes."""
+
+    def test_branches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            branches = check_branches(self, folder, TABLE, "choose", ["-reorder-blocks=ext-tsp"])
+            self.assertGreaterEqual(len(branches), 6)
+
+
+# BOLT cannot lengthen the jump of a function that it skips.
+SHORT = """\
+#include <stdio.h>
+int caller(int);
+__asm__(".text\\n.type callee, @function\\ncallee:\\ntest $3, %edi\\njz 1f\\nlea 1(%rdi), %eax\\nret\\n"
+        "1: xor %eax, %eax\\nret\\n.size callee, .-callee\\n"
+        ".globl caller\\n.type caller, @function\\ncaller:\\nadd $3, %edi\\njmp callee\\n.size caller, .-caller\\n");
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1400; i++)
+        sum += caller(i);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+class Patched(unittest.TestCase):
+    """A call of the place where a function was before BOLT moved it, by the jump that BOLT patches there."""
+
+    def test_branches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            branches = check_branches(self, folder, SHORT, "caller", ["-skip-funcs=caller", "-force-patch"])
+            self.assertEqual([1400], list(branches.values()))
+            self.assertTrue(any(s.name == "callee.org.0" for s in elffile.Elf(pathlib.Path(folder, "bolted")).functions()))
 
 
 class Outcome(unittest.TestCase):
@@ -429,8 +494,8 @@ def load_tests(loader, _tests, _pattern):
     # These tests run BOLT and qemu, in which sanitizers find nothing.
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
-        suite.addTests(loader.loadTestsFromTestCase(FoldedAfterInlining))
-        suite.addTests(loader.loadTestsFromTestCase(FoldedPointers))
+        for case in FoldedAfterInlining, FoldedCallers, FoldedPointers, ExchangedTests, Table, Patched:
+            suite.addTests(loader.loadTestsFromTestCase(case))
     return suite
 
 

@@ -53,6 +53,7 @@ SETS = {
     "old-text": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
     "everything": SPLIT + EVERYTHING,
 }
+NAMED_SETS = {"exchanged-parts": SPLIT + ["-three-way-branch", "-split-strategy=all"]}  # only if they are asked for
 # On AArch64 BOLT 22 refuses the second and crashes with the others, with the first when there is a call to promote.
 X86_ONLY = {"-indirect-call-promotion=all", "-frame-opt=all", "-cmov-conversion"}
 # AArch64's short branches cannot reach fragments that are far away, unless BOLT is told so.
@@ -126,7 +127,7 @@ class Case:
         if self.target == "aarch64":
             chosen = random.Random(f"{number} aarch64").choice([*AARCH64_SETS, "mixture"])
         self.set = choice.set or chosen
-        self.bolt = mixture if self.set == "mixture" else SETS[self.set]
+        self.bolt = mixture if self.set == "mixture" else {**SETS, **NAMED_SETS}[self.set]
         if self.target == "aarch64":
             self.bolt = [o for o in self.bolt if o not in X86_ONLY]
             self.bolt += ["-compact-code-model"] if FAR & set(self.bolt) else []

@@ -38,7 +38,7 @@ import bolt_profiles
 import elffile
 import qemu_trace
 import windows
-from cases import Case, Choice, FORMS, KINDS, NAMED_KINDS, SETS, TARGETS
+from cases import Case, Choice, FORMS, KINDS, NAMED_KINDS, NAMED_SETS, SETS, TARGETS
 
 class Failed(Exception):
     """A tool that is not ours cannot make the case."""
@@ -336,7 +336,7 @@ def numbers(words):
 def add_choice(parser):
     """The options that choose what a number makes."""
     parser.add_argument("--kind", choices=[*KINDS, *NAMED_KINDS])
-    parser.add_argument("--set", choices=[*SETS, "mixture"])
+    parser.add_argument("--set", choices=[*SETS, *NAMED_SETS, "mixture"])
     parser.add_argument("--form", choices=FORMS, default="program")
     parser.add_argument("--target", choices=TARGETS, default="x86-64")
     parser.add_argument("--windows", action="store_true", help="compare windows of the runs, too")

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Jumps that BOLT patches over the entries of functions that it has moved (f.org.0), for calls that
+ * it does not know of: those of functions that it skips, and by pointers that it does not see. The
+ * input calls f itself, so a call of the entry becomes one of f, and the jump is dropped.
+ */
+#include "to_input.h"
+
+/* The place that BOLT's jump at an address leads to; false if no function was moved from there. */
+static bool passes_patch(const struct bat_original *original, uint64_t address, uint64_t *moved)
+{
+    const uint32_t output = bat_functions_find(original->output_functions, address);
+    struct bat_instruction jump;
+    if (output == BAT_NONE || original->outputs[output].address != address ||
+        !(original->outputs[output].flags & BAT_FUNCTION_PATCHED) ||
+        !bat_original_decode(original->binary->elf, address, &jump) ||
+        jump.kind != BAT_INSTRUCTION_JUMP)
+        return false;
+    *moved = jump.target;
+    return true;
+}
+
+bool input_has_patches(const struct bat_original *original)
+{
+    for (uint32_t i = 0; i < original->output_count; i++)
+        if (original->outputs[i].flags & BAT_FUNCTION_PATCHED)
+            return true;
+    return false;
+}
+
+static enum bat_code pass_trace(const struct bat_original *original, const uint64_t *trace,
+                                struct bat_counts *passed, struct bat_balances *balances)
+{
+    uint64_t key[3] = {trace[0], trace[1], trace[2]};
+    uint64_t mispredictions = trace[4];
+    uint64_t ignored;
+    if (passes_patch(original, trace[1], &key[1])) {
+        balances->runs.joined += key[2] == BAT_TRACE_BRANCH_ONLY ? 0 : trace[3];
+        key[2] = BAT_TRACE_BRANCH_ONLY;
+    }
+    if (trace[0] < BAT_TRACE_EXTERNAL_RETURN && passes_patch(original, trace[0], &ignored)) {
+        balances->branches.joined += trace[3];
+        balances->mispredictions.left_out += mispredictions;
+        key[0] = BAT_TRACE_FALLTHROUGH_ONLY;
+        mispredictions = 0;
+    }
+    const bool is_nothing = key[0] == BAT_TRACE_FALLTHROUGH_ONLY && key[2] == BAT_TRACE_BRANCH_ONLY;
+    return is_nothing ? BAT_OK : bat_counts_add(passed, key, trace[3], mispredictions);
+}
+
+enum bat_code input_pass_patches(const struct bat_original *original,
+                                 const struct bat_counts *traces, struct bat_counts *passed,
+                                 struct bat_balances *balances)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < traces->count && code == BAT_OK; i++)
+        code = pass_trace(original, bat_counts_item(traces, i), passed, balances);
+    return code;
+}
