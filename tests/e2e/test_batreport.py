@@ -92,6 +92,11 @@ def check_policy(test, page):
     test.assertIsNone(re.search(r"<[^>]* (src|style|on\w+)=", markup))
 
 
+def commands_of(page):
+    """The commands that the page says to do next."""
+    return [html.unescape(re.sub("</?span>", "", text)) for text in re.findall(r'<code class="command">(.*?)</code>', page.text)]
+
+
 class Numbers(unittest.TestCase):
     """SQLite with a profile of a real run, and its input binary."""
 
@@ -350,7 +355,7 @@ class Numbers(unittest.TestCase):
             toolbox.fine("batreport", folder / "small.bolt", "-p", folder / "small.preagg", f"--original={folder / 'small'}", "-o",
                          folder / "page.html")
             page = report_page.Page(folder / "page.html")
-            commands = [html.unescape(text) for text in re.findall(r'<code class="command">(.*?)</code>', page.text)]
+            commands = commands_of(page)
             self.assertEqual(len(commands), 2)
             for command, out in zip(commands, ("app.fdata", "next.fdata")):
                 command = command.replace("NEXT", shlex.quote(str(folder / "small.next"))).replace(" --check", "")
@@ -603,6 +608,8 @@ class Verdict(Folder):
             texts = [f"{100 * n:.1f}%" if is_share else f"{n:,.0f}" if n == int(n) else f"{n:.1f}"
                      for n in (check["value"], limit)]
             expected[check["id"]] = (word, word, texts[0], "least" if "min" in check else "most", texts[1])
+            said = f'<code>{check["id"]}</code></a> {texts[0]}, at {expected[check["id"]][3]} {texts[1]} ({check["severity"]}): '
+            self.assertEqual(said in page.text, check["status"] == "failed")
         self.assertEqual(rows, expected)
         self.assertGreater(len(rows), 5)
         found = re.search(r"The profile is (\w+) \((\d+) errors?, (\d+) warnings?\)", page.text)
@@ -626,8 +633,12 @@ class Verdict(Folder):
         """The profile of another binary, with other limits, and with suppressions."""
         fixture = fixtures.get("sqlite-fixed-profile2-22")
         profile = bolt_profiles.reference(fixtures.get("sqlite-fixed-cpython-22")).profile("T")
-        _, verdict = self.compare(fixture.bolted, "-p", profile)
+        page, verdict = self.compare(fixture.bolted, "-p", profile)
         self.assertEqual(verdict, "unfit")
+        record = f"perf record -e cycles:u -j any,u -- {fixture.bolted}"
+        self.assertIn("is of another build", page.text)
+        self.assertEqual(commands_of(page), [record])
+        self.assertEqual(commands_of(self.make("-p", bolt_judge.truth(fixture).profile("T"), binary=fixture.bolted)), [record])
         names = ["branches", "targets", "runs", "stale"]
         _, verdict = self.compare(fixture.bolted, "-p", profile, *(f"--check-limit={n}=100%" for n in names))
         self.assertEqual(verdict, "fit")
@@ -637,6 +648,14 @@ class Verdict(Folder):
         self.assertEqual(verdict, "fit")
         self.assertEqual(page.text.count("<bdi>&lt;b&gt;known\\x1b</bdi>"), len(names))
         self.assertIn("Unused suppression: <code>flow</code> <bdi>nothing&lt;i&gt;*</bdi>", page.text)
+
+    def test_missing_host(self):
+        """A profile without records is no fault of the others, and is named as what to look for."""
+        empty = self.write("empty", "\n")
+        page = self.make("-p", DEMO / "small.preagg", "-p", empty)
+        self.assertIn("Look for missing hosts: 1 of 2 profiles", page.text)
+        self.assertEqual(len(commands_of(page)), 2)
+        self.assertNotIn("missing hosts", self.make("-p", DEMO / "small.preagg", "-p", DEMO / "small.preagg").text)
 
     def test_basic_samples(self):
         symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)

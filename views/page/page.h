@@ -99,6 +99,10 @@ enum bat_code report_write(struct report *report, struct bat_output *output,
 void report_write_summary(struct report *report, struct bat_text_writer *page);
 void report_write_banner(const struct report *report, struct bat_text_writer *page);
 void report_write_check(const struct report *report, struct bat_text_writer *page);
+
+/* The value of a check, what stands between, and its limit: "85.6%, at most 5.0%". */
+void report_write_value(const struct report *report, enum bat_verdict_check number,
+                        const char *between, struct bat_text_writer *page);
 void report_write_pages(const struct report *report, struct bat_text_writer *page);
 
 /* The curves of pages and huge pages; before may be NULL. names: of both, no markup. */

@@ -33,9 +33,11 @@ static void write_verdict(const struct report *report, struct bat_text_writer *p
     bat_text_string(page, "</a> passed</p>\n<ul>\n");
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
-        if (check->results[i].status == BAT_VERDICT_FAILED)
-            bat_text_format(page, "<li><a href=\"#check\"><code>%s</code></a> (%s): %s</li>\n",
-                            kind->id, bat_severity_name(kind->severity), kind->summary);
+        if (check->results[i].status != BAT_VERDICT_FAILED)
+            continue;
+        bat_text_format(page, "<li><a href=\"#check\"><code>%s</code></a> ", kind->id);
+        report_write_value(report, (enum bat_verdict_check)i, ", ", page);
+        bat_text_format(page, " (%s): %s</li>\n", bat_severity_name(kind->severity), kind->summary);
     }
     bat_text_string(page, "</ul></div>\n");
 }
@@ -72,9 +74,9 @@ static void write_gains(const struct report *report, struct bat_text_writer *pag
     const bool has_before = report->input_profile;
     begin_card(page, "gains", "What BOLT gained");
     bat_text_format(page,
-                    "<table class=\"rows\"><caption>The same samples in both layouts</caption>"
-                    "<thead><tr><th scope=\"col\">less is better</th>%s<th scope=\"col\">%s</th>%s"
-                    "</tr></thead><tbody>\n",
+                    "<table class=\"rows\">%s<thead><tr><th scope=\"col\">less is better</th>%s"
+                    "<th scope=\"col\">%s</th>%s</tr></thead><tbody>\n",
+                    has_before ? "<caption>The same samples in both layouts</caption>" : "",
                     has_before ? "<th scope=\"col\">before</th>" : "", "after",
                     has_before ? "<th scope=\"col\">change</th>" : "");
     if (before->taken != 0 || after->taken != 0)
@@ -157,6 +159,14 @@ static void write_word(struct bat_text_writer *page, const char *word)
     bat_text_string(page, "&#39;");
 }
 
+/* Lines are broken between options, not behind their hyphens (page.css). */
+static void write_option(struct bat_text_writer *page, const char *option, const char *value)
+{
+    bat_text_format(page, " <span>%s", option);
+    write_word(page, value);
+    bat_text_string(page, "</span>");
+}
+
 /* The command that makes the next profile, of another build if next is not NULL. */
 static void write_translation(const struct report *report, const char *next, const char *output,
                               struct bat_text_writer *page)
@@ -164,19 +174,37 @@ static void write_translation(const struct report *report, const char *next, con
     const struct bat_page_request *request = report->request;
     bat_text_string(page, "<code class=\"command\">battranslate ");
     write_word(page, request->binary);
-    for (size_t i = 0; i < request->profile_count && i < PROFILES_NAMED; i++) {
-        bat_text_string(page, " -p ");
-        write_word(page, request->profiles[i]);
-    }
+    for (size_t i = 0; i < request->profile_count && i < PROFILES_NAMED; i++)
+        write_option(page, "-p ", request->profiles[i]);
     if (request->profile_count > PROFILES_NAMED)
         bat_text_string(page, " -p …");
-    bat_text_string(page, " --original=");
-    write_word(page, request->original ? request->original : "INPUT");
-    if (next) {
-        bat_text_string(page, " --for=");
-        write_word(page, next);
-    }
-    bat_text_format(page, " -o %s --check</code>", output);
+    write_option(page, "--original=", request->original ? request->original : "INPUT");
+    if (next)
+        write_option(page, "--for=", next);
+    write_option(page, "-o ", output);
+    bat_text_string(page, " <span>--check</span></code>");
+}
+
+static void write_recording(const struct report *report, const char *what,
+                            struct bat_text_writer *page)
+{
+    bat_text_format(page, "<li>%s: <code class=\"command\">perf record -e cycles:u ", what);
+    bat_text_string(page, "<span>-j any,u</span> <span>-- ");
+    write_word(page, report->request->binary);
+    bat_text_string(page, "</span></code></li>\n");
+}
+
+static bool has_failed(const struct report *report, enum bat_verdict_check check)
+{
+    return report->check.results[check].status == BAT_VERDICT_FAILED;
+}
+
+/* What ran is not in the code of this binary. */
+static bool is_of_other_build(const struct report *report)
+{
+    return has_failed(report, BAT_VERDICT_BUILD_ID) || has_failed(report, BAT_VERDICT_BRANCHES) ||
+           has_failed(report, BAT_VERDICT_TARGETS) || has_failed(report, BAT_VERDICT_RUNS) ||
+           has_failed(report, BAT_VERDICT_INSTRUCTIONS);
 }
 
 /* What is wrong with the profile, and what helps. */
@@ -184,8 +212,11 @@ static void write_faults(const struct report *report, struct bat_text_writer *pa
 {
     const size_t given = report->request->profile_count;
     if (!report->check.is_fit)
-        bat_text_string(page, "<li>Do not use this profile as it is: <a href=\"#check\">the "
-                              "checks</a> say what is wrong with it.</li>\n");
+        bat_text_format(page,
+                        "<li>Do not use this profile as it is: <a href=\"#check\">the checks</a> "
+                        "say %s.</li>\n",
+                        is_of_other_build(report) ? "that it, or a part of it, is of another build"
+                                                  : "what is wrong with it");
     if (report->profiles_with_records < given) {
         bat_text_string(page, "<li>Look for missing hosts: ");
         bat_text_format(page, "%zu of ", given - (size_t)report->profiles_with_records);
@@ -221,13 +252,16 @@ static void write_next(const struct report *report, struct bat_text_writer *page
     begin_card(page, "next", "What to do next");
     bat_text_string(page, "<ol>\n");
     if (!report->has_profile) {
-        bat_text_string(page, "<li>Record a profile, and give it with <code>-p</code>: <code "
-                              "class=\"command\">perf record -e cycles:u -j any,u -- ");
-        write_word(page, report->request->binary);
-        bat_text_string(page, "</code></li>\n</ol></div>\n");
+        write_recording(report, "Record a profile, and give it with <code>-p</code>", page);
+        bat_text_string(page, "</ol></div>\n");
         return;
     }
     write_faults(report, page);
+    if (is_of_other_build(report) || has_failed(report, BAT_VERDICT_OLD_CODE)) {
+        write_recording(report, "Record this binary", page);
+        bat_text_string(page, "</ol></div>\n");
+        return;
+    }
     write_losses(report, page);
     bat_text_string(page, "<li>For another BOLT of the same build: ");
     write_translation(report, NULL, "app.fdata", page);

@@ -13,8 +13,8 @@
 
 /* --- The checks ------------------------------------------------------------------------------- */
 
-static void write_value(struct bat_text_writer *page, const struct bat_verdict_kind *kind,
-                        double value)
+static void write_number(struct bat_text_writer *page, const struct bat_verdict_kind *kind,
+                         double value)
 {
     char text[NUMBER_SIZE];
     if (kind->is_share)
@@ -23,6 +23,15 @@ static void write_value(struct bat_text_writer *page, const struct bat_verdict_k
         bat_text_string(page, with_commas((uint64_t)value, text));
     else
         bat_text_format(page, "%.1f", value);
+}
+
+void report_write_value(const struct report *report, enum bat_verdict_check number,
+                        const char *between, struct bat_text_writer *page)
+{
+    const struct bat_verdict_kind *kind = bat_verdict_kind(number);
+    write_number(page, kind, report->check.results[number].value);
+    bat_text_format(page, "%sat %s ", between, kind->is_minimum ? "least" : "most");
+    write_number(page, kind, report->check.results[number].limit);
 }
 
 /* The functions that contribute most, each with a link. */
@@ -69,9 +78,7 @@ static void write_result(const struct report *report, enum bat_verdict_check num
     bat_text_format(
         page, "<tr class=\"check is-%s\"><th scope=\"row\"><code>%s</code> %s</th><td>%s</td><td>",
         verdict, kind->id, kind->summary, verdict);
-    write_value(page, kind, result->value);
-    bat_text_format(page, "</td><td>at %s ", kind->is_minimum ? "least" : "most");
-    write_value(page, kind, result->limit);
+    report_write_value(report, number, "</td><td>", page);
     bat_text_string(page, "</td></tr>\n");
     if (result->reason)
         html_put(page, "<tr class=\"detail\"><td colspan=\"4\"><bdi>", result->reason,
