@@ -5,8 +5,8 @@
 #include "decoder/decoding.h"
 #include "decoder/sparse.h"
 #include "elfnote/file_state.h"
-#include "hot_index_reading.h"
 #include "note_facts.h"
+#include "parents.h"
 #include "raw_note.h"
 #include "sparse_note.h"
 

@@ -100,8 +100,12 @@ static uint32_t find_parent(const struct named_functions *functions, const struc
     return parent;
 }
 
-enum bat_code bat_binary_find_parents(struct bat_map *map, const struct bat_names *names,
-                                      struct bat_error *error)
+/*
+ * Set parents by the names of symbols, and clear hot_index_ambiguous if all fragments' parents are
+ * found. Time n log n in the symbols of tables. Fails with BAT_ERR_MEMORY only.
+ */
+static enum bat_code find_parents(struct bat_map *map, const struct bat_names *names,
+                                  struct bat_error *error)
 {
     struct named_functions functions = {0};
     enum bat_code code = collect(map, names, &functions);
@@ -119,4 +123,60 @@ enum bat_code bat_binary_find_parents(struct bat_map *map, const struct bat_name
         return bat_fail_memory(error, "for the symbols");
     map->hot_index_ambiguous = !is_complete;
     return BAT_OK;
+}
+
+/* --- Readings of hot indices: BAT.md 7.2 ------------------------------------------------------ */
+
+/* True if a symbol at the fragment is named after one at its parent. */
+static bool named_after_parent(const struct bat_names *names, uint64_t fragment, uint64_t parent)
+{
+    size_t first = 0;
+    size_t count = bat_names_at(names, fragment, &first);
+    return bat_names_after_parent(names, first, count, parent);
+}
+
+/* The number of fragments that are named after their current parents. */
+static uint32_t count_named_after_parent(const struct bat_map *map, const struct bat_names *names)
+{
+    uint32_t agreeing = 0;
+    uint32_t tables = bat_map_tables(map);
+    for (uint32_t i = map->hot_count; i < tables; i++) {
+        const struct bat_table *fragment = &map->tables[i];
+        uint64_t parent = map->tables[fragment->parent].address;
+        agreeing += named_after_parent(names, fragment->address, parent);
+    }
+    return agreeing;
+}
+
+enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_error *error)
+{
+    struct bat_map *map = binary->map;
+    struct bat_names names;
+    enum bat_code code = bat_names_collect(binary, &names, NULL);
+    /* A damaged symbol table is not a fault of the note: it just cannot decide. */
+    if (code == BAT_ERR_MEMORY)
+        return bat_fail_memory(error, "for the symbols");
+    if (code != BAT_OK || names.count == 0) {
+        bat_names_free(&names);
+        return BAT_OK;
+    }
+    if (map->hot_index == BAT_HOT_INDEX_FRAGMENT) {
+        code = find_parents(map, &names, error);
+        bat_names_free(&names);
+        return code;
+    }
+
+    enum bat_hot_index first = map->hot_index;
+    enum bat_hot_index second =
+        first == BAT_HOT_INDEX_TABLE ? BAT_HOT_INDEX_MERGED : BAT_HOT_INDEX_TABLE;
+    uint32_t for_first = count_named_after_parent(map, &names);
+    code = bat_map_set_hot_index(map, second, error);
+    if (code == BAT_OK) {
+        uint32_t for_second = count_named_after_parent(map, &names);
+        map->hot_index_ambiguous = for_first == for_second;
+        if (for_second <= for_first)
+            code = bat_map_set_hot_index(map, first, error);
+    }
+    bat_names_free(&names);
+    return code;
 }

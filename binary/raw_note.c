@@ -25,11 +25,6 @@ struct intake {
     size_t capacity;
 };
 
-static enum bat_code fail_io(struct bat_error *error, const char *what)
-{
-    return bat_fail(error, BAT_ERR_IO, "%s: %s", what, strerror(errno));
-}
-
 /* Read the first bytes, by which the file is recognised. */
 static enum bat_code read_head(struct intake *intake, struct bat_error *error)
 {
@@ -39,7 +34,7 @@ static enum bat_code read_head(struct intake *intake, struct bat_error *error)
         return bat_fail_memory(error, "for the note");
     ssize_t got = bat_read_all(intake->file, intake->bytes, HEAD_SIZE, -1);
     if (got < 0)
-        return fail_io(error, "cannot be read");
+        return bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
     intake->size = (size_t)got;
     return BAT_OK;
 }
@@ -49,7 +44,7 @@ static enum bat_code read_rest(struct intake *intake, struct bat_error *error)
     if (bat_read_rest(intake->file, &intake->bytes, &intake->size, &intake->capacity) == 0)
         return BAT_OK;
     return errno == ENOMEM ? bat_fail_memory(error, "for the note")
-                           : fail_io(error, "cannot be read");
+                           : bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
 }
 
 /*
@@ -132,7 +127,7 @@ enum bat_code bat_raw_note_read(const char *path, struct bat_elf **elf, struct b
     if (!standard_input)
         intake.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (intake.file < 0)
-        return fail_io(error, "cannot be opened");
+        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
 
     bool is_elf = false;
     enum bat_code code = read_intake(&intake, &is_elf, note, error);

@@ -140,11 +140,7 @@ void entries_skip_value(const struct entries *entries, struct line_reader *reade
 
 static bool add_field(struct entries *entries, struct entry_field field)
 {
-    if (!bat_grow(&entries->fields, &entries->field_capacity, entries->field_count,
-                  sizeof(*entries->fields)))
-        return false;
-    entries->fields[entries->field_count++] = field;
-    return true;
+    return BAT_APPEND(entries->fields, entries->field_count, entries->field_capacity, field);
 }
 
 /* Read the attributes of an abbreviation. False where they are damaged, or without memory. */
@@ -183,11 +179,7 @@ static enum entry_step_kind step_kind(const struct entry_field *field)
 
 static bool add_step(struct entries *entries, struct entry_step step)
 {
-    if (!bat_grow(&entries->steps, &entries->step_capacity, entries->step_count,
-                  sizeof(*entries->steps)))
-        return false;
-    entries->steps[entries->step_count++] = step;
-    return true;
+    return BAT_APPEND(entries->steps, entries->step_count, entries->step_capacity, step);
 }
 
 /* Join the sizes of attributes to steps over them. False if there is no memory. */

@@ -15,18 +15,13 @@ static const char *string_at(const struct line_bytes *section, uint64_t offset)
 
 static bool add_folder(struct line_table *table, size_t *capacity, const char *name)
 {
-    if (!bat_grow(&table->folders, capacity, table->folder_count, sizeof(*table->folders)))
-        return false;
-    table->folders[table->folder_count++] = name;
-    return true;
+    return BAT_APPEND(table->folders, table->folder_count, *capacity, name);
 }
 
 static bool add_file(struct line_table *table, size_t *capacity, const char *name, uint64_t folder)
 {
-    if (!bat_grow(&table->files, capacity, table->file_count, sizeof(*table->files)))
-        return false;
-    table->files[table->file_count++] = (struct line_file){.name = name, .folder = folder};
-    return true;
+    return BAT_APPEND(table->files, table->file_count, *capacity,
+                      (struct line_file){.name = name, .folder = folder});
 }
 
 /* Folders and files count from 1; folder 0 is the compiler's. */
@@ -184,11 +179,8 @@ bool line_header_read(struct line_header *header, struct line_table *table,
     header->version = (unsigned)line_read_fixed(reader, 2);
     if (reader->failed || header->version < 2 || header->version > 5)
         return false;
-    header->address_size = 8;
-    if (header->version >= 5) {
-        header->address_size = (unsigned)line_read_fixed(reader, 1);
-        line_read_fixed(reader, 1); /* segment selectors */
-    }
+    if (header->version >= 5)
+        line_read_skip(reader, 2); /* sizes of addresses and of segment selectors */
     uint64_t length = line_read_offset(reader);
     if (reader->failed || (uint64_t)(reader->end - reader->at) < length)
         return false;

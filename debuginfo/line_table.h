@@ -107,7 +107,6 @@ const char *line_table_path(struct line_table *table, uint32_t number);
 /* The part of a line-number program's header that its opcodes depend on. */
 struct line_header {
     unsigned version;
-    unsigned address_size;
     unsigned instruction_length; /* minimum_instruction_length */
     int line_base;
     unsigned line_range;

@@ -16,11 +16,8 @@ static bool add_run(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t 
 {
     if (start >= end || !debug_is_code(debuginfo, start))
         return true;
-    if (!bat_grow(&debuginfo->runs, capacity, debuginfo->run_count, sizeof(*debuginfo->runs)))
-        return false;
-    debuginfo->runs[debuginfo->run_count++] =
-        (struct debug_unit_run){.start = start, .end = end, .unit = unit};
-    return true;
+    return BAT_APPEND(debuginfo->runs, debuginfo->run_count, *capacity,
+                      (struct debug_unit_run){.start = start, .end = end, .unit = unit});
 }
 
 /* Add the addresses of a unit's functions, for a unit whose own DIE has none. */

@@ -19,7 +19,7 @@
 #include "spec/sort.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
-static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
+static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path)
 {
     int file = bat_regular_open(AT_FDCWD, path);
     if (file < 0)
@@ -32,7 +32,7 @@ static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char 
         free(split);
         return NULL;
     }
-    enum bat_code code = debug_image_map(&split->image, path, file, head, NULL);
+    enum bat_code code = debug_image_map(&split->image, path, file, 0, NULL);
     if (code != BAT_OK) {
         debuginfo->no_memory |= code == BAT_ERR_MEMORY;
         free(split);
@@ -51,11 +51,6 @@ void debug_close_splits(struct bat_debuginfo *debuginfo)
     }
     free(debuginfo->splits);
     free(debuginfo->package);
-}
-
-static void sort_units(struct split_file *split)
-{
-    BAT_SORT_BY_TWO(split->units, split->unit_count, id, offset);
 }
 
 /* The first unit of that id, or NULL. */
@@ -86,13 +81,13 @@ static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split
         split->units[split->unit_count++] =
             (struct split_unit){.id = id, .offset = dwarf_dieoffset(&die)};
     }
-    sort_units(split);
+    BAT_SORT_BY_TWO(split->units, split->unit_count, id, offset);
 }
 
 /* The .dwo file at path, opened before or now; NULL if there is none with DWARF. */
 static struct split_file *open_dwo(struct bat_debuginfo *debuginfo, const char *path)
 {
-    struct split_file *split = open_file(debuginfo, path, 0);
+    struct split_file *split = open_file(debuginfo, path);
     if (!split)
         return NULL;
     /* With link-time optimization a file has several units. */
@@ -263,7 +258,7 @@ static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *pac
         unit->offset = row - 1;
         unit->id = bat_load64(index->ids + 8 * i);
     }
-    sort_units(file);
+    BAT_SORT_BY_TWO(file->units, file->unit_count, id, offset);
 }
 
 /* Find the index and the sections in the package. Fails with BAT_ERR_ELF, BAT_ERR_MEMORY. */
@@ -303,7 +298,7 @@ static struct split_package *open_package(struct bat_debuginfo *debuginfo, const
     char name[PATH_MAX];
     int size = snprintf(name, sizeof(name), "%s.dwp", path);
     struct split_file *file =
-        size >= 0 && (size_t)size < sizeof(name) ? open_file(debuginfo, name, 0) : NULL;
+        size >= 0 && (size_t)size < sizeof(name) ? open_file(debuginfo, name) : NULL;
     if (!file)
         return NULL;
     struct split_package *package = calloc(1, sizeof(*package));

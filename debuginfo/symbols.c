@@ -27,12 +27,11 @@ static bool read_table(struct bat_debuginfo *debuginfo, Elf_Scn *section, size_t
     for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
         if (!is_function(&symbol) || symbol.st_name >= names->d_size)
             continue;
-        if (!bat_grow(&debuginfo->symbols, &capacity, *count, sizeof(*debuginfo->symbols)))
+        if (!BAT_APPEND(debuginfo->symbols, *count, capacity,
+                        (struct debug_symbol){.address = symbol.st_value,
+                                              .name = (const char *)names->d_buf + symbol.st_name,
+                                              .order = (uint32_t)i}))
             return false;
-        debuginfo->symbols[(*count)++] =
-            (struct debug_symbol){.address = symbol.st_value,
-                                  .name = (const char *)names->d_buf + symbol.st_name,
-                                  .order = (uint32_t)i};
     }
     return true;
 }

@@ -298,10 +298,8 @@ static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t
     if (!is_function)
         return true;
     struct debug_unit *unit = walk->unit;
-    if (!bat_grow(&unit->ranges, &walk->range_capacity, unit->range_count, sizeof(*unit->ranges)))
-        return false;
-    unit->ranges[unit->range_count++] = (struct bat_debuginfo_range){start, end};
-    return true;
+    return BAT_APPEND(unit->ranges, unit->range_count, walk->range_capacity,
+                      (struct bat_debuginfo_range){start, end});
 }
 
 /* Add the addresses of a node, which may be added later. *low_pc is set to where its code starts.

@@ -69,16 +69,11 @@ static void add(struct extents *extents, const struct bat_elf *elf, uint64_t off
         (struct extent){offset, offset + (size < most ? size : most), alignment, 0};
 }
 
-static void sort(struct extents *extents)
-{
-    BAT_SORT_BY(extents->all, extents->count, start);
-}
-
 /* Sort extents, and make one of those that overlap or touch: each byte is copied once. */
 static void join(struct extents *extents)
 {
     struct extent *last = extents->all;
-    sort(extents);
+    BAT_SORT_BY(extents->all, extents->count, start);
     for (size_t i = 1; i < extents->count; i++) {
         const struct extent *next = &extents->all[i];
         if (next->start > last->end) {
@@ -166,7 +161,7 @@ static void join_names(struct shipping *shipping)
     struct extents *names = &shipping->names;
     size_t joined = 0;
     uint64_t end = 0;
-    sort(names);
+    BAT_SORT_BY(names->all, names->count, start);
     for (size_t i = 0; i < names->count; i++) {
         const uint64_t start = names->all[i].start;
         if (start < end)

@@ -331,11 +331,6 @@ static enum bat_code check_entry(const struct bat_stored *stored, const uint8_t 
     return code;
 }
 
-static void set_path(struct bat_stored *stored)
-{
-    snprintf(stored->path, sizeof(stored->path), "/proc/self/fd/%d", stored->file);
-}
-
 static enum bat_code read_packed(int packed, struct bat_stored *stored, struct bat_error *error)
 {
     BAT_TRY(bat_temporary_open(&stored->file, error));
@@ -368,7 +363,7 @@ static enum bat_code read_entry(int file, enum layout layout, const uint8_t *id,
     } else {
         stored->file = file;
     }
-    set_path(stored);
+    snprintf(stored->path, sizeof(stored->path), "/proc/self/fd/%d", stored->file);
     return code ? code : check_entry(stored, id, size, shipped, is_other, error);
 }
 

@@ -10,10 +10,7 @@
 
 static bool append(struct bat_frames *frames, size_t *capacity, struct bat_frame frame)
 {
-    if (!bat_grow(&frames->frames, capacity, frames->count, sizeof(*frames->frames)))
-        return false;
-    frames->frames[frames->count++] = frame;
-    return true;
+    return BAT_APPEND(frames->frames, frames->count, *capacity, frame);
 }
 
 enum bat_code bat_frames_collect(const struct bat_elf *elf, struct bat_frames *frames,

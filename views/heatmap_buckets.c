@@ -16,10 +16,8 @@ void heatmap_free(struct heatmap_buckets *buckets)
 
 static bool append(struct heatmap_buckets *buckets, uint64_t number, uint64_t count)
 {
-    if (!bat_grow(&buckets->all, &buckets->capacity, buckets->count, sizeof(*buckets->all)))
-        return false;
-    buckets->all[buckets->count++] = (struct heatmap_bucket){number, count};
-    return true;
+    return BAT_APPEND(buckets->all, buckets->count, buckets->capacity,
+                      (struct heatmap_bucket){number, count});
 }
 
 /* Note where the count begins, and ends behind last: sums are modulo 2^64. */

@@ -167,12 +167,8 @@ static void add_run(struct bat_comparison *comparison, const struct bat_copied_r
         last->origin_end = run->origin_end;
         return;
     }
-    if (!bat_grow(&comparison->runs, &comparison->run_capacity, comparison->run_count,
-                  sizeof(*comparison->runs))) {
+    if (!BAT_APPEND(comparison->runs, comparison->run_count, comparison->run_capacity, *run))
         comparison->is_out_of_memory = true;
-        return;
-    }
-    comparison->runs[comparison->run_count++] = *run;
 }
 
 static void add_instruction(struct bat_comparison *comparison, const struct bat_spot *here,

@@ -240,9 +240,7 @@ void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uin
 enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
                              struct bat_error *error)
 {
-    if (!bat_grow(&sweep->tables, &sweep->table_capacity, sweep->table_count,
-                  sizeof(*sweep->tables)))
-        return bat_fail_memory(error, "for %zu jump tables", (size_t)sweep->table_count + 1);
-    sweep->tables[sweep->table_count++] = *table;
-    return BAT_OK;
+    return BAT_APPEND(sweep->tables, sweep->table_count, sweep->table_capacity, *table)
+               ? BAT_OK
+               : bat_fail_memory(error, "for %zu jump tables", (size_t)sweep->table_count + 1);
 }

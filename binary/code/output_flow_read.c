@@ -94,30 +94,22 @@ struct bat_flow_reader {
 
 static void add_cut(struct bat_flow_reader *reader, uint64_t address)
 {
-    if (!bat_grow(&reader->cuts, &reader->cut_capacity, reader->cut_count, sizeof(*reader->cuts))) {
+    if (!BAT_APPEND(reader->cuts, reader->cut_count, reader->cut_capacity,
+                    (struct bat_sort_key){.key = address}))
         reader->is_out_of_memory = true;
-        return;
-    }
-    reader->cuts[reader->cut_count++] = (struct bat_sort_key){.key = address};
 }
 
 static void add_leave(struct bat_flow_reader *reader, struct leave leave)
 {
-    if (!bat_grow(&reader->leaves, &reader->leave_capacity, reader->leave_count,
-                  sizeof(*reader->leaves))) {
+    if (!BAT_APPEND(reader->leaves, reader->leave_count, reader->leave_capacity, leave)) {
         reader->is_out_of_memory = true;
         return;
     }
-    reader->leaves[reader->leave_count++] = leave;
     if (!leave.target)
         return;
-    if (!bat_grow(&reader->targets, &reader->target_capacity, reader->target_count,
-                  sizeof(*reader->targets))) {
+    if (!BAT_APPEND(reader->targets, reader->target_count, reader->target_capacity,
+                    (struct bat_sort_key){.key = leave.target, .value = reader->leave_count - 1}))
         reader->is_out_of_memory = true;
-        return;
-    }
-    reader->targets[reader->target_count++] =
-        (struct bat_sort_key){.key = leave.target, .value = reader->leave_count - 1};
 }
 
 /* Fill *leave; false if the instruction does not end a block. */

@@ -73,10 +73,9 @@ struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, ui
 enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t address,
                                  struct bat_error *error)
 {
-    if (!bat_grow(&addresses->all, &addresses->capacity, addresses->count, sizeof(address)))
-        return bat_fail_memory(error, "for %" PRIu32 " entry points", addresses->count);
-    addresses->all[addresses->count++] = address;
-    return BAT_OK;
+    return BAT_APPEND(addresses->all, addresses->count, addresses->capacity, address)
+               ? BAT_OK
+               : bat_fail_memory(error, "for %" PRIu32 " entry points", addresses->count);
 }
 
 void code_addresses_sort(struct code_addresses *addresses)

@@ -155,12 +155,11 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
     }
     parent->local = symbol->st_value;
     parent->locals++;
-    if (!bat_grow(&split->candidates, &split->candidate_capacity, split->candidate_count,
-                  sizeof(*split->candidates)))
-        return bat_fail_memory(error, "for %" PRIu32 " symbols", split->candidate_count);
-    split->candidates[split->candidate_count++] =
-        (struct candidate){.parent = slot, .order = order, .address = symbol->st_value};
-    return BAT_OK;
+    return BAT_APPEND(
+               split->candidates, split->candidate_count, split->candidate_capacity,
+               (struct candidate){.parent = slot, .order = order, .address = symbol->st_value})
+               ? BAT_OK
+               : bat_fail_memory(error, "for %" PRIu32 " symbols", split->candidate_count);
 }
 
 static enum bat_code read_candidates(struct split *split, const struct symbol_table *table,

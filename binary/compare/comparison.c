@@ -9,11 +9,6 @@
 #include "spec/compare_numbers.h"
 #include "spec/sort.h"
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to compare binaries");
-}
-
 void comparison_free(struct comparison *comparison)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -55,7 +50,7 @@ static enum bat_code open_side(struct compared_side *side, struct bat_error *err
     bat_map_shares(map, &side->shares);
     side->functions = calloc((size_t)map->hot_count + 1, sizeof(*side->functions));
     if (!side->functions)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to compare binaries");
     for (uint32_t i = 0; i < map->hot_count; i++) {
         const struct bat_symbol *symbol = bat_names_best(&side->names, map->tables[i].address);
         if (!symbol) {
@@ -146,7 +141,7 @@ static enum bat_code pair_by_name(struct compared_side *old, struct compared_sid
     }
     free(olds);
     free(news);
-    return fits ? BAT_OK : fail_memory(error);
+    return fits ? BAT_OK : bat_fail_memory(error, "to compare binaries");
 }
 
 /* --- Changes -------------------------------------------------------------------------------- */
@@ -236,7 +231,7 @@ static enum bat_code compare_sections(struct comparison *comparison, struct bat_
         sections[side] = bat_elf_sections(comparison->sides[side].binary->elf, &counts[side]);
     struct compared_section *all = calloc(counts[0] + counts[1] + 1, sizeof(*all));
     if (!all)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to compare binaries");
     uint32_t count = 0;
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < counts[side]; i++) {

@@ -70,10 +70,9 @@ static enum bat_code add_plt_function(struct plt_functions *functions,
                                       const struct draft_function *function,
                                       struct bat_error *error)
 {
-    if (!bat_grow(&functions->all, &functions->capacity, functions->count, sizeof(*functions->all)))
-        return bat_fail_memory(error, "for %zu PLT entries", functions->count + 1);
-    functions->all[functions->count++] = *function;
-    return BAT_OK;
+    return BAT_APPEND(functions->all, functions->count, functions->capacity, *function)
+               ? BAT_OK
+               : bat_fail_memory(error, "for %zu PLT entries", functions->count + 1);
 }
 
 /* The function that starts at address, or BAT_NONE. */

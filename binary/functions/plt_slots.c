@@ -5,10 +5,7 @@
 void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64_t offset,
                    uint64_t slot)
 {
-    if (!bat_grow(&slots->slots, &slots->capacity, slots->count, sizeof(*slots->slots))) {
+    if (!BAT_APPEND(slots->slots, slots->count, slots->capacity,
+                    (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in}))
         slots->out_of_memory = true;
-        return;
-    }
-    slots->slots[slots->count++] =
-        (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};
 }

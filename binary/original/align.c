@@ -125,9 +125,7 @@ static struct walk *find_walk(struct bat_original_walks *walks, const struct bat
 
 static void add_state(struct walk *walk, const struct alignment *alignment)
 {
-    if (!bat_grow(&walk->states, &walk->capacity, walk->count, sizeof(*walk->states)))
-        return;
-    walk->states[walk->count++] = *alignment;
+    (void)BAT_APPEND(walk->states, walk->count, walk->capacity, *alignment);
 }
 
 /*

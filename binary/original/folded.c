@@ -161,10 +161,9 @@ enum bat_code folded_read(struct folded *folded, uint32_t number)
     for (uint64_t at = 0; at < kept->size && at < UINT32_MAX; at += instruction.length) {
         if (!decode(folded->original, kept->start + at, &instruction))
             return BAT_OK;
-        if (!bat_grow(&body->places, &capacity, body->place_count, sizeof(*body->places)))
+        if (!BAT_APPEND(body->places, body->place_count, capacity,
+                        (struct folded_place){(uint32_t)at, instruction.length, instruction.kind}))
             return BAT_ERR_MEMORY;
-        body->places[body->place_count++] = (struct folded_place){
-            (uint32_t)at, instruction.length, instruction.kind, instruction.target};
     }
     return BAT_OK;
 }

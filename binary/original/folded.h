@@ -18,7 +18,6 @@ struct folded_place {
     uint32_t offset; /* from the function's start */
     uint8_t length;
     uint8_t kind; /* enum bat_instruction_kind */
-    uint64_t target;
 };
 
 /* How a member's code compares with its body's. */

@@ -215,10 +215,7 @@ struct found {
 
 static enum bat_code add_found(struct found *found, uint64_t address)
 {
-    if (!bat_grow(&found->all, &found->capacity, found->count, sizeof(*found->all)))
-        return BAT_ERR_MEMORY;
-    found->all[found->count++] = address;
-    return BAT_OK;
+    return BAT_APPEND(found->all, found->count, found->capacity, address) ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 /* The tables of a function: number 0 is the hot one, then its fragments; BAT_NONE beyond them. */

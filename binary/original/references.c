@@ -88,12 +88,11 @@ static enum bat_code count_relocation(struct counting *counting, const Elf64_Rel
         member->references++;
     if (!member || (type != R_X86_64_64 && type != R_AARCH64_ABS64 && naming.opcode == 0))
         return BAT_OK;
-    if (!bat_grow(&folded->pointers, &folded->pointer_capacity, folded->pointer_count,
-                  sizeof(*folded->pointers)))
-        return BAT_ERR_MEMORY;
-    folded->pointers[folded->pointer_count++] =
-        (struct folded_pointer){relocation->r_offset - naming.opcode, (uint32_t)found[1]};
-    return BAT_OK;
+    return BAT_APPEND(
+               folded->pointers, folded->pointer_count, folded->pointer_capacity,
+               (struct folded_pointer){relocation->r_offset - naming.opcode, (uint32_t)found[1]})
+               ? BAT_OK
+               : BAT_ERR_MEMORY;
 }
 
 /* True for relocations of loaded code or data that the linker has kept from its input. */

@@ -161,12 +161,6 @@ static size_t end_of_group(const struct bat_symbol_side *side, size_t first)
     return end;
 }
 
-static bool same_key(const struct bat_symbol *left, const struct bat_symbol *right)
-{
-    return strcmp(left->name, right->name) == 0 &&
-           (left->binding == STB_LOCAL) == (right->binding == STB_LOCAL);
-}
-
 /*
  * Function symbols come first, and among them those after a FILE symbol: their names in profiles
  * have two slashes, which BOLT prefers.
@@ -294,7 +288,8 @@ static void add_pairs(const struct bat_symbol_side *output, const struct bat_sym
             continue;
         const struct bat_symbol *to = &output->symbols[i];
         const struct bat_symbol *from = &input->symbols[partners[i]];
-        if (same_key(to, from))
+        if (strcmp(to->name, from->name) == 0 &&
+            (to->binding == STB_LOCAL) == (from->binding == STB_LOCAL))
             pairs->all[pairs->count++] =
                 (struct bat_symbol_pair){to->address, from->address, rank_of(from)};
     }

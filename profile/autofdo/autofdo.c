@@ -30,11 +30,6 @@ struct work {
     struct bat_error *error;
 };
 
-static enum bat_code fail_memory(struct work *work)
-{
-    return bat_fail_memory(work->error, "to make the profile");
-}
-
 /* --- Functions ------------------------------------------------------------------------------ */
 
 /* The object's address, not the entry: in damaged DWARF functions can share or contain entries. */
@@ -114,7 +109,7 @@ static enum bat_code visit_all(struct work *work)
     enum bat_code code = visit_traces(work, &range_count);
     struct code_range *ranges = code == BAT_OK ? malloc(range_count * sizeof(*ranges) + 1) : NULL;
     if (!ranges)
-        return fail_memory(work);
+        return bat_fail_memory(work->error, "to make the profile");
     size_t count = 0;
     for (uint32_t i = 0; i < work->functions.count; i++) {
         const struct bat_debuginfo_function *function = function_at(&work->functions, i);
@@ -229,7 +224,7 @@ static enum bat_code list_runs(struct work *work, struct range_run **runs, size_
     }
     bat_counts_free(&started.functions);
     bat_counts_free(&started.clones);
-    return *runs ? BAT_OK : fail_memory(work);
+    return *runs ? BAT_OK : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* Count the instructions that start in a run, from *next on; *next is set to the last one's end. */
@@ -238,7 +233,7 @@ static enum bat_code count_run(struct work *work, const struct range_run *run, u
     enum bat_code code = BAT_OK;
     uint64_t address = run->first < *next ? *next : run->first;
     while (address <= run->last && code == BAT_OK && code_map_has(&work->code, address)) {
-        if (code_map_at(&work->code, address).length == 0) {
+        if (!code_map_starts(&work->code, address)) {
             address++;
             continue;
         }
@@ -271,7 +266,7 @@ static enum bat_code count_ranges(struct work *work)
     for (size_t i = 0; i < run_count && code == BAT_OK; i++)
         code = count_run(work, &runs[i], &next);
     free(runs);
-    return code == BAT_OK ? code : fail_memory(work);
+    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* The name of a function as the target of calls: its name in DWARF without suffixes. */
@@ -346,7 +341,7 @@ static enum bat_code count_calls(struct work *work)
     const size_t count = branches->count;
     struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys) + 1);
     if (!keys)
-        return fail_memory(work);
+        return bat_fail_memory(work->error, "to make the profile");
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (struct bat_sort_key){bat_counts_item(branches, i)[1], i};
     const struct bat_sort_key *sorted = bat_sort_keys(keys, keys + count, count);
@@ -359,7 +354,7 @@ static enum bat_code count_calls(struct work *work)
             code = count_call(work, bat_counts_item(branches, (uint32_t)sorted[i].value), &target);
     }
     free(keys);
-    return code == BAT_OK ? code : fail_memory(work);
+    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
 }
 
 static enum bat_code count_traces(struct work *work)
@@ -393,7 +388,7 @@ static enum bat_code count_samples(struct work *work)
         if (work->counters.instructions == before)
             work->counters.without_debug += sample[1];
     }
-    return code == BAT_OK ? code : fail_memory(work);
+    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* --- Both ----------------------------------------------------------------------------------- */
@@ -419,7 +414,7 @@ static enum bat_code make_forest(struct work *work, enum bat_profile_kind kind)
     work->counters.units_read = read.units_read;
     work->counters.units_missing = read.units_missing;
     if (code == BAT_OK && bat_debuginfo_lacks_memory(work->debuginfo))
-        code = fail_memory(work);
+        code = bat_fail_memory(work->error, "to make the profile");
     if (code == BAT_OK && work->counters.instructions == 0)
         code = fail_empty(work);
     return code;
@@ -439,7 +434,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
                         .error = error};
     enum bat_code code = code_map_create(&work.code, elf, error);
     if (code == BAT_OK && leaves_new(&work.leaves, debuginfo, &work.forest) != BAT_OK)
-        code = fail_memory(&work);
+        code = bat_fail_memory(work.error, "to make the profile");
     code = code ? code : make_forest(&work, kind);
     if (code == BAT_OK)
         forest_add_up(&work.forest);

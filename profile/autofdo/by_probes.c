@@ -29,11 +29,6 @@ struct probe_work {
     struct bat_error *error;
 };
 
-static enum bat_code fail_memory(struct probe_work *work)
-{
-    return bat_fail_memory(work->error, "to make the profile");
-}
-
 /* --- Nodes ---------------------------------------------------------------------------------- */
 
 /* A body at an unknown place of the one around it, at call site 0, counts by itself. */
@@ -266,7 +261,7 @@ static enum bat_code count_ranges(struct probe_work *work)
     free(ranges);
     code = code ? code : count_runs(work, runs, run_count);
     free(runs);
-    return code == BAT_OK ? code : fail_memory(work);
+    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* --- Calls ---------------------------------------------------------------------------------- */
@@ -298,7 +293,7 @@ static enum bat_code count_calls(struct probe_work *work)
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < branches->count && code == BAT_OK; i++)
         code = count_call(work, bat_counts_item(branches, i), &next);
-    return code == BAT_OK ? code : fail_memory(work);
+    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* --- All of it ------------------------------------------------------------------------------ */
@@ -309,7 +304,7 @@ static enum bat_code add_checksums(struct probe_work *work)
     struct forest *forest = &work->forest;
     forest->checksums = calloc((size_t)forest->names.count + 1, sizeof(*forest->checksums));
     if (!forest->checksums)
-        return fail_memory(work);
+        return bat_fail_memory(work->error, "to make the profile");
     for (uint32_t i = 0; i < work->probes->node_count; i++) {
         const uint32_t place = work->places[i];
         if (place != PLACE_NEW && place != PLACE_NONE)
@@ -355,8 +350,9 @@ enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const 
     work.forest.adds_up = true;
     work.places = calloc((size_t)probes->node_count + 1, sizeof(*work.places));
     work.names = probe_function_names(probes);
-    enum bat_code code =
-        work.places && work.names ? code_map_create(&work.code, elf, error) : fail_memory(&work);
+    enum bat_code code = work.places && work.names
+                             ? code_map_create(&work.code, elf, error)
+                             : bat_fail_memory(work.error, "to make the profile");
     code = code ? code : make_forest(&work, symbols);
     if (code == BAT_OK) {
         forest_add_up(&work.forest);

@@ -132,14 +132,10 @@ struct code_span code_map_span(struct code_map *map, uint64_t address, uint64_t 
     return span;
 }
 
-struct code_instruction code_map_at(struct code_map *map, uint64_t address)
+bool code_map_starts(struct code_map *map, uint64_t address)
 {
     struct code_segment *segment = find_segment(map, address);
-    if (!segment)
-        return (struct code_instruction){0};
-    uint8_t mark = mark_at(map, segment, address - segment->address);
-    return (struct code_instruction){.length = mark & LENGTH_MASK,
-                                     .is_barrier = (mark & MARK_BARRIER) != 0};
+    return segment && (mark_at(map, segment, address - segment->address) & LENGTH_MASK);
 }
 
 /* Decode from start up to end. Returns the end of the last instruction, which can be behind end. */
@@ -191,5 +187,5 @@ bool code_map_falls_through(struct code_map *map, uint64_t start, uint64_t end)
             return false;
         start += mark & LENGTH_MASK;
     }
-    return segment && start == end && code_map_at(map, end).length != 0;
+    return segment && start == end && code_map_starts(map, end);
 }

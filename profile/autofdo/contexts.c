@@ -67,10 +67,7 @@ struct bat_contexts {
 
 static enum bat_code add(struct list *list, uint64_t item)
 {
-    if (!bat_grow(&list->all, &list->capacity, list->count, sizeof(*list->all)))
-        return BAT_ERR_MEMORY;
-    list->all[list->count++] = item;
-    return BAT_OK;
+    return BAT_APPEND(list->all, list->count, list->capacity, item) ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 /* Turn the order of the items from `first` on. */

@@ -152,9 +152,8 @@ static enum bat_code look_up_all(struct leaves *leaves, uint32_t unit, uint32_t 
     const struct leaf_call *calls = leaves->units[unit].calls;
     size_t count = 0;
     while (index != BAT_NONE && calls[index].state == CALL_NEW) {
-        if (!bat_grow(&leaves->chain, &leaves->chain_capacity, count, sizeof(*leaves->chain)))
+        if (!BAT_APPEND(leaves->chain, count, leaves->chain_capacity, index))
             return BAT_ERR_MEMORY;
-        leaves->chain[count++] = index;
         index = debug_call_at(leaves->debuginfo, unit, index).parent;
     }
     enum bat_code code = BAT_OK;

@@ -27,7 +27,7 @@ static enum bat_code add_trace(struct ranges *ranges, struct batches *batches,
     uint64_t count = trace[3];
     if (__builtin_add_overflow(counters->samples, count, &counters->samples))
         return BAT_ERR_RANGE;
-    bool from_is_code = code_map_at(code, trace[1]).length != 0;
+    bool from_is_code = code_map_starts(code, trace[1]);
     if (!from_is_code)
         counters->outside += count;
     enum bat_code status = BAT_OK;

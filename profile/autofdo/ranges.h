@@ -20,11 +20,6 @@ struct code_map {
     size_t count;
 };
 
-struct code_instruction {
-    uint8_t length;  /* bytes; 0: no instruction starts there */
-    bool is_barrier; /* a jump, call or return: execution does not fall through it */
-};
-
 /* Addresses [start, end). */
 struct code_range {
     uint64_t start;
@@ -43,10 +38,10 @@ void code_map_free(struct code_map *map);
 bool code_map_has(const struct code_map *map, uint64_t address);
 
 /*
- * The instruction at an address. In code that code_map_sweep() has decoded, length is 0 where no
- * instruction starts; elsewhere every address is taken for the start of one.
+ * True if an instruction starts at the address. Outside of code that code_map_sweep() has decoded,
+ * every address is taken for the start of one.
  */
-struct code_instruction code_map_at(struct code_map *map, uint64_t address);
+bool code_map_starts(struct code_map *map, uint64_t address);
 
 /* Instructions whose first bytes are in a run of addresses. */
 struct code_span {

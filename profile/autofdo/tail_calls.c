@@ -149,9 +149,8 @@ enum bat_code tail_calls_between(struct tail_calls *tail, uint64_t call, uint64_
         find_way(tail, call, &search);
     const size_t first = tail->found_count;
     for (uint32_t i = 0; i < search.length; i++) {
-        if (!bat_grow(&tail->found, &tail->found_capacity, tail->found_count, sizeof(*tail->found)))
+        if (!BAT_APPEND(tail->found, tail->found_count, tail->found_capacity, search.way[i]))
             return BAT_ERR_MEMORY;
-        tail->found[tail->found_count++] = search.way[i];
     }
     *count = search.length;
     *jumps = tail->found + first;

@@ -11,15 +11,10 @@
 #include "binary/functions/name_parts.h"
 #include "profile/profile.h"
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to compare profiles");
-}
-
 enum bat_code bat_overlaps_new(struct bat_overlaps **comparison, struct bat_error *error)
 {
     *comparison = calloc(1, sizeof(**comparison));
-    return *comparison ? BAT_OK : fail_memory(error);
+    return *comparison ? BAT_OK : bat_fail_memory(error, "to compare profiles");
 }
 
 void bat_overlaps_free(struct bat_overlaps *comparison)
@@ -63,7 +58,7 @@ enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_err
     struct compared *grown =
         reallocarray(comparison->all, (size_t)comparison->count + 1, sizeof(*grown));
     if (!grown)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to compare profiles");
     comparison->all = grown;
     end_profile(comparison);
     comparison->is_finished = false;
@@ -87,11 +82,11 @@ enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *f
     if (bat_strings_add(&comparison->functions, function, name_size(comparison, function),
                         &numbers[0]) != BAT_OK ||
         bat_strings_add(&comparison->records, record, strlen(record), &numbers[1]) != BAT_OK)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to compare profiles");
     const uint64_t key[2] = {numbers[0], numbers[1]};
     if (bat_counts_add(&compared->records, key, count, 0) != BAT_OK ||
         bat_counts_add(&compared->sums, key, count, 0) != BAT_OK)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to compare profiles");
     compared->samples += count;
     return BAT_OK;
 }
@@ -142,7 +137,7 @@ static enum bat_code add_fdata(struct bat_overlaps *comparison, const struct bat
         code = text ? bat_overlaps_record(comparison,
                                           bat_strings_get(&fdata->names, (uint32_t)item[0]), text,
                                           item[counts->words], error)
-                    : fail_memory(error);
+                    : bat_fail_memory(error, "to compare profiles");
         free(text);
     }
     return code;

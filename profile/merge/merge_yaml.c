@@ -28,11 +28,6 @@ void bat_merged_yaml_free(struct bat_merged_yaml *merged)
     free(merged);
 }
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to merge profiles");
-}
-
 /* --- The header ----------------------------------------------------------------------------- */
 
 /* Append separator and more to *text. */
@@ -41,7 +36,7 @@ static enum bat_code append(char **text, const char *separator, const char *more
 {
     char *joined;
     if (asprintf(&joined, "%s%s%s", *text, separator, more) < 0)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to merge profiles");
     free(*text);
     *text = joined;
     return BAT_OK;
@@ -80,13 +75,13 @@ static enum bat_code add_function(struct bat_merged_yaml *merged,
     struct bat_yaml_profile *profile = &merged->profile;
     uint32_t number;
     if (bat_strings_add(&merged->names, part->name, strlen(part->name), &number) != BAT_OK)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to merge profiles");
     if (number < profile->count)
         return bat_yaml_profile_add_function(&profile->functions[number], part, error);
     BAT_TRY(bat_yaml_profile_sort_function(part, error));
     if (!bat_yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
                                sizeof(*part)))
-        return fail_memory(error);
+        return bat_fail_memory(error, "to merge profiles");
     profile->functions[profile->count++] = *part;
     *part = (struct bat_yaml_profile_function){0};
     return BAT_OK;

@@ -138,7 +138,7 @@ static enum bat_code add_sample(struct chains *chains, struct perf_samples *samp
     if (sample->chain_length == 0 || !sample->has_process)
         return BAT_OK;
     const struct perf_span *span =
-        perf_processes_find(&session->processes, 0, sample->process, moment, NULL);
+        perf_processes_find(&session->processes, 0, sample->process, moment);
     if (!span)
         return BAT_OK;
     BAT_TRY(perf_samples_stack(samples, sample));

@@ -107,10 +107,8 @@ void perf_owners_free(struct perf_owners *owners)
 
 static enum bat_code add_owner(struct perf_owners *owners, struct perf_owner owner)
 {
-    if (!bat_grow(&owners->list, &owners->capacity, owners->count, sizeof(*owners->list)))
-        return BAT_ERR_MEMORY;
-    owners->list[owners->count++] = owner;
-    return BAT_OK;
+    return BAT_APPEND(owners->list, owners->count, owners->capacity, owner) ? BAT_OK
+                                                                            : BAT_ERR_MEMORY;
 }
 
 /* A mapped file. */

@@ -225,10 +225,9 @@ static inline bool perf_period_has(const struct perf_period *period, struct perf
 const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t count,
                                       struct perf_moment moment, struct perf_period *period);
 
-/* The span of a process and a binary at that moment; the same. */
+/* The span of a process and a binary at that moment, or NULL. */
 const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
-                                            uint32_t process, struct perf_moment moment,
-                                            struct perf_period *period);
+                                            uint32_t process, struct perf_moment moment);
 
 /*
  * Convert an address in a process to the binary's; BAT_ADDRESS_EXTERNAL if it is outside. If it is

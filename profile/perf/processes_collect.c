@@ -63,11 +63,10 @@ static bool is_usable(const uint8_t *build_id, size_t size)
 
 static enum bat_code add_listing(struct perf_processes *processes, struct perf_listing listing)
 {
-    if (!bat_grow(&processes->listings, &processes->listing_capacity, processes->listing_count,
-                  sizeof(*processes->listings)))
-        return BAT_ERR_MEMORY;
-    processes->listings[processes->listing_count++] = listing;
-    return BAT_OK;
+    return BAT_APPEND(processes->listings, processes->listing_count, processes->listing_capacity,
+                      listing)
+               ? BAT_OK
+               : BAT_ERR_MEMORY;
 }
 
 enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
@@ -123,11 +122,9 @@ static enum bat_code add_event(struct perf_processes *processes, struct perf_eve
 {
     if (is_repeated(processes, &event))
         return BAT_OK;
-    if (!bat_grow(&processes->events, &processes->event_capacity, processes->event_count,
-                  sizeof(*processes->events)))
-        return BAT_ERR_MEMORY;
-    processes->events[processes->event_count++] = event;
-    return BAT_OK;
+    return BAT_APPEND(processes->events, processes->event_count, processes->event_capacity, event)
+               ? BAT_OK
+               : BAT_ERR_MEMORY;
 }
 
 /*

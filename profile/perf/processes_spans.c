@@ -470,8 +470,7 @@ const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t coun
 }
 
 const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
-                                            uint32_t process, struct perf_moment moment,
-                                            struct perf_period *period)
+                                            uint32_t process, struct perf_moment moment)
 {
     size_t count;
     if (processes->binaries[binary].is_kernel)
@@ -481,5 +480,5 @@ const struct perf_span *perf_processes_find(const struct perf_processes *process
         return NULL;
     size_t first = BAT_COUNT_BELOW(spans, count, binary, binary);
     size_t end = BAT_COUNT_UP_TO(spans, count, binary, binary);
-    return perf_spans_at(spans + first, end - first, moment, period);
+    return perf_spans_at(spans + first, end - first, moment, NULL);
 }

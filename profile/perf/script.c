@@ -192,7 +192,7 @@ static enum bat_code find_only_span(const struct perf_session *session, uint32_t
     const struct perf_processes *processes = &session->processes;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
-        const struct perf_span *span = perf_processes_find(processes, binary, process, end, NULL);
+        const struct perf_span *span = perf_processes_find(processes, binary, process, end);
         if (!span)
             continue;
         if (only->window_count != 0 && (span->window_count != only->window_count ||

@@ -118,11 +118,9 @@ static void remove_range(struct perf_view *view, uint64_t low, uint32_t member)
 
 static enum bat_code add_member(struct perf_view *view, struct perf_member member)
 {
-    if (!bat_grow(&view->members, &view->member_capacity, view->member_count,
-                  sizeof(*view->members)))
-        return BAT_ERR_MEMORY;
-    view->members[view->member_count++] = member;
-    return BAT_OK;
+    return BAT_APPEND(view->members, view->member_count, view->member_capacity, member)
+               ? BAT_OK
+               : BAT_ERR_MEMORY;
 }
 
 /* Add the binaries of a process, which does not have them yet; returns its spans. */
@@ -151,9 +149,8 @@ static enum bat_code add_members(struct perf_view *view, const struct perf_sessi
 static enum bat_code note_begun(struct perf_view *view, uint32_t number)
 {
     if (view->begun_count / 2 <= view->member_count) {
-        if (!bat_grow(&view->begun, &view->begun_capacity, view->begun_count, sizeof(*view->begun)))
+        if (!BAT_APPEND(view->begun, view->begun_count, view->begun_capacity, number))
             return BAT_ERR_MEMORY;
-        view->begun[view->begun_count++] = number;
         return BAT_OK;
     }
     view->begun_count = 0;

@@ -308,7 +308,7 @@ static enum bat_code add_records(struct adding *adding, const struct bat_records
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         const struct edge edge = {.from = address_of(adding->move, records, item),
                                   .to = address_of(adding->move, records, item + 2),
                                   .count = item[4],

@@ -225,11 +225,10 @@ static bool has_detour(const struct detours *detours, const struct goal *goals, 
 
 static enum bat_code add_function(struct detours *detours, uint32_t function)
 {
-    if (!bat_grow(&detours->functions, &detours->function_capacity, detours->function_count,
-                  sizeof(*detours->functions)))
-        return BAT_ERR_MEMORY;
-    detours->functions[detours->function_count++] = (struct table_function){.function = function};
-    return BAT_OK;
+    return BAT_APPEND(detours->functions, detours->function_count, detours->function_capacity,
+                      (struct table_function){.function = function})
+               ? BAT_OK
+               : BAT_ERR_MEMORY;
 }
 
 static struct goal goal_of(const struct detours *detours, const uint64_t *trace, uint32_t function)

@@ -142,10 +142,8 @@ static enum bat_code leave_trail(struct input_trail *trail, const struct input_p
 {
     if (piece->count == 0)
         return BAT_OK;
-    if (!bat_grow(&trail->pieces, &trail->capacity, trail->count, sizeof(*piece)))
-        return BAT_ERR_MEMORY;
-    trail->pieces[trail->count++] = *piece;
-    return BAT_OK;
+    return BAT_APPEND(trail->pieces, trail->count, trail->capacity, *piece) ? BAT_OK
+                                                                            : BAT_ERR_MEMORY;
 }
 
 enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)

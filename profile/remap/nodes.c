@@ -105,11 +105,10 @@ static void mark(struct node_reader *reader, uint64_t address, bool is_leader)
 static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
                                 const struct bat_instruction *instruction)
 {
-    if (!bat_grow(&reader->branches, &reader->branch_capacity, reader->branch_count,
-                  sizeof(*reader->branches)))
+    if (!BAT_APPEND(
+            reader->branches, reader->branch_count, reader->branch_capacity,
+            (struct branch){address, instruction->target, instruction->kind, instruction->length}))
         return BAT_ERR_MEMORY;
-    reader->branches[reader->branch_count++] =
-        (struct branch){address, instruction->target, instruction->kind, instruction->length};
     mark(reader, address, false);
     mark(reader, address + instruction->length, true);
     return BAT_OK;

@@ -144,10 +144,9 @@ static enum bat_code look_at_function(struct following *following, const uint8_t
         const uint64_t target = next + (uint64_t)decoded.raw.imm[0].value.s;
         if (!decoded.raw.imm[0].is_relative || target - address >= size)
             continue;
-        if (!bat_grow(&following->labels, &following->label_capacity, following->label_count,
-                      sizeof(*following->labels)))
+        if (!BAT_APPEND(following->labels, following->label_count, following->label_capacity,
+                        target))
             return BAT_ERR_MEMORY;
-        following->labels[following->label_count++] = target;
     }
     if (following->label_count > 1)
         qsort(following->labels, following->label_count, sizeof(*following->labels),

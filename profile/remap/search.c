@@ -42,11 +42,6 @@ struct search {
     enum bat_code code;
 };
 
-static bool is_goal(const struct search *search, struct input_state state)
-{
-    return input_is_same_state(state, search->goal);
-}
-
 static bool is_known(const struct search *search, struct input_state state)
 {
     /* Without the first place: a block may jump to itself. */
@@ -72,12 +67,11 @@ static void arrive(struct search *search, const struct input_place *place)
         (search->count >= FREE_PLACES && !spend(search, search->count / PLACES_OF_STEP)) ||
         is_known(search, place->state))
         return;
-    if (!bat_grow(&flow->places, &flow->place_capacity, search->count, sizeof(*flow->places))) {
+    if (!BAT_APPEND(flow->places, search->count, flow->place_capacity, *place)) {
         search->code = BAT_ERR_MEMORY;
         return;
     }
-    flow->places[search->count++] = *place;
-    search->found = is_goal(search, place->state);
+    search->found = input_is_same_state(place->state, search->goal);
 }
 
 /* The same for the start, or the return, of a called function. */
@@ -216,7 +210,7 @@ static bool pass_straight_code(const struct search *search, uint64_t event,
 static bool ends_at_event(struct search *search, const struct input_place *to)
 {
     struct bat_instruction ignored;
-    bool is_end = is_goal(search, to->state);
+    bool is_end = input_is_same_state(to->state, search->goal);
     if (!is_end && !is_inside(search, to->state))
         return true;
     if (!is_end && to->state.frame == INPUT_ROOT_FRAME)

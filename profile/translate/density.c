@@ -47,7 +47,7 @@ static void count_bytes(const struct bat_records *records, const struct bat_prof
 static void count_branches(const struct bat_records *records, struct sampled *sampled)
 {
     for (uint32_t i = 0; i < records->branches.count; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         if (item[0] >> 32 == BAT_KIND_SYMBOL && (uint32_t)item[0] < records->function_count)
             sampled[(uint32_t)item[0]].branches += item[4];
     }

@@ -37,11 +37,6 @@ struct judging {
     struct bat_error *error;
 };
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to judge the profile");
-}
-
 /* --- Code ----------------------------------------------------------------------------------- */
 
 /*
@@ -69,7 +64,7 @@ static enum bat_code open_code(struct judging *judging)
     bat_functions_all(functions, &total);
     uint8_t *wanted = calloc((size_t)total + 1, 1);
     if (!wanted)
-        return fail_memory(judging->error);
+        return bat_fail_memory(judging->error, "to judge the profile");
     if (!original && records->tableless.has_graphs)
         judging->kept = &records->tableless;
     bool is_any = false;
@@ -104,7 +99,7 @@ static void name_functions(struct judging *judging)
 {
     const struct bat_records *records = judging->records;
     for (uint32_t i = 0; i < records->branches.count; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         if (!judged_is_branch(item))
             continue;
         for (uint32_t end = 0; end < 4; end += 2)
@@ -124,7 +119,7 @@ static enum bat_code list_functions(struct judging *judging)
         count += judging->is_named[i];
     judging->all = malloc(((size_t)count + 1) * sizeof(*judging->all));
     if (!judging->all)
-        return fail_memory(judging->error);
+        return bat_fail_memory(judging->error, "to judge the profile");
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count; i++) {
         if (!judging->is_named[i])
@@ -164,7 +159,7 @@ static enum bat_code count_verdicts(struct part *part, uint32_t function,
     if (!verdicts->fdata.is_stale && !verdicts->yaml.is_stale)
         return BAT_OK;
     if (!bat_grow(&part->stale, &part->stale_capacity, part->stale_count, sizeof(*part->stale)))
-        return fail_memory(&part->error);
+        return bat_fail_memory(&part->error, "to judge the profile");
     part->stale[part->stale_count++] =
         (struct judged_function){function, is_by_note, verdicts->fdata, verdicts->yaml};
     return BAT_OK;
@@ -238,7 +233,7 @@ static enum bat_code collect_stale(struct judging *judging, unsigned threads)
     for (unsigned i = 0; i < 2; i++)
         records->stale_as[i] = malloc((count + 1) * sizeof(*records->stale_as[i]));
     if (!records->stale || !records->stale_as[0] || !records->stale_as[1])
-        return fail_memory(judging->error);
+        return bat_fail_memory(judging->error, "to judge the profile");
     for (unsigned i = 0; i < threads; i++)
         for (uint32_t j = 0; j < judging->parts[i].stale_count; j++)
             records->stale[records->stale_count++] = judging->parts[i].stale[j];
@@ -284,12 +279,13 @@ static enum bat_code judge(struct bat_records *records, struct bat_error *error)
 {
     struct judging *judging = calloc(1, sizeof(*judging));
     if (!judging)
-        return fail_memory(error);
+        return bat_fail_memory(error, "to judge the profile");
     judging->records = records;
     judging->tableless.threads = records->threads;
     judging->error = error;
     judging->is_named = calloc((size_t)records->function_count + 1, 1);
-    enum bat_code code = judging->is_named ? BAT_OK : fail_memory(error);
+    enum bat_code code =
+        judging->is_named ? BAT_OK : bat_fail_memory(error, "to judge the profile");
     if (!code) {
         name_functions(judging);
         code = open_code(judging);

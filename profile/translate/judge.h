@@ -78,9 +78,8 @@ static inline bool judged_is_branch(const uint64_t *item)
 /* Where YAML has a record; records without a count are left out. */
 static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *records, uint32_t i)
 {
-    return bat_counts_item(&records->branches, i)[4] == 0
-               ? BAT_YAML_NOWHERE
-               : (enum bat_yaml_place)records->yaml_places[i];
+    return bat_records_branch(records, i)[4] == 0 ? BAT_YAML_NOWHERE
+                                                  : (enum bat_yaml_place)records->yaml_places[i];
 }
 
 /*

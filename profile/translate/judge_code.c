@@ -6,11 +6,6 @@
 #include "spec/map.h"
 #include "yaml_blocks.h"
 
-static const uint64_t *record(const struct judged_records *judged, uint32_t i)
-{
-    return bat_counts_item(&judged->records->branches, i);
-}
-
 /* --- fdata -------------------------------------------------------------------------------- */
 
 static void judge_fdata(const struct judged_records *judged, const struct bat_code_graph *graph,
@@ -18,7 +13,7 @@ static void judge_fdata(const struct judged_records *judged, const struct bat_co
 {
     bool is_bolted = bat_records_have_note(judged->records);
     for (uint32_t i = judged->first; i < judged->end; i++) {
-        const uint64_t *item = record(judged, i);
+        const uint64_t *item = bat_records_branch(judged->records, i);
         if (!judged_is_branch(item))
             continue;
         verdict->samples += item[4];
@@ -56,7 +51,7 @@ static bool takes_yaml(const struct judged_records *judged, const struct bat_cod
                        const struct bat_block *blocks, uint32_t count, uint32_t i, uint32_t from,
                        uint32_t bid)
 {
-    const uint64_t *item = record(judged, i);
+    const uint64_t *item = bat_records_branch(judged->records, i);
     if (judged_yaml_place(judged->records, i) == BAT_YAML_CALL)
         return bat_code_graph_takes_call(graph, bid, item[1] - blocks[from].input_offset);
     uint32_t to = bat_block_at(blocks, count, item[3]);
@@ -79,7 +74,7 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
     if (!is_fit)
         judged_refuse(verdict, BAT_STALE_BLOCKS, BAT_NONE);
     for (uint32_t i = judged->first; i < judged->end; i++) {
-        const uint64_t *item = record(judged, i);
+        const uint64_t *item = bat_records_branch(judged->records, i);
         enum bat_yaml_place place = judged_yaml_place(judged->records, i);
         uint32_t from = bat_block_at(blocks, count, item[1]);
         uint32_t bid;

@@ -344,7 +344,7 @@ static uint32_t block_of_source(struct note_judging *judging, uint64_t offset)
 static void judge_record(struct note_judging *judging, uint32_t record, struct verdicts *verdicts)
 {
     const struct bat_output_flow *flow = judging->flow;
-    const uint64_t *item = bat_counts_item(&judging->judged->records->branches, record);
+    const uint64_t *item = bat_records_branch(judging->judged->records, record);
     enum bat_yaml_place place = judged_yaml_place(judging->judged->records, record);
     struct ends ends = {block_of_source(judging, item[1]), BAT_NONE};
     if (item[0] == item[2])

@@ -21,11 +21,6 @@ struct memory_translation {
     struct bat_error *error;
 };
 
-static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
-{
-    return bat_counts_fail(error, code, "the translated profile");
-}
-
 static const uint64_t *sample_at(const struct memory_translation *translation, uint32_t i)
 {
     return bat_counts_item(&translation->profile->mem_samples, i);
@@ -47,7 +42,7 @@ static enum bat_code add_name(struct memory_translation *translation, uint32_t d
         translation->names[datum] += records->function_count;
     free(name);
     free(escaped);
-    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+    return code == BAT_OK ? BAT_OK : translation_fail(translation->error, code);
 }
 
 /* Name all data that the samples read, in the order of the samples. */
@@ -60,7 +55,7 @@ static enum bat_code name_data(struct memory_translation *translation)
     uint8_t *wanted = calloc((size_t)count + 1, 1);
     if (!translation->names || !wanted) {
         free(wanted);
-        return fail_add(translation->error, BAT_ERR_MEMORY);
+        return translation_fail(translation->error, BAT_ERR_MEMORY);
     }
     for (uint32_t i = 0; i < samples; i++) {
         uint32_t datum = bat_data_symbols_find(data, sample_at(translation, i)[1]);
@@ -124,7 +119,7 @@ static enum bat_code translate_sample(struct memory_translation *translation,
     counters->balances.loads.out += count;
     counters->records.in += count;
     enum bat_code code = bat_counts_add(&translation->records->branches, key, count, 0);
-    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+    return code == BAT_OK ? BAT_OK : translation_fail(translation->error, code);
 }
 
 enum bat_code bat_translate_memory(struct bat_records *records, const struct bat_profile *profile,

@@ -39,11 +39,6 @@ void bat_records_free(struct bat_records *records)
     free(records);
 }
 
-static enum bat_code fail_flows(struct bat_error *error)
-{
-    return bat_fail_memory(error, "for the code of functions");
-}
-
 /* The flows, made at their first use; NULL if there is no memory. */
 static struct bat_output_flows *flows_of(struct bat_records *records)
 {
@@ -58,7 +53,8 @@ enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
                                const struct bat_output_flow **flow, struct bat_error *error)
 {
     struct bat_output_flows *flows = flows_of(records);
-    return flows ? bat_output_flows_get(flows, hot, flow, error) : fail_flows(error);
+    return flows ? bat_output_flows_get(flows, hot, flow, error)
+                 : bat_fail_memory(error, "for the code of functions");
 }
 
 bool bat_records_can_lend_flows(struct bat_records *records)
@@ -77,7 +73,7 @@ enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
     *flow = bat_output_flows_known(records->flows, hot);
     if (!*flow)
         *flow = *own = bat_output_flow_read(records->flows, hot);
-    return *flow ? BAT_OK : fail_flows(error);
+    return *flow ? BAT_OK : bat_fail_memory(error, "for the code of functions");
 }
 
 enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t *wanted,
@@ -85,7 +81,7 @@ enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t 
 {
     struct bat_output_flows *flows = flows_of(records);
     if (!flows)
-        return fail_flows(error);
+        return bat_fail_memory(error, "for the code of functions");
     return bat_output_flows_read_many(flows, wanted, records->threads, error);
 }
 

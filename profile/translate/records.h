@@ -94,6 +94,12 @@ static inline bool bat_records_is_function(const struct bat_records *records, ui
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
 }
 
+/* A record of branches, with its counts. */
+static inline const uint64_t *bat_records_branch(const struct bat_records *records, uint32_t i)
+{
+    return bat_counts_item(&records->branches, i);
+}
+
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */
 const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
 

@@ -38,7 +38,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
         return bat_fail_memory(error, "for entry points");
     bool has_any = false;
     for (uint32_t i = 0; i < records->branches.count; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         if (may_enter(records, item))
             wanted[(uint32_t)item[2]] = has_any = true;
     }
@@ -49,7 +49,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
                                   wanted, error);
     free(wanted);
     for (uint32_t i = 0; has_any && i < records->branches.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         if (may_enter(records, item))
             code = add_id(records, &tableless, item, error);
     }

@@ -117,7 +117,7 @@ static void leave_out(struct bat_records *records, const struct both_blocks *blo
                       uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         uint8_t place = records->yaml_places[i];
         if (place != BAT_YAML_NOWHERE &&
             (!has_block(blocks, item[1]) ||
@@ -163,7 +163,7 @@ static enum bat_code find_jumps(struct bat_records *records, struct bat_error *e
     struct own_calls calls = {.function = BAT_NONE};
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         if (item[0] == item[2] && item[3] == 0 && bat_records_is_function(records, item[0]))
             code = find_jump(records, item, &calls, &records->yaml_places[i], error);
     }
@@ -194,7 +194,7 @@ enum bat_code bat_records_find_places(struct bat_records *records, struct bat_er
     if (!records->yaml_places)
         return bat_fail_memory(error, "for the places of records in YAML");
     for (uint32_t i = 0; i < count; i++)
-        records->yaml_places[i] = (uint8_t)place_of(bat_counts_item(&records->branches, i));
+        records->yaml_places[i] = (uint8_t)place_of(bat_records_branch(records, i));
     if (records->is_parity)
         return BAT_OK;
     enum bat_code code = find_jumps(records, error);

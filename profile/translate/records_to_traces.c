@@ -37,11 +37,6 @@ struct tracing {
     struct bat_error *error;
 };
 
-static const uint64_t *record(const struct tracing *tracing, uint32_t i)
-{
-    return bat_counts_item(&tracing->records->branches, i);
-}
-
 /* The function of a word if it has code that was read; BAT_NONE. */
 static uint32_t code_of(const struct tracing *tracing, uint64_t word)
 {
@@ -76,7 +71,7 @@ static enum bat_code open_code(struct tracing *tracing)
         return bat_fail_memory(tracing->error, "for traces");
     for (uint32_t i = 0; i < records->branches.count; i++)
         for (size_t end = 0; end < 4; end += 2) {
-            uint64_t word = record(tracing, i)[end];
+            uint64_t word = bat_records_branch(tracing->records, i)[end];
             if (bat_records_is_function(records, word) &&
                 !(records->symbols[(uint32_t)word].flags & BAT_FUNCTION_PLT))
                 wanted[(uint32_t)word] = 1;
@@ -136,7 +131,7 @@ static uint64_t count_of(const struct tracing *tracing, const uint64_t key[4])
 {
     struct bat_search search = {.high = tracing->records->branches.count};
     while (bat_search_next(&search)) {
-        const uint64_t *item = record(tracing, (uint32_t)search.middle);
+        const uint64_t *item = bat_records_branch(tracing->records, (uint32_t)search.middle);
         size_t i = 0;
         while (i < 3 && item[i] == key[i])
             i++;
@@ -144,7 +139,7 @@ static uint64_t count_of(const struct tracing *tracing, const uint64_t key[4])
     }
     if (search.low == tracing->records->branches.count)
         return 0;
-    const uint64_t *found = record(tracing, (uint32_t)search.low);
+    const uint64_t *found = bat_records_branch(tracing->records, (uint32_t)search.low);
     return memcmp(found, key, 4 * sizeof(*key)) == 0 ? found[4] : 0;
 }
 
@@ -249,10 +244,12 @@ static uint64_t count_calls(const struct tracing *tracing, struct walk *walk, ui
 {
     uint64_t count = 0;
     *is_inside = false;
-    while (walk->record < walk->end && record(tracing, walk->record)[1] < offset)
+    while (walk->record < walk->end &&
+           bat_records_branch(tracing->records, walk->record)[1] < offset)
         walk->record++;
-    for (uint32_t i = walk->record; i < walk->end && record(tracing, i)[1] == offset; i++) {
-        const uint64_t *item = record(tracing, i);
+    for (uint32_t i = walk->record;
+         i < walk->end && bat_records_branch(tracing->records, i)[1] == offset; i++) {
+        const uint64_t *item = bat_records_branch(tracing->records, i);
         if (falls_through(walk->graph, item))
             continue;
         count += item[4];
@@ -350,19 +347,15 @@ static enum bat_code add_block(struct tracing *tracing, struct walk *walk, uint3
     return end_run(tracing, walk, block->last);
 }
 
-static size_t first_inner(const struct tracing *tracing, uint32_t function)
-{
-    return BAT_COUNT_BELOW(tracing->inner, tracing->inner_count, function, function);
-}
-
 static enum bat_code add_function(struct tracing *tracing, uint32_t function, uint32_t first,
                                   uint32_t end)
 {
-    struct walk walk = {.function = bat_fdata_word(BAT_KIND_SYMBOL, function),
-                        .address = tracing->records->symbols[function].address,
-                        .record = first,
-                        .inner = first_inner(tracing, function),
-                        .end = end};
+    struct walk walk = {
+        .function = bat_fdata_word(BAT_KIND_SYMBOL, function),
+        .address = tracing->records->symbols[function].address,
+        .record = first,
+        .inner = BAT_COUNT_BELOW(tracing->inner, tracing->inner_count, function, function),
+        .end = end};
     enum bat_code code = bat_tableless_graph(&tracing->code, function, &walk.graph, tracing->error);
     for (uint32_t i = 0; code == BAT_OK && i < walk.graph->blocks.count; i++) {
         size_t block = tracing->first_block[function] + i;
@@ -379,15 +372,17 @@ static enum bat_code make(struct tracing *tracing)
     enum bat_code code = open_code(tracing);
     code = code ? code : count_blocks(tracing);
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
-        code = add_record(tracing, record(tracing, i));
+        code = add_record(tracing, bat_records_branch(tracing->records, i));
     BAT_SORT_BY_TWO(tracing->inner, tracing->inner_count, function, offset);
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
-        while (next < records->branches.count && record(tracing, next)[0] < word)
+        while (next < records->branches.count &&
+               bat_records_branch(tracing->records, next)[0] < word)
             next++;
         uint32_t first = next;
-        while (next < records->branches.count && record(tracing, next)[0] == word)
+        while (next < records->branches.count &&
+               bat_records_branch(tracing->records, next)[0] == word)
             next++;
         if (bat_tableless_has(&tracing->code, i))
             code = add_function(tracing, i, first, next);

@@ -11,11 +11,6 @@
 #include "support/parallel.h"
 #include "translation.h"
 
-static enum bat_code fail_memory(const struct translation *translation)
-{
-    return bat_fail_memory(translation->error, "for the translated profile");
-}
-
 /* --- Functions of addresses ----------------------------------------------------------------- */
 
 /* translation_function() of an address that is probably in the function `near`. */
@@ -72,7 +67,7 @@ static enum bat_code survey_traces(struct translation *translation)
     uint32_t count = translation->profile->traces.count;
     translation->ends = bat_large_array((size_t)count + 1, sizeof(*translation->ends));
     if (!translation->ends)
-        return fail_memory(translation);
+        return bat_fail_memory(translation->error, "for the translated profile");
     unsigned threads = bat_parallel_threads(translation->options.threads, count / STRETCH);
     bat_parallel_run(count, STRETCH, threads, find_ends, translation);
     for (uint32_t i = 0; i < count; i++) {
@@ -90,7 +85,7 @@ enum bat_code translation_sort_traces(struct translation *translation)
     uint32_t count = traces->count;
     translation->keys = bat_large_array(2 * ((size_t)count + 1), sizeof(*translation->keys));
     if (!translation->keys)
-        return fail_memory(translation);
+        return bat_fail_memory(translation->error, "for the translated profile");
     struct bat_sort_key *keys = translation->keys;
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (struct bat_sort_key){.key = bat_counts_item(traces, i)[1], .value = i};
@@ -126,7 +121,7 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     const struct bat_map *map = translation_map(translation);
     uint8_t *wanted = calloc((size_t)map->hot_count + 1, 1);
     if (!wanted)
-        return fail_memory(translation);
+        return bat_fail_memory(translation->error, "for the translated profile");
     for (uint32_t i = 0; i < records->function_count; i++)
         if (translation->surveyed[i] && records->tables[i] != BAT_NONE)
             wanted[bat_map_parent(map, records->tables[i])] = 1;
@@ -150,7 +145,7 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
     translation->surveyed = calloc((size_t)records->function_count + 1, 1);
     translation->touched = calloc((size_t)records->function_count + 1, 1);
     if (!translation->surveyed || !translation->touched)
-        return fail_memory(translation);
+        return bat_fail_memory(translation->error, "for the translated profile");
     BAT_TRY(survey_traces(translation));
     enum bat_code code = BAT_OK;
     mark_addresses(translation, &translation->profile->samples);

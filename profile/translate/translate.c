@@ -243,7 +243,7 @@ static void mark_sampled(const struct translation *translation, uint8_t *sampled
 static void mark_named(const struct bat_records *records, uint8_t *sampled)
 {
     for (uint32_t i = 0; i < records->branches.count; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
+        const uint64_t *item = bat_records_branch(records, i);
         for (uint32_t end = 0; end <= 2; end += 2)
             if (bat_records_is_function(records, item[end]))
                 sampled[(uint32_t)item[end]] = 1;

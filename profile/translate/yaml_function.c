@@ -17,11 +17,6 @@ struct bat_yaml_block {
     bool is_reached; /* an entry point, or from another block; only noted for inputs */
 };
 
-static const uint64_t *record(const struct bat_yaml_writer *writer, uint32_t i)
-{
-    return bat_counts_item(&writer->records->branches, i);
-}
-
 static bool is_function(const struct bat_yaml_writer *writer, uint64_t word)
 {
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
@@ -56,7 +51,7 @@ static uint64_t executions(const struct bat_yaml_writer *writer, const struct ba
 {
     uint64_t count = 0;
     for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
-        const uint64_t *item = record(writer, writer->entries[i]);
+        const uint64_t *item = bat_records_branch(writer->records, writer->entries[i]);
         if (item[3] == 0)
             count += entry_count(writer, item);
     }
@@ -69,7 +64,7 @@ static uint64_t extern_executions(const struct bat_yaml_writer *writer,
 {
     uint64_t count = 0;
     for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
-        const uint64_t *item = record(writer, writer->entries[i]);
+        const uint64_t *item = bat_records_branch(writer->records, writer->entries[i]);
         if (item[3] == 0 && item[0] >> 32 == BAT_KIND_UNKNOWN)
             count += item[4];
     }
@@ -146,7 +141,7 @@ static void write_successors(const struct bat_yaml_writer *writer,
                              const char **separator, struct bat_text_writer *text)
 {
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
-        const uint64_t *item = record(writer, i);
+        const uint64_t *item = bat_records_branch(writer->records, i);
         if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
@@ -187,7 +182,8 @@ static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_bl
     bat_yaml_sort_calls(writer->records, writer->calls, count);
     for (uint32_t i = 0; i < count; i++) {
         bat_text_string(text, *separator);
-        write_call(writer, record(writer, writer->calls[i]), block_offset, text);
+        write_call(writer, bat_records_branch(writer->records, writer->calls[i]), block_offset,
+                   text);
         *separator = ", ";
     }
 }
@@ -196,7 +192,8 @@ static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_bl
 static bool has_counts(const struct bat_yaml_writer *writer, const struct bat_yaml_block *block)
 {
     for (uint32_t i = block->first; i < block->first + block->count; i++)
-        if (place_of(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
+        if (place_of(writer, i) != BAT_YAML_NOWHERE &&
+            bat_records_branch(writer->records, i)[4] != 0)
             return true;
     return block->exec != 0;
 }
@@ -331,8 +328,8 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
         writer->yaml_blocks[i] = (struct bat_yaml_block){.first = range->first};
     uint32_t block_after = 0; /* the first block above the record's offset */
     for (uint32_t i = range->first; i < range->end; i++) {
-        while (block_after < block_count &&
-               writer->blocks[block_after].input_offset <= record(writer, i)[1])
+        while (block_after < block_count && writer->blocks[block_after].input_offset <=
+                                                bat_records_branch(writer->records, i)[1])
             block_after++;
         if (block_after == 0)
             continue;
@@ -341,7 +338,7 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
             writer->yaml_blocks[block].first = i;
     }
     for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
-        const uint64_t *item = record(writer, writer->entries[i]);
+        const uint64_t *item = bat_records_branch(writer->records, writer->entries[i]);
         uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
         if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
             writer->yaml_blocks[block].exec += entry_count(writer, item);
@@ -389,9 +386,11 @@ static void mark_reached(struct bat_yaml_writer *writer, const struct bat_yaml_r
             block->exec = 0;
     }
     for (uint32_t i = range->first; i < range->end; i++) {
-        if (place_of(writer, i) != BAT_YAML_SUCCESSOR || record(writer, i)[4] == 0)
+        if (place_of(writer, i) != BAT_YAML_SUCCESSOR ||
+            bat_records_branch(writer->records, i)[4] == 0)
             continue;
-        const uint32_t to = bat_block_at(writer->blocks, block_count, record(writer, i)[3]);
+        const uint32_t to =
+            bat_block_at(writer->blocks, block_count, bat_records_branch(writer->records, i)[3]);
         if (to != BAT_NONE)
             writer->yaml_blocks[to].is_reached = true;
     }

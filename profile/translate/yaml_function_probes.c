@@ -226,15 +226,10 @@ static int compare_nodes(const void *left_pointer, const void *right_pointer)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static int compare_words(const void *left, const void *right)
-{
-    return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 void bat_yaml_probes_sort_place(struct bat_yaml_function_probes *found)
 {
     if (found->block_count > 1)
-        qsort(found->blocks, found->block_count, sizeof(*found->blocks), compare_words);
+        qsort(found->blocks, found->block_count, sizeof(*found->blocks), bat_compare_u64);
     if (found->call_count == 0)
         return;
     qsort(found->calls, found->call_count, sizeof(*found->calls), compare_calls);

@@ -70,8 +70,8 @@ static int compare_targets(const struct bat_records *records, const uint64_t *le
 static int compare_calls(const void *left_pointer, const void *right_pointer, void *context)
 {
     const struct bat_records *records = context;
-    const uint64_t *left = bat_counts_item(&records->branches, *(const uint32_t *)left_pointer);
-    const uint64_t *right = bat_counts_item(&records->branches, *(const uint32_t *)right_pointer);
+    const uint64_t *left = bat_records_branch(records, *(const uint32_t *)left_pointer);
+    const uint64_t *right = bat_records_branch(records, *(const uint32_t *)right_pointer);
     if (left[1] != right[1])
         return left[1] < right[1] ? -1 : 1;
     int difference = compare_targets(records, left, right);

@@ -26,11 +26,6 @@ struct yaml_file {
     struct bat_yaml_writer writers[BAT_PARALLEL_MAX]; /* for each thread */
 };
 
-static const uint64_t *record(const struct yaml_file *file, uint32_t i)
-{
-    return bat_counts_item(&file->records->branches, i);
-}
-
 /* --- Entries by target -------------------------------------------------------------------- */
 
 /* The function that a record enters: another one, or its own at the start. BAT_NONE: none. */
@@ -50,7 +45,7 @@ static bool sort_entries(struct yaml_file *file, uint32_t *ends)
 {
     uint32_t count = file->records->branches.count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t function = entered_function(file, record(file, i));
+        uint32_t function = entered_function(file, bat_records_branch(file->records, i));
         if (function != BAT_NONE)
             ends[function + 1]++;
     }
@@ -62,7 +57,7 @@ static bool sort_entries(struct yaml_file *file, uint32_t *ends)
         return false;
     /* Each item, so far the function's begin, moves to its end. */
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t function = entered_function(file, record(file, i));
+        uint32_t function = entered_function(file, bat_records_branch(file->records, i));
         if (function != BAT_NONE)
             file->entries[ends[function]++] = i;
     }
@@ -92,10 +87,10 @@ static void list_functions(struct yaml_file *file, const uint32_t *entry_ends)
         struct bat_yaml_range range = {.function = i,
                                        .first_entry = i == 0 ? 0 : entry_ends[i - 1],
                                        .end_entry = entry_ends[i]};
-        while (next < records->branches.count && record(file, next)[0] < word)
+        while (next < records->branches.count && bat_records_branch(file->records, next)[0] < word)
             next++;
         range.first = next;
-        while (next < records->branches.count && record(file, next)[0] == word)
+        while (next < records->branches.count && bat_records_branch(file->records, next)[0] == word)
             next++;
         range.end = next;
         if (range.first == range.end && range.first_entry == range.end_entry)

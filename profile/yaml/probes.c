@@ -8,11 +8,6 @@
 #include "spec/grow.h"
 #include "yaml_lists.h"
 
-static enum bat_code fail_memory(struct bat_error *error)
-{
-    return bat_fail_memory(error, "to merge pseudo probes");
-}
-
 /* --- Tables --------------------------------------------------------------------------------- */
 
 /* A number and its place in a list. */
@@ -82,11 +77,11 @@ enum bat_code bat_yaml_profile_add_tables(struct bat_yaml_profile *profile,
     if (more->guid_count != 0 &&
         !add_list(&profile->guids, &profile->guid_count, &profile->guid_capacity, more->guids,
                   more->guid_count, sizeof(*more->guids)))
-        return fail_memory(error);
+        return bat_fail_memory(error, "to merge pseudo probes");
     if (more->hash_count != 0 &&
         !add_list(&profile->hashes, &profile->hash_count, &profile->hash_capacity, more->hashes,
                   more->hash_count, sizeof(*more->hashes)))
-        return fail_memory(error);
+        return bat_fail_memory(error, "to merge pseudo probes");
     return BAT_OK;
 }
 
@@ -316,19 +311,14 @@ enum bat_code bat_yaml_profile_join_trees(struct bat_yaml_profile_function *func
     struct joining joining = {0};
     const bool has_memory = join(function, more, &joining);
     end_joining(&joining);
-    return has_memory ? BAT_OK : fail_memory(error);
+    return has_memory ? BAT_OK : bat_fail_memory(error, "to merge pseudo probes");
 }
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-static int compare_probes(const void *left, const void *right)
-{
-    return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
-}
-
 void bat_yaml_profile_sort_probes(struct bat_yaml_profile_block *block)
 {
-    bat_yaml_sort_list(block->probes, block->probe_count, sizeof(*block->probes), compare_probes);
+    bat_yaml_sort_list(block->probes, block->probe_count, sizeof(*block->probes), bat_compare_u64);
 }
 
 enum bat_code bat_yaml_profile_add_probes(struct bat_yaml_profile_block *block,
@@ -347,7 +337,7 @@ enum bat_code bat_yaml_profile_add_probes(struct bat_yaml_profile_block *block,
         }
         if (!bat_yaml_profile_grow(&block->probes, &block->probe_capacity, block->probe_count,
                                    sizeof(*block->probes)))
-            return fail_memory(error);
+            return bat_fail_memory(error, "to merge pseudo probes");
         block->probes[block->probe_count++] = more->probes[i];
     }
     bat_yaml_profile_sort_probes(block);

@@ -64,11 +64,6 @@ static enum bat_code fail(const struct reader *reader, const char *expected)
                          (uint64_t)(reader->at - reader->line_start) + 1, "expected %s", expected);
 }
 
-static enum bat_code fail_memory(const struct reader *reader)
-{
-    return bat_fail_memory(reader->error, "to read the profile");
-}
-
 static void skip_blanks(struct reader *reader)
 {
     while (*reader->at == ' ')
@@ -234,7 +229,7 @@ static enum bat_code read_string(struct reader *reader, char **string)
     free(*string);
     *string = malloc(length + length / 2 + 1);
     if (!*string)
-        return fail_memory(reader);
+        return bat_fail_memory(reader->error, "to read the profile");
     if (*reader->at == '"')
         return read_double_quoted(reader, *string);
     if (*reader->at == '\'')
@@ -366,7 +361,7 @@ static enum bat_code read_edges(struct reader *reader, struct bat_yaml_edges *ed
         struct bat_yaml_edge edge = {0};
         BAT_TRY(read_edge(reader, &edge, is_call));
         if (!bat_yaml_profile_grow(&edges->all, &edges->capacity, edges->count, sizeof(edge)))
-            return fail_memory(reader);
+            return bat_fail_memory(reader->error, "to read the profile");
         edges->all[edges->count++] = edge;
     } while (read_mark(reader, ','));
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
@@ -388,7 +383,7 @@ static enum bat_code read_numbers(struct reader *reader, struct numbers *numbers
         BAT_TRY(read_number(reader, &number));
         if (!bat_yaml_profile_grow(&numbers->all, &numbers->capacity, numbers->count,
                                    sizeof(number)))
-            return fail_memory(reader);
+            return bat_fail_memory(reader->error, "to read the profile");
         numbers->all[numbers->count++] = number;
     } while (read_mark(reader, ','));
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
@@ -456,7 +451,7 @@ static enum bat_code read_tree(struct reader *reader, struct bat_yaml_profile_fu
             return fail(reader, "a node whose parent is before it");
         if (!bat_yaml_profile_grow(&function->nodes, &function->node_capacity, function->node_count,
                                    sizeof(node)))
-            return fail_memory(reader);
+            return bat_fail_memory(reader->error, "to read the profile");
         function->nodes[function->node_count++] = node;
     } while (read_mark(reader, ','));
     return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
@@ -479,7 +474,7 @@ static enum bat_code add_probes(struct reader *reader, struct bat_yaml_profile_b
                 return fail(reader, "numbers below 2^32 before this");
             if (!bat_yaml_profile_grow(&block->probes, &block->probe_capacity, block->probe_count,
                                        sizeof(*block->probes)))
-                return fail_memory(reader);
+                return bat_fail_memory(reader->error, "to read the profile");
             block->probes[block->probe_count++] = nodes->all[i] << 32 | ids->all[j];
         }
     return BAT_OK;
@@ -514,7 +509,7 @@ static enum bat_code read_probe_entry(struct reader *reader, struct bat_yaml_pro
             continue;
         lists[i]->count = 0;
         if (!bat_yaml_profile_grow(&lists[i]->all, &lists[i]->capacity, 0, sizeof(uint64_t)))
-            return fail_memory(reader);
+            return bat_fail_memory(reader->error, "to read the profile");
         lists[i]->all[lists[i]->count++] = missing[i];
     }
     return code ? code : add_probes(reader, block);
@@ -740,7 +735,7 @@ static enum bat_code add_function(struct reader *reader)
     BAT_TRY(end_function(reader));
     if (!bat_yaml_profile_grow(&profile->functions, &profile->capacity, profile->count,
                                sizeof(*profile->functions)))
-        return fail_memory(reader);
+        return bat_fail_memory(reader->error, "to read the profile");
     profile->functions[profile->count++] = (struct bat_yaml_profile_function){0};
     reader->block = (struct seen){0};
     reader->function = (struct seen){.line = reader->line};
@@ -753,7 +748,7 @@ static enum bat_code add_block(struct reader *reader)
     BAT_TRY(end_block(reader));
     if (!bat_yaml_profile_grow(&function->blocks, &function->capacity, function->count,
                                sizeof(*function->blocks)))
-        return fail_memory(reader);
+        return bat_fail_memory(reader->error, "to read the profile");
     function->blocks[function->count++] = (struct bat_yaml_profile_block){0};
     reader->block = (struct seen){.line = reader->line};
     return BAT_OK;
@@ -864,7 +859,7 @@ static enum bat_code complete_tables(struct reader *reader)
     reader->hashes = (struct numbers){0};
     profile->guids = calloc((size_t)guids->count + 1, sizeof(*profile->guids));
     if (!profile->guids)
-        return fail_memory(reader);
+        return bat_fail_memory(reader->error, "to read the profile");
     profile->guid_count = profile->guid_capacity = guids->count;
     for (uint32_t i = 0; i < guids->count; i++) {
         if (indices->all[i] >= profile->hash_count)
@@ -934,7 +929,7 @@ static enum bat_code complete(struct reader *reader)
         if (!*strings[i])
             *strings[i] = strdup("");
         if (!*strings[i])
-            return fail_memory(reader);
+            return bat_fail_memory(reader->error, "to read the profile");
     }
     return BAT_OK;
 }

@@ -95,8 +95,8 @@ static void finish(struct scene *scene)
 #define NOWHERE UINT64_MAX
 static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t time)
 {
-    const struct perf_span *span = perf_processes_find(
-        &scene->processes, 0, process, (struct perf_moment){time, UINT64_MAX}, NULL);
+    const struct perf_span *span =
+        perf_processes_find(&scene->processes, 0, process, (struct perf_moment){time, UINT64_MAX});
     return span ? span->windows[0].bias : NOWHERE;
 }
 
@@ -179,12 +179,11 @@ TEST(test_several_places)
     map(scene, 7, 2000, 0x10000000 * UINT64_C(4));
     finish(scene);
     const struct perf_span *span =
-        perf_processes_find(&scene->processes, 0, 7, (struct perf_moment){200, UINT64_MAX}, NULL);
+        perf_processes_find(&scene->processes, 0, 7, (struct perf_moment){200, UINT64_MAX});
     assert_int_equal(span->window_count, 2);
     assert_int_equal(span->windows[0].bias, 0x20000000);
     assert_int_equal(span->windows[1].bias, 0x10000000);
-    span =
-        perf_processes_find(&scene->processes, 0, 7, (struct perf_moment){3000, UINT64_MAX}, NULL);
+    span = perf_processes_find(&scene->processes, 0, 7, (struct perf_moment){3000, UINT64_MAX});
     assert_int_equal(span->window_count, PERF_WINDOWS_MAX);
     assert_int_equal(span->windows[0].bias, 0x40000000);
     assert_int_equal(span->windows[1].bias, 0x60000000);
@@ -219,9 +218,8 @@ TEST(test_without_times)
     struct bat_error error;
     assert_ok(perf_processes_finish(&scene->processes, false, NULL, &error));
     const struct perf_moment first = {0, 0};
-    assert_non_null(perf_processes_find(&scene->processes, 0, 7, first, NULL));
-    assert_int_equal(perf_processes_find(&scene->processes, 0, 8, first, NULL)->windows[0].bias,
-                     0x8000);
+    assert_non_null(perf_processes_find(&scene->processes, 0, 7, first));
+    assert_int_equal(perf_processes_find(&scene->processes, 0, 8, first)->windows[0].bias, 0x8000);
     assert_int_equal(bias_at(scene, 8, 0), 0x8000);
     assert_int_equal(bias_at(scene, 9, 0), NOWHERE);
 }

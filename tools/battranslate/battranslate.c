@@ -115,10 +115,8 @@ static void add_binary(struct translate_request *arguments, struct argp_state *s
     if (arguments->binary_count > 0)
         add_release(arguments, state);
     release_of(arguments, state)->binary = path;
-    if (!bat_grow(&arguments->binaries, &arguments->binary_capacity, arguments->binary_count,
-                  sizeof(path)))
+    if (!BAT_APPEND(arguments->binaries, arguments->binary_count, arguments->binary_capacity, path))
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
-    arguments->binaries[arguments->binary_count++] = path;
     arguments->binary = arguments->binaries[0];
 }
 

@@ -269,40 +269,21 @@ static void print_json(struct output *out, const struct next_report *report)
     output_text(out, "]");
 }
 
-static void print_judgement(struct output *out, const struct bat_judgement *judgement)
-{
-    output_format(out,
-                  "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-                  " functions, with %.2f%% of the samples\n",
-                  judgement->stale_functions, judgement->functions,
-                  figures_percent(judgement->stale_samples, judgement->samples));
-}
-
-static void print_judgement_json(struct output *out, const struct bat_judgement *judgement)
-{
-    output_format(out,
-                  ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
-                  ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
-                  judgement->functions, judgement->stale_functions, judgement->samples,
-                  judgement->stale_samples);
-}
-
-static void put_release(struct output *out, const char *binary)
-{
-    output_name(out, "", binary, ": ");
-}
-
 static void print_report_text(const struct work *work, const struct next_build *next,
                               const struct report_judgements *judgements, struct output *out)
 {
     const struct translate_request *request = work->arguments;
     for (size_t i = 0; i < next->count; i++) {
         if (next->count > 1)
-            put_release(out, request->releases[i].binary);
+            output_name(out, "", request->releases[i].binary, ": ");
         print_text(out, &next->reports[i]);
     }
     if (judgements->has_fdata)
-        print_judgement(out, &judgements->fdata);
+        output_format(out,
+                      "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
+                      " functions, with %.2f%% of the samples\n",
+                      judgements->fdata.stale_functions, judgements->fdata.functions,
+                      figures_percent(judgements->fdata.stale_samples, judgements->fdata.samples));
     if (request->yaml || request->format == FORMAT_YAML)
         output_text(out, "the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n");
 }
@@ -326,7 +307,11 @@ static void print_report_json(const struct work *work, const struct next_build *
     if (is_list)
         output_text(out, "]");
     if (judgements->has_fdata)
-        print_judgement_json(out, &judgements->fdata);
+        output_format(out,
+                      ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
+                      ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
+                      judgements->fdata.functions, judgements->fdata.stale_functions,
+                      judgements->fdata.samples, judgements->fdata.stale_samples);
     output_text(out, request->wants_check ? "}" : "}}\n");
 }
 

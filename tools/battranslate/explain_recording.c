@@ -114,11 +114,6 @@ static void judge_rest(struct explanation *explanation)
 
 /* --- Text ----------------------------------------------------------------------------------- */
 
-static void print_build_id(struct output *output, const struct perf_recorded_file *file)
-{
-    bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
-}
-
 static void print_head(const struct explanation *explanation)
 {
     const struct perf_recording *recording = explanation->recording;
@@ -173,7 +168,7 @@ static void print_file(const struct explanation *explanation, size_t i)
     print_state(output, binary);
     if (file->build_id_size != 0) {
         output_text(output, " (build-id ");
-        print_build_id(output, file);
+        bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
         output_text(output, ")");
     }
     output_text(output, "\n");
@@ -291,7 +286,7 @@ static void print_json_file(const struct explanation *explanation, size_t i)
     output_json_member(output, i == 0 ? "\n  {\"path\": " : ",\n  {\"path\": ", file->path);
     if (file->build_id_size != 0) {
         output_text(output, ", \"build_id\": \"");
-        print_build_id(output, file);
+        bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
         output_text(output, "\"");
     }
     output_format(output, ", \"samples\": %" PRIu64 ", \"with_stacks\": %" PRIu64, file->samples,

@@ -56,10 +56,9 @@ static void add_processes(struct translate_request *request, const char *text,
         unsigned long process = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ',') || process > INT32_MAX)
             argp_error(state, "--pid: expected numbers of processes, found \"%s\"", text);
-        if (!bat_grow(&request->processes, &request->process_capacity, request->process_count,
-                      sizeof(*request->processes)))
+        if (!BAT_APPEND(request->processes, request->process_count, request->process_capacity,
+                        (int32_t)process))
             argp_failure(state, TOOL_BAD, 0, "not enough memory");
-        request->processes[request->process_count++] = (int32_t)process;
         if (!*end)
             return;
         at = end;
@@ -69,10 +68,8 @@ static void add_processes(struct translate_request *request, const char *text,
 static void add_profile(struct translate_request *request, struct argp_state *state,
                         const char *path)
 {
-    if (!bat_grow(&request->profiles, &request->profile_capacity, request->profile_count,
-                  sizeof(path)))
+    if (!BAT_APPEND(request->profiles, request->profile_count, request->profile_capacity, path))
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
-    request->profiles[request->profile_count++] = path;
 }
 
 void perf2bolt_add_profiles(struct translate_request *request, struct argp_state *state, char *path)

@@ -302,11 +302,6 @@ static enum tool_exit write_preagg(struct several *several)
 
 /* --- The report ----------------------------------------------------------------------------- */
 
-static void print_figure(struct output *out, const char *label, uint64_t value)
-{
-    output_format(out, "%-36s %14" PRIu64 "\n", label, value);
-}
-
 /* Binaries of one path, which --all finds in recordings of many hosts, differ in this only. */
 static void print_build_id(struct output *out, const struct target *target, const char *before,
                            const char *after)
@@ -322,8 +317,9 @@ static void print_build_id(struct output *out, const struct target *target, cons
 
 static void print_text(struct output *out, const struct several *several)
 {
-    print_figure(out, "samples", several->counters.samples);
-    print_figure(out, "  in none of the binaries", several->counters.none);
+    output_format(out, "%-36s %14" PRIu64 "\n", "samples", several->counters.samples);
+    output_format(out, "%-36s %14" PRIu64 "\n", "  in none of the binaries",
+                  several->counters.none);
     if (parts_are_reported(several->request))
         parts_print_text(&several->parts, out);
     for (size_t i = 0; i < several->targets.count; i++) {
@@ -335,7 +331,7 @@ static void print_text(struct output *out, const struct several *several)
             output_name(out, " -> ", target->output, "");
         output_text(out, "\n");
         print_build_id(out, target, "build-id ", "\n");
-        print_figure(out, "samples in it", target->inside);
+        output_format(out, "%-36s %14" PRIu64 "\n", "samples in it", target->inside);
         output_bytes(out, target->report ? target->report : "", target->report_size);
     }
 }

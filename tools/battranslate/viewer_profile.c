@@ -28,11 +28,6 @@ struct viewing {
     struct bat_error error;
 };
 
-static enum tool_exit fail(const struct viewing *viewing)
-{
-    return tool_report_output(bat_elf_path(viewing->wanted->elf), &viewing->error);
-}
-
 /* --- Counting ------------------------------------------------------------------------------- */
 
 static enum bat_code count_at(struct viewing *viewing, uint64_t address, uint64_t count)
@@ -80,7 +75,7 @@ static enum tool_exit open_names(struct viewing *viewing)
     if (wanted->bolted)
         return bat_names_collect(wanted->bolted, &viewing->names, &viewing->error) == BAT_OK
                    ? TOOL_FINE
-                   : fail(viewing);
+                   : tool_report_output(bat_elf_path(viewing->wanted->elf), &viewing->error);
     const char *path = bat_elf_path(wanted->elf);
     const struct bat_symbolizer_options options = {.size = sizeof(options),
                                                    .debug_file = wanted->debug_file};
@@ -176,7 +171,7 @@ static enum tool_exit write_stacks(struct viewing *viewing)
         .title = basename(path), .unit = unit, .program = wanted->elf};
     if (bat_sampled_stacks_write(viewing->stacks, wanted->format, &subject, wanted->output,
                                  &viewing->error) != BAT_OK)
-        return fail(viewing);
+        return tool_report_output(bat_elf_path(viewing->wanted->elf), &viewing->error);
     char warning[KEPT_NAMES_WARNING_SIZE];
     if (demangled_names_warning(viewing->demangled, warning))
         tool_message(path, "warning: %s", warning);
@@ -192,7 +187,7 @@ static enum tool_exit view(struct viewing *viewing)
     const char *path = bat_elf_path(viewing->wanted->elf);
     enum tool_exit status = open_names(viewing);
     if (status == TOOL_FINE && count_all(viewing) != BAT_OK)
-        status = fail(viewing);
+        status = tool_report_output(bat_elf_path(viewing->wanted->elf), &viewing->error);
     if (status != TOOL_FINE)
         return status;
     name_all(viewing);

@@ -245,15 +245,6 @@ static void print_verdict(const struct file *file, const struct bat_verdict *ver
     output_text(output, ")\n");
 }
 
-static void print_json_verdict(const struct file *file, const struct bat_verdict *verdict)
-{
-    output_format(file->output,
-                  "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
-                  ",\"verdict\":\"%s\"",
-                  verdict->errors, verdict->warnings, verdict->notes,
-                  is_sound(file->options, verdict) ? "sound" : "unsound");
-}
-
 /* Report a file that cannot be checked to the end, on standard error and in the JSON. */
 static void report(const struct file *file, const struct bat_error *error)
 {
@@ -291,7 +282,11 @@ static bool validate_note(struct file *file, struct bat_elf *original)
     if (!ended)
         report(file, &error);
     else if (file->options->json)
-        print_json_verdict(file, &verdict);
+        output_format(file->output,
+                      "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
+                      ",\"verdict\":\"%s\"",
+                      verdict.errors, verdict.warnings, verdict.notes,
+                      is_sound(file->options, &verdict) ? "sound" : "unsound");
     else if (!tool_is_quiet())
         print_verdict(file, &verdict);
     bat_binary_close(&binary);

@@ -7,10 +7,7 @@
 
 static bool add_node(struct call_tree *tree, const struct call_node *node)
 {
-    if (!bat_grow(&tree->nodes, &tree->capacity, tree->count, sizeof(*node)))
-        return false;
-    tree->nodes[tree->count++] = *node;
-    return true;
+    return BAT_APPEND(tree->nodes, tree->count, tree->capacity, *node);
 }
 
 bool call_tree_begin(struct call_tree *tree)

@@ -13,11 +13,6 @@
 /* Profiles that a command names; more are three dots. */
 #define PROFILES_NAMED 3u
 
-static void begin_card(struct bat_text_writer *page, const char *name, const char *title)
-{
-    bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", name, title);
-}
-
 /* --- Is the profile fit? ---------------------------------------------------------------------- */
 
 static void write_verdict(const struct report *report, struct bat_text_writer *page)
@@ -26,7 +21,7 @@ static void write_verdict(const struct report *report, struct bat_text_writer *p
     uint64_t passed = 0;
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
         passed += check->results[i].status == BAT_VERDICT_PASSED;
-    begin_card(page, "verdict", "Is the profile fit?");
+    bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", "verdict", "Is the profile fit?");
     bat_text_format(page, "<p class=\"word is-%s\">%s</p>\n<p><a href=\"#check\">",
                     check->is_fit ? "fit" : "unfit", check->is_fit ? "Yes" : "No");
     html_count(page, passed, "check");
@@ -72,7 +67,7 @@ static void write_gains(const struct report *report, struct bat_text_writer *pag
     const struct report_path *before = &report->paths[0];
     const struct report_path *after = &report->paths[1];
     const bool has_before = report->input_profile;
-    begin_card(page, "gains", "What BOLT gained");
+    bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", "gains", "What BOLT gained");
     bat_text_format(page,
                     "<table class=\"rows\">%s<thead><tr><th scope=\"col\">less is better</th>%s"
                     "<th scope=\"col\">%s</th>%s</tr></thead><tbody>\n",
@@ -108,7 +103,8 @@ static void write_hottest(const struct report *report, struct bat_text_writer *p
     uint32_t hottest[HOTTEST_SHOWN];
     const uint32_t count = report_find_hottest(report, hottest, HOTTEST_SHOWN);
     uint64_t sum = 0;
-    begin_card(page, "hottest", "The hottest functions");
+    bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", "hottest",
+                    "The hottest functions");
     bat_text_string(page,
                     "<table class=\"rows\"><thead><tr><th scope=\"col\">function</th>"
                     "<th scope=\"col\">share</th><th scope=\"col\">sum</th></tr></thead><tbody>\n");
@@ -249,7 +245,7 @@ static void write_losses(const struct report *report, struct bat_text_writer *pa
 
 static void write_next(const struct report *report, struct bat_text_writer *page)
 {
-    begin_card(page, "next", "What to do next");
+    bat_text_format(page, "<div class=\"card %s\"><h3>%s</h3>\n", "next", "What to do next");
     bat_text_string(page, "<ol>\n");
     if (!report->has_profile) {
         write_recording(report, "Record a profile, and give it with <code>-p</code>", page);

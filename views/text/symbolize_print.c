@@ -56,19 +56,14 @@ static void print_end(struct symbolize_printer *printer)
         bat_text_bytes(printer->output, "\n", 1);
 }
 
-static void print_line(struct bat_text_writer *output, const char *label, const char *text)
-{
-    bat_text_name(output, label, text, "\n");
-}
-
 static void print_verbose(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     struct bat_text_writer *output = printer->output;
     const char *file = symbolize_printed_file(printer, frame, frame->file);
     const char *start_file = symbolize_printed_file(printer, frame, frame->start_file);
-    print_line(output, "  Filename: ", file ? file : UNKNOWN);
+    bat_text_name(output, "  Filename: ", file ? file : UNKNOWN, "\n");
     if (frame->start_line != 0) {
-        print_line(output, "  Function start filename: ", start_file ? start_file : "");
+        bat_text_name(output, "  Function start filename: ", start_file ? start_file : "", "\n");
         bat_text_format(output, "  Function start line: %" PRIu32 "\n", frame->start_line);
     }
     if (printer->options->style == BAT_STYLE_LLVM && frame->has_start_address)
@@ -132,16 +127,6 @@ static void json_address(struct symbolize_printer *printer, const struct symboli
         bat_text_format(printer->output, "\"Address\":\"0x%" PRIx64 "\",", request->address);
 }
 
-static void json_module(struct symbolize_printer *printer, const struct symbolize_request *request)
-{
-    bat_text_member(printer->output, "\"ModuleName\":", request->module);
-}
-
-static void json_end(struct symbolize_printer *printer)
-{
-    bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
-}
-
 static void json_string(struct bat_text_writer *output, const char *member, const char *value)
 {
     bat_text_member(output, member, value ? value : "");
@@ -179,7 +164,7 @@ static void json_frames(struct symbolize_printer *printer, const struct symboliz
 {
     json_begin(printer);
     json_address(printer, request);
-    json_module(printer, request);
+    bat_text_member(printer->output, "\"ModuleName\":", request->module);
     bat_text_string(printer->output, ",\"Symbol\":[");
     for (size_t i = 0; i < count; i++) {
         if (i != 0)
@@ -187,7 +172,7 @@ static void json_frames(struct symbolize_printer *printer, const struct symboliz
         json_frame(printer, &frames[i]);
     }
     bat_text_string(printer->output, "]");
-    json_end(printer);
+    bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
 }
 
 /* --- Answers -------------------------------------------------------------------------------- */
@@ -218,7 +203,7 @@ void symbolize_print_data(struct symbolize_printer *printer,
         symbol = &unknown;
     if (printer->options->style != BAT_STYLE_JSON) {
         print_header(printer, request->address);
-        print_line(output, "", name ? name : UNKNOWN);
+        bat_text_name(output, "", name ? name : UNKNOWN, "\n");
         bat_text_format(output, "%" PRIu64 " %" PRIu64 "\n", symbol->address, symbol->size);
         bat_text_name(output, "", symbol->file ? symbol->file : UNKNOWN,
                       symbol->file ? ":0\n" : ":?\n");
@@ -230,8 +215,8 @@ void symbolize_print_data(struct symbolize_printer *printer,
     json_string(output, "\"Data\":{\"Name\":", name);
     bat_text_format(output, ",\"Size\":\"0x%" PRIx64 "\",\"Start\":\"0x%" PRIx64 "\"},",
                     symbol->size, symbol->address);
-    json_module(printer, request);
-    json_end(printer);
+    bat_text_member(printer->output, "\"ModuleName\":", request->module);
+    bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
 }
 
 void symbolize_print_no_locals(struct symbolize_printer *printer,
@@ -246,8 +231,8 @@ void symbolize_print_no_locals(struct symbolize_printer *printer,
     json_begin(printer);
     json_address(printer, request);
     bat_text_string(printer->output, "\"Frame\":[],");
-    json_module(printer, request);
-    json_end(printer);
+    bat_text_member(printer->output, "\"ModuleName\":", request->module);
+    bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
 }
 
 void symbolize_print_error(struct symbolize_printer *printer,
@@ -262,8 +247,8 @@ void symbolize_print_error(struct symbolize_printer *printer,
     json_address(printer, request);
     json_string(printer->output, "\"Error\":{\"Message\":", message);
     bat_text_string(printer->output, "},");
-    json_module(printer, request);
-    json_end(printer);
+    bat_text_member(printer->output, "\"ModuleName\":", request->module);
+    bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
 }
 
 void symbolize_print_unread(struct symbolize_printer *printer, const char *line, size_t length)
