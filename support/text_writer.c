@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "text_writer.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -102,24 +103,19 @@ void bat_text_json(struct bat_text_writer *writer, const char *string)
     bat_text_string(writer, "\"");
 }
 
-void bat_text_format_list(struct bat_text_writer *writer, const char *format, va_list arguments)
+void bat_text_format(struct bat_text_writer *writer, const char *format, ...)
 {
+    va_list arguments;
     char *text = NULL;
+    va_start(arguments, format);
     int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
     if (length >= 0)
         bat_text_bytes(writer, text, (size_t)length);
     else if (writer->code == BAT_OK)
         writer->code = bat_fail_memory(writer->error, "to write the text");
     if (length >= 0)
         free(text);
-}
-
-void bat_text_format(struct bat_text_writer *writer, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    bat_text_format_list(writer, format, arguments);
-    va_end(arguments);
 }
 
 enum bat_code bat_text_finish(struct bat_text_writer *writer, enum bat_code code)

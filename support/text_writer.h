@@ -4,7 +4,6 @@
 #define BAT_SUPPORT_TEXT_WRITER_H
 
 #include <endian.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "bat.h"
@@ -84,8 +83,6 @@ static inline void bat_text_string(struct bat_text_writer *writer, const char *s
 
 /* Append formatted text of any length. Too slow for text that each of many records has. */
 void bat_text_format(struct bat_text_writer *writer, const char *format, ...) BAT_PRINTF(2, 3);
-void bat_text_format_list(struct bat_text_writer *writer, const char *format, va_list arguments)
-    BAT_PRINTF(2, 0);
 
 /*
  * Append a C string as a JSON string, quotes included. Each byte that is not part of a UTF-8

@@ -275,7 +275,7 @@ static bool print_names(struct output *output, const struct options *options,
         return tool_complain(options->path, &error);
     for (uint32_t i = 0; i < binary->map->hot_count; i++)
         if (names[i])
-            output_name(output, "", names[i], "\n");
+            bat_text_name(&output->text, "", names[i], "\n");
     free(names);
     return true;
 }
@@ -286,12 +286,14 @@ static bool print_text(struct output *output, const struct options *options,
 {
     bool tables = options->dump_all || options->function_count != 0;
     if (!tables && options->address_count == 0)
-        return summarize(output, options->path, binary);
-    dump_text_parsed(output, binary->map);
+        return summarize(&output->text, options->path, binary);
+    dump_text_parsed(&output->text, binary->map);
     if (tables)
-        dump_text_tables(output, binary->map, selection, options->function_count ? names : NULL);
+        dump_text_tables(&output->text, binary->map, selection,
+                         options->function_count ? names : NULL);
     if (options->address_count != 0)
-        dump_text_translations(output, binary, names, options->addresses, options->address_count);
+        dump_text_translations(&output->text, binary, names, options->addresses,
+                               options->address_count);
     return true;
 }
 
@@ -339,9 +341,9 @@ static bool print_answer(struct output *output, const struct options *options,
                          struct bat_binary *binary)
 {
     if (options->probes)
-        return dump_probes(output, options->path, binary, options->queries.path);
+        return dump_probes(&output->text, options->path, binary, options->queries.path);
     return has_original_queries(options)
-               ? dump_original(output, options->path, binary, &options->queries)
+               ? dump_original(&output->text, options->path, binary, &options->queries)
                : print_requested(output, options, binary);
 }
 
@@ -401,8 +403,8 @@ static enum tool_exit run_compare(const struct options *options)
             tool_report(comparison.failed, &error);
     }
     if (output) {
-        bool fine = options->json ? compare_print_json(output, &comparison, limit)
-                                  : compare_print_text(output, &comparison, limit);
+        bool fine = options->json ? compare_print_json(&output->text, &comparison, limit)
+                                  : compare_print_text(&output->text, &comparison, limit);
         if (output_end(output, TOOL_FINE) == TOOL_FINE && fine)
             status = (enum tool_exit)(comparison_is_same(&comparison) ? SAME : DIFFERENT);
     }

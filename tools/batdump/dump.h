@@ -42,16 +42,16 @@ void similar_names(const struct bat_names *names, const char *name, char text[SI
  * Print who wrote the note of the file at path, what it contains, and what its bytes are used for.
  * False, with a message, if the bytes do not add up to the note's size.
  */
-bool summarize(struct output *output, const char *path, const struct bat_binary *binary);
+bool summarize(struct bat_text_writer *output, const char *path, const struct bat_binary *binary);
 
 /* Print the line that llvm-bat-dump starts with. */
-void dump_text_parsed(struct output *output, const struct bat_map *map);
+void dump_text_parsed(struct bat_text_writer *output, const struct bat_map *map);
 
 /*
  * Print the selected tables by address, hot and cold together, and the parents of the cold ones.
  * If names is not NULL, also print the names of each table.
  */
-void dump_text_tables(struct output *output, const struct bat_map *map,
+void dump_text_tables(struct bat_text_writer *output, const struct bat_map *map,
                       const struct selection *selection, const struct bat_names *names);
 
 /* An address to translate. */
@@ -64,7 +64,7 @@ struct dump_address {
  * Print a line for each address: the function (a fragment's parent), by name or else by address,
  * and the input offset.
  */
-void dump_text_translations(struct output *output, const struct bat_binary *binary,
+void dump_text_translations(struct bat_text_writer *output, const struct bat_binary *binary,
                             const struct bat_names *names, const struct dump_address *addresses,
                             size_t count);
 
@@ -82,7 +82,7 @@ struct original_queries {
  * for each output address of each instruction. False, with a message, at an address or an
  * instruction that the input does not have. path is the BOLTed file's.
  */
-bool dump_original(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_original(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                    const struct original_queries *queries);
 
 /*
@@ -90,7 +90,7 @@ bool dump_original(struct output *output, const char *path, struct bat_binary *b
  * does, in groups of one address; with a note also where that was in the input's function, with
  * original_path (or NULL) at which address of the input. False, with a message, if there are none.
  */
-bool dump_probes(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_probes(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                  const char *original_path);
 
 /*
@@ -101,7 +101,9 @@ bool find_profile_name(const char *path, const struct bat_binary *binary, const 
                        void (*found)(void *context, uint32_t table), void *context);
 
 /* Print it as text or JSON, with at most limit functions or sections in each list; 0: all. */
-bool compare_print_text(struct output *output, const struct comparison *comparison, uint32_t limit);
-bool compare_print_json(struct output *output, const struct comparison *comparison, uint32_t limit);
+bool compare_print_text(struct bat_text_writer *output, const struct comparison *comparison,
+                        uint32_t limit);
+bool compare_print_json(struct bat_text_writer *output, const struct comparison *comparison,
+                        uint32_t limit);
 
 #endif

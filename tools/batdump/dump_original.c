@@ -8,14 +8,14 @@
 #include "bat_original.h"
 #include "tools/common/output.h"
 
-static void put_place(struct output *output, const struct bat_original_place *place)
+static void put_place(struct bat_text_writer *output, const struct bat_original_place *place)
 {
-    output_format(output, "0x%" PRIx64 " ", place->address);
-    output_escaped(output, place->name);
-    output_format(output, " + 0x%" PRIx64, place->address - place->function_address);
+    bat_text_format(output, "0x%" PRIx64 " ", place->address);
+    bat_text_escaped(output, place->name);
+    bat_text_format(output, " + 0x%" PRIx64, place->address - place->function_address);
 }
 
-static bool dump_to_input(struct output *output, const char *path,
+static bool dump_to_input(struct bat_text_writer *output, const char *path,
                           const struct bat_original *original, const struct dump_address *addresses,
                           size_t count)
 {
@@ -29,9 +29,9 @@ static bool dump_to_input(struct output *output, const char *path,
                 ": expected an address in a function that the input binary also has, "
                 "found none there",
                 addresses[i].address);
-        output_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
+        bat_text_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
         put_place(output, &place);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
     }
     return true;
 }
@@ -87,17 +87,18 @@ static bool find_place(const char *path, const struct bat_original *original, co
     return true;
 }
 
-static void put_output(struct output *output, const struct bat_names *names, uint64_t address)
+static void put_output(struct bat_text_writer *output, const struct bat_names *names,
+                       uint64_t address)
 {
-    output_format(output, "0x%" PRIx64, address);
+    bat_text_format(output, "0x%" PRIx64, address);
     const struct bat_symbol *symbol = bat_names_containing(names, address);
     if (!symbol)
         return;
-    output_name(output, " ", symbol->name, "");
-    output_format(output, " + 0x%" PRIx64, address - symbol->address);
+    bat_text_name(output, " ", symbol->name, "");
+    bat_text_format(output, " + 0x%" PRIx64, address - symbol->address);
 }
 
-static bool put_outputs(struct output *output, const struct bat_original *original,
+static bool put_outputs(struct bat_text_writer *output, const struct bat_original *original,
                         const struct bat_names *names, const struct bat_original_place *place)
 {
     struct bat_error error;
@@ -107,18 +108,18 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
         return tool_complain(NULL, &error);
     for (size_t i = 0; i < count || i == 0; i++) {
         put_place(output, place);
-        output_text(output, " -> ");
+        bat_text_string(output, " -> ");
         if (count == 0)
-            output_text(output, "nothing: BOLT removed this instruction");
+            bat_text_string(output, "nothing: BOLT removed this instruction");
         else
             put_output(output, names, addresses[i]);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
     }
     free(addresses);
     return true;
 }
 
-static bool dump_to_output(struct output *output, const char *original_path,
+static bool dump_to_output(struct bat_text_writer *output, const char *original_path,
                            const struct bat_original *original, const struct bat_names *names,
                            const char *const *instructions, size_t count)
 {
@@ -131,7 +132,7 @@ static bool dump_to_output(struct output *output, const char *original_path,
     return true;
 }
 
-bool dump_original(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_original(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                    const struct original_queries *queries)
 {
     struct bat_original *original;

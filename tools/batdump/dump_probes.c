@@ -9,7 +9,7 @@
 
 /* What is open while probes are printed. */
 struct probe_dump {
-    struct output *output;
+    struct bat_text_writer *output;
     const struct bat_probes *probes;
     const struct bat_binary *binary; /* has a map if FILE has a note */
     const struct bat_names *names;
@@ -17,12 +17,12 @@ struct probe_dump {
 };
 
 /* Names in the section may have any bytes. */
-static void put_escaped(struct output *output, const char *text, size_t size)
+static void put_escaped(struct bat_text_writer *output, const char *text, size_t size)
 {
     while (size != 0) {
         const size_t part = bat_text_part(text, size, BAT_MESSAGE_SIZE);
-        char *at = output_reserve(output, BAT_ESCAPED_BYTE * part);
-        output_commit(output, bat_put_escaped(at, text, part));
+        char *at = bat_text_room(output, BAT_ESCAPED_BYTE * part);
+        bat_text_end(output, bat_put_escaped(at, text, part));
         text += part;
         size -= part;
     }
@@ -31,7 +31,7 @@ static void put_escaped(struct output *output, const char *text, size_t size)
 static void put_name(const struct probe_dump *dump, uint32_t function, uint64_t guid)
 {
     if (function == BAT_NONE) {
-        output_format(dump->output, "%" PRIu64, guid);
+        bat_text_format(dump->output, "%" PRIu64, guid);
         return;
     }
     const struct bat_probe_function *found = &dump->probes->functions[function];
@@ -40,12 +40,12 @@ static void put_name(const struct probe_dump *dump, uint32_t function, uint64_t 
 
 static void put_functions(const struct probe_dump *dump)
 {
-    output_text(dump->output, "Pseudo Probe Desc:\n");
+    bat_text_string(dump->output, "Pseudo Probe Desc:\n");
     for (uint32_t i = 0; i < dump->probes->function_count; i++) {
         const struct bat_probe_function *function = &dump->probes->functions[i];
-        output_format(dump->output, "GUID: %" PRIu64 " Name: ", function->guid);
+        bat_text_format(dump->output, "GUID: %" PRIu64 " Name: ", function->guid);
         put_name(dump, i, function->guid);
-        output_format(dump->output, "\nHash: %" PRIu64 "\n", function->hash);
+        bat_text_format(dump->output, "\nHash: %" PRIu64 "\n", function->hash);
     }
 }
 
@@ -62,9 +62,9 @@ static void put_context(const struct probe_dump *dump, uint32_t node)
     while (depth-- > 0) {
         const struct bat_probe_node *inlined = &nodes[path[depth]];
         const struct bat_probe_node *parent = &nodes[inlined->parent];
-        output_text(dump->output, parent->parent == BAT_NONE ? "Inlined: @ " : " @ ");
+        bat_text_string(dump->output, parent->parent == BAT_NONE ? "Inlined: @ " : " @ ");
         put_name(dump, parent->function, parent->guid);
-        output_format(dump->output, ":%" PRIu32, inlined->call_site);
+        bat_text_format(dump->output, ":%" PRIu32, inlined->call_site);
     }
 }
 
@@ -74,22 +74,22 @@ static void put_type(const struct probe_dump *dump, uint8_t type)
                                         [BAT_PROBE_INDIRECT_CALL] = "IndirectCall",
                                         [BAT_PROBE_DIRECT_CALL] = "DirectCall"};
     if (type < sizeof(types) / sizeof(*types))
-        output_format(dump->output, "Type: %s  ", types[type]);
+        bat_text_format(dump->output, "Type: %s  ", types[type]);
     else
-        output_format(dump->output, "Type: %u  ", type);
+        bat_text_format(dump->output, "Type: %u  ", type);
 }
 
 static void put_probe(const struct probe_dump *dump, const struct bat_probe *probe)
 {
     const struct bat_probe_node *node = &dump->probes->nodes[probe->node];
-    output_text(dump->output, " [Probe]:\tFUNC: ");
+    bat_text_string(dump->output, " [Probe]:\tFUNC: ");
     put_name(dump, node->function, node->guid);
-    output_format(dump->output, " Index: %" PRIu32 "  ", probe->id);
+    bat_text_format(dump->output, " Index: %" PRIu32 "  ", probe->id);
     if (probe->discriminator)
-        output_format(dump->output, "Discriminator: %" PRIu32 "  ", probe->discriminator);
+        bat_text_format(dump->output, "Discriminator: %" PRIu32 "  ", probe->discriminator);
     put_type(dump, probe->type);
     put_context(dump, probe->node);
-    output_text(dump->output, "\n");
+    bat_text_string(dump->output, "\n");
 }
 
 /* --- Addresses -------------------------------------------------------------------------------- */
@@ -100,17 +100,17 @@ static void put_input(const struct probe_dump *dump, const struct bat_probe *pro
     const bool is_call = probe->type != BAT_PROBE_BLOCK;
     struct bat_original_place input;
     if (dump->original && bat_original_input_of(dump->original, probe->address, is_call, &input)) {
-        output_format(dump->output, " (input: 0x%" PRIx64, input.address);
-        output_name(dump->output, " ", input.name, "");
-        output_format(dump->output, " + 0x%" PRIx64 ")", input.address - input.function_address);
+        bat_text_format(dump->output, " (input: 0x%" PRIx64, input.address);
+        bat_text_name(dump->output, " ", input.name, "");
+        bat_text_format(dump->output, " + 0x%" PRIx64 ")", input.address - input.function_address);
         return;
     }
     struct bat_binary_place place;
     if (dump->binary->map &&
         bat_binary_input_of(dump->binary, dump->names, probe->address, is_call, &place) &&
         place.symbol) {
-        output_name(dump->output, " (input: ", place.symbol->name, "");
-        output_format(dump->output, " + 0x%" PRIx64 ")", place.offset);
+        bat_text_name(dump->output, " (input: ", place.symbol->name, "");
+        bat_text_format(dump->output, " + 0x%" PRIx64 ")", place.offset);
     }
 }
 
@@ -119,20 +119,20 @@ static void put_probes(const struct probe_dump *dump)
     for (uint32_t i = 0; i < dump->probes->probe_count; i++) {
         const struct bat_probe *probe = &dump->probes->probes[i];
         if (i == 0 || probe[-1].address != probe->address) {
-            output_format(dump->output, "0x%" PRIx64, probe->address);
+            bat_text_format(dump->output, "0x%" PRIx64, probe->address);
             put_input(dump, probe);
-            output_text(dump->output, ":\n");
+            bat_text_string(dump->output, ":\n");
         }
         put_probe(dump, probe);
     }
     if (dump->probes->unplaced_count != 0)
-        output_format(dump->output,
-                      "%" PRIu32 " probes without an address: no symbol tells where their "
-                      "functions start\n",
-                      dump->probes->unplaced_count);
+        bat_text_format(dump->output,
+                        "%" PRIu32 " probes without an address: no symbol tells where their "
+                        "functions start\n",
+                        dump->probes->unplaced_count);
 }
 
-bool dump_probes(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_probes(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                  const char *original_path)
 {
     struct bat_error error;

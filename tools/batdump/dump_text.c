@@ -14,15 +14,15 @@
 #define TEXT_FACTOR 2u
 #define NAMES_SPARE 65536u
 
-void dump_text_parsed(struct output *output, const struct bat_map *map)
+void dump_text_parsed(struct bat_text_writer *output, const struct bat_map *map)
 {
-    output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
+    bat_text_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
     if (map->version == BAT_VERSION_1)
-        output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT cold-to-hot entries\n",
-                      map->cold_count);
+        bat_text_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT cold-to-hot entries\n",
+                        map->cold_count);
 }
 
-static void dump_entries(struct output *output, const struct bat_map *map,
+static void dump_entries(struct bat_text_writer *output, const struct bat_map *map,
                          const struct bat_table *table)
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
@@ -30,7 +30,7 @@ static void dump_entries(struct output *output, const struct bat_map *map,
     bool has_hashes = bat_map_has_hashes(map);
     const uint64_t *hash = has_hashes ? map->block_hashes + table->first_block : NULL;
     for (uint32_t i = 0; i < table->entry_count; i++) {
-        char *at = output_reserve(output, LINE_SIZE_MAX);
+        char *at = bat_text_room(output, LINE_SIZE_MAX);
         at = bat_put_text(at, "0x");
         at = bat_put_hex32(at, outputs[i]);
         at = bat_put_text(at, " -> 0x");
@@ -42,40 +42,41 @@ static void dump_entries(struct output *output, const struct bat_map *map,
             at = bat_put_hex(at, *hash++);
         }
         at = bat_put_text(at, "\n");
-        output_commit(output, at);
+        bat_text_end(output, at);
     }
 }
 
-static void dump_secondary_entries(struct output *output, const struct bat_map *map,
+static void dump_secondary_entries(struct bat_text_writer *output, const struct bat_map *map,
                                    const struct bat_table *table)
 {
     if (table->secondary_count == 0)
         return;
-    output_format(output, "%" PRIu32 " secondary entry points:\n", table->secondary_count);
+    bat_text_format(output, "%" PRIu32 " secondary entry points:\n", table->secondary_count);
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
-        char *at = output_reserve(output, LINE_SIZE_MAX);
+        char *at = bat_text_room(output, LINE_SIZE_MAX);
         at = bat_put_text(at, "0x");
         at = bat_put_hex32(at, offsets[i]);
         at = bat_put_text(at, "\n");
-        output_commit(output, at);
+        bat_text_end(output, at);
     }
 }
 
 /* All names at an address, the best one first, each behind a comma. */
-static void dump_names(struct output *output, const struct bat_names *names, uint64_t address)
+static void dump_names(struct bat_text_writer *output, const struct bat_names *names,
+                       uint64_t address)
 {
     const struct bat_symbol *best = bat_names_best(names, address);
     if (!best)
         return;
-    output_name(output, ", name: ", best->name, "");
+    bat_text_name(output, ", name: ", best->name, "");
     size_t first = 0;
     size_t count = bat_names_at(names, address, &first);
     for (size_t i = first; i < first + count; i++) {
         const struct bat_symbol *symbol = names->symbols[i];
         if (symbol == best || (symbol->type == STT_NOTYPE && best->type != STT_NOTYPE))
             continue;
-        output_name(output, ", ", symbol->name, "");
+        bat_text_name(output, ", ", symbol->name, "");
     }
 }
 
@@ -83,69 +84,69 @@ static void dump_names(struct output *output, const struct bat_names *names, uin
  * A function's name, or its address if it has none. Fragments' names begin with their parents', so
  * in a sound file these together have no more bytes than all names: beyond that they have no name.
  */
-static void dump_function(struct output *output, const struct bat_names *names, uint64_t address,
-                          uint64_t *text_left)
+static void dump_function(struct bat_text_writer *output, const struct bat_names *names,
+                          uint64_t address, uint64_t *text_left)
 {
     const struct bat_symbol *symbol = bat_names_best(names, address);
     if (symbol && symbol->name_length > *text_left)
         symbol = NULL;
     *text_left -= symbol ? symbol->name_length : 0;
     if (symbol)
-        output_escaped(output, symbol->name);
+        bat_text_escaped(output, symbol->name);
     else
-        output_format(output, "0x%" PRIx64, address);
+        bat_text_format(output, "0x%" PRIx64, address);
 }
 
-static void dump_table(struct output *output, const struct bat_map *map, uint32_t index,
+static void dump_table(struct bat_text_writer *output, const struct bat_map *map, uint32_t index,
                        const struct bat_names *names, uint64_t *text_left)
 {
     const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
-    char *at = output_reserve(output, LINE_SIZE_MAX);
+    char *at = bat_text_room(output, LINE_SIZE_MAX);
     at = bat_put_text(at, "Function Address: 0x");
     at = bat_put_hex(at, table->address);
     if (hot && bat_map_has_hashes(map)) {
         at = bat_put_text(at, ", hash: 0x");
         at = bat_put_hex(at, table->hash);
     }
-    output_commit(output, at);
+    bat_text_end(output, at);
     if (names)
         dump_names(output, names, table->address);
     if (names && !hot) {
-        output_text(output, ", fragment of: ");
+        bat_text_string(output, ", fragment of: ");
         dump_function(output, names, map->tables[table->parent].address, text_left);
     }
-    output_text(output, "\nBB mappings:\n");
+    bat_text_string(output, "\nBB mappings:\n");
     dump_entries(output, map, table);
-    at = output_reserve(output, LINE_SIZE_MAX);
+    at = bat_text_room(output, LINE_SIZE_MAX);
     if (hot && bat_map_has_hashes(map)) {
         at = bat_put_text(at, "NumBlocks: ");
         at = bat_put_decimal(at, table->input_block_count);
         at = bat_put_text(at, "\n");
     }
-    output_commit(output, at);
+    bat_text_end(output, at);
     dump_secondary_entries(output, map, table);
-    output_text(output, "\n");
+    bat_text_string(output, "\n");
 }
 
-static void dump_parents(struct output *output, const struct bat_map *map,
+static void dump_parents(struct bat_text_writer *output, const struct bat_map *map,
                          const struct selection *selection)
 {
     if (selection->fragments == 0)
         return;
-    output_format(output, "%" PRIu32 " cold mappings:\n", selection->fragments);
+    bat_text_format(output, "%" PRIu32 " cold mappings:\n", selection->fragments);
     for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
         if (!selection_has(selection, i))
             continue;
-        char *at = output_reserve(output, LINE_SIZE_MAX);
+        char *at = bat_text_room(output, LINE_SIZE_MAX);
         at = bat_put_text(at, "0x");
         at = bat_put_hex(at, map->tables[i].address);
         at = bat_put_text(at, " -> ");
         at = bat_put_hex(at, map->tables[bat_map_parent(map, i)].address);
         at = bat_put_text(at, "\n");
-        output_commit(output, at);
+        bat_text_end(output, at);
     }
-    output_text(output, "\n");
+    bat_text_string(output, "\n");
 }
 
 /* Bytes that names of functions may have together in a text. */
@@ -157,18 +158,18 @@ static uint64_t names_size(const struct bat_names *names)
     return size;
 }
 
-void dump_text_tables(struct output *output, const struct bat_map *map,
+void dump_text_tables(struct bat_text_writer *output, const struct bat_map *map,
                       const struct selection *selection, const struct bat_names *names)
 {
     uint64_t text_left = names ? names_size(names) : 0;
-    output_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
-    for (uint32_t i = 0; i < bat_map_tables(map) && output->error == 0; i++)
+    bat_text_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
+    for (uint32_t i = 0; i < bat_map_tables(map) && output->code == BAT_OK; i++)
         if (selection_has(selection, map->by_address[i]))
             dump_table(output, map, map->by_address[i], names, &text_left);
     dump_parents(output, map, selection);
 }
 
-static void dump_translation(struct output *output, const struct bat_binary *binary,
+static void dump_translation(struct bat_text_writer *output, const struct bat_binary *binary,
                              const struct bat_names *names, const struct dump_address *request,
                              uint64_t *text_left)
 {
@@ -183,23 +184,23 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
     } else {
         const struct bat_symbol *symbol = bat_names_containing(names, address);
         if (!symbol) {
-            output_format(output, "No function symbol found for 0x%" PRIx64 "\n", address);
+            bat_text_format(output, "No function symbol found for 0x%" PRIx64 "\n", address);
             return;
         }
         start = function = symbol->address;
     }
-    output_format(output, "0x%" PRIx64 " -> ", address);
+    bat_text_format(output, "0x%" PRIx64 " -> ", address);
     dump_function(output, names, function, text_left);
-    output_format(output, " + 0x%" PRIx64 "\n",
-                  bat_map_translate(map, table, address - start, request->is_branch_source));
+    bat_text_format(output, " + 0x%" PRIx64 "\n",
+                    bat_map_translate(map, table, address - start, request->is_branch_source));
 }
 
-void dump_text_translations(struct output *output, const struct bat_binary *binary,
+void dump_text_translations(struct bat_text_writer *output, const struct bat_binary *binary,
                             const struct bat_names *names, const struct dump_address *addresses,
                             size_t count)
 {
     uint64_t text_left = UINT64_MAX; /* one for each that was asked for */
-    output_text(output, "Translating addresses according to parsed BAT tables:\n");
+    bat_text_string(output, "Translating addresses according to parsed BAT tables:\n");
     for (size_t i = 0; i < count; i++)
         dump_translation(output, binary, names, &addresses[i], &text_left);
 }

@@ -10,28 +10,28 @@
 #define LABEL_WIDTH 26
 #define NUMBER_WIDTH 14
 
-static void print_label(struct output *output, const char *label)
+static void print_label(struct bat_text_writer *output, const char *label)
 {
-    output_format(output, "  %-*s", LABEL_WIDTH, label);
+    bat_text_format(output, "  %-*s", LABEL_WIDTH, label);
 }
 
-static void print_text(struct output *output, const char *label, const char *text)
+static void print_text(struct bat_text_writer *output, const char *label, const char *text)
 {
     print_label(output, label);
-    output_name(output, "", text, "\n");
+    bat_text_name(output, "", text, "\n");
 }
 
-static void print_number(struct output *output, const char *label, uint64_t value)
+static void print_number(struct bat_text_writer *output, const char *label, uint64_t value)
 {
     char text[NUMBER_SIZE];
     print_label(output, label);
-    output_format(output, "%*s\n", NUMBER_WIDTH, with_commas(value, text));
+    bat_text_format(output, "%*s\n", NUMBER_WIDTH, with_commas(value, text));
 }
 
 /* --- Who wrote it, and how ------------------------------------------------------------------ */
 
 /* "BOLT revision: R, command line: C" in two lines; any other text in one. */
-static void print_bolt_info(struct output *output, const char *info)
+static void print_bolt_info(struct bat_text_writer *output, const char *info)
 {
     char revision[NOTE_REVISION_SIZE];
     const char *command;
@@ -43,19 +43,19 @@ static void print_bolt_info(struct output *output, const char *info)
     print_text(output, "Command line", command);
 }
 
-static void print_build_id(struct output *output, const struct bat_elf *elf)
+static void print_build_id(struct bat_text_writer *output, const struct bat_elf *elf)
 {
     size_t size = 0;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     print_label(output, "Build-id");
     if (build_id)
-        bat_text_hex_bytes(&output->text, build_id, size);
+        bat_text_hex_bytes(output, build_id, size);
     else
-        output_text(output, "none");
-    output_text(output, "\n");
+        bat_text_string(output, "none");
+    bat_text_string(output, "\n");
 }
 
-static void print_hot_index(struct output *output, const struct bat_map *map)
+static void print_hot_index(struct bat_text_writer *output, const struct bat_map *map)
 {
     if (map->hot_index == BAT_HOT_INDEX_MERGED) {
         print_text(output, "Hot indices", "count in all tables, a defect of BOLT 19:");
@@ -70,7 +70,7 @@ static void print_hot_index(struct output *output, const struct bat_map *map)
                    "a guess: they can be read in two ways, and there are no symbols to decide");
 }
 
-static void print_origin(struct output *output, const struct bat_binary *binary)
+static void print_origin(struct bat_text_writer *output, const struct bat_binary *binary)
 {
     print_text(output, "Format", note_version_text(binary->map));
     if (!bat_map_has_hashes(binary->map)) {
@@ -93,7 +93,7 @@ static void print_origin(struct output *output, const struct bat_binary *binary)
 
 /* --- Contents ------------------------------------------------------------------------------- */
 
-static void print_contents(struct output *output, const struct bat_map *map)
+static void print_contents(struct bat_text_writer *output, const struct bat_map *map)
 {
     uint32_t split = 0;
     uint32_t split_further = 0;
@@ -102,7 +102,7 @@ static void print_contents(struct output *output, const struct bat_map *map)
         split += fragments > 0;
         split_further += fragments > 1;
     }
-    output_text(output, "\nContents\n");
+    bat_text_string(output, "\nContents\n");
     print_number(output, "functions", map->hot_count);
     print_number(output, "  with cold fragments", split);
     print_number(output, "  with several of them", split_further);
@@ -115,16 +115,18 @@ static void print_contents(struct output *output, const struct bat_map *map)
 
 /* --- Use of the bytes ----------------------------------------------------------------------- */
 
-static void print_share(struct output *output, const char *label, uint64_t bytes, uint64_t total)
+static void print_share(struct bat_text_writer *output, const char *label, uint64_t bytes,
+                        uint64_t total)
 {
     char text[NUMBER_SIZE];
     print_label(output, label);
-    output_format(output, "%*s %6.1f %%\n", NUMBER_WIDTH, with_commas(bytes, text),
-                  total ? 100.0 * (double)bytes / (double)total : 0.0);
+    bat_text_format(output, "%*s %6.1f %%\n", NUMBER_WIDTH, with_commas(bytes, text),
+                    total ? 100.0 * (double)bytes / (double)total : 0.0);
 }
 
 /* The kinds of fields that have bytes, the largest first. */
-static void print_shares(struct output *output, const struct bat_shares *shares, uint64_t total)
+static void print_shares(struct bat_text_writer *output, const struct bat_shares *shares,
+                         uint64_t total)
 {
     bool printed[BAT_SHARES] = {false};
     for (;;) {
@@ -141,7 +143,7 @@ static void print_shares(struct output *output, const struct bat_shares *shares,
     print_share(output, "the note", total, total);
 }
 
-bool summarize(struct output *output, const char *path, const struct bat_binary *binary)
+bool summarize(struct bat_text_writer *output, const char *path, const struct bat_binary *binary)
 {
     struct bat_shares shares;
     bat_map_shares(binary->map, &shares);
@@ -150,10 +152,10 @@ bool summarize(struct output *output, const char *path, const struct bat_binary 
         return tool_refuse(path,
                            "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
                            binary->note_size, sum);
-    output_name(output, "", path, "\n");
+    bat_text_name(output, "", path, "\n");
     print_origin(output, binary);
     print_contents(output, binary->map);
-    output_text(output, "\nBytes\n");
+    bat_text_string(output, "\nBytes\n");
     print_shares(output, &shares, sum);
     return true;
 }

@@ -192,57 +192,58 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
 /* Functions that changed most, in the text; JSON has all. */
 #define CHANGED_PRINTED 5u
 
-static void print_changed(struct output *out, const struct next_report *report)
+static void print_changed(struct bat_text_writer *out, const struct next_report *report)
 {
     size_t count =
         report->changed_count < CHANGED_PRINTED ? report->changed_count : CHANGED_PRINTED;
     for (size_t i = 0; i < count; i++) {
         const struct next_changed *changed = &report->changed[i];
-        output_format(out, i == 0 ? "  most changed: " : "                ");
-        output_escaped(out, changed->name);
-        output_format(out, ", %.1f%% of the profile",
-                      figures_percent(changed->count, report->all.count));
+        bat_text_format(out, i == 0 ? "  most changed: " : "                ");
+        bat_text_escaped(out, changed->name);
+        bat_text_format(out, ", %.1f%% of the profile",
+                        figures_percent(changed->count, report->all.count));
         if (changed->new_name)
-            output_format(out, ", alike by %.0f%%\n", 100 * (double)changed->likeness);
+            bat_text_format(out, ", alike by %.0f%%\n", 100 * (double)changed->likeness);
         else
-            output_text(out, ", gone\n");
+            bat_text_string(out, ", gone\n");
     }
 }
 
-static void print_text(struct output *out, const struct next_report *report)
+static void print_text(struct bat_text_writer *out, const struct next_report *report)
 {
-    output_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
-                  report->all.functions);
+    bat_text_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
+                    report->all.functions);
     struct next_way ways[NEXT_WAYS];
     next_report_ways(report, ways);
     for (size_t i = 0; i < NEXT_WAYS; i++)
         if (ways[i].share.functions != 0)
-            output_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
-                          figures_percent(ways[i].share.count, report->all.count),
-                          ways[i].share.functions, ways[i].words);
+            bat_text_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
+                            figures_percent(ways[i].share.count, report->all.count),
+                            ways[i].share.functions, ways[i].words);
     if (report->blocks != 0)
-        output_format(out,
-                      "in changed functions %.1f%% of the counts are of blocks that were found, "
-                      "%.1f%% were inferred\n",
-                      figures_percent(report->blocks_matched, report->blocks),
-                      figures_percent(report->blocks - report->blocks_matched, report->blocks));
+        bat_text_format(out,
+                        "in changed functions %.1f%% of the counts are of blocks that were found, "
+                        "%.1f%% were inferred\n",
+                        figures_percent(report->blocks_matched, report->blocks),
+                        figures_percent(report->blocks - report->blocks_matched, report->blocks));
     print_changed(out, report);
     if (report->copies + report->unknown != 0)
-        output_format(out,
-                      "of new functions that are called, %" PRIu64
-                      " are like an old one and got its "
-                      "counts, %" PRIu64 " are not and got none\n",
-                      report->copies, report->unknown);
+        bat_text_format(out,
+                        "of new functions that are called, %" PRIu64
+                        " are like an old one and got its "
+                        "counts, %" PRIu64 " are not and got none\n",
+                        report->copies, report->unknown);
 }
 
-static void print_share_json(struct output *out, const char *name, const struct next_share *share)
+static void print_share_json(struct bat_text_writer *out, const char *name,
+                             const struct next_share *share)
 {
-    output_format(out, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
-                  share->functions, share->count);
+    bat_text_format(out, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
+                    share->functions, share->count);
 }
 
 /* Print the members of an object. */
-static void print_json(struct output *out, const struct next_report *report)
+static void print_json(struct bat_text_writer *out, const struct next_report *report)
 {
     print_share_json(out, "all", &report->all);
     print_share_json(out, "same", &report->same);
@@ -250,69 +251,73 @@ static void print_json(struct output *out, const struct next_report *report)
     print_share_json(out, "by_plain_name", &report->by_plain_name);
     print_share_json(out, "by_code", &report->by_code);
     print_share_json(out, "gone", &report->gone);
-    output_format(out,
-                  "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
-                  ",\"blocks_matched\":%" PRIu64,
-                  report->copies, report->unknown, report->blocks, report->blocks_matched);
-    output_text(out, ",\"changed\":[");
+    bat_text_format(out,
+                    "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
+                    ",\"blocks_matched\":%" PRIu64,
+                    report->copies, report->unknown, report->blocks, report->blocks_matched);
+    bat_text_string(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];
-        output_json_member(out, i ? ",{\"name\":" : "{\"name\":", changed->name);
-        output_text(out, ",\"next\":");
+        bat_text_member(out, i ? ",{\"name\":" : "{\"name\":", changed->name);
+        bat_text_string(out, ",\"next\":");
         if (changed->new_name)
-            output_json_string(out, changed->new_name);
+            bat_text_json(out, changed->new_name);
         else
-            output_text(out, "null");
-        output_format(out, ",\"count\":%" PRIu64 ",\"likeness\":%.3f}", changed->count,
-                      (double)changed->likeness);
+            bat_text_string(out, "null");
+        bat_text_format(out, ",\"count\":%" PRIu64 ",\"likeness\":%.3f}", changed->count,
+                        (double)changed->likeness);
     }
-    output_text(out, "]");
+    bat_text_string(out, "]");
 }
 
 static void print_report_text(const struct work *work, const struct next_build *next,
-                              const struct report_judgements *judgements, struct output *out)
+                              const struct report_judgements *judgements,
+                              struct bat_text_writer *out)
 {
     const struct translate_request *request = work->arguments;
     for (size_t i = 0; i < next->count; i++) {
         if (next->count > 1)
-            output_name(out, "", request->releases[i].binary, ": ");
+            bat_text_name(out, "", request->releases[i].binary, ": ");
         print_text(out, &next->reports[i]);
     }
     if (judgements->has_fdata)
-        output_format(out,
-                      "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-                      " functions, with %.2f%% of the samples\n",
-                      judgements->fdata.stale_functions, judgements->fdata.functions,
-                      figures_percent(judgements->fdata.stale_samples, judgements->fdata.samples));
+        bat_text_format(
+            out,
+            "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
+            " functions, with %.2f%% of the samples\n",
+            judgements->fdata.stale_functions, judgements->fdata.functions,
+            figures_percent(judgements->fdata.stale_samples, judgements->fdata.samples));
     if (request->yaml || request->format == FORMAT_YAML)
-        output_text(out, "the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n");
+        bat_text_string(out,
+                        "the YAML has no hashes: llvm-bolt reads it with -profile-ignore-hash\n");
 }
 
 /* One object "next", or a list "releases" of them, in the request's order. */
 static void print_report_json(const struct work *work, const struct next_build *next,
-                              const struct report_judgements *judgements, struct output *out)
+                              const struct report_judgements *judgements,
+                              struct bat_text_writer *out)
 {
     const struct translate_request *request = work->arguments;
     bool is_list = next->count > 1;
     /* AutoFDO's figures have begun the object. */
-    output_text(out, request->format == FORMAT_AUTOFDO ? "," : "{");
-    output_text(out, is_list ? "\"next\":{\"releases\":[" : "\"next\":{");
+    bat_text_string(out, request->format == FORMAT_AUTOFDO ? "," : "{");
+    bat_text_string(out, is_list ? "\"next\":{\"releases\":[" : "\"next\":{");
     for (size_t i = 0; i < next->count; i++) {
         if (is_list)
-            output_text(out, i ? ",{" : "{");
+            bat_text_string(out, i ? ",{" : "{");
         print_json(out, &next->reports[i]);
         if (is_list)
-            output_text(out, "}");
+            bat_text_string(out, "}");
     }
     if (is_list)
-        output_text(out, "]");
+        bat_text_string(out, "]");
     if (judgements->has_fdata)
-        output_format(out,
-                      ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
-                      ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
-                      judgements->fdata.functions, judgements->fdata.stale_functions,
-                      judgements->fdata.samples, judgements->fdata.stale_samples);
-    output_text(out, request->wants_check ? "}" : "}}\n");
+        bat_text_format(out,
+                        ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
+                        ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
+                        judgements->fdata.functions, judgements->fdata.stale_functions,
+                        judgements->fdata.samples, judgements->fdata.stale_samples);
+    bat_text_string(out, request->wants_check ? "}" : "}}\n");
 }
 
 static enum tool_exit print_report(const struct work *work, const struct next_build *next,
@@ -322,7 +327,7 @@ static enum tool_exit print_report(const struct work *work, const struct next_bu
     if (!out)
         return TOOL_BAD;
     (work->arguments->json_report ? print_report_json : print_report_text)(work, next, judgements,
-                                                                           out);
+                                                                           &out->text);
     return output_end(out, TOOL_FINE);
 }
 

@@ -18,7 +18,7 @@ struct comparing {
     const char *const *paths;
     uint32_t count;
     struct bat_overlaps *comparison;
-    struct output *output;
+    struct bat_text_writer *output;
     uint32_t printed; /* functions */
     bool is_low;      /* an overlap is below --min-overlap */
     struct bat_error error;
@@ -82,49 +82,50 @@ static enum tool_exit read_profiles(struct comparing *comparing)
 
 /* --- Two profiles ---------------------------------------------------------------------------- */
 
-static void print_percent(struct output *output, const char *label, double share)
+static void print_percent(struct bat_text_writer *output, const char *label, double share)
 {
-    output_format(output, "%-36s %9.3f%%\n", label, 100 * share);
+    bat_text_format(output, "%-36s %9.3f%%\n", label, 100 * share);
 }
 
-static void print_both(struct output *output, const char *label, uint64_t left, uint64_t right)
+static void print_both(struct bat_text_writer *output, const char *label, uint64_t left,
+                       uint64_t right)
 {
-    output_format(output, "%-36s %14" PRIu64 " %14" PRIu64 "\n", label, left, right);
+    bat_text_format(output, "%-36s %14" PRIu64 " %14" PRIu64 "\n", label, left, right);
 }
 
 static bool print_function(const struct bat_function_agreement *function, void *context)
 {
     struct comparing *comparing = context;
-    struct output *output = comparing->output;
+    struct bat_text_writer *output = comparing->output;
     bool is_first = comparing->printed++ == 0;
     if (comparing->request->json_report) {
-        output_json_member(output, is_first ? "\n{\"name\":" : ",\n{\"name\":", function->name);
-        output_format(output, ",\"shares\":[%.9g,%.9g],\"overlap\":%.9g}", function->shares[0],
-                      function->shares[1], function->overlap);
+        bat_text_member(output, is_first ? "\n{\"name\":" : ",\n{\"name\":", function->name);
+        bat_text_format(output, ",\"shares\":[%.9g,%.9g],\"overlap\":%.9g}", function->shares[0],
+                        function->shares[1], function->overlap);
         return true;
     }
     if (comparing->printed > FUNCTIONS_PRINTED)
         return true;
     if (is_first)
-        output_text(output, "share in A  share in B  overlap inside  function\n");
-    output_format(output, "%9.3f%%  %9.3f%%  %13.3f%%  ", 100 * function->shares[0],
-                  100 * function->shares[1], 100 * function->overlap);
-    output_name(output, "", function->name, "\n");
+        bat_text_string(output, "share in A  share in B  overlap inside  function\n");
+    bat_text_format(output, "%9.3f%%  %9.3f%%  %13.3f%%  ", 100 * function->shares[0],
+                    100 * function->shares[1], 100 * function->overlap);
+    bat_text_name(output, "", function->name, "\n");
     return true;
 }
 
 static void print_text(const struct comparing *comparing, const struct bat_agreement *agreement)
 {
-    struct output *output = comparing->output;
+    struct bat_text_writer *output = comparing->output;
     const struct bat_overlaps_size left = bat_overlaps_size(comparing->comparison, 0);
     const struct bat_overlaps_size right = bat_overlaps_size(comparing->comparison, 1);
     for (uint32_t i = 0; i < 2; i++)
-        output_name(output, i ? "B: " : "A: ", comparing->paths[i], "\n");
+        bat_text_name(output, i ? "B: " : "A: ", comparing->paths[i], "\n");
     print_percent(output, "overlap of records", agreement->overlap);
     print_percent(output, "overlap of functions", agreement->functions);
     print_percent(output, "similarity, by llvm-profdata", agreement->similarity);
     print_percent(output, "sample overlap, by llvm-profdata", agreement->sample_overlap);
-    output_format(output, "%-36s %14s %14s\n", "", "A", "B");
+    bat_text_format(output, "%-36s %14s %14s\n", "", "A", "B");
     print_both(output, "samples", left.samples, right.samples);
     print_both(output, "  of records in only this one", agreement->only_samples[0],
                agreement->only_samples[1]);
@@ -138,24 +139,24 @@ static void print_text(const struct comparing *comparing, const struct bat_agree
 
 static void print_json(const struct comparing *comparing, const struct bat_agreement *agreement)
 {
-    struct output *output = comparing->output;
-    output_format(output,
-                  "{\"format\":\"batkit-comparison\",\"schema\":1,\"overlap\":%.9g,"
-                  "\"function_overlap\":%.9g,\"similarity\":%.9g,\"sample_overlap\":%.9g,"
-                  "\"profiles\":[",
-                  agreement->overlap, agreement->functions, agreement->similarity,
-                  agreement->sample_overlap);
+    struct bat_text_writer *output = comparing->output;
+    bat_text_format(output,
+                    "{\"format\":\"batkit-comparison\",\"schema\":1,\"overlap\":%.9g,"
+                    "\"function_overlap\":%.9g,\"similarity\":%.9g,\"sample_overlap\":%.9g,"
+                    "\"profiles\":[",
+                    agreement->overlap, agreement->functions, agreement->similarity,
+                    agreement->sample_overlap);
     for (uint32_t i = 0; i < 2; i++) {
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
-        output_json_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
-        output_format(output,
-                      ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
-                      ",\"only_samples\":%" PRIu64 ",\"only_records\":%" PRIu64
-                      ",\"only_functions\":%" PRIu64 "}",
-                      size.samples, size.records, size.functions, agreement->only_samples[i],
-                      agreement->only_records[i], agreement->only_functions[i]);
+        bat_text_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
+        bat_text_format(output,
+                        ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
+                        ",\"only_samples\":%" PRIu64 ",\"only_records\":%" PRIu64
+                        ",\"only_functions\":%" PRIu64 "}",
+                        size.samples, size.records, size.functions, agreement->only_samples[i],
+                        agreement->only_records[i], agreement->only_functions[i]);
     }
-    output_text(output, "],\"functions\":[");
+    bat_text_string(output, "],\"functions\":[");
 }
 
 static enum tool_exit compare_two(struct comparing *comparing)
@@ -174,10 +175,10 @@ static enum tool_exit compare_two(struct comparing *comparing)
                                &comparing->error) != BAT_OK)
         return tool_report(NULL, &comparing->error);
     if (comparing->request->json_report)
-        output_text(comparing->output, "]}\n");
+        bat_text_string(comparing->output, "]}\n");
     else if (comparing->printed > FUNCTIONS_PRINTED)
-        output_format(comparing->output, "and %" PRIu32 " functions more\n",
-                      comparing->printed - FUNCTIONS_PRINTED);
+        bat_text_format(comparing->output, "and %" PRIu32 " functions more\n",
+                        comparing->printed - FUNCTIONS_PRINTED);
     return TOOL_FINE;
 }
 
@@ -234,43 +235,44 @@ static double outlier_limit(const double *medians, uint32_t count, double *scrat
 static void print_matrix(const struct comparing *comparing, const double *matrix,
                          const double *medians, double limit)
 {
-    struct output *output = comparing->output;
+    struct bat_text_writer *output = comparing->output;
     for (uint32_t i = 0; i < comparing->count; i++) {
-        output_format(output, "%4" PRIu32 "  median %7.3f%%%s  ", i + 1, 100 * medians[i],
-                      medians[i] < limit ? "  outlier" : "         ");
-        output_name(output, "", comparing->paths[i], "\n");
+        bat_text_format(output, "%4" PRIu32 "  median %7.3f%%%s  ", i + 1, 100 * medians[i],
+                        medians[i] < limit ? "  outlier" : "         ");
+        bat_text_name(output, "", comparing->paths[i], "\n");
     }
-    output_text(output, "    ");
+    bat_text_string(output, "    ");
     for (uint32_t i = 0; i < comparing->count; i++)
-        output_format(output, " %7" PRIu32, i + 1);
+        bat_text_format(output, " %7" PRIu32, i + 1);
     for (uint32_t i = 0; i < comparing->count; i++) {
-        output_format(output, "\n%4" PRIu32, i + 1);
+        bat_text_format(output, "\n%4" PRIu32, i + 1);
         for (uint32_t j = 0; j < comparing->count; j++)
-            output_format(output, " %7.3f", 100 * matrix[(size_t)i * comparing->count + j]);
+            bat_text_format(output, " %7.3f", 100 * matrix[(size_t)i * comparing->count + j]);
     }
-    output_text(output, "\n");
+    bat_text_string(output, "\n");
 }
 
 static void print_json_matrix(const struct comparing *comparing, const double *matrix,
                               const double *medians, double limit)
 {
-    struct output *output = comparing->output;
-    output_format(output,
-                  "{\"format\":\"batkit-comparison\",\"schema\":1,\"limit\":%.9g,\"profiles\":[",
-                  limit);
+    struct bat_text_writer *output = comparing->output;
+    bat_text_format(output,
+                    "{\"format\":\"batkit-comparison\",\"schema\":1,\"limit\":%.9g,\"profiles\":[",
+                    limit);
     for (uint32_t i = 0; i < comparing->count; i++) {
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
-        output_json_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
-        output_format(output,
-                      ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
-                      ",\"median\":%.9g,\"is_outlier\":%s,\"overlaps\":[",
-                      size.samples, size.records, size.functions, medians[i],
-                      medians[i] < limit ? "true" : "false");
+        bat_text_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
+        bat_text_format(output,
+                        ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
+                        ",\"median\":%.9g,\"is_outlier\":%s,\"overlaps\":[",
+                        size.samples, size.records, size.functions, medians[i],
+                        medians[i] < limit ? "true" : "false");
         for (uint32_t j = 0; j < comparing->count; j++)
-            output_format(output, "%s%.9g", j ? "," : "", matrix[(size_t)i * comparing->count + j]);
-        output_text(output, "]}");
+            bat_text_format(output, "%s%.9g", j ? "," : "",
+                            matrix[(size_t)i * comparing->count + j]);
+        bat_text_string(output, "]}");
     }
-    output_text(output, "\n]}\n");
+    bat_text_string(output, "\n]}\n");
 }
 
 static enum tool_exit fill_matrix(struct comparing *comparing, double *matrix)
@@ -322,10 +324,11 @@ enum tool_exit compare_run(const struct translate_request *request)
     if (bat_overlaps_new(&comparing.comparison, &comparing.error) != BAT_OK)
         return tool_report(NULL, &comparing.error);
     enum tool_exit status = read_profiles(&comparing);
-    comparing.output = status == TOOL_FINE ? output_begin(STDOUT_FILENO) : NULL;
-    if (comparing.output) {
+    struct output *output = status == TOOL_FINE ? output_begin(STDOUT_FILENO) : NULL;
+    if (output) {
+        comparing.output = &output->text;
         status = comparing.count == 2 ? compare_two(&comparing) : compare_many(&comparing);
-        status = output_end(comparing.output, status);
+        status = output_end(output, status);
     } else {
         status = TOOL_BAD;
     }

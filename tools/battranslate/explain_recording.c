@@ -36,7 +36,7 @@ struct explanation {
     size_t reason_count;
     char lost[96];
     char filter[PERF_RECORDED_NAME + 160];
-    struct output *output;
+    struct bat_text_writer *output;
 };
 
 /* --- Judging -------------------------------------------------------------------------------- */
@@ -117,37 +117,37 @@ static void judge_rest(struct explanation *explanation)
 static void print_head(const struct explanation *explanation)
 {
     const struct perf_recording *recording = explanation->recording;
-    struct output *output = explanation->output;
-    output_escaped(output, explanation->request->recording);
-    output_format(output, ": %" PRIu64 " sample%s", recording->samples,
-                  recording->samples == 1 ? "" : "s");
+    struct bat_text_writer *output = explanation->output;
+    bat_text_escaped(output, explanation->request->recording);
+    bat_text_format(output, ": %" PRIu64 " sample%s", recording->samples,
+                    recording->samples == 1 ? "" : "s");
     for (size_t i = 0; i < recording->event_count; i++)
-        output_name(output, i == 0 ? " of " : ", ", recording->events[i], "");
+        bat_text_name(output, i == 0 ? " of " : ", ", recording->events[i], "");
     if (recording->machine[0])
-        output_name(output, ", on ", recording->machine, "");
-    output_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %" PRIu64,
-                  figures_percent(recording->stacks, recording->placed),
-                  figures_percent(recording->kernel, recording->placed), recording->lost);
-    output_text(output, "\n\n");
+        bat_text_name(output, ", on ", recording->machine, "");
+    bat_text_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %" PRIu64,
+                    figures_percent(recording->stacks, recording->placed),
+                    figures_percent(recording->kernel, recording->placed), recording->lost);
+    bat_text_string(output, "\n\n");
 }
 
-static void print_state(struct output *output, const struct recorded_binary *binary)
+static void print_state(struct bat_text_writer *output, const struct recorded_binary *binary)
 {
     switch (binary->state) {
     case RECORDED_BOLTED:
-        output_text(output, "BOLTed, with a BAT note");
+        bat_text_string(output, "BOLTed, with a BAT note");
         break;
     case RECORDED_PLAIN:
-        output_text(output, "not BOLTed");
+        bat_text_string(output, "not BOLTed");
         break;
     case RECORDED_UNUSABLE:
-        output_escaped(output, binary->message);
+        bat_text_escaped(output, binary->message);
         break;
     case RECORDED_OTHER_BUILD:
-        output_text(output, "another build is at this path now");
+        bat_text_string(output, "another build is at this path now");
         break;
     case RECORDED_MISSING:
-        output_text(output, "not on this machine");
+        bat_text_string(output, "not on this machine");
         break;
     case RECORDED_NO_FILE:
         break;
@@ -158,20 +158,20 @@ static void print_file(const struct explanation *explanation, size_t i)
 {
     const struct perf_recorded_file *file = &explanation->recording->files[i];
     const struct recorded_binary *binary = &explanation->binaries[i];
-    struct output *output = explanation->output;
-    output_format(output, "%11" PRIu64 "  %5.1f%%  ", file->samples,
-                  figures_percent(file->samples, explanation->recording->placed));
-    output_escaped(output, file->path);
+    struct bat_text_writer *output = explanation->output;
+    bat_text_format(output, "%11" PRIu64 "  %5.1f%%  ", file->samples,
+                    figures_percent(file->samples, explanation->recording->placed));
+    bat_text_escaped(output, file->path);
     if (strcmp(binary->path, file->path) != 0)
-        output_name(output, ", here ", binary->path, "");
-    output_text(output, binary->state == RECORDED_NO_FILE ? "" : ": ");
+        bat_text_name(output, ", here ", binary->path, "");
+    bat_text_string(output, binary->state == RECORDED_NO_FILE ? "" : ": ");
     print_state(output, binary);
     if (file->build_id_size != 0) {
-        output_text(output, " (build-id ");
-        bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
-        output_text(output, ")");
+        bat_text_string(output, " (build-id ");
+        bat_text_hex_bytes(output, file->build_id, file->build_id_size);
+        bat_text_string(output, ")");
     }
-    output_text(output, "\n");
+    bat_text_string(output, "\n");
 }
 
 static void print_files(const struct explanation *explanation)
@@ -179,48 +179,48 @@ static void print_files(const struct explanation *explanation)
     const struct perf_recording *recording = explanation->recording;
     if (recording->file_count == 0)
         return;
-    output_text(explanation->output, "    samples   share  file\n");
+    bat_text_string(explanation->output, "    samples   share  file\n");
     for (size_t i = 0; i < explanation->shown; i++)
         print_file(explanation, i);
     if (recording->file_count > explanation->shown)
-        output_format(explanation->output, "%21s and %zu more files\n", "",
-                      recording->file_count - explanation->shown);
-    output_text(explanation->output, "\n");
+        bat_text_format(explanation->output, "%21s and %zu more files\n", "",
+                        recording->file_count - explanation->shown);
+    bat_text_string(explanation->output, "\n");
 }
 
 /* --- The next command ----------------------------------------------------------------------- */
 
 /* A word of a command for a shell. */
-static void print_word(struct output *output, const char *word)
+static void print_word(struct bat_text_writer *output, const char *word)
 {
     static const char plain[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+-./:@%,=";
     if (*word && word[strspn(word, plain)] == '\0') {
-        output_text(output, word);
+        bat_text_string(output, word);
         return;
     }
-    output_text(output, "'");
+    bat_text_string(output, "'");
     for (; *word; word++) {
         const char letter[] = {*word, '\0'};
-        output_text(output, *word == '\'' ? "'\\''" : letter);
+        bat_text_string(output, *word == '\'' ? "'\\''" : letter);
     }
-    output_text(output, "'");
+    bat_text_string(output, "'");
 }
 
 static void print_command(const struct explanation *explanation, const char *binary)
 {
-    struct output *output = explanation->output;
-    output_text(output, "battranslate ");
+    struct bat_text_writer *output = explanation->output;
+    bat_text_string(output, "battranslate ");
     print_word(output, binary);
-    output_text(output, " -p ");
+    bat_text_string(output, " -p ");
     print_word(output, explanation->request->recording);
-    output_text(output, explanation->recording->stacks == 0 ? " -ba -o " : " -o ");
+    bat_text_string(output, explanation->recording->stacks == 0 ? " -ba -o " : " -o ");
     char *name;
     if (asprintf(&name, "%s.fdata", basename(binary)) < 0)
         return;
     print_word(output, name);
     free(name);
-    output_text(output, " --check");
+    bat_text_string(output, " --check");
 }
 
 /* The file whose profile the next command makes, behind number *next; NULL behind the last. */
@@ -247,33 +247,34 @@ static size_t count_commands(const struct explanation *explanation)
 
 static void print_next(const struct explanation *explanation)
 {
-    struct output *output = explanation->output;
+    struct bat_text_writer *output = explanation->output;
     size_t next = 0;
     const char *binary = next_binary(explanation, &next);
     const size_t count = binary ? count_commands(explanation) : 0;
     if (count == 0)
         return;
-    output_text(output, "\nRun next:\n");
+    bat_text_string(output, "\nRun next:\n");
     for (size_t i = 0; i < count && binary; i++) {
-        output_text(output, "  ");
+        bat_text_string(output, "  ");
         print_command(explanation, binary);
-        output_text(output, "\n");
+        bat_text_string(output, "\n");
         binary = next_binary(explanation, &next);
     }
-    output_text(output, explanation->bolted != 0
-                            ? "With --original=INPUT, the binary that BOLT read, counts are more "
-                              "exact.\n"
-                            : "BOLT has not written this file: the profile is of its own code.\n");
+    bat_text_string(output,
+                    explanation->bolted != 0
+                        ? "With --original=INPUT, the binary that BOLT read, counts are more "
+                          "exact.\n"
+                        : "BOLT has not written this file: the profile is of its own code.\n");
 }
 
 static void print_text(const struct explanation *explanation)
 {
-    struct output *output = explanation->output;
+    struct bat_text_writer *output = explanation->output;
     print_head(explanation);
     print_files(explanation);
-    output_format(output, "Fit to be translated: %s\n", fitness_words[explanation->fitness]);
+    bat_text_format(output, "Fit to be translated: %s\n", fitness_words[explanation->fitness]);
     for (size_t i = 0; i < explanation->reason_count; i++)
-        output_name(output, "  - ", explanation->reasons[i], "\n");
+        bat_text_name(output, "  - ", explanation->reasons[i], "\n");
     print_next(explanation);
 }
 
@@ -282,47 +283,48 @@ static void print_text(const struct explanation *explanation)
 static void print_json_file(const struct explanation *explanation, size_t i)
 {
     const struct perf_recorded_file *file = &explanation->recording->files[i];
-    struct output *output = explanation->output;
-    output_json_member(output, i == 0 ? "\n  {\"path\": " : ",\n  {\"path\": ", file->path);
+    struct bat_text_writer *output = explanation->output;
+    bat_text_member(output, i == 0 ? "\n  {\"path\": " : ",\n  {\"path\": ", file->path);
     if (file->build_id_size != 0) {
-        output_text(output, ", \"build_id\": \"");
-        bat_text_hex_bytes(&output->text, file->build_id, file->build_id_size);
-        output_text(output, "\"");
+        bat_text_string(output, ", \"build_id\": \"");
+        bat_text_hex_bytes(output, file->build_id, file->build_id_size);
+        bat_text_string(output, "\"");
     }
-    output_format(output, ", \"samples\": %" PRIu64 ", \"with_stacks\": %" PRIu64, file->samples,
-                  file->stacks);
+    bat_text_format(output, ", \"samples\": %" PRIu64 ", \"with_stacks\": %" PRIu64, file->samples,
+                    file->stacks);
     if (i < explanation->shown) {
         const struct recorded_binary *binary = &explanation->binaries[i];
-        output_json_member(output, ", \"state\": ", recorded_state_word(binary->state));
+        bat_text_member(output, ", \"state\": ", recorded_state_word(binary->state));
         if (strcmp(binary->path, file->path) != 0)
-            output_json_member(output, ", \"binary\": ", binary->path);
+            bat_text_member(output, ", \"binary\": ", binary->path);
         if (binary->message[0])
-            output_json_member(output, ", \"message\": ", binary->message);
+            bat_text_member(output, ", \"message\": ", binary->message);
     }
-    output_text(output, "}");
+    bat_text_string(output, "}");
 }
 
 static void print_json(const struct explanation *explanation)
 {
     const struct perf_recording *recording = explanation->recording;
-    struct output *output = explanation->output;
-    output_json_member(output, "{\"recording\": ", explanation->request->recording);
-    output_text(output, ", \"events\": [");
+    struct bat_text_writer *output = explanation->output;
+    bat_text_member(output, "{\"recording\": ", explanation->request->recording);
+    bat_text_string(output, ", \"events\": [");
     for (size_t i = 0; i < recording->event_count; i++)
-        output_json_member(output, i == 0 ? "" : ", ", recording->events[i]);
-    output_json_member(output, "], \"machine\": ", recording->machine);
-    output_format(output,
-                  ",\n\"samples\": %" PRIu64 ", \"placed\": %" PRIu64 ", \"with_stacks\": %" PRIu64
-                  ", \"kernel\": %" PRIu64 ", \"lost\": %" PRIu64 ",\n\"files\": [",
-                  recording->samples, recording->placed, recording->stacks, recording->kernel,
-                  recording->lost);
+        bat_text_member(output, i == 0 ? "" : ", ", recording->events[i]);
+    bat_text_member(output, "], \"machine\": ", recording->machine);
+    bat_text_format(output,
+                    ",\n\"samples\": %" PRIu64 ", \"placed\": %" PRIu64
+                    ", \"with_stacks\": %" PRIu64 ", \"kernel\": %" PRIu64 ", \"lost\": %" PRIu64
+                    ",\n\"files\": [",
+                    recording->samples, recording->placed, recording->stacks, recording->kernel,
+                    recording->lost);
     for (size_t i = 0; i < recording->file_count; i++)
         print_json_file(explanation, i);
-    output_json_member(output, "],\n\"fit\": ", fitness_words[explanation->fitness]);
-    output_text(output, ", \"reasons\": [");
+    bat_text_member(output, "],\n\"fit\": ", fitness_words[explanation->fitness]);
+    bat_text_string(output, ", \"reasons\": [");
     for (size_t i = 0; i < explanation->reason_count; i++)
-        output_json_member(output, i == 0 ? "\n  " : ",\n  ", explanation->reasons[i]);
-    output_text(output, "]}\n");
+        bat_text_member(output, i == 0 ? "\n  " : ",\n  ", explanation->reasons[i]);
+    bat_text_string(output, "]}\n");
 }
 
 /* --- All ------------------------------------------------------------------------------------ */
@@ -361,13 +363,14 @@ enum tool_exit explain_recording_run(const struct translate_request *request)
 {
     struct explanation explanation = {.request = request};
     struct bat_error error;
-    explanation.output = output_begin_path(request->output, &request->recording, 1);
-    if (!explanation.output)
+    struct output *output = output_begin_path(request->output, &request->recording, 1);
+    if (!output)
         return TOOL_BAD;
-    explanation.output->is_report = true;
+    output->is_report = true;
+    explanation.output = &output->text;
     if (perf_recording_read(request->recording, take_recording, &explanation, &error) != BAT_OK) {
-        output_free(explanation.output);
+        output_free(output);
         return tool_report(request->recording, &error);
     }
-    return output_end(explanation.output, explanation.fitness == UNFIT ? TOOL_BAD : TOOL_FINE);
+    return output_end(output, explanation.fitness == UNFIT ? TOOL_BAD : TOOL_FINE);
 }

@@ -380,52 +380,52 @@ static const char *reason_of(const struct part *part)
     return part->reason ? part->reason : "";
 }
 
-void parts_print_text(const struct parts *parts, struct output *out)
+void parts_print_text(const struct parts *parts, struct bat_text_writer *out)
 {
     const bool once = parts->request->once;
-    output_format(out, "%-36s %14zu\n", "profiles counted", count_state(parts, PART_READ));
+    bat_text_format(out, "%-36s %14zu\n", "profiles counted", count_state(parts, PART_READ));
     if (once)
-        output_format(out, "%-36s %14zu\n", "  not again: counted before",
-                      count_state(parts, PART_REPEATED));
-    output_format(out, "%-36s %14zu\n", "  left out: cannot be read",
-                  count_state(parts, PART_LEFT_OUT));
+        bat_text_format(out, "%-36s %14zu\n", "  not again: counted before",
+                        count_state(parts, PART_REPEATED));
+    bat_text_format(out, "%-36s %14zu\n", "  left out: cannot be read",
+                    count_state(parts, PART_LEFT_OUT));
     if (once)
-        output_format(out, "%-36s %14" PRIu32 "\n", "parts in the sum", parts->counted.count);
+        bat_text_format(out, "%-36s %14" PRIu32 "\n", "parts in the sum", parts->counted.count);
     for (size_t i = 0; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
         if (part->state != PART_REPEATED && part->state != PART_LEFT_OUT)
             continue;
-        output_name(out, part->state == PART_REPEATED ? "not again: " : "left out: ", part->path,
-                    "");
+        bat_text_name(out, part->state == PART_REPEATED ? "not again: " : "left out: ", part->path,
+                      "");
         if (part->state == PART_LEFT_OUT)
-            output_name(out, ": ", reason_of(part), "");
-        output_text(out, "\n");
+            bat_text_name(out, ": ", reason_of(part), "");
+        bat_text_string(out, "\n");
     }
 }
 
-void parts_print_json(const struct parts *parts, struct output *out)
+void parts_print_json(const struct parts *parts, struct bat_text_writer *out)
 {
-    output_format(out, ",\"profiles_counted\":%zu", count_state(parts, PART_READ));
+    bat_text_format(out, ",\"profiles_counted\":%zu", count_state(parts, PART_READ));
     if (parts->request->once)
-        output_format(out, ",\"parts\":%" PRIu32, parts->counted.count);
-    output_text(out, ",\"repeated\":[");
+        bat_text_format(out, ",\"parts\":%" PRIu32, parts->counted.count);
+    bat_text_string(out, ",\"repeated\":[");
     const char *comma = "";
     for (size_t i = 0; i < parts->count; i++) {
         if (parts->items[i].state != PART_REPEATED)
             continue;
-        output_json_member(out, comma, parts->items[i].path);
+        bat_text_member(out, comma, parts->items[i].path);
         comma = ",";
     }
-    output_text(out, "],\"left_out_profiles\":[");
+    bat_text_string(out, "],\"left_out_profiles\":[");
     comma = "";
     for (size_t i = 0; i < parts->count; i++) {
         if (parts->items[i].state != PART_LEFT_OUT)
             continue;
-        output_text(out, comma);
-        output_json_member(out, "{\"profile\":", parts->items[i].path);
-        output_json_member(out, ",\"reason\":", reason_of(&parts->items[i]));
-        output_text(out, "}");
+        bat_text_string(out, comma);
+        bat_text_member(out, "{\"profile\":", parts->items[i].path);
+        bat_text_member(out, ",\"reason\":", reason_of(&parts->items[i]));
+        bat_text_string(out, "}");
         comma = ",";
     }
-    output_text(out, "]");
+    bat_text_string(out, "]");
 }

@@ -67,9 +67,9 @@ enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *
 bool parts_are_reported(const struct translate_request *request);
 
 /* Report how many profiles were counted, and name the others. */
-void parts_print_text(const struct parts *parts, struct output *out);
+void parts_print_text(const struct parts *parts, struct bat_text_writer *out);
 
 /* The same as members of a JSON object, with a comma before each. */
-void parts_print_json(const struct parts *parts, struct output *out);
+void parts_print_json(const struct parts *parts, struct bat_text_writer *out);
 
 #endif

@@ -303,69 +303,69 @@ static enum tool_exit write_preagg(struct several *several)
 /* --- The report ----------------------------------------------------------------------------- */
 
 /* Binaries of one path, which --all finds in recordings of many hosts, differ in this only. */
-static void print_build_id(struct output *out, const struct target *target, const char *before,
-                           const char *after)
+static void print_build_id(struct bat_text_writer *out, const struct target *target,
+                           const char *before, const char *after)
 {
     size_t size;
     const uint8_t *id = bat_elf_build_id(target->work.binary.elf, &size);
     if (!id)
         return;
-    output_text(out, before);
-    bat_text_hex_bytes(&out->text, id, size);
-    output_text(out, after);
+    bat_text_string(out, before);
+    bat_text_hex_bytes(out, id, size);
+    bat_text_string(out, after);
 }
 
-static void print_text(struct output *out, const struct several *several)
+static void print_text(struct bat_text_writer *out, const struct several *several)
 {
-    output_format(out, "%-36s %14" PRIu64 "\n", "samples", several->counters.samples);
-    output_format(out, "%-36s %14" PRIu64 "\n", "  in none of the binaries",
-                  several->counters.none);
+    bat_text_format(out, "%-36s %14" PRIu64 "\n", "samples", several->counters.samples);
+    bat_text_format(out, "%-36s %14" PRIu64 "\n", "  in none of the binaries",
+                    several->counters.none);
     if (parts_are_reported(several->request))
         parts_print_text(&several->parts, out);
     for (size_t i = 0; i < several->targets.count; i++) {
         const struct target *target = &several->targets.items[i];
         if (target->is_idle)
             continue;
-        output_name(out, "\n", target->binary, "");
+        bat_text_name(out, "\n", target->binary, "");
         if (target->output)
-            output_name(out, " -> ", target->output, "");
-        output_text(out, "\n");
+            bat_text_name(out, " -> ", target->output, "");
+        bat_text_string(out, "\n");
         print_build_id(out, target, "build-id ", "\n");
-        output_format(out, "%-36s %14" PRIu64 "\n", "samples in it", target->inside);
-        output_bytes(out, target->report ? target->report : "", target->report_size);
+        bat_text_format(out, "%-36s %14" PRIu64 "\n", "samples in it", target->inside);
+        bat_text_bytes(out, target->report ? target->report : "", target->report_size);
     }
 }
 
-static void print_json(struct output *out, const struct several *several)
+static void print_json(struct bat_text_writer *out, const struct several *several)
 {
-    output_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64, several->counters.samples,
-                  several->counters.none);
+    bat_text_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64, several->counters.samples,
+                    several->counters.none);
     if (parts_are_reported(several->request))
         parts_print_json(&several->parts, out);
-    output_text(out, ",\"binaries\":[");
+    bat_text_string(out, ",\"binaries\":[");
     bool is_first = true;
     for (size_t i = 0; i < several->targets.count; i++) {
         const struct target *target = &several->targets.items[i];
         if (target->is_idle)
             continue;
-        output_text(out, is_first ? "\n{\"binary\":" : ",\n{\"binary\":");
+        bat_text_string(out, is_first ? "\n{\"binary\":" : ",\n{\"binary\":");
         is_first = false;
-        output_json_string(out, target->binary);
+        bat_text_json(out, target->binary);
         print_build_id(out, target, ",\"build_id\":\"", "\"");
         if (target->output)
-            output_json_member(out, ",\"output\":", target->output);
-        output_format(out, ",\"samples\":%" PRIu64, target->inside);
+            bat_text_member(out, ",\"output\":", target->output);
+        bat_text_format(out, ",\"samples\":%" PRIu64, target->inside);
         /* The report of one binary is an object on a line. */
         size_t size = target->report_size;
         while (size != 0 && target->report[size - 1] == '\n')
             size--;
         if (size != 0) {
-            output_text(out, ",\"report\":");
-            output_bytes(out, target->report, size);
+            bat_text_string(out, ",\"report\":");
+            bat_text_bytes(out, target->report, size);
         }
-        output_text(out, "}");
+        bat_text_string(out, "}");
     }
-    output_text(out, "]}\n");
+    bat_text_string(out, "]}\n");
 }
 
 /* Standard error if an output goes to standard output. */
@@ -390,9 +390,9 @@ static enum tool_exit print_report(const struct several *several)
     if (!out)
         return TOOL_BAD;
     if (several->request->json_report)
-        print_json(out, several);
+        print_json(&out->text, several);
     else
-        print_text(out, several);
+        print_text(&out->text, several);
     return output_end(out, TOOL_FINE);
 }
 

@@ -111,12 +111,12 @@ static enum tool_exit print_all(const struct work *work, const char *report, siz
     /* Without the newline and the brace that end the object. */
     if (has_parts && as_json && size > 2)
         size -= 2;
-    output_bytes(out, report, size);
+    bat_text_bytes(&out->text, report, size);
     if (has_parts && as_json) {
-        parts_print_json(work->parts, out);
-        output_text(out, "}\n");
+        parts_print_json(work->parts, &out->text);
+        bat_text_string(&out->text, "}\n");
     } else if (has_parts) {
-        parts_print_text(work->parts, out);
+        parts_print_text(work->parts, &out->text);
     }
     return output_end(out, TOOL_FINE);
 }

@@ -401,35 +401,37 @@ static void gather_moved(const struct bat_original *original,
 
 /* --- What is not explained ---------------------------------------------------------------- */
 
-static void put_name(struct output *output, const struct bat_unexplained *function, bool as_json)
+static void put_name(struct bat_text_writer *output, const struct bat_unexplained *function,
+                     bool as_json)
 {
     const char *name = function->name ? function->name : "";
     if (as_json)
-        output_json_string(output, name);
+        bat_text_json(output, name);
     else
-        output_escaped(output, name);
+        bat_text_escaped(output, name);
 }
 
-static void put_unexplained(struct output *output, const struct bat_unexplained *function)
+static void put_unexplained(struct bat_text_writer *output, const struct bat_unexplained *function)
 {
-    output_text(output, "  ");
+    bat_text_string(output, "  ");
     put_name(output, function, false);
-    output_format(output,
-                  ": %.1f%% of %" PRIu64 " explained; %" PRIu64 " cut, %" PRIu64
-                  " left out, %" PRIu64 " by code of no known pass\n",
-                  figures_percent(bat_unexplained_rest(function), function->counts),
-                  function->counts, function->cut, function->left_out, function->unlisted);
+    bat_text_format(output,
+                    ": %.1f%% of %" PRIu64 " explained; %" PRIu64 " cut, %" PRIu64
+                    " left out, %" PRIu64 " by code of no known pass\n",
+                    figures_percent(bat_unexplained_rest(function), function->counts),
+                    function->counts, function->cut, function->left_out, function->unlisted);
 }
 
-static void put_unexplained_json(struct output *output, const struct bat_unexplained *function)
+static void put_unexplained_json(struct bat_text_writer *output,
+                                 const struct bat_unexplained *function)
 {
-    output_text(output, "{\"name\":");
+    bat_text_string(output, "{\"name\":");
     put_name(output, function, true);
-    output_format(output,
-                  ",\"parts\":%" PRIu64 ",\"explained\":%" PRIu64 ",\"cut\":%" PRIu64
-                  ",\"left_out\":%" PRIu64 ",\"unlisted\":%" PRIu64 "}",
-                  function->counts, bat_unexplained_rest(function), function->cut,
-                  function->left_out, function->unlisted);
+    bat_text_format(output,
+                    ",\"parts\":%" PRIu64 ",\"explained\":%" PRIu64 ",\"cut\":%" PRIu64
+                    ",\"left_out\":%" PRIu64 ",\"unlisted\":%" PRIu64 "}",
+                    function->counts, bat_unexplained_rest(function), function->cut,
+                    function->left_out, function->unlisted);
 }
 
 void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters *counters)
@@ -437,23 +439,24 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
     const uint64_t count = counters->by_note_functions;
     if (count == 0 && !as_json)
         return;
-    struct output *output = output_begin_stream(file);
-    if (!output)
+    struct output *out = output_begin_stream(file);
+    if (!out)
         return;
+    struct bat_text_writer *output = &out->text;
     if (as_json)
-        output_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
+        bat_text_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
     else
-        output_format(output,
-                      "functions moved by the note alone, as BOLT's known passes do not explain "
-                      "them: %" PRIu64 "\n",
-                      count);
+        bat_text_format(output,
+                        "functions moved by the note alone, as BOLT's known passes do not explain "
+                        "them: %" PRIu64 "\n",
+                        count);
     for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
         if (as_json)
-            output_text(output, i == 0 ? "" : ",");
+            bat_text_string(output, i == 0 ? "" : ",");
         (as_json ? put_unexplained_json : put_unexplained)(output, &counters->heaviest[i]);
     }
-    output_text(output, as_json ? "]" : "");
-    output_end(output, TOOL_FINE);
+    bat_text_string(output, as_json ? "]" : "");
+    output_end(out, TOOL_FINE);
 }
 
 /* What follows the figures of a move. */

@@ -132,7 +132,7 @@ struct file {
     const char *path;
     const struct options *options;
     const struct bat_binary *binary;
-    struct output *output;
+    struct bat_text_writer *output;
     uint64_t findings;
     uint64_t *of_check; /* findings of each check, in the order of bat_checks() */
 };
@@ -152,9 +152,9 @@ static size_t check_number(const char *id)
 static void print_word(const struct file *file, const char *word, const char *color)
 {
     if (file->options->output || !tool_has_color(STDOUT_FILENO))
-        output_text(file->output, word);
+        bat_text_string(file->output, word);
     else
-        output_format(file->output, "\033[%sm%s\033[0m", color, word);
+        bat_text_format(file->output, "\033[%sm%s\033[0m", color, word);
 }
 
 static void print_severity(const struct file *file, enum bat_severity severity)
@@ -166,32 +166,32 @@ static void print_severity(const struct file *file, enum bat_severity severity)
 
 static void print_line(const struct file *file, const struct bat_finding *finding)
 {
-    struct output *output = file->output;
-    output_name(output, "", file->path, ": " BAT_SECTION_NAME);
+    struct bat_text_writer *output = file->output;
+    bat_text_name(output, "", file->path, ": " BAT_SECTION_NAME);
     if (finding->offset != BAT_NO_OFFSET)
-        output_format(output, "+0x%" PRIx64, finding->offset);
-    output_text(output, ": ");
+        bat_text_format(output, "+0x%" PRIx64, finding->offset);
+    bat_text_string(output, ": ");
     print_severity(file, finding->severity);
-    output_format(output, ": %s: ", finding->check);
-    output_name(output, "", finding->message, "\n");
+    bat_text_format(output, ": %s: ", finding->check);
+    bat_text_name(output, "", finding->message, "\n");
 }
 
 static void print_json(const struct file *file, const struct bat_finding *finding)
 {
-    struct output *output = file->output;
+    struct bat_text_writer *output = file->output;
     const struct bat_map *map = file->binary->map;
-    output_format(output, "%s\n{\"check\":\"%s\",\"severity\":\"%s\"", file->findings ? "," : "",
-                  finding->check, bat_severity_name(finding->severity));
+    bat_text_format(output, "%s\n{\"check\":\"%s\",\"severity\":\"%s\"", file->findings ? "," : "",
+                    finding->check, bat_severity_name(finding->severity));
     if (finding->offset != BAT_NO_OFFSET)
-        output_format(output, ",\"offset\":%" PRIu64, finding->offset);
+        bat_text_format(output, ",\"offset\":%" PRIu64, finding->offset);
     if (finding->table != BAT_NONE) {
         const struct bat_table *table = &map->tables[finding->table];
-        output_format(output, ",\"table\":\"0x%" PRIx64 "\"", table->address);
+        bat_text_format(output, ",\"table\":\"0x%" PRIx64 "\"", table->address);
         if (finding->entry != BAT_NONE)
-            output_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);
+            bat_text_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);
     }
-    output_json_member(output, ",\"message\":", finding->message);
-    output_text(output, "}");
+    bat_text_member(output, ",\"message\":", finding->message);
+    bat_text_string(output, "}");
 }
 
 static void receive(const struct bat_finding *finding, void *context)
@@ -212,11 +212,11 @@ static void print_left_out(const struct file *file)
     for (size_t i = 0; i < count; i++) {
         if (file->of_check[i] <= LINES_PER_CHECK)
             continue;
-        output_escaped(file->output, file->path);
-        output_format(file->output,
-                      ": " BAT_SECTION_NAME ": %s: %s: %" PRIu64 " more (--all prints them)\n",
-                      bat_severity_name(checks[i].severity), checks[i].id,
-                      file->of_check[i] - LINES_PER_CHECK);
+        bat_text_escaped(file->output, file->path);
+        bat_text_format(file->output,
+                        ": " BAT_SECTION_NAME ": %s: %s: %" PRIu64 " more (--all prints them)\n",
+                        bat_severity_name(checks[i].severity), checks[i].id,
+                        file->of_check[i] - LINES_PER_CHECK);
     }
 }
 
@@ -229,32 +229,32 @@ static bool is_sound(const struct options *options, const struct bat_verdict *ve
 
 static void print_verdict(const struct file *file, const struct bat_verdict *verdict)
 {
-    struct output *output = file->output;
+    struct bat_text_writer *output = file->output;
     if (!file->options->all)
         print_left_out(file);
-    output_escaped(output, file->path);
+    bat_text_escaped(output, file->path);
     const bool is_fine = is_sound(file->options, verdict);
-    output_text(output, ": ");
+    bat_text_string(output, ": ");
     print_word(file, is_fine ? "sound" : "unsound", is_fine ? "1;32" : "1;31");
-    output_format(output, " (%" PRIu64 " error%s, %" PRIu64 " warning%s", verdict->errors,
-                  verdict->errors == 1 ? "" : "s", verdict->warnings,
-                  verdict->warnings == 1 ? "" : "s");
+    bat_text_format(output, " (%" PRIu64 " error%s, %" PRIu64 " warning%s", verdict->errors,
+                    verdict->errors == 1 ? "" : "s", verdict->warnings,
+                    verdict->warnings == 1 ? "" : "s");
     if (verdict->notes != 0)
-        output_format(output, ", %" PRIu64 " note%s", verdict->notes,
-                      verdict->notes == 1 ? "" : "s");
-    output_text(output, ")\n");
+        bat_text_format(output, ", %" PRIu64 " note%s", verdict->notes,
+                        verdict->notes == 1 ? "" : "s");
+    bat_text_string(output, ")\n");
 }
 
 /* Report a file that cannot be checked to the end, on standard error and in the JSON. */
 static void report(const struct file *file, const struct bat_error *error)
 {
-    output_flush(file->output);
+    bat_text_flush(file->output);
     tool_report(file->path, error);
     if (!file->options->json)
         return;
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
-    output_json_member(file->output, "],\"verdict\":\"unreadable\",\"message\":", text);
+    bat_text_member(file->output, "],\"verdict\":\"unreadable\",\"message\":", text);
 }
 
 /* Find and check the note, print the verdict. False if the file is not sound or not readable. */
@@ -282,11 +282,11 @@ static bool validate_note(struct file *file, struct bat_elf *original)
     if (!ended)
         report(file, &error);
     else if (file->options->json)
-        output_format(file->output,
-                      "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
-                      ",\"verdict\":\"%s\"",
-                      verdict.errors, verdict.warnings, verdict.notes,
-                      is_sound(file->options, &verdict) ? "sound" : "unsound");
+        bat_text_format(file->output,
+                        "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
+                        ",\"verdict\":\"%s\"",
+                        verdict.errors, verdict.warnings, verdict.notes,
+                        is_sound(file->options, &verdict) ? "sound" : "unsound");
     else if (!tool_is_quiet())
         print_verdict(file, &verdict);
     bat_binary_close(&binary);
@@ -294,7 +294,7 @@ static bool validate_note(struct file *file, struct bat_elf *original)
 }
 
 static bool validate_file(const struct options *options, const char *path, bool is_first,
-                          struct bat_elf *original, struct output *output)
+                          struct bat_elf *original, struct bat_text_writer *output)
 {
     size_t checks = 0;
     bat_checks(&checks);
@@ -308,37 +308,37 @@ static bool validate_file(const struct options *options, const char *path, bool 
     if (!file.of_check)
         return tool_refuse(path, "not enough memory");
     if (options->json) {
-        output_json_member(output, is_first ? "\n{\"file\":" : ",\n{\"file\":", path);
-        output_text(output, ",\"findings\":[");
+        bat_text_member(output, is_first ? "\n{\"file\":" : ",\n{\"file\":", path);
+        bat_text_string(output, ",\"findings\":[");
     }
     bool fine = validate_note(&file, original);
     if (options->json)
-        output_text(output, "}");
+        bat_text_string(output, "}");
     free(file.of_check);
     return fine;
 }
 
 static bool validate_files(const struct options *options, struct bat_elf *original,
-                           struct output *output)
+                           struct bat_text_writer *output)
 {
     bool fine = true;
     if (options->json)
-        output_text(output, "{\"format\":\"batkit-validation\",\"schema\":1,\"files\":[");
+        bat_text_string(output, "{\"format\":\"batkit-validation\",\"schema\":1,\"files\":[");
     for (size_t i = 0; i < options->path_count; i++)
         if (!validate_file(options, options->paths[i], i == 0, original, output))
             fine = false;
     if (options->json)
-        output_text(output, "\n]}\n");
+        bat_text_string(output, "\n]}\n");
     return fine;
 }
 
-static void list_checks(struct output *output)
+static void list_checks(struct bat_text_writer *output)
 {
     size_t count = 0;
     const struct bat_check *checks = bat_checks(&count);
     for (size_t i = 0; i < count; i++)
-        output_format(output, "%-18s %-7s %s\n", checks[i].id,
-                      bat_severity_name(checks[i].severity), checks[i].summary);
+        bat_text_format(output, "%-18s %-7s %s\n", checks[i].id,
+                        bat_severity_name(checks[i].severity), checks[i].summary);
 }
 
 /* The input binary; NULL, with a message, if it cannot be one. */
@@ -370,9 +370,9 @@ static enum tool_exit run(const struct options *options)
         output->is_report = true;
         bool fine = true;
         if (options->list_checks)
-            list_checks(output);
+            list_checks(&output->text);
         else
-            fine = validate_files(options, original, output);
+            fine = validate_files(options, original, &output->text);
         status = fine ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
     }

@@ -86,14 +86,6 @@ void output_free(struct output *output)
     free(output);
 }
 
-void output_format(struct output *output, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    bat_text_format_list(&output->text, format, arguments);
-    va_end(arguments);
-}
-
 /* Put the file in place, if all is well so far. */
 static enum tool_exit end_placed(struct output *output, enum tool_exit status)
 {
@@ -116,7 +108,7 @@ static enum tool_exit end_placed(struct output *output, enum tool_exit status)
 
 enum tool_exit output_end(struct output *output, enum tool_exit status)
 {
-    output_flush(output);
+    bat_text_flush(&output->text);
     if (output->placed)
         return end_placed(output, status);
     const bool is_fine = output->text.code == BAT_OK && output->error == 0;

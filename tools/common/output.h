@@ -1,13 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Standard output, or a file, for hundreds of megabytes of text (support/text_writer.h). A line is
- * written by
- *
- *     char *at = output_reserve(output, enough bytes);
- *     at = bat_put_text(at, "0x");
- *     at = bat_put_hex(at, address);
- *     output_commit(output, at);
- *
+ * Standard output, or a file, for hundreds of megabytes of text: what is appended to its text.
  * Errors are kept until output_end(); after the first, nothing more is written.
  */
 #ifndef BAT_OUTPUT_H
@@ -51,57 +44,5 @@ struct output *output_begin_stream(FILE *stream);
 
 /* Free an output of which the rest is not written. NULL is allowed. */
 void output_free(struct output *output);
-
-/* The functions of text_writer.h. */
-
-static inline void output_flush(struct output *output)
-{
-    bat_text_flush(&output->text);
-}
-
-static inline void output_bytes(struct output *output, const char *bytes, size_t size)
-{
-    bat_text_bytes(&output->text, bytes, size);
-}
-
-static inline void output_text(struct output *output, const char *text)
-{
-    bat_text_string(&output->text, text);
-}
-
-static inline char *output_reserve(struct output *output, size_t size)
-{
-    return bat_text_room(&output->text, size);
-}
-
-static inline void output_commit(struct output *output, const char *at)
-{
-    bat_text_end(&output->text, at);
-}
-
-static inline void output_escaped(struct output *output, const char *text)
-{
-    bat_text_escaped(&output->text, text);
-}
-
-static inline void output_json_string(struct output *output, const char *text)
-{
-    bat_text_json(&output->text, text);
-}
-
-/* Text, a name with its control characters escaped, and text behind it. */
-static inline void output_name(struct output *output, const char *before, const char *name,
-                               const char *after)
-{
-    bat_text_name(&output->text, before, name, after);
-}
-
-/* Text, and a JSON string behind it. */
-static inline void output_json_member(struct output *output, const char *before, const char *value)
-{
-    bat_text_member(&output->text, before, value);
-}
-
-void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
 
 #endif

@@ -2,7 +2,7 @@
 #include "spec/left_out.h"
 #include "tools/batdump/dump.h"
 
-bool dump_original(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_original(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                    const struct original_queries *queries)
 {
     (void)output, (void)path, (void)binary, (void)queries;

@@ -2,7 +2,7 @@
 #include "spec/left_out.h"
 #include "tools/batdump/dump.h"
 
-bool dump_probes(struct output *output, const char *path, struct bat_binary *binary,
+bool dump_probes(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
                  const char *original_path)
 {
     (void)output, (void)path, (void)binary, (void)original_path;
