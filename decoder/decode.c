@@ -37,7 +37,7 @@ static enum bat_code allocate_arrays(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
     size_t left = bat_reader_left(&decoding->reader);
-    if (decoding->is_sparse && left > SPARSE_BYTES)
+    if (decoding->sparse && left > SPARSE_BYTES)
         left = SPARSE_BYTES;
     decoding->entry_capacity = left / ENTRY_USUAL;
     decoding->block_capacity = left / BLOCK_USUAL;
@@ -144,22 +144,12 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     return code;
 }
 
-/* The largest input offset of all entries in the map's arrays; 0 if there are none. */
-static uint32_t largest_input(const struct bat_map *map)
-{
-    uint32_t largest = 0;
-    for (uint32_t i = 0; i < map->entry_count; i++)
-        largest = map->input_offsets[i] > largest ? map->input_offsets[i] : largest;
-    return largest >> 1;
-}
-
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
 static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table,
                                        bool has_prefix)
 {
     struct bat_reader *reader = &decoding->reader;
     BAT_TRY(bat_reader_count(reader, "number of entries", 1, &table->entry_count));
-    enum bat_code code = BAT_OK;
     const uint8_t *at = reader->cursor;
     if (has_prefix || bat_map_has_hashes(decoding->map))
         BAT_TRY(bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count));
@@ -168,14 +158,9 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
                                "expected an equal prefix of at most %" PRIu32
                                " entries (all of the table), found %" PRIu32,
                                table->entry_count, table->equal_count);
-    if (!decoding->is_sparse)
-        return bat_decode_entries(decoding, table);
-    decoding->bodies[table - decoding->map->tables] = (uint32_t)(reader->cursor - reader->start);
-    code = bat_decode_entries(decoding, table);
-    if (code == BAT_OK && decoding->wants_largest)
-        decoding->largest[table - decoding->map->tables] = largest_input(decoding->map);
-    decoding->map->entry_count = decoding->map->block_count = 0;
-    return code;
+    const uint32_t body = (uint32_t)(reader->cursor - reader->start);
+    BAT_TRY(bat_decode_entries(decoding, table));
+    return decoding->sparse ? bat_sparse_forget(decoding, body) : BAT_OK;
 }
 
 /*
@@ -197,26 +182,6 @@ static void report_consumed(struct bat_decoding *decoding)
     decoding->reported = cursor;
 }
 
-/* Grow one of the arrays that have a number for each table. */
-static bool reserve_numbers(const struct bat_decoding *decoding, uint32_t **numbers)
-{
-    size_t bytes = (size_t)bat_map_tables(decoding->map) * sizeof(**numbers);
-    uint32_t *grown = realloc(*numbers, bytes ? bytes : 1);
-    if (grown)
-        *numbers = grown;
-    return grown != NULL;
-}
-
-/* Make space for the bodies of all tables that are known so far. */
-static enum bat_code reserve_bodies(struct bat_decoding *decoding)
-{
-    if (decoding->is_sparse &&
-        (!reserve_numbers(decoding, &decoding->bodies) ||
-         (decoding->wants_largest && !reserve_numbers(decoding, &decoding->largest))))
-        return bat_decode_fail_memory(decoding->reader.error);
-    return BAT_OK;
-}
-
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
@@ -227,7 +192,6 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     map->tables = bat_array_new(decoding->table_capacity, sizeof(*map->tables));
     if (!map->tables)
         return bat_decode_fail_memory(decoding->reader.error);
-    BAT_TRY(reserve_bodies(decoding));
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < map->hot_count; i++) {
         struct bat_table *table = &map->tables[i];
@@ -257,7 +221,7 @@ static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
         return bat_decode_fail_memory(decoding->reader.error);
-    return reserve_bodies(decoding);
+    return BAT_OK;
 }
 
 static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
@@ -297,7 +261,7 @@ static enum bat_code sort_tables(struct bat_decoding *decoding)
 static enum bat_code link_tables(struct bat_decoding *decoding)
 {
     enum bat_code code = bat_map_link_fragments(decoding->map);
-    if (code == BAT_OK && !decoding->is_sparse)
+    if (code == BAT_OK && !decoding->sparse)
         code = bat_map_build_index(decoding->map);
     return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(decoding->reader.error);
 }
@@ -329,7 +293,7 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
     BAT_TRY(decode_cold_tables(decoding));
     code = bat_decode_finish(decoding);
     code = code ? code : sort_tables(decoding);
-    if (code == BAT_OK && decoding->is_sparse)
+    if (code == BAT_OK && decoding->sparse)
         decoding->needs_entries = bat_hot_index_is_open(decoding->map, decoding->hot_indices);
     if (code == BAT_OK && !decoding->needs_entries)
         code = resolve_parents(decoding, wanted);
@@ -362,8 +326,6 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->reader.table = NULL;
     decoding->address = 0;
     decoding->hot_indices = NULL;
-    decoding->bodies = NULL;
-    decoding->largest = NULL;
     decoding->secondary_capacity = 0;
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
@@ -375,11 +337,7 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     free(decoding->hot_indices);
     if (code != BAT_OK) {
         bat_map_free(decoding->map);
-        free(decoding->bodies);
-        free(decoding->largest);
         decoding->map = NULL;
-        decoding->bodies = NULL;
-        decoding->largest = NULL;
     }
     return code;
 }
@@ -400,10 +358,10 @@ static enum bat_code try_versions(struct bat_decoding *decoding, const uint8_t *
         try_version(decoding, description, (struct form){BAT_VERSION_3, false}, hot_index);
     decoding->reader.error = &ignored;
     decoding->consumed = NULL;
-    decoding->is_sparse = false;
     for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
         if (code == BAT_OK || code == BAT_ERR_MEMORY)
             break;
+        decoding->sparse = NULL;
         enum bat_code older_code = try_version(decoding, description, older[i], hot_index);
         if (older_code == BAT_OK || older_code == BAT_ERR_MEMORY) {
             first = ignored;
@@ -448,13 +406,16 @@ enum bat_code bat_decode_sparse(const void *section, size_t size, bool wants_lar
 {
     struct bat_decoding decoding = {.consumed = consumed,
                                     .consumed_context = consumed_context,
-                                    .is_sparse = true,
+                                    .sparse = sparse,
                                     .wants_largest = wants_largest};
+    *sparse = (struct bat_sparse_map){0};
     enum bat_code code = decode_note(&decoding, section, size, BAT_HOT_INDEX_AUTO, error);
-    *sparse = (struct bat_sparse_map){decoding.map, decoding.bodies, decoding.largest};
+    if (code != BAT_OK || !decoding.sparse || decoding.needs_entries)
+        bat_sparse_free(sparse); /* its tables are not those of the map */
+    sparse->map = decoding.map;
     if (code != BAT_OK || !decoding.needs_entries)
         return code;
-    bat_sparse_free(sparse);
+    bat_map_free(sparse->map);
     return bat_decode_consuming(section, size, BAT_HOT_INDEX_AUTO, consumed, consumed_context,
                                 &sparse->map, error);
 }

@@ -80,7 +80,7 @@ enum bat_code bat_decode_finish(struct bat_decoding *decoding)
                                "expected the description to end with the last table, found %zu "
                                "more bytes",
                                bat_reader_left(reader));
-    if (decoding->is_sparse) {
+    if (decoding->sparse) {
         free_entries(map);
         return BAT_OK;
     }

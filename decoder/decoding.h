@@ -15,6 +15,8 @@ struct bat_raw_hot_index {
 /* Called with bytes that have been decoded. They are read again only if the note is damaged. */
 typedef void bat_consumed_fn(const uint8_t *bytes, size_t size, void *context);
 
+struct bat_sparse_map;
+
 /* A note being decoded. */
 struct bat_decoding {
     bat_consumed_fn *consumed; /* or NULL */
@@ -29,12 +31,10 @@ struct bat_decoding {
     size_t secondary_capacity;
     struct bat_raw_hot_index *hot_indices; /* cold_count */
 
-    /* For sparse.h: the entries of each table are forgotten as soon as they are checked. */
-    bool is_sparse;
-    bool needs_entries; /* to tell how hot indices are read: decode again, not sparse */
-    uint32_t *bodies;   /* for each table the offset of its entries in the section */
-    uint32_t *largest;  /* for each table its largest input offset; NULL if it is not wanted */
-    bool wants_largest;
+    /* Not NULL: the entries of each table are forgotten as soon as they are checked (sparse.h). */
+    struct bat_sparse_map *sparse;
+    bool wants_largest;    /* for sparse, the largest input offset of each table */
+    bool needs_entries;    /* to tell how hot indices are read: decode again, not sparse */
     bool has_fixed_arrays; /* they have room for what was counted before, and are not to grow */
 };
 

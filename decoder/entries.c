@@ -360,7 +360,7 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table
         code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
     struct entry_cursor cursor = {.at = reader->cursor,
                                   .is_old = !bat_map_has_hashes(map),
-                                  .is_checked = decoding->is_sparse && !decoding->wants_largest};
+                                  .is_checked = decoding->sparse && !decoding->wants_largest};
     code = code ? code : decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)
         code = decode_part(decoding, table, &cursor, table->equal_count, table->entry_count, NULL);

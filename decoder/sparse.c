@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The second step of decoding (sparse.h). The first one is in decode.c. */
+/* What the first step of decoding keeps, and the second step (sparse.h). decode.c has the first. */
 #include "sparse.h"
 
 #include <stdlib.h>
 
 #include "bat_decoder.h"
 #include "spec/array.h"
+#include "spec/grow.h"
 #include "spec/map_index.h"
+
+enum bat_code bat_sparse_forget(struct bat_decoding *decoding, uint32_t body)
+{
+    struct bat_map *map = decoding->map;
+    struct bat_sparse_map *sparse = decoding->sparse;
+    uint32_t largest = 0;
+    for (uint32_t i = 0; decoding->wants_largest && i < map->entry_count; i++)
+        largest = map->input_offsets[i] > largest ? map->input_offsets[i] : largest;
+    map->entry_count = map->block_count = 0;
+    return BAT_APPEND(sparse->tables, sparse->count, sparse->capacity,
+                      (struct bat_sparse_table){body, largest >> 1})
+               ? BAT_OK
+               : bat_decode_fail_memory(decoding->reader.error);
+}
 
 /* A table at address 0 may be one that was not emitted: its first entry tells. */
 static bool is_kept(const struct bat_map *map, uint32_t table, const uint8_t *wanted)
@@ -54,15 +69,15 @@ static enum bat_code decode_again(struct bat_decoding *decoding, uint32_t place,
                                                          : code;
 }
 
-static enum bat_code load_tables(struct bat_decoding *decoding, const uint32_t *bodies,
-                                 const uint8_t *wanted)
+static enum bat_code load_tables(struct bat_decoding *decoding,
+                                 const struct bat_sparse_table *tables, const uint8_t *wanted)
 {
     struct bat_map *map = decoding->map;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < bat_map_tables(map) && code == BAT_OK; i++) {
         struct bat_table *table = &map->tables[i];
         if (is_kept(map, i, wanted)) {
-            code = decode_again(decoding, bodies[i], table);
+            code = decode_again(decoding, tables[i].body, table);
             continue;
         }
         table->first_entry = table->entry_count = 0;
@@ -75,7 +90,7 @@ static enum bat_code load_tables(struct bat_decoding *decoding, const uint32_t *
 enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
                               const uint8_t *wanted, struct bat_error *error)
 {
-    if (!sparse->bodies)
+    if (!sparse->tables)
         return BAT_OK;
     const uint8_t *description;
     size_t description_size;
@@ -84,12 +99,11 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
         .map = sparse->map,
         .reader = {.start = section, .end = description + description_size, .error = error}};
     enum bat_code code = allocate(&decoding, wanted);
-    code = code ? code : load_tables(&decoding, sparse->bodies, wanted);
+    code = code ? code : load_tables(&decoding, sparse->tables, wanted);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = bat_fail_memory(error, "to decode the note");
-    free(sparse->bodies);
-    free(sparse->largest);
-    sparse->bodies = sparse->largest = NULL;
+    free(sparse->tables);
+    sparse->tables = NULL;
     return code;
 }
 
@@ -120,7 +134,7 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
         entries->count = copy.entry_count;
         map.output_offsets = entries->offsets;
         map.input_offsets = entries->offsets + count;
-        is_decoded = decode_again(&decoding, sparse->bodies[table], &copy) == BAT_OK;
+        is_decoded = decode_again(&decoding, sparse->tables[table].body, &copy) == BAT_OK;
     }
     free(map.block_hashes);
     free(map.block_indices);
@@ -133,7 +147,6 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
 void bat_sparse_free(struct bat_sparse_map *sparse)
 {
     bat_map_free(sparse->map);
-    free(sparse->bodies);
-    free(sparse->largest);
+    free(sparse->tables);
     *sparse = (struct bat_sparse_map){0};
 }

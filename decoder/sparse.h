@@ -9,15 +9,18 @@
 
 #include "decoding.h"
 
+/* Of a table. */
+struct bat_sparse_table {
+    uint32_t body;    /* the offset of its entries in the section */
+    uint32_t largest; /* their largest input offset; 0 without any, or if it was not wanted */
+};
+
 struct bat_sparse_map {
-    /* Owned. Without entries, and without an index for look-ups in them, as long as bodies is set.
-     */
+    /* Owned. Without entries, and without an index for look-ups in them, if there are tables. */
     struct bat_map *map;
-    /* For each table the offset of its entries in the section. Owned; NULL if map is complete. */
-    uint32_t *bodies;
-    /* For each table the largest input offset of its entries, 0 without any. Owned; NULL if it was
-     * not wanted, or if map is complete. */
-    uint32_t *largest;
+    struct bat_sparse_table *tables; /* those of map; owned; NULL if map is complete */
+    size_t count;                    /* of tables, while they are decoded */
+    size_t capacity;
 };
 
 /*
@@ -38,6 +41,12 @@ enum bat_code bat_decode_sparse(const void *section, size_t size, bool wants_lar
  */
 enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
                               const uint8_t *wanted, struct bat_error *error);
+
+/*
+ * Called by the decoder when it has checked the entries of a table, which begin at an offset of the
+ * section: they are forgotten. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_sparse_forget(struct bat_decoding *decoding, uint32_t body);
 
 /* The entries of one table. */
 struct bat_sparse_entries {

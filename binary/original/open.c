@@ -153,7 +153,7 @@ static enum bat_code decode_sparse(struct reading *reading)
 {
     struct bat_sparse_map *sparse = reading->sparse;
     enum bat_code code = bat_binary_decode_sparse(reading->binary, true, sparse, &reading->error);
-    if (code != BAT_OK || !sparse->bodies || bat_map_tables(sparse->map) == 0 ||
+    if (code != BAT_OK || !sparse->tables || bat_map_tables(sparse->map) == 0 ||
         sparse->map->tables[sparse->map->by_address[0]].address != 0)
         return code;
     return bat_binary_load_tables(reading->binary, sparse, NULL, &reading->error);
@@ -252,10 +252,10 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     original->input_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->input_of));
     original->table_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->table_of));
     original->output_of = malloc((tables + 1) * sizeof(*original->output_of));
-    if (original->sparse.bodies)
+    if (original->sparse.tables)
         original->entries = calloc(tables + 1, sizeof(*original->entries));
     if (!original->input_of || !original->table_of || !original->output_of ||
-        (original->sparse.bodies && !original->entries))
+        (original->sparse.tables && !original->entries))
         return bat_fail_memory(error, "for %" PRIu32 " functions", original->output_count);
     find_tables(original);
     return BAT_OK;

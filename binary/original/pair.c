@@ -158,8 +158,8 @@ static uint32_t choose_input(struct pairing *pairing, uint32_t output, uint32_t 
 
 static uint32_t largest_in(const struct bat_original *original, uint32_t table)
 {
-    if (original->sparse.largest)
-        return original->sparse.largest[table];
+    if (original->sparse.tables)
+        return original->sparse.tables[table].largest;
     const struct bat_map *map = original->map;
     const struct bat_table *function = &map->tables[table];
     uint32_t largest = 0;

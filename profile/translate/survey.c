@@ -154,7 +154,7 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
     bool is_enough = !translation->fdata_of->fdata.seen && !may_have_inlined(translation);
     if (is_enough)
         code = translation_name(translation, translation->surveyed);
-    if (code == BAT_OK && sparse->bodies)
+    if (code == BAT_OK && sparse->tables)
         code = is_enough && !is_renamed
                    ? load_surveyed(translation, sparse)
                    : bat_binary_load_tables(records->binary, sparse, NULL, translation->error);

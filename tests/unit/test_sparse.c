@@ -57,7 +57,7 @@ static void load(const struct section *section, struct bat_sparse_map *sparse,
     struct bat_error error;
     if (bat_sparse_load(sparse, section->bytes, section->size, wanted, &error) != BAT_OK)
         fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
-    assert_null(sparse->bodies);
+    assert_null(sparse->tables);
 }
 
 static bool same_words(const uint32_t *left, const uint32_t *right, uint32_t count)
@@ -169,7 +169,7 @@ TEST(test_entries_of_tables)
     struct bat_map *full;
     assert_ok(bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, &sparse, NULL));
     assert_ok(bat_decode(section.bytes, section.size, NULL, &full, NULL));
-    assert_non_null(sparse.bodies);
+    assert_non_null(sparse.tables);
     for (uint32_t i = bat_map_tables(full); i-- > 0;) {
         const struct bat_table *table = &full->tables[i];
         struct bat_sparse_entries *entries =
@@ -184,11 +184,11 @@ TEST(test_entries_of_tables)
         for (uint32_t j = 0; j < entries->count; j++)
             if (entries->offsets[entries->count + j] >> 1 > largest)
                 largest = entries->offsets[entries->count + j] >> 1;
-        assert_int_equal(sparse.largest[i], largest);
+        assert_int_equal(sparse.tables[i].largest, largest);
         free(entries);
     }
     /* A section that was changed meanwhile. */
-    memset(section.bytes + sparse.bodies[0], 0xff, section.size - sparse.bodies[0]);
+    memset(section.bytes + sparse.tables[0].body, 0xff, section.size - sparse.tables[0].body);
     assert_null(bat_sparse_entries_of(&sparse, section.bytes, section.size, 0));
     bat_sparse_free(&sparse);
     bat_map_free(full);
@@ -201,7 +201,7 @@ TEST(test_all_tables)
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
     begin(&section, &sparse);
-    assert_non_null(sparse.bodies);
+    assert_non_null(sparse.tables);
     assert_null(sparse.map->output_offsets);
     load(&section, &sparse, NULL);
     assert_map_is_sound(sparse.map);
@@ -295,7 +295,7 @@ static void assert_complete(const struct note_bytes *note)
     struct section section = exact(note->bytes, note->size);
     struct bat_sparse_map sparse;
     begin(&section, &sparse);
-    assert_null(sparse.bodies);
+    assert_null(sparse.tables);
     struct bat_map *full = decode_note(note, BAT_HOT_INDEX_AUTO);
     const uint8_t nothing[16] = {0};
     load(&section, &sparse, nothing);
@@ -426,7 +426,7 @@ static void assert_as_decode(const uint8_t *bytes, size_t size)
         assert_int_equal(error.place, expected.place);
         assert_string_equal(error.message, expected.message);
         assert_null(sparse.map);
-        assert_null(sparse.bodies);
+        assert_null(sparse.tables);
     } else {
         assert_same_tables(sparse.map, full);
         load(&section, &sparse, NULL);
@@ -490,7 +490,7 @@ static void assert_fails(const char *description, enum bat_code code, uint64_t o
         bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, &sparse, &error), code);
     assert_int_equal(error.offset, offset);
     assert_null(sparse.map);
-    assert_null(sparse.bodies);
+    assert_null(sparse.tables);
     free(section.bytes);
 }
 

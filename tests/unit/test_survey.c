@@ -53,7 +53,7 @@ static struct scene *open_scene(void)
     struct bat_records *records = &scene->records;
     assert_ok(bat_binary_find_note(DEMO, &scene->binary, NULL));
     assert_ok(bat_binary_decode_sparse(&scene->binary, false, &scene->sparse, NULL));
-    assert_non_null(scene->sparse.bodies);
+    assert_non_null(scene->sparse.tables);
     assert_ok(bat_functions_create_unnamed(scene->binary.elf, NULL, 0, &records->functions, NULL));
     records->binary = &scene->binary;
     records->binary_map = records->map = scene->sparse.map;
@@ -84,7 +84,7 @@ static void survey(struct scene *scene, bool is_renamed)
     assert_ok(translation_sort_traces(&scene->translation));
     if (translation_survey(&scene->translation, &scene->sparse, is_renamed) != BAT_OK)
         fail_msg("%s", scene->error.message);
-    assert_null(scene->sparse.bodies);
+    assert_null(scene->sparse.tables);
 }
 
 /* The function that holds an address by the sizes of the symbols alone. */
