@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -330,9 +331,7 @@ bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries
 
 void entries_free(struct entries *entries)
 {
-    free(entries->abbreviations);
-    free(entries->fields);
-    free(entries->steps);
+    BAT_FREE_ALL(entries->abbreviations, entries->fields, entries->steps);
     *entries = (struct entries){0};
 }
 

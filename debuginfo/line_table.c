@@ -2,6 +2,7 @@
 /* Line-number programs: DWARF 2 to 5, section 6.2. */
 #include "line_table.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -271,10 +272,7 @@ void line_table_free(struct line_table *table)
 {
     for (size_t i = 0; i < table->file_count; i++)
         free(table->files[i].path);
-    free(table->folders);
-    free(table->files);
-    free(table->rows);
-    free(table->sequences);
+    BAT_FREE_ALL(table->folders, table->files, table->rows, table->sequences);
     *table = (struct line_table){0};
 }
 

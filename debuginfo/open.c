@@ -7,6 +7,7 @@
 #include "debuginfo.h"
 #include "read_ahead.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/sort.h"
 
 /* --- Addresses of units --------------------------------------------------------------------- */
@@ -220,22 +221,15 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
         debug_free_unit(&debuginfo->units[i]);
     for (size_t i = 0; i < debuginfo->table_count; i++)
         line_table_free(&debuginfo->tables[i].lines);
-    free(debuginfo->units);
-    free(debuginfo->runs);
-    free(debuginfo->run_map.starts);
-    free(debuginfo->run_map.nodes);
-    free(debuginfo->tables);
+    BAT_FREE_ALL(debuginfo->units, debuginfo->runs, debuginfo->run_map.starts,
+                 debuginfo->run_map.nodes, debuginfo->tables);
     debug_index_free(&debuginfo->table_index);
     debug_index_free(&debuginfo->strings);
     debug_close_splits(debuginfo);
-    free(debuginfo->code);
-    free(debuginfo->symbols);
-    free(debuginfo->frames);
+    BAT_FREE_ALL(debuginfo->code, debuginfo->symbols, debuginfo->frames);
     debug_image_close(&debuginfo->image);
     debug_image_close(&debuginfo->alternate);
-    free(debuginfo->program_path);
-    free(debuginfo->debug_file);
-    free(debuginfo);
+    BAT_FREE_ALL(debuginfo->program_path, debuginfo->debug_file, debuginfo);
 }
 
 void bat_debuginfo_set_threads(struct bat_debuginfo *debuginfo, unsigned threads)

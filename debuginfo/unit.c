@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debuginfo.h"
+#include "spec/free_all.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136
@@ -722,12 +723,8 @@ void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 
 void debug_free_unit(struct debug_unit *unit)
 {
-    free(unit->nodes);
-    free(unit->names);
-    free(unit->functions);
-    free(unit->ranges);
-    free(unit->map.starts);
-    free(unit->map.nodes);
+    BAT_FREE_ALL(unit->nodes, unit->names, unit->functions, unit->ranges, unit->map.starts,
+                 unit->map.nodes);
 }
 
 void debug_forget_unit(struct debug_unit *unit)

@@ -3,6 +3,7 @@
 
 #include "decoding.h"
 #include "spec/array.h"
+#include "spec/free_all.h"
 #include <stdlib.h>
 
 enum bat_code bat_decode_fail_memory(struct bat_error *error)
@@ -63,10 +64,7 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
 
 static void free_entries(struct bat_map *map)
 {
-    free(map->output_offsets);
-    free(map->input_offsets);
-    free(map->block_hashes);
-    free(map->block_indices);
+    BAT_FREE_ALL(map->output_offsets, map->input_offsets, map->block_hashes, map->block_indices);
     map->output_offsets = map->input_offsets = map->block_indices = NULL;
     map->block_hashes = NULL;
 }

@@ -3,6 +3,7 @@
 #include "elf_file.h"
 #include "file_state.h"
 #include "relocatable.h"
+#include "spec/free_all.h"
 #include "spec/keep_bytes.h"
 #include "unpack.h"
 
@@ -329,10 +330,7 @@ void bat_elf_close(struct bat_elf *elf)
     free(elf->symbols.symbols);
     free(elf->dynamic_symbols.symbols);
     bat_elf_close(elf->debugdata);
-    free(elf->bolt_info);
-    free(elf->segments);
-    free(elf->loads);
-    free(elf->sections);
+    BAT_FREE_ALL(elf->bolt_info, elf->segments, elf->loads, elf->sections);
     elf_end(elf->libelf);
     bat_unmap(&elf->mapping);
     if (elf->file >= 0)

@@ -2,6 +2,7 @@
 #include "replace_file.h"
 
 #include "descriptors.h"
+#include "spec/free_all.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -510,9 +511,7 @@ void replacement_discard(struct replacement *replacement)
         unlink(replacement->temporary);
     if (replacement->old)
         unlink(replacement->old);
-    free(replacement->temporary);
-    free(replacement->old);
-    free(replacement->folder);
-    free(replacement->target);
+    BAT_FREE_ALL(replacement->temporary, replacement->old, replacement->folder,
+                 replacement->target);
     *replacement = (struct replacement){.file = -1, .model = -1, .existing_file = -1};
 }

@@ -9,6 +9,7 @@
 #include "elf_file.h"
 #include "output.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/sort.h"
 
 /* The section header table is put at a multiple of this. */
@@ -360,11 +361,8 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
     code = code ? code : make_headers(&shipping);
     code = code ? code : write_file(&shipping);
     code = code ? code : bat_elf_check_unchanged(elf, error);
-    free(shipping.headers);
-    free(shipping.mapped.all);
-    free(shipping.dropped.all);
-    free(shipping.moved.all);
-    free(shipping.names.all);
+    BAT_FREE_ALL(shipping.headers, shipping.mapped.all, shipping.dropped.all, shipping.moved.all,
+                 shipping.names.all);
     return code;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "spec/array.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
@@ -61,9 +62,7 @@ static enum bat_code reserve(struct growing *array, size_t size, struct bat_erro
 
 static void empty(struct bat_builder *builder)
 {
-    free(builder->tables.items);
-    free(builder->entries.items);
-    free(builder->secondaries.items);
+    BAT_FREE_ALL(builder->tables.items, builder->entries.items, builder->secondaries.items);
     *builder = (struct bat_builder){0};
 }
 
@@ -390,10 +389,7 @@ enum bat_code bat_builder_finish(struct bat_builder *builder,
         place_entries(&finishing);
         code = derive(&finishing, hot_index);
     }
-    free(finishing.handles);
-    free(finishing.positions);
-    free(finishing.entries);
-    free(finishing.placed);
+    BAT_FREE_ALL(finishing.handles, finishing.positions, finishing.entries, finishing.placed);
     empty(builder);
     if (code != BAT_OK) {
         bat_map_free(finishing.map);

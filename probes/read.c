@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "reading.h"
+#include "spec/free_all.h"
 #include "spec/keep_bytes.h"
 
 #define DESCRIPTIONS ".pseudo_probe_desc"
@@ -88,9 +89,5 @@ void bat_probes_free(struct bat_probes *probes)
     struct owned_probes *owned = (struct owned_probes *)probes;
     if (!owned)
         return;
-    free(owned->functions);
-    free(owned->nodes);
-    free(owned->probes);
-    free(owned->bodies);
-    free(owned);
+    BAT_FREE_ALL(owned->functions, owned->nodes, owned->probes, owned->bodies, owned);
 }

@@ -4,6 +4,7 @@
 
 #include "reading.h"
 #include "spec/array.h"
+#include "spec/free_all.h"
 
 void *probes_sorted(void *elements, struct bat_sort_key *keys, size_t count, size_t size)
 {
@@ -15,8 +16,6 @@ void *probes_sorted(void *elements, struct bat_sort_key *keys, size_t count, siz
         for (size_t i = 0; sorted && i < count; i++)
             memcpy(sorted + i * size, (const uint8_t *)elements + order[i].value * size, size);
     }
-    free(spare);
-    free(keys);
-    free(elements);
+    BAT_FREE_ALL(spare, keys, elements);
     return sorted;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/free_all.h"
 #include "text_fields.h"
 
 /*
@@ -52,9 +53,7 @@ void bat_joint_free(struct bat_joint *joint)
     if (!joint)
         return;
     bat_counts_free(&joint->ids);
-    free(joint->low);
-    free(joint->next);
-    free(joint);
+    BAT_FREE_ALL(joint->low, joint->next, joint);
 }
 
 struct bat_joint *bat_joint_new(struct bat_profile *const *profiles, size_t count)

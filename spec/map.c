@@ -6,6 +6,7 @@
 #include "array.h"
 #include "map_index.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 
 enum bat_code bat_map_sort_tables(struct bat_map *map, uint64_t *duplicate)
 {
@@ -72,15 +73,9 @@ void bat_map_free(struct bat_map *map)
 {
     if (!map)
         return;
-    free(map->tables);
-    free(map->by_address);
-    free(map->fragment_start);
-    free(map->fragments);
-    free(map->output_offsets);
-    free(map->input_offsets);
-    free(map->block_hashes);
-    free(map->block_indices);
-    free(map->secondary_entries);
+    BAT_FREE_ALL(map->tables, map->by_address, map->fragment_start, map->fragments,
+                 map->output_offsets, map->input_offsets, map->block_hashes, map->block_indices,
+                 map->secondary_entries);
     bat_map_index_free(map->index);
     free(map);
 }

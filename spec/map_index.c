@@ -6,6 +6,7 @@
 #include "array.h"
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 
 /* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u
@@ -115,9 +116,7 @@ void bat_map_index_free(struct bat_map_index *index)
 {
     if (!index)
         return;
-    free(index->nearest);
-    free(index->secondaries);
-    free(index);
+    BAT_FREE_ALL(index->nearest, index->secondaries, index);
 }
 
 /* --- Look-ups --------------------------------------------------------------------------------- */

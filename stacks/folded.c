@@ -5,6 +5,7 @@
 
 #include "bat_stacks.h"
 #include "spec/escape_controls.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "support/counts.h"
@@ -45,11 +46,7 @@ void bat_folded_free(struct bat_folded *folded)
     bat_strings_free(&folded->names);
     bat_counts_free(&folded->known);
     bat_strings_free(&folded->stacks);
-    free(folded->counts);
-    free(folded->stack);
-    free(folded->text);
-    free(folded->sorted);
-    free(folded);
+    BAT_FREE_ALL(folded->counts, folded->stack, folded->text, folded->sorted, folded);
 }
 
 void bat_folded_begin(struct bat_folded *folded)

@@ -8,6 +8,7 @@
 #include "binary/functions/plt.h"
 #include "elfnote/text_budget.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/large_memory.h"
 #include "support/key_sort.h"
 
@@ -210,13 +211,8 @@ static void free_plain_names(struct symbol_index *index)
 void symbol_index_free(struct symbol_index *index)
 {
     free_plain_names(index);
-    free(index->by_plain);
-    free(index->by_name);
-    free(index->by_address);
-    free(index->addresses);
-    free(index->starts_below);
-    free(index->plt);
-    free(index->plt_names);
+    BAT_FREE_ALL(index->by_plain, index->by_name, index->by_address, index->addresses,
+                 index->starts_below, index->plt, index->plt_names);
     *index = (struct symbol_index){0};
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debuginfo/second.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/options.h"
 #include "support/parallel.h"
@@ -205,9 +206,7 @@ void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
         bat_elf_close(symbolizer->elf);
     bat_binary_close(&symbolizer->binary);
     memory_map_free(&symbolizer->memory);
-    free(symbolizer->frames);
-    free(symbolizer->path);
-    free(symbolizer);
+    BAT_FREE_ALL(symbolizer->frames, symbolizer->path, symbolizer);
 }
 
 const struct bat_error *bat_symbolizer_no_debug(const struct bat_symbolizer *symbolizer)

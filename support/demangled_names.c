@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangled_names.h"
+#include "spec/free_all.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,9 +44,7 @@ void demangled_names_free(struct demangled_names *names)
         return;
     for (size_t i = 0; i <= names->mask; i++)
         free(names->slots[i].plain);
-    free(names->slots);
-    free(names->last);
-    free(names);
+    BAT_FREE_ALL(names->slots, names->last, names);
 }
 
 static struct demangled_name *find_slot(struct demangled_name *slots, size_t mask, const char *name)

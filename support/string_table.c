@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash_seed.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 #define XXH_INLINE_ALL
@@ -14,9 +15,7 @@
 
 void bat_strings_free(struct bat_strings *strings)
 {
-    free(strings->text);
-    free(strings->starts);
-    free(strings->slots);
+    BAT_FREE_ALL(strings->text, strings->starts, strings->slots);
     *strings = (struct bat_strings){0};
 }
 

@@ -9,6 +9,7 @@
 #include "binary/build_ids.h"
 #include "binary/original/original.h"
 #include "checking.h"
+#include "spec/free_all.h"
 
 /* --- Functions of the original by name -------------------------------------------------------- */
 
@@ -162,9 +163,7 @@ static enum bat_code collect_originals(struct bat_checking *checking, struct ori
 
 static void free_originals(struct originals *originals)
 {
-    free(originals->functions);
-    free(originals->places);
-    free(originals->pairs.all);
+    BAT_FREE_ALL(originals->functions, originals->places, originals->pairs.all);
 }
 
 /* --- One function --------------------------------------------------------------------------- */

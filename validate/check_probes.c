@@ -9,6 +9,7 @@
 #include "checking.h"
 #include "spec/array.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 
 /* A probe, and where it belongs in the input. */
 struct placed_probe {
@@ -402,9 +403,7 @@ enum bat_code bat_check_probes(struct bat_checking *checking)
     if (code == BAT_OK && comparing.input.probes && comparing.output.probes)
         code = compare(&comparing);
     bat_original_close(comparing.original);
-    free(comparing.blocks);
-    free(comparing.input.placed);
-    free(comparing.output.placed);
+    BAT_FREE_ALL(comparing.blocks, comparing.input.placed, comparing.output.placed);
     bat_probes_free(comparing.input.probes);
     bat_probes_free(comparing.output.probes);
     return code;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/escape_controls.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "stack_tables.h"
 #include "support/text_writer.h"
@@ -47,10 +48,7 @@ void bat_sampled_stacks_free(struct bat_sampled_stacks *stacks)
     bat_strings_free(&stacks->places);
     bat_strings_free(&stacks->stacks);
     bat_counts_free(&stacks->counts);
-    free(stacks->place.bytes);
-    free(stacks->stack.bytes);
-    free(stacks->name.bytes);
-    free(stacks);
+    BAT_FREE_ALL(stacks->place.bytes, stacks->stack.bytes, stacks->name.bytes, stacks);
 }
 
 /* --- Numbers of names, functions and lines -------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bat_views.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "stack_tables.h"
 
@@ -424,8 +425,6 @@ enum bat_code write_firefox(const struct bat_sampled_stacks *stacks,
     bat_counts_free(&firefox.frames);
     bat_counts_free(&firefox.nodes);
     bat_counts_free(&firefox.functions);
-    free(firefox.samples.all);
-    free(firefox.places.all);
-    free(firefox.lines.all);
+    BAT_FREE_ALL(firefox.samples.all, firefox.places.all, firefox.lines.all);
     return code;
 }

@@ -8,6 +8,7 @@
 
 #include "instructions_x86.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 #include "sweep.h"
 
 struct graph_builder {
@@ -224,10 +225,6 @@ enum bat_code bat_code_graph(const struct bat_code_reader *reader, uint32_t func
 void bat_code_graph_free(struct bat_code_graph *graph)
 {
     bat_code_blocks_free(&graph->blocks);
-    free(graph->edges);
-    free(graph->first_edge);
-    free(graph->end_edge);
-    free(graph->body);
-    free(graph->kept);
+    BAT_FREE_ALL(graph->edges, graph->first_edge, graph->end_edge, graph->body, graph->kept);
     *graph = (struct bat_code_graph){0};
 }

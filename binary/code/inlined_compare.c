@@ -10,6 +10,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 #define LEAST_INSTRUCTIONS 3u /* a copy of fewer may be chance */
@@ -87,10 +88,7 @@ void bat_comparison_free(struct bat_comparison *comparison)
 {
     if (!comparison)
         return;
-    free(comparison->slots);
-    free(comparison->waiting);
-    free(comparison->runs);
-    free(comparison);
+    BAT_FREE_ALL(comparison->slots, comparison->waiting, comparison->runs, comparison);
 }
 
 /* --- Compared pairs --------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inlined_parts.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -215,9 +216,7 @@ enum bat_code bat_inlined_find(const struct bat_program *program,
     if (code == BAT_OK && search.candidate_count != 0)
         code = choose(&search, inlined);
     bat_comparison_free(search.comparison);
-    free(search.spots.all);
-    free(search.candidates);
-    free(search.runs);
+    BAT_FREE_ALL(search.spots.all, search.candidates, search.runs);
     return code;
 }
 

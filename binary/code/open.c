@@ -8,6 +8,7 @@
 
 #include "binary/functions/eh_frame.h"
 #include "reader.h"
+#include "spec/free_all.h"
 
 /* --- Sections ----------------------------------------------------------------------------- */
 
@@ -173,14 +174,8 @@ void bat_code_close(struct bat_code_reader *reader)
 {
     if (!reader)
         return;
-    free(reader->wanted);
-    free(reader->granules.bits);
-    free(reader->granules.starts);
+    BAT_FREE_ALL(reader->wanted, reader->granules.bits, reader->granules.starts);
     loaded_sections_free(&reader->sections);
-    free(reader->markers);
-    free(reader->entries.all);
-    free(reader->references.all);
-    free(reader->whole_of);
-    free(reader->part_tables.all);
-    free(reader);
+    BAT_FREE_ALL(reader->markers, reader->entries.all, reader->references.all, reader->whole_of,
+                 reader->part_tables.all, reader);
 }

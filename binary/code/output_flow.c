@@ -2,6 +2,7 @@
 /* Look-ups in the flow of an output function (output_flow.h), and the owners of its blocks. */
 #include "output_flow.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 #include <stdlib.h>
@@ -193,10 +194,7 @@ bool bat_output_flow_find_owners(struct bat_output_flow *flow, void **memory, si
 
 void bat_output_flow_free_parts(struct bat_output_flow *flow)
 {
-    free(flow->inlined);
-    free(flow->copies);
-    free(flow->pairs);
-    free(flow->pair_of);
+    BAT_FREE_ALL(flow->inlined, flow->copies, flow->pairs, flow->pair_of);
 }
 
 void bat_output_flow_free(struct bat_output_flow *flow)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "output_flows.h"
+#include "spec/free_all.h"
 #include "support/parallel.h"
 
 struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
@@ -28,9 +29,7 @@ void bat_output_flows_free(struct bat_output_flows *flows)
     for (uint32_t i = 0; flows->all && i < flows->program.map->hot_count; i++)
         bat_output_flow_free(flows->all[i]);
     bat_beginnings_free(flows->beginnings);
-    free(flows->all);
-    free(flows->is_being_read);
-    free(flows);
+    BAT_FREE_ALL(flows->all, flows->is_being_read, flows);
 }
 
 bool bat_output_flows_are_independent(const struct bat_output_flows *flows)

@@ -11,6 +11,7 @@
 #include "instructions.h"
 #include "output_flows.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/little_endian.h"
 #include "spec/map.h"
@@ -692,19 +693,9 @@ void bat_flow_reader_free(struct bat_flow_reader *reader)
 {
     if (!reader)
         return;
-    free(reader->blocks);
-    free(reader->all);
-    free(reader->block_begins);
-    free(reader->spare);
-    free(reader->owners);
-    free(reader->cuts);
-    free(reader->targets);
-    free(reader->starts);
-    free(reader->leaves);
-    free(reader->begins);
-    free(reader->marks);
-    free(reader->parts);
-    free(reader);
+    BAT_FREE_ALL(reader->blocks, reader->all, reader->block_begins, reader->spare, reader->owners,
+                 reader->cuts, reader->targets, reader->starts, reader->leaves, reader->begins,
+                 reader->marks, reader->parts, reader);
 }
 
 struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table)

@@ -13,6 +13,7 @@
 #include "elfnote/text_budget.h"
 #include "markers.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "support/hash_seed.h"
@@ -280,8 +281,6 @@ enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbo
     }
     if (!code && has_relocations && split.fragment_count > 0 && reader->machine == EM_X86_64)
         code = unite_all(reader, &split, error);
-    free(split.parents);
-    free(split.fragments);
-    free(split.candidates);
+    BAT_FREE_ALL(split.parents, split.fragments, split.candidates);
     return code;
 }

@@ -11,6 +11,7 @@
 
 #include "exceptions.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 
 /* --- Decoding ----------------------------------------------------------------------------- */
 
@@ -327,9 +328,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
 
 void code_sweep_free(struct code_sweep *sweep)
 {
-    free(sweep->marks);
-    free(sweep->all);
-    free(sweep->tables);
+    BAT_FREE_ALL(sweep->marks, sweep->all, sweep->tables);
     *sweep = (struct code_sweep){0};
 }
 

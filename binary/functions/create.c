@@ -7,6 +7,7 @@
 
 #include "draft.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/large_memory.h"
 
 /*
@@ -40,23 +41,16 @@ static void free_draft(struct draft *draft)
         return;
     draft_symbols_free(&draft->symbols);
     loaded_sections_free(&draft->sections);
-    free(draft->fdes);
-    free(draft->functions.all);
-    free(draft->functions.namings);
-    free(draft->entries.all);
-    free(draft->texts);
-    free(draft);
+    BAT_FREE_ALL(draft->fdes, draft->functions.all, draft->functions.namings, draft->entries.all,
+                 draft->texts, draft);
 }
 
 void bat_functions_free(struct bat_functions *functions)
 {
     if (!functions)
         return;
-    free(functions->all);
-    free(functions->starts_below);
-    free(functions->entry_points);
-    free(functions->first_entry_point);
-    free(functions->text);
+    BAT_FREE_ALL(functions->all, functions->starts_below, functions->entry_points,
+                 functions->first_entry_point, functions->text);
     free((void *)functions->padding);
     free_draft(functions->draft);
     free(functions);

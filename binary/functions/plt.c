@@ -8,6 +8,7 @@
 #include "elfnote/symbol_table.h"
 #include "plt_slots.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/sort.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
@@ -183,9 +184,7 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
     bool *done = calloc(slots.count, sizeof(*done));
     *entries = calloc(slots.count, sizeof(**entries));
     if (slots.out_of_memory || !done || !*entries) {
-        free(slots.slots);
-        free(done);
-        free(*entries);
+        BAT_FREE_ALL(slots.slots, done, *entries);
         *entries = NULL;
         return bat_fail_memory(error, "for the entries of the PLT");
     }

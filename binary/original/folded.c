@@ -3,6 +3,7 @@
 #include "folded.h"
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -115,9 +116,7 @@ void folded_close(struct folded *folded)
             free(folded->members[body->first_member + j].offsets);
         free(body->places);
     }
-    free(folded->bodies);
-    free(folded->members);
-    free(folded->member_of);
+    BAT_FREE_ALL(folded->bodies, folded->members, folded->member_of);
 }
 
 /* The member whose code holds an input address, or BAT_NONE. */

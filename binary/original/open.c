@@ -9,6 +9,7 @@
 #include "binary/build_ids.h"
 #include "binary/note_facts.h"
 #include "original.h"
+#include "spec/free_all.h"
 #include "spec/hex_bytes.h"
 #include "spec/options.h"
 #include "support/parallel.h"
@@ -395,11 +396,8 @@ void bat_original_close(struct bat_original *original)
     bat_sparse_free(&original->sparse);
     bat_functions_free(original->output_functions);
     bat_functions_free(original->input_functions);
-    free(original->input_of);
-    free(original->table_of);
-    free(original->output_of);
-    free(original->first_home);
-    free(original->homes);
+    BAT_FREE_ALL(original->input_of, original->table_of, original->output_of, original->first_home,
+                 original->homes);
     if (original->owns_elf)
         bat_elf_close(original->elf);
     free(original);

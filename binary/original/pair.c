@@ -5,6 +5,7 @@
 
 #include "original.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "support/key_sort.h"
 
 struct pairing {
@@ -336,9 +337,7 @@ static enum bat_code find_homes(const struct pairing *pairing)
     original->first_home = calloc((size_t)original->input_count + 1, sizeof(*original->first_home));
     uint8_t *is_home = calloc((size_t)original->input_count + 1, 1);
     if (!homes || !spare || !original->homes || !original->first_home || !is_home) {
-        free(homes);
-        free(spare);
-        free(is_home);
+        BAT_FREE_ALL(homes, spare, is_home);
         return BAT_ERR_MEMORY;
     }
     size_t count = collect_homes(pairing, homes, is_home);
@@ -377,8 +376,6 @@ enum bat_code bat_original_pair_functions(struct bat_original *original,
         if (!original->only_look_ups && find_homes(&pairing) != BAT_OK)
             code = bat_fail_memory(error, "to pair functions");
     }
-    free(pairing.symbols.all);
-    free(pairing.largest);
-    free(pairing.named);
+    BAT_FREE_ALL(pairing.symbols.all, pairing.largest, pairing.named);
     return code;
 }

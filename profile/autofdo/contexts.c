@@ -8,6 +8,7 @@
 #include "forest.h"
 #include "probe_functions.h"
 #include "spec/array.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "tail_calls.h"
 
@@ -513,13 +514,8 @@ void bat_contexts_free(struct bat_contexts *contexts)
     probe_functions_free(&contexts->functions);
     forest_free(&contexts->forest);
     bat_counts_free(&contexts->nodes);
-    free(contexts->path.all);
-    free(contexts->calls.all);
-    free(contexts->callers);
-    free(contexts->names);
-    free(contexts->kept.all);
+    BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->callers, contexts->names,
+                 contexts->kept.all);
     tail_calls_free(&contexts->tail_calls);
-    free(contexts->first_probe);
-    free(contexts->probes_by_node);
-    free(contexts);
+    BAT_FREE_ALL(contexts->first_probe, contexts->probes_by_node, contexts);
 }

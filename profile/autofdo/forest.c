@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "spec/free_all.h"
 #include "spec/large_memory.h"
 
 /*
@@ -21,10 +22,7 @@ void forest_free(struct forest *forest)
     bat_strings_free(&forest->names);
     bat_counts_free(&forest->others);
     bat_counts_free(&forest->targets);
-    free(forest->nodes);
-    free(forest->bodies);
-    free(forest->checksums);
-    free(forest->contexts);
+    BAT_FREE_ALL(forest->nodes, forest->bodies, forest->checksums, forest->contexts);
 }
 
 static enum bat_code reserve_nodes(struct forest *forest, size_t nodes)

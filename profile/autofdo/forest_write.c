@@ -6,6 +6,7 @@
 #include "forest.h"
 #include "spec/array.h"
 #include "spec/escape_controls.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "spec/sort.h"
@@ -574,12 +575,8 @@ static bool sort_all(struct forest_writer *writer, unsigned threads)
 
 static void free_writer(struct forest_writer *writer)
 {
-    free(writer->bodies);
-    free(writer->first_body);
-    free(writer->first_target);
-    free(writer->children);
-    free(writer->first_child);
-    free(writer->trees);
+    BAT_FREE_ALL(writer->bodies, writer->first_body, writer->first_target, writer->children,
+                 writer->first_child, writer->trees);
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
         free(writer->writers[i].targets);
         free(writer->writers[i].stack);

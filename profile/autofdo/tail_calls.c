@@ -5,6 +5,7 @@
 
 #include "binary/code/instructions.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -63,9 +64,7 @@ enum bat_code tail_calls_new(struct tail_calls *tail, struct unwinder *unwinder,
 
 void tail_calls_free(struct tail_calls *tail)
 {
-    free(tail->calls);
-    free(tail->jumps);
-    free(tail->found);
+    BAT_FREE_ALL(tail->calls, tail->jumps, tail->found);
     bat_counts_free(&tail->known);
 }
 

@@ -14,6 +14,7 @@
 #include "measuring.h"
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 
 /* All runs that begin at one address. */
 struct run {
@@ -252,11 +253,7 @@ enum bat_code measure_continuity(const struct measuring *measuring)
     enum bat_code code = list(measuring, &search);
     if (code == BAT_OK)
         find(measuring, &search);
-    free(search.runs);
-    free(search.ways);
-    free(search.next_run);
-    free(search.next_way);
-    free(search.waiting);
-    free(search.ends);
+    BAT_FREE_ALL(search.runs, search.ways, search.next_run, search.next_way, search.waiting,
+                 search.ends);
     return code;
 }

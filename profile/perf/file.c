@@ -11,6 +11,7 @@
 #include "branch_filter.h"
 #include "recording.h"
 #include "samples.h"
+#include "spec/free_all.h"
 #include "support/arriving.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
@@ -64,11 +65,8 @@ static void free_session(struct perf_session *session)
     perf_folder_close(&session->pieces);
     perf_attributes_free(&session->attributes);
     perf_processes_free(&session->processes);
-    free(session->binaries);
-    free(session->doubling_since);
-    free(session->doublings);
-    free(session->text);
-    free(session);
+    BAT_FREE_ALL(session->binaries, session->doubling_since, session->doublings, session->text,
+                 session);
 }
 
 /* What the stacks of some event leave out: see perf_branch_filter(). */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "processes.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 /* The binaries by build-id and by name. Those with equal ones are chained: number + 1, or 0. */
@@ -27,10 +28,7 @@ static void index_free(struct index *index)
 {
     bat_counts_free(&index->ids);
     bat_strings_free(&index->names);
-    free(index->first_of_name);
-    free(index->next_of_id);
-    free(index->next_of_name);
-    free(index->last_file);
+    BAT_FREE_ALL(index->first_of_name, index->next_of_id, index->next_of_name, index->last_file);
 }
 
 /* A build-id as a key: padded with zeros. */

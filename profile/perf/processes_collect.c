@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/little_endian.h"
 
@@ -23,12 +24,8 @@ void perf_processes_free(struct perf_processes *processes)
     bat_strings_free(&processes->names);
     bat_counts_free(&processes->files);
     bat_counts_free(&processes->table);
-    free(processes->objects);
-    free(processes->listings);
-    free(processes->events);
-    free(processes->spans);
-    free(processes->changes);
-    free(processes->found);
+    BAT_FREE_ALL(processes->objects, processes->listings, processes->events, processes->spans,
+                 processes->changes, processes->found);
     perf_processes_init(processes, NULL, 0);
 }
 

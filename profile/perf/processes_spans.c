@@ -5,6 +5,7 @@
 
 #include "processes.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "support/ranges.h"
 
@@ -40,9 +41,7 @@ static void replay_free(struct replay *replay)
     bat_counts_free(&replay->first);
     bat_counts_free(&replay->numbers);
     bat_ranges_free(&replay->ranges);
-    free(replay->states);
-    free(replay->overlapped);
-    free(replay->own);
+    BAT_FREE_ALL(replay->states, replay->overlapped, replay->own);
 }
 
 /* The number of a process's first state + 1, or 0. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 /* --- What a view has counted ---------------------------------------------------------------- */
@@ -73,9 +74,7 @@ enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *con
 void perf_views_free(struct perf_views *views)
 {
     for (unsigned i = 0; i < PERF_VIEWS; i++) {
-        free(views->views[i].members);
-        free(views->views[i].begun);
-        free(views->views[i].ranges);
+        BAT_FREE_ALL(views->views[i].members, views->views[i].begun, views->views[i].ranges);
     }
 }
 

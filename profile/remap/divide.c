@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "shares.h"
+#include "spec/free_all.h"
 
 #define SITES_MAX 64u   /* a body with more sites divides as its entries do */
 #define ROUNDS 12u      /* limit for chains of folded functions that call each other */
@@ -283,9 +284,7 @@ enum bat_code shares_divide(struct shares *shares)
             is_changed |= has_changed;
         }
     }
-    free(equations.weights);
-    free(equations.calling);
-    free(equations.called);
+    BAT_FREE_ALL(equations.weights, equations.calling, equations.called);
     return is_ready ? BAT_OK : BAT_ERR_MEMORY;
 }
 

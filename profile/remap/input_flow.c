@@ -6,6 +6,7 @@
 #include "input_flow.h"
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "support/key_sort.h"
 
@@ -37,12 +38,7 @@ void input_flow_close(struct input_flow *flow)
 {
     for (uint32_t i = 0; flow->functions && i < flow->original->binary->map->hot_count; i++)
         free(flow->functions[i].blocks);
-    free(flow->functions);
-    free(flow->frames);
-    free(flow->decoded);
-    free(flow->runs);
-    free(flow->places);
-    free(flow->plt);
+    BAT_FREE_ALL(flow->functions, flow->frames, flow->decoded, flow->runs, flow->places, flow->plt);
     input_paths_free(&flow->paths);
     bat_counts_free(&flow->frames_by_call);
 }

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "to_input.h"
@@ -32,9 +33,7 @@ struct input_joins input_joins_new(struct bat_profile *result,
 void input_joins_free(struct input_joins *joins)
 {
     bat_counts_free(&joins->by_branch);
-    free(joins->all);
-    free(joins->pieces);
-    free(joins->next);
+    BAT_FREE_ALL(joins->all, joins->pieces, joins->next);
 }
 
 enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint64_t point,

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "to_input.h"
 
@@ -237,9 +238,5 @@ void bat_chain_mover_free(struct bat_chain_mover *mover)
     input_explained_close(&mover->move);
     bat_counts_free(&mover->traces);
     bat_counts_free(&mover->callers);
-    free(mover->trail.pieces);
-    free(mover->call_frames);
-    free(mover->frames);
-    free(mover->runs);
-    free(mover);
+    BAT_FREE_ALL(mover->trail.pieces, mover->call_frames, mover->frames, mover->runs, mover);
 }

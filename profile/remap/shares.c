@@ -10,6 +10,7 @@
 #include "bat_profile.h"
 #include "pointer_sources.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -37,11 +38,7 @@ void shares_close(struct shares *shares)
 {
     for (uint32_t i = 0; shares->bodies && i < shares->folded.body_count; i++)
         free(shares->bodies[i].columns);
-    free(shares->bodies);
-    free(shares->column_of);
-    free(shares->named);
-    free(shares->traces);
-    free(shares->sites);
+    BAT_FREE_ALL(shares->bodies, shares->column_of, shares->named, shares->traces, shares->sites);
     bat_counts_free(&shares->site_of);
     free(shares->cells);
     free(shares->maps);

@@ -8,6 +8,7 @@
 #include "binary/code/conditions.h"
 #include "match.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "support/key_sort.h"
 #include "together.h"
 #include "walk.h"
@@ -470,9 +471,6 @@ enum bat_code input_states_find(const struct input_followed *function)
         following.entries = bat_sort_keys(keys, keys + count, following.entry_count);
         code = find_states(&following);
     }
-    free(following.pending);
-    free(following.doubted);
-    free(following.last_doubted);
-    free(keys);
+    BAT_FREE_ALL(following.pending, following.doubted, following.last_doubted, keys);
     return code;
 }

@@ -10,6 +10,7 @@
 #include "bat_decoder.h"
 #include "binary/original/original.h"
 #include "profile/profile.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "support/parallel.h"
@@ -295,9 +296,7 @@ static enum bat_code judge(struct bat_records *records, struct bat_error *error)
     if (!code)
         code = judge_all(judging);
     bat_tableless_close(&judging->tableless);
-    free(judging->is_named);
-    free(judging->all);
-    free(judging);
+    BAT_FREE_ALL(judging->is_named, judging->all, judging);
     return code;
 }
 

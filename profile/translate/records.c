@@ -8,6 +8,7 @@
 
 #include "escape_name.h"
 #include "profile/profile.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 
@@ -23,11 +24,8 @@ void bat_records_free(struct bat_records *records)
         free(records->input);
     }
     bat_map_free(records->own_map);
-    free(records->renamed);
-    free(records->stale);
-    free(records->stale_as[0]);
-    free(records->stale_as[1]);
-    free(records->tables);
+    BAT_FREE_ALL(records->renamed, records->stale, records->stale_as[0], records->stale_as[1],
+                 records->tables);
     bat_strings_free(&records->extra_names);
     bat_strings_free(&records->events);
     bat_counts_free(&records->branches);

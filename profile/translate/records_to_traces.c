@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "records.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/sort.h"
 #include "tableless.h"
@@ -399,9 +400,6 @@ enum bat_code bat_records_to_traces(const struct bat_records *records, struct ba
     struct tracing tracing = {.records = records, .profile = profile, .error = error};
     enum bat_code code = make(&tracing);
     bat_tableless_close(&tracing.code);
-    free(tracing.first_block);
-    free(tracing.in);
-    free(tracing.out);
-    free(tracing.inner);
+    BAT_FREE_ALL(tracing.first_block, tracing.in, tracing.out, tracing.inner);
     return code;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 #include "support/parallel.h"
 
 enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,
@@ -34,9 +35,7 @@ void bat_tableless_close(struct bat_tableless *tableless)
     for (uint32_t i = 0; i < tableless->count; i++)
         bat_code_graph_free(&tableless->graphs[i]);
     bat_code_close(tableless->reader);
-    free(tableless->functions);
-    free(tableless->graphs);
-    free(tableless->is_read);
+    BAT_FREE_ALL(tableless->functions, tableless->graphs, tableless->is_read);
     *tableless = (struct bat_tableless){0};
 }
 

@@ -8,6 +8,7 @@
 #include "profile/prepare_binary.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/free_all.h"
 #include "spec/options.h"
 #include "tableless.h"
 #include "translation.h"
@@ -351,10 +352,7 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     made->starts_reached = bat_counts_new(2);
     made->entry_ids = bat_counts_new(2);
     enum bat_code code = fill_records(translation, symbols, original);
-    free(translation->touched);
-    free(translation->surveyed);
-    free(translation->ends);
-    free(translation->keys);
+    BAT_FREE_ALL(translation->touched, translation->surveyed, translation->ends, translation->keys);
     code = code ? code : sort_records(translation);
     if (code == BAT_OK)
         weigh_records(translation);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "spec/free_all.h"
 #include "tableless.h"
 #include "yaml_blocks.h"
 #include "yaml_function_probes.h"
@@ -255,9 +256,7 @@ static void write_place(struct bat_yaml_writer *writer, const struct place *plac
 
 static void free_blocks(struct bat_yaml_writer *writer)
 {
-    free(writer->blocks);
-    free(writer->yaml_blocks);
-    free(writer->order);
+    BAT_FREE_ALL(writer->blocks, writer->yaml_blocks, writer->order);
 }
 
 /* Make room for the blocks of a function, which are lost if there was too little. */

@@ -6,6 +6,7 @@
 
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 /* --- The inline tree -------------------------------------------------------------------------- */
@@ -144,9 +145,7 @@ static bool reserve_chosen(struct bat_yaml_function_probes *found)
 {
     if (found->found_count <= found->chosen_capacity)
         return true;
-    free(found->calls);
-    free(found->blocks);
-    free(found->groups);
+    BAT_FREE_ALL(found->calls, found->blocks, found->groups);
     const size_t count = found->found_capacity;
     found->calls = malloc(count * sizeof(*found->calls));
     found->blocks = malloc(count * sizeof(*found->blocks));
@@ -180,12 +179,8 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
 
 void bat_yaml_function_probes_free(struct bat_yaml_function_probes *found)
 {
-    free(found->queue);
-    free(found->numbers);
-    free(found->found);
-    free(found->calls);
-    free(found->blocks);
-    free(found->groups);
+    BAT_FREE_ALL(found->queue, found->numbers, found->found, found->calls, found->blocks,
+                 found->groups);
 }
 
 /* --- The probes of a place -------------------------------------------------------------------- */

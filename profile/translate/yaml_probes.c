@@ -7,6 +7,7 @@
 
 #include "spec/array.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "support/key_sort.h"
 
 /* --- Tables ----------------------------------------------------------------------------------- */
@@ -68,9 +69,7 @@ static struct bat_yaml_index *make_table(struct bat_sort_key *keys, size_t count
             qsort(table, different, sizeof(*table), compare_numbers);
         *table_count = different;
     }
-    free(keys);
-    free(spare);
-    free(frequencies);
+    BAT_FREE_ALL(keys, spare, frequencies);
     return table;
 }
 
@@ -125,12 +124,7 @@ void bat_yaml_probes_free(struct bat_yaml_probes *probes)
     if (!probes)
         return;
     bat_probes_free(probes->all);
-    free(probes->is_read);
-    free(probes->guids);
-    free(probes->hashes);
-    free(probes->gs);
-    free(probes->hs);
-    free(probes);
+    BAT_FREE_ALL(probes->is_read, probes->guids, probes->hashes, probes->gs, probes->hs, probes);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */

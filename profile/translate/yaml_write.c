@@ -5,6 +5,7 @@
 #include "bat_decoder.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/free_all.h"
 #include "spec/hex_bytes.h"
 #include "spec/large_memory.h"
 #include "support/parallel.h"
@@ -294,11 +295,7 @@ static void end(void *state)
     for (size_t i = 0; i < BAT_PARALLEL_MAX; i++)
         bat_yaml_writer_free(&file->writers[i]);
     bat_tableless_close(&file->code);
-    free(file->entries);
-    free(file->numbers);
-    free(file->functions);
-    free(file->groups);
-    free(file);
+    BAT_FREE_ALL(file->entries, file->numbers, file->functions, file->groups, file);
 }
 
 const struct bat_text_source bat_yaml_source = {begin, write_part, end};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "support/text_file.h"
 
@@ -140,9 +141,7 @@ void bat_suppressions_free(struct bat_suppressions *suppressions)
         free(suppressions->all[i].pattern);
         free(suppressions->all[i].reason);
     }
-    free(suppressions->all);
-    free(suppressions->plain);
-    free(suppressions->wild);
+    BAT_FREE_ALL(suppressions->all, suppressions->plain, suppressions->wild);
     *suppressions = (struct bat_suppressions){0};
 }
 

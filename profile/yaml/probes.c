@@ -5,6 +5,7 @@
 
 #include "spec/array.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "yaml_lists.h"
 
@@ -248,14 +249,8 @@ static bool begin_joining(struct joining *joining, size_t first, size_t second)
 
 static void end_joining(struct joining *joining)
 {
-    free(joining->nodes);
-    free(joining->sorted);
-    free(joining->numbers);
-    free(joining->used);
-    free(joining->places);
-    free(joining->queue);
-    free(joining->child);
-    free(joining->sibling);
+    BAT_FREE_ALL(joining->nodes, joining->sorted, joining->numbers, joining->used, joining->places,
+                 joining->queue, joining->child, joining->sibling);
 }
 
 /* The joined tree, breadth first, in a new array. NULL if there is no memory. */

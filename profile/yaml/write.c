@@ -8,35 +8,27 @@
 #include "spec/array.h"
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 void bat_yaml_profile_free_block(struct bat_yaml_profile_block *block)
 {
-    free(block->calls.all);
-    free(block->successors.all);
-    free(block->probes);
+    BAT_FREE_ALL(block->calls.all, block->successors.all, block->probes);
 }
 
 void bat_yaml_profile_free_function(struct bat_yaml_profile_function *function)
 {
     for (uint32_t i = 0; i < function->count; i++)
         bat_yaml_profile_free_block(&function->blocks[i]);
-    free(function->blocks);
-    free(function->nodes);
-    free(function->name);
+    BAT_FREE_ALL(function->blocks, function->nodes, function->name);
 }
 
 void bat_yaml_profile_free(struct bat_yaml_profile *profile)
 {
     for (uint32_t i = 0; i < profile->count; i++)
         bat_yaml_profile_free_function(&profile->functions[i]);
-    free(profile->functions);
-    free(profile->guids);
-    free(profile->hashes);
-    free(profile->binary);
-    free(profile->build_id);
-    free(profile->origin);
-    free(profile->events);
+    BAT_FREE_ALL(profile->functions, profile->guids, profile->hashes, profile->binary,
+                 profile->build_id, profile->origin, profile->events);
     *profile = (struct bat_yaml_profile){0};
 }
 

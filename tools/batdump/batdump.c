@@ -6,6 +6,7 @@
 
 #include "bat_binary.h"
 #include "dump.h"
+#include "spec/free_all.h"
 #include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
@@ -435,10 +436,8 @@ int main(int argc, char **argv)
     } else {
         tool_no_memory(NULL);
     }
-    free(options.functions);
-    free(options.addresses);
-    free(options.queries.to_input);
-    free(options.queries.to_output);
+    BAT_FREE_ALL(options.functions, options.addresses, options.queries.to_input,
+                 options.queries.to_output);
     bat_stores_free(&options.stores);
     return (int)status;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "spec/free_all.h"
 #include "symbolize_input.h"
 
 #include <stdio.h>
@@ -98,7 +99,5 @@ void symbolize_argv_free(struct symbolize_argv *made)
 {
     for (size_t i = 0; made->owned && made->owned[i]; i++)
         free(made->owned[i]);
-    free(made->owned);
-    free(made->values);
-    free(made->environment);
+    BAT_FREE_ALL(made->owned, made->values, made->environment);
 }

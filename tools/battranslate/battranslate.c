@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "tools/common/tool.h"
 #include "translate.h"
@@ -719,8 +720,6 @@ int main(int argc, char **argv)
                                           : translate_run(&arguments);
     perf2bolt_free(&arguments);
     bat_stores_free(&arguments.stores);
-    free(arguments.binaries);
-    free(arguments.releases);
-    free(split);
+    BAT_FREE_ALL(arguments.binaries, arguments.releases, split);
     return (int)status;
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "elfnote/replace_file.h"
+#include "spec/free_all.h"
 
 /* --- Outputs -------------------------------------------------------------------------------- */
 
@@ -240,11 +241,8 @@ void targets_free(struct targets *targets)
     for (size_t i = 0; i < targets->count; i++) {
         struct target *target = &targets->items[i];
         work_close(&target->work);
-        free(target->binary);
-        free(target->output);
-        free(target->yaml);
-        free(target->original);
-        free(target->report);
+        BAT_FREE_ALL(target->binary, target->output, target->yaml, target->original,
+                     target->report);
     }
     free(targets->items);
     free(targets->made_folder);

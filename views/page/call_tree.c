@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 
 #include <stdlib.h>
@@ -122,9 +123,6 @@ bool call_tree_list(const struct call_tree *tree, struct report *report)
         fill(tree, &report->stack_names, &listing);
         walk(tree, &listing, report);
     }
-    free(listing.order);
-    free(listing.first);
-    free(listing.sums);
-    free(listing.next);
+    BAT_FREE_ALL(listing.order, listing.first, listing.sums, listing.next);
     return has_memory;
 }

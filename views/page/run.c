@@ -5,6 +5,7 @@
 
 #include "binary/functions/functions.h"
 #include "page.h"
+#include "spec/free_all.h"
 
 void report_free(struct report *report)
 {
@@ -16,9 +17,8 @@ void report_free(struct report *report)
     report_free_next(&report->next);
     free(report->is_hottest);
     for (unsigned side = 0; side < 2; side++) {
-        free(report->listings[side].runs);
-        free(report->listings[side].all);
-        free(report->listings[side].branches);
+        BAT_FREE_ALL(report->listings[side].runs, report->listings[side].all,
+                     report->listings[side].branches);
     }
     bat_strings_free(&report->instruction_texts);
     bat_verdict_free(&report->check);
@@ -28,14 +28,8 @@ void report_free(struct report *report)
     bat_records_free(report->records);
     bat_profile_free(report->input_profile);
     bat_profile_free(report->profile);
-    free(report->block_counts);
-    free(report->block_hints);
-    free(report->blocks);
-    free(report->pieces_of);
-    free(report->functions);
-    free(report->pieces);
-    free(report->input.all);
-    free(report->output.all);
+    BAT_FREE_ALL(report->block_counts, report->block_hints, report->blocks, report->pieces_of,
+                 report->functions, report->pieces, report->input.all, report->output.all);
     bat_functions_free(report->functions_of_file);
     bat_original_close(report->original);
     bat_binary_close(&report->binary);
