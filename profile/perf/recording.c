@@ -6,20 +6,12 @@
 #include <string.h>
 
 #include "samples.h"
-
-static int most_first(const void *left, const void *right)
-{
-    const struct perf_recorded_file *a = left;
-    const struct perf_recorded_file *b = right;
-    if (a->samples != b->samples)
-        return a->samples > b->samples ? -1 : 1;
-    return strcmp(a->path, b->path);
-}
+#include "spec/sort.h"
 
 void perf_recording_sort(struct perf_recorded_file *files, size_t count)
 {
-    if (count != 0)
-        qsort(files, count, sizeof(*files), most_first);
+    BAT_SORT(files, count, BAT_DESCENDING(struct perf_recorded_file, samples),
+             BAT_ASCENDING(struct perf_recorded_file, path));
 }
 
 static enum bat_code list_files(const struct perf_processes *processes,

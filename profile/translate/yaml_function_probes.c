@@ -8,6 +8,7 @@
 #include "spec/compare_numbers.h"
 #include "spec/free_all.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 /* --- The inline tree -------------------------------------------------------------------------- */
 
@@ -131,15 +132,6 @@ static bool add_parts(const struct search *search, uint32_t function, uint32_t t
     return true;
 }
 
-static int compare_found(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_probe *left = left_pointer;
-    const struct bat_yaml_probe *right = right_pointer;
-    if (left->block != right->block)
-        return left->block < right->block ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
-}
-
 /* Make room to choose all probes that were found. */
 static bool reserve_chosen(struct bat_yaml_function_probes *found)
 {
@@ -172,8 +164,7 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
             table == BAT_NONE ? add_part(&search, whole) : add_parts(&search, function, table);
     if (!has_memory || !reserve_chosen(found))
         return bat_fail_memory(error, "to write YAML");
-    if (found->found_count > 1)
-        qsort(found->found, found->found_count, sizeof(*found->found), compare_found);
+    BAT_SORT_BY_TWO(found->found, found->found_count, block, order);
     return BAT_OK;
 }
 
@@ -203,31 +194,13 @@ void bat_yaml_probes_choose(struct bat_yaml_function_probes *found, uint32_t blo
     }
 }
 
-static int compare_calls(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_probe *left = left_pointer;
-    const struct bat_yaml_probe *right = right_pointer;
-    if (left->offset != right->offset)
-        return left->offset < right->offset ? -1 : 1;
-    return left->order < right->order ? -1 : left->order > right->order;
-}
-
-static int compare_nodes(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_probe *left = left_pointer;
-    const struct bat_yaml_probe *right = right_pointer;
-    if (left->node != right->node)
-        return left->node < right->node ? -1 : 1;
-    return left->id < right->id ? -1 : left->id > right->id;
-}
-
 void bat_yaml_probes_sort_place(struct bat_yaml_function_probes *found)
 {
     if (found->block_count > 1)
         qsort(found->blocks, found->block_count, sizeof(*found->blocks), bat_compare_u64);
     if (found->call_count == 0)
         return;
-    qsort(found->calls, found->call_count, sizeof(*found->calls), compare_calls);
+    BAT_SORT_BY_TWO(found->calls, found->call_count, offset, order);
     /* Of several probes at a call the last one holds. */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < found->call_count; i++) {
@@ -278,8 +251,7 @@ void bat_yaml_probes_write_uncounted(struct bat_yaml_function_probes *found, con
     for (uint32_t i = 0; i < found->call_count; i++)
         if (!found->calls[i].is_written)
             found->calls[left++] = found->calls[i];
-    if (left > 1)
-        qsort(found->calls, left, sizeof(*found->calls), compare_nodes);
+    BAT_SORT_BY_TWO(found->calls, left, node, id);
     for (uint32_t i = 0; i < left; i++) {
         bat_text_string(text, *separator);
         char *at = stpcpy(bat_text_room(text, FIELD_MAX), "{ off: 0x");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which nodes of a block have the same probes: spec/pseudo-probes.md 4. */
 #include "yaml_probe_groups.h"
+#include "spec/sort.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -29,16 +30,6 @@ static int compare_lists(const void *left_pointer, const void *right_pointer, vo
     return difference ? difference : (left->first > right->first) - (left->first < right->first);
 }
 
-/* Groups of one entry stand together; entries in the order of their first nodes. */
-static int compare_entries(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_group *left = left_pointer;
-    const struct bat_yaml_group *right = right_pointer;
-    if (left->entry != right->entry)
-        return left->entry < right->entry ? -1 : 1;
-    return left->first < right->first ? -1 : left->first > right->first;
-}
-
 uint32_t bat_yaml_probe_groups(const uint64_t *probes, uint32_t count,
                                struct bat_yaml_group *groups)
 {
@@ -54,7 +45,6 @@ uint32_t bat_yaml_probe_groups(const uint64_t *probes, uint32_t count,
         const bool is_same = i != 0 && compare_ids(probes, &groups[i - 1], &groups[i]) == 0;
         groups[i].entry = is_same ? groups[i - 1].entry : groups[i].first;
     }
-    if (group_count > 1)
-        qsort(groups, group_count, sizeof(*groups), compare_entries);
+    BAT_SORT_BY_TWO(groups, group_count, entry, first);
     return group_count;
 }

@@ -8,6 +8,7 @@
 #include "spec/array.h"
 #include "spec/binary_search.h"
 #include "spec/free_all.h"
+#include "spec/sort.h"
 #include "support/key_sort.h"
 
 /* --- Tables ----------------------------------------------------------------------------------- */
@@ -17,22 +18,6 @@ struct frequency {
     uint64_t number;
     uint64_t count;
 };
-
-static int compare_frequencies(const void *left_pointer, const void *right_pointer)
-{
-    const struct frequency *left = left_pointer;
-    const struct frequency *right = right_pointer;
-    if (left->count != right->count)
-        return left->count > right->count ? -1 : 1;
-    return left->number > right->number ? -1 : left->number < right->number;
-}
-
-static int compare_numbers(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_index *left = left_pointer;
-    const struct bat_yaml_index *right = right_pointer;
-    return left->number < right->number ? -1 : left->number > right->number;
-}
 
 /* Count equal keys, which are sorted. Returns how many different ones there are. */
 static uint32_t count_keys(const struct bat_sort_key *keys, size_t count,
@@ -60,13 +45,13 @@ static struct bat_yaml_index *make_table(struct bat_sort_key *keys, size_t count
     if (keys && spare && frequencies) {
         const uint32_t different =
             count_keys(bat_sort_keys(keys, spare, count), count, frequencies);
-        if (different > 1)
-            qsort(frequencies, different, sizeof(*frequencies), compare_frequencies);
+        BAT_SORT(frequencies, different, BAT_DESCENDING(struct frequency, count),
+                 BAT_DESCENDING(struct frequency, number));
         table = bat_array_new(different, sizeof(*table));
         for (uint32_t i = 0; table && i < different; i++)
             table[i] = (struct bat_yaml_index){frequencies[i].number, i};
-        if (table && different > 1)
-            qsort(table, different, sizeof(*table), compare_numbers);
+        if (table)
+            BAT_SORT_BY(table, different, number);
         *table_count = different;
     }
     BAT_FREE_ALL(keys, spare, frequencies);

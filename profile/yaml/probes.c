@@ -7,6 +7,7 @@
 #include "spec/compare_numbers.h"
 #include "spec/free_all.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 #include "yaml_lists.h"
 
 /* --- Tables --------------------------------------------------------------------------------- */
@@ -16,14 +17,6 @@ struct placed {
     uint64_t number;
     uint32_t place;
 };
-
-static int compare_placed(const void *left_pointer, const void *right_pointer)
-{
-    const struct placed *left = left_pointer;
-    const struct placed *right = right_pointer;
-    const int order = bat_compare_numbers(left->number, right->number);
-    return order ? order : bat_compare_numbers(left->place, right->place);
-}
 
 /* For each element: is it the first with its number? NULL if there is no memory. */
 static bool *find_first(const void *list, uint32_t count, size_t size)
@@ -39,8 +32,7 @@ static bool *find_first(const void *list, uint32_t count, size_t size)
         memcpy(&sorted[i].number, (const char *)list + i * size, sizeof(sorted[i].number));
         sorted[i].place = i;
     }
-    if (count > 1)
-        qsort(sorted, count, sizeof(*sorted), compare_placed);
+    BAT_SORT_BY_TWO(sorted, count, number, place);
     for (uint32_t i = 0; i < count; i++)
         is_first[sorted[i].place] = i == 0 || sorted[i - 1].number != sorted[i].number;
     free(sorted);

@@ -10,6 +10,7 @@
 #include "spec/compare_numbers.h"
 #include "spec/free_all.h"
 #include "spec/grow.h"
+#include "spec/sort.h"
 
 void bat_yaml_profile_free_block(struct bat_yaml_profile_block *block)
 {
@@ -304,22 +305,14 @@ static void write_tree(struct yaml_out *out, const struct bat_yaml_profile_funct
     put(out, " ]\n");
 }
 
-static int compare_hashes(const void *left_pointer, const void *right_pointer)
-{
-    const struct bat_yaml_guid *left = left_pointer;
-    const struct bat_yaml_guid *right = right_pointer;
-    const int order = bat_compare_numbers(left->hash, right->hash);
-    return order ? order : bat_compare_numbers(left->guid, right->guid);
-}
-
 /* The hashes, sorted, each with its index in place of a GUID. NULL if there is no memory. */
 static struct bat_yaml_guid *index_hashes(const struct bat_yaml_profile *profile)
 {
     struct bat_yaml_guid *sorted = bat_array_new(profile->hash_count, sizeof(*sorted));
     for (uint32_t i = 0; sorted && i < profile->hash_count; i++)
         sorted[i] = (struct bat_yaml_guid){.guid = i, .hash = profile->hashes[i]};
-    if (sorted && profile->hash_count > 1)
-        qsort(sorted, profile->hash_count, sizeof(*sorted), compare_hashes);
+    if (sorted)
+        BAT_SORT_BY_TWO(sorted, profile->hash_count, hash, guid);
     return sorted;
 }
 
