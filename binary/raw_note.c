@@ -30,8 +30,7 @@ static enum bat_code read_head(struct intake *intake, struct bat_error *error)
 {
     intake->capacity = ROOM;
     intake->bytes = malloc(intake->capacity);
-    if (!intake->bytes)
-        return bat_fail_memory(error, "for the note");
+    BAT_TRY_MEMORY(intake->bytes, error, "for the note");
     ssize_t got = bat_read_all(intake->file, intake->bytes, HEAD_SIZE, -1);
     if (got < 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be read: %m");

@@ -234,8 +234,7 @@ static enum bat_code map_whole(struct debug_image *image, int file, size_t head,
     if (code != BAT_OK || changes.total == 0)
         return code;
     size_t units = changes.units;
-    if (!map(image, file, head, changes.total + 16))
-        return bat_fail_memory(error, "to read debug information");
+    BAT_TRY_MEMORY(map(image, file, head, changes.total + 16), error, "to read debug information");
     if (!find_headers(image, &changes))
         return bat_fail(error, BAT_ERR_IO, "was changed while it was read");
     changes.units = units;
@@ -299,8 +298,7 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
     elf_version(EV_CURRENT);
     if (!image->elf)
         image->elf = elf_memory((char *)image->bytes, image->size);
-    if (!image->elf)
-        return bat_fail_memory(error, "to read debug information");
+    BAT_TRY_MEMORY(image->elf, error, "to read debug information");
     /* .dwo files are relocatable, but have nothing to relocate. */
     if (!is_split)
         BAT_TRY(debug_relocate(image, error));

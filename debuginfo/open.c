@@ -193,8 +193,7 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
                                  struct bat_debuginfo **debuginfo, struct bat_error *error)
 {
     struct bat_debuginfo *opened = calloc(1, sizeof(*opened));
-    if (!opened)
-        return bat_fail_memory(error, "to read debug information");
+    BAT_TRY_MEMORY(opened, error, "to read debug information");
     opened->threads = 1;
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
     if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))

@@ -128,8 +128,7 @@ enum bat_code debug_relocate(const struct debug_image *image, struct bat_error *
     struct relocating relocating = {
         .elf = image->elf, .machine = header.e_machine, .left = image->file_size};
     bool is_fine = read_sections(&relocating);
-    if (!relocating.sections)
-        return bat_fail_memory(error, "to read debug information");
+    BAT_TRY_MEMORY(relocating.sections, error, "to read debug information");
     for (size_t i = 1; is_fine && i < relocating.count; i++)
         if (is_of_dwarf(&relocating, &relocating.sections[i]))
             is_fine = apply_all(&relocating, &relocating.sections[i], i);

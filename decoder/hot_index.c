@@ -204,8 +204,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
     if (form == map->hot_index)
         return BAT_OK;
     struct bat_raw_hot_index *raw = bat_array_new(map->cold_count, sizeof(*raw));
-    if (!raw)
-        return bat_fail_memory(error, "for %" PRIu32 " fragments", map->cold_count);
+    BAT_TRY_MEMORY(raw, error, "for %" PRIu32 " fragments", map->cold_count);
     for (uint32_t i = 0; i < map->cold_count; i++) {
         uint32_t parent = map->tables[map->hot_count + i].parent;
         raw[i].index = map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, parent) : parent;

@@ -69,8 +69,7 @@ static enum bat_code list_attributes(const struct replacement *replacement, char
     if (most == 0)
         return BAT_OK;
     *names = malloc((size_t)most);
-    if (!*names)
-        return bat_fail_memory(error, "for the extended attributes");
+    BAT_TRY_MEMORY(*names, error, "for the extended attributes");
     ssize_t got = model_list(replacement, *names, (size_t)most);
     if (got < 0)
         return replacement_fail(replacement, error);

@@ -142,8 +142,7 @@ enum bat_code elf_read_bolt_info(struct bat_elf *elf, struct bat_error *error)
     size_t limit =
         walk.description_size < BOLT_INFO_LIMIT ? walk.description_size : BOLT_INFO_LIMIT;
     elf->bolt_info = strndup((const char *)walk.description, limit);
-    if (!elf->bolt_info)
-        return bat_fail_memory(error, "for the text of " BOLT_INFO_SECTION);
+    BAT_TRY_MEMORY(elf->bolt_info, error, "for the text of " BOLT_INFO_SECTION);
     return BAT_OK;
 }
 

@@ -192,8 +192,7 @@ static enum bat_code read_loads(struct bat_elf *elf, struct bat_error *error)
                         "%zu program headers of loaded segments: at most %u can be read", count,
                         LOADS_MAX);
     elf->loads = calloc(count + 1, sizeof(*elf->loads));
-    if (!elf->loads)
-        return bat_fail_memory(error, "for %zu segments", count);
+    BAT_TRY_MEMORY(elf->loads, error, "for %zu segments", count);
     for (size_t i = 0; i < elf->segment_count; i++) {
         const GElf_Phdr *header = &elf->segments[i];
         if (header->p_type == PT_LOAD)
@@ -217,8 +216,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
     if (count == 0)
         return BAT_OK;
     elf->segments = calloc(count, sizeof(*elf->segments));
-    if (!elf->segments)
-        return bat_fail_memory(error, "for %zu program headers", count);
+    BAT_TRY_MEMORY(elf->segments, error, "for %zu program headers", count);
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(elf->libelf, (int)i, &elf->segments[i]))
             return bat_fail(error, elf_libelf_code(), "program header %zu: %s", i, elf_errmsg(-1));
@@ -241,8 +239,7 @@ static enum bat_code place_relocatable(struct bat_elf *elf, struct bat_error *er
     if (count > LOADS_MAX || !elf_place_sections(elf->sections, elf->section_count))
         return BAT_OK;
     elf->loads = calloc(count + 1, sizeof(*elf->loads));
-    if (!elf->loads)
-        return bat_fail_memory(error, "for %zu segments", count);
+    BAT_TRY_MEMORY(elf->loads, error, "for %zu segments", count);
     for (size_t i = 0; i < elf->section_count; i++) {
         const struct bat_section *section = &elf->sections[i];
         if (!(section->flags & SHF_ALLOC))

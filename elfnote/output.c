@@ -239,8 +239,7 @@ enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
                                 struct bat_error *error)
 {
     struct used_file *files = calloc(count + input_count + 1, sizeof(*files));
-    if (!files)
-        return bat_fail_memory(error, "to compare files");
+    BAT_TRY_MEMORY(files, error, "to compare files");
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
         if (identify_output(outputs[i], &files[used]))

@@ -227,8 +227,7 @@ static enum bat_code copy_by_hand(struct replacement *replacement, int source, u
                                   uint64_t size, uint64_t to, struct bat_error *error)
 {
     char *buffer = malloc(COPY_BUFFER_SIZE);
-    if (!buffer)
-        return bat_fail_memory(error, "to copy the file");
+    BAT_TRY_MEMORY(buffer, error, "to copy the file");
     enum bat_code code = BAT_OK;
     while (size > 0 && code == BAT_OK) {
         size_t wanted = size < COPY_BUFFER_SIZE ? (size_t)size : COPY_BUFFER_SIZE;

@@ -113,8 +113,7 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
     if (count == 0)
         return BAT_OK;
     elf->sections = calloc(count, sizeof(*elf->sections));
-    if (!elf->sections)
-        return bat_fail_memory(error, "for %zu section headers", count);
+    BAT_TRY_MEMORY(elf->sections, error, "for %zu section headers", count);
     elf->section_count = count;
     for (size_t i = 0; i < count; i++)
         BAT_TRY(read_section(elf, i, error));

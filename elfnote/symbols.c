@@ -96,8 +96,7 @@ static enum bat_code read_table(const struct bat_elf *elf, const struct bat_sect
     if (code != BAT_OK || table->count == 0)
         return code;
     symbols->symbols = bat_array_new(table->count, sizeof(*symbols->symbols));
-    if (!symbols->symbols)
-        return bat_fail_memory(error, "for %" PRIu32 " symbols", table->count);
+    BAT_TRY_MEMORY(symbols->symbols, error, "for %" PRIu32 " symbols", table->count);
     for (uint32_t i = 0; i < table->count; i++) {
         bool kept = false;
         code = read_symbol(&reader, i, &symbols->symbols[symbols->count], &kept, error);
@@ -175,8 +174,7 @@ static enum bat_code read_debugdata(struct bat_elf *elf, struct elf_symbols *tab
                         SYMBOLS_WITH_SEARCH, elf->section_count, others.count);
     others.symbols = (struct bat_symbol *)symbols;
     table->symbols = bat_array_new(dynamic->count + others.count, sizeof(*table->symbols));
-    if (!table->symbols)
-        return bat_fail_memory(error, "for symbols");
+    BAT_TRY_MEMORY(table->symbols, error, "for symbols");
     append(elf, table, dynamic, true);
     append(elf, table, &others, false);
     return BAT_OK;

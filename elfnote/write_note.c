@@ -243,8 +243,7 @@ static enum bat_code make_headers(struct edit *edit, struct bat_error *error)
     const size_t most_added = 2; /* section names and note */
     edit->header_count = elf->section_count;
     edit->headers = calloc(edit->header_count + most_added, sizeof(*edit->headers));
-    if (!edit->headers)
-        return bat_fail_memory(error, "for %zu section headers", edit->header_count);
+    BAT_TRY_MEMORY(edit->headers, error, "for %zu section headers", edit->header_count);
     memcpy(edit->headers, elf->bytes + elf->header.e_shoff,
            edit->header_count * sizeof(*edit->headers));
     if (edit->suffix && names_are_shared(elf))
@@ -295,8 +294,7 @@ static enum bat_code plan(struct edit *edit, struct bat_error *error)
 
     struct layout_extent *others =
         calloc(elf->section_count + elf->segment_count + 2, sizeof(*others));
-    if (!others)
-        return bat_fail_memory(error, "to lay out %zu sections", elf->section_count);
+    BAT_TRY_MEMORY(others, error, "to lay out %zu sections", elf->section_count);
     size_t count = find_others(edit, others);
     layout_plan(&edit->layout, others, count, elf->bytes, elf->size);
     free(others);

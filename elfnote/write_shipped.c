@@ -181,8 +181,7 @@ static enum bat_code collect(struct shipping *shipping)
     const size_t most = elf->section_count + elf->segment_count + 2;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         all[i]->all = calloc(most, sizeof(*all[i]->all));
-        if (!all[i]->all)
-            return bat_fail_memory(shipping->error, "to write the file");
+        BAT_TRY_MEMORY(all[i]->all, shipping->error, "to write the file");
     }
     add(&shipping->mapped, elf, 0, sizeof(Elf64_Ehdr), 1);
     add(&shipping->mapped, elf, elf->header.e_phoff, elf->segment_count * sizeof(Elf64_Phdr), 1);
@@ -207,8 +206,7 @@ static enum bat_code make_headers(struct shipping *shipping)
     const struct bat_elf *elf = shipping->elf;
     const uint8_t *table = elf->bytes + elf->header.e_shoff;
     shipping->headers = calloc(shipping->count, sizeof(*shipping->headers));
-    if (!shipping->headers)
-        return bat_fail_memory(shipping->error, "to write the file");
+    BAT_TRY_MEMORY(shipping->headers, shipping->error, "to write the file");
     const uint64_t end = place(&shipping->moved, shipping->loaded);
     const uint64_t names_size = place(&shipping->names, 1);
     for (uint32_t i = 0; i < shipping->count; i++) {
@@ -375,8 +373,7 @@ enum bat_code bat_elf_begin_stored(const struct bat_elf *elf, const char *path,
 enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_error *error)
 {
     char *copy = strdup(path);
-    if (!copy)
-        return bat_fail_memory(error, "to open the file");
+    BAT_TRY_MEMORY(copy, error, "to open the file");
     free(elf->path);
     elf->path = copy;
     return BAT_OK;

@@ -156,8 +156,7 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
     BAT_TRY(bat_map_check(map, error));
     uint64_t bound = upper_bound(map);
     uint8_t *bytes = bound <= SIZE_MAX ? bat_array_new((size_t)bound, 1) : NULL;
-    if (!bytes)
-        return bat_fail_memory(error, "for a note of up to %" PRIu64 " bytes", bound);
+    BAT_TRY_MEMORY(bytes, error, "for a note of up to %" PRIu64 " bytes", bound);
 
     struct bat_encoding encoding = {.map = map,
                                     .error = error,

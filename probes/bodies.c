@@ -363,8 +363,7 @@ enum bat_code probes_read_bodies(struct probe_bytes bytes, struct probe_bases *b
                                  struct owned_probes *probes)
 {
     struct reading *reading = calloc(1, sizeof(*reading));
-    if (!reading)
-        return bat_fail_memory(bytes.error, "to read probes");
+    BAT_TRY_MEMORY(reading, bytes.error, "to read probes");
     reading->bases = bases;
     reading->into = probes;
     enum bat_code code = BAT_OK;

@@ -73,8 +73,7 @@ enum bat_code bat_probes_read(struct bat_elf *elf, struct bat_elf *symbols,
     if (!bat_probes_are_in(elf))
         return no_probes(elf, error);
     struct owned_probes *owned = calloc(1, sizeof(*owned));
-    if (!owned)
-        return bat_fail_memory(error, "to read probes");
+    BAT_TRY_MEMORY(owned, error, "to read probes");
     enum bat_code code = read_sections(elf, symbols ? symbols : elf, owned, error);
     if (code != BAT_OK) {
         bat_probes_free(&owned->public);

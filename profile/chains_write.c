@@ -19,8 +19,7 @@ enum bat_code bat_chains_writer_new(struct bat_output *output, struct bat_chains
                                     struct bat_error *error)
 {
     *writer = calloc(1, sizeof(**writer));
-    if (!*writer)
-        return bat_fail_memory(error, "to write samples");
+    BAT_TRY_MEMORY(*writer, error, "to write samples");
     enum bat_code code = bat_text_begin(&(*writer)->text, output, error);
     if (code != BAT_OK) {
         free(*writer);

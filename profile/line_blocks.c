@@ -21,8 +21,7 @@ enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, 
                                 .capacity = BAT_LINE_MAX + 1,
                                 .skips_line = offset != 0};
     input->buffer = malloc(input->capacity + 1);
-    if (!input->buffer)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(input->buffer, error, "to read the profile");
     return BAT_OK;
 }
 

@@ -263,8 +263,7 @@ enum bat_code bat_profiles_take(struct bat_profile *const *profiles,
                                 struct bat_error *error)
 {
     struct profile_merge *merges = calloc(count, sizeof(*merges));
-    if (!merges)
-        return bat_fail_memory(error, "for the profile");
+    BAT_TRY_MEMORY(merges, error, "for the profile");
     enum bat_code code = BAT_OK;
     size_t done = 0;
     for (; done < count && code == BAT_OK; done++)

@@ -175,8 +175,7 @@ static enum bat_code write_traces(struct preagg_writer *writer)
 {
     const struct bat_counts *traces = &writer->profile->traces;
     uint32_t *order = bat_counts_order(traces);
-    if (!order)
-        return bat_fail_memory(writer->text.error, "to write the profile");
+    BAT_TRY_MEMORY(order, writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
     uint32_t end;
     for (uint32_t first = 0; first < traces->count && code == BAT_OK; first = end) {
@@ -193,8 +192,7 @@ static enum bat_code write_samples(struct preagg_writer *writer)
 {
     const struct bat_counts *samples = &writer->profile->samples;
     uint32_t *order = bat_counts_order(samples);
-    if (!order)
-        return bat_fail_memory(writer->text.error, "to write the profile");
+    BAT_TRY_MEMORY(order, writer->text.error, "to write the profile");
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < samples->count; i++) {
         const uint64_t *item = bat_counts_item(samples, order[i]);

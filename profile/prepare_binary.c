@@ -140,8 +140,7 @@ enum bat_code bat_preparation_load(struct bat_binary *binary, struct bat_elf *sy
                                    struct bat_sparse_map *sparse, struct bat_error *error)
 {
     struct bat_preparation *preparation = begin(binary, symbols, threads);
-    if (!preparation)
-        return bat_fail_memory(error, "for the translated profile");
+    BAT_TRY_MEMORY(preparation, error, "for the translated profile");
     enum bat_code code = bat_preparation_take(preparation, functions, sparse, error);
     bat_preparation_free(preparation);
     return code;

@@ -249,6 +249,13 @@ BAT_API enum bat_code bat_fail_memory(struct bat_error *error, const char *forma
         if (bat_tried)                                                                             \
             return bat_tried;                                                                      \
     } while (0)
+
+/* Where memory is NULL or false, return at once what bat_fail_memory() returns for the rest. */
+#define BAT_TRY_MEMORY(memory, ...)                                                                \
+    do {                                                                                           \
+        if (!(memory))                                                                             \
+            return bat_fail_memory(__VA_ARGS__);                                                   \
+    } while (0)
 #endif
 
 /* Static analysis does not see that these functions return the code passed in. */

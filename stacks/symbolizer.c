@@ -152,8 +152,7 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
                                     struct bat_error *error)
 {
     char *copy = strdup(path);
-    if (!copy)
-        return bat_fail_memory(error, "to open the file");
+    BAT_TRY_MEMORY(copy, error, "to open the file");
     free(symbolizer->path);
     symbolizer->path = copy;
     symbolizer->file_name = basename(copy);

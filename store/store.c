@@ -110,8 +110,7 @@ enum bat_code bat_stores_add_environment(struct bat_stores *stores, struct bat_e
     if (!list || !*list)
         return BAT_OK;
     stores->environment = strdup(list);
-    if (!stores->environment)
-        return bat_fail_memory(error, "for the names of stores");
+    BAT_TRY_MEMORY(stores->environment, error, "for the names of stores");
     enum bat_code code = BAT_OK;
     char *rest = stores->environment;
     for (char *folder = strsep(&rest, ":"); folder && code == BAT_OK; folder = strsep(&rest, ":"))
@@ -615,8 +614,7 @@ enum bat_code bat_store_put(const char *folder, const struct bat_elf *elf, bool 
         return fail_as(bat_elf_path(elf), &why, error);
     }
     char *path = entry_path(folder, id, size, LAYOUT_PACKED);
-    if (!path)
-        return bat_fail_memory(error, "for the path of an entry");
+    BAT_TRY_MEMORY(path, error, "for the path of an entry");
     enum bat_code code;
     *was_there = !force && bat_store_has(folder, id, size);
     if (*was_there) {

@@ -12,8 +12,7 @@ enum bat_code bat_text_begin(struct bat_text_writer *writer, struct bat_output *
 {
     *writer = (struct bat_text_writer){
         .output = output, .error = error, .buffer = malloc(BAT_TEXT_BUFFER + BAT_PUT_SLACK)};
-    if (!writer->buffer)
-        return bat_fail_memory(error, "to write the profile");
+    BAT_TRY_MEMORY(writer->buffer, error, "to write the profile");
     return BAT_OK;
 }
 

@@ -25,8 +25,7 @@ static enum bat_code collect_executable(struct bat_checking *checking, struct in
     const struct bat_section *sections = bat_elf_sections(checking->binary->elf, &sections_count);
     *count = 0;
     *intervals = malloc((sections_count + 1) * sizeof(**intervals));
-    if (!*intervals)
-        return bat_fail_memory(checking->error, "for %zu sections", sections_count);
+    BAT_TRY_MEMORY(*intervals, checking->error, "for %zu sections", sections_count);
     for (size_t i = 0; i < sections_count; i++) {
         const struct bat_section *section = &sections[i];
         if ((section->flags & wanted) == wanted && section->size != 0 &&

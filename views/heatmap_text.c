@@ -245,8 +245,7 @@ enum bat_code heatmap_write_shares(const struct heatmap_view *view, struct bat_o
 {
     size_t count = view->buckets->count;
     uint64_t *counts = malloc(count * sizeof(*counts));
-    if (!counts)
-        return bat_fail_memory(error, "to write the heat map");
+    BAT_TRY_MEMORY(counts, error, "to write the heat map");
     for (size_t i = 0; i < count; i++)
         counts[i] = view->buckets->all[i].count;
     qsort(counts, count, sizeof(*counts), bat_compare_u64_down);
@@ -322,8 +321,7 @@ enum bat_code heatmap_write_sections(const struct heatmap_view *view, struct bat
                                      struct bat_error *error)
 {
     struct hotness *hotness = calloc(view->section_count + (size_t)1, sizeof(*hotness));
-    if (!hotness)
-        return bat_fail_memory(error, "to write the heat map");
+    BAT_TRY_MEMORY(hotness, error, "to write the heat map");
     struct hotness hot = {0};
     uint64_t unmapped = count_sections(view, hotness, &hot);
     uint64_t total = total_of(view);

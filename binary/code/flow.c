@@ -109,8 +109,7 @@ enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_
         return BAT_OK;
     uint32_t count = count_blocks(sweep);
     blocks->all = malloc((size_t)count * sizeof(*blocks->all) + 1);
-    if (!blocks->all)
-        return bat_fail_memory(error, "for %" PRIu32 " blocks", count);
+    BAT_TRY_MEMORY(blocks->all, error, "for %" PRIu32 " blocks", count);
     uint32_t entry_points = 0;
     uint32_t last;
     for (uint32_t first = 0; first < sweep->count; first = last + 1) {

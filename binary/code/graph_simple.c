@@ -109,8 +109,7 @@ static enum bat_code tells_x86_jump(struct code_sweep *sweep, bool *tells, struc
     uint32_t offset = 0;
     struct bat_instruction decoded = {.length = 1};
     sweep->all = malloc(sweep->size * sizeof(*sweep->all));
-    if (!sweep->all)
-        return bat_fail_memory(error, "for a block of code");
+    BAT_TRY_MEMORY(sweep->all, error, "for a block of code");
     for (; offset < sweep->size; offset += decoded.length) {
         if (!bat_instruction_decode(EM_X86_64, sweep->bytes + offset, sweep->size - offset,
                                     sweep->function->address + offset, &decoded))

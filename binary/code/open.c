@@ -32,8 +32,7 @@ static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *
                                 uint32_t count, struct bat_error *error)
 {
     reader->wanted = malloc(((size_t)count + 1) * sizeof(*reader->wanted));
-    if (!reader->wanted)
-        return bat_fail_memory(error, "for %" PRIu32 " functions", count);
+    BAT_TRY_MEMORY(reader->wanted, error, "for %" PRIu32 " functions", count);
     for (uint32_t i = 0; i < count; i++) {
         if (indices[i] >= reader->function_count || (i > 0 && indices[i] <= indices[i - 1]))
             return bat_fail(error, BAT_ERR_ARGUMENT,
@@ -95,8 +94,7 @@ static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_err
     while (granules->size >> granules->shift >= GRANULES_MAX)
         granules->shift++;
     granules->bits = calloc((size_t)((granules->size >> granules->shift) / 8 + 1), 1);
-    if (!granules->bits)
-        return bat_fail_memory(error, "for a map of the code");
+    BAT_TRY_MEMORY(granules->bits, error, "for a map of the code");
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         mark_granules(granules, wanted_function(reader, i));
     mark_starts(reader);
@@ -155,8 +153,7 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected code of x86-64, AArch64 or RISC-V, found machine %u", machine);
     struct bat_code_reader *result = calloc(1, sizeof(*result));
-    if (!result)
-        return bat_fail_memory(error, "for a code reader");
+    BAT_TRY_MEMORY(result, error, "for a code reader");
     result->elf = elf;
     result->functions = functions;
     result->machine = machine;

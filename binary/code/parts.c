@@ -97,8 +97,7 @@ enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_e
 {
     struct part_tables tables = {.reader = reader};
     tables.marks = calloc((size_t)reader->function_count + 1, 1);
-    if (!tables.marks)
-        return bat_fail_memory(error, "for %" PRIu32 " functions", reader->function_count);
+    BAT_TRY_MEMORY(tables.marks, error, "for %" PRIu32 " functions", reader->function_count);
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         if (reader->whole_of[reader->wanted[i].function] != BAT_NONE)
             tables.marks[reader->whole_of[reader->wanted[i].function]] = PART_WANTED;

@@ -104,8 +104,7 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
         split->capacity *= 2;
     split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
     split->parents = calloc(split->capacity, sizeof(*split->parents));
-    if (!split->fragments || !split->parents)
-        return bat_fail_memory(error, "for %" PRIu64 " fragments", count);
+    BAT_TRY_MEMORY(split->fragments && split->parents, error, "for %" PRIu64 " fragments", count);
     return BAT_OK;
 }
 
@@ -251,8 +250,7 @@ static enum bat_code unite_all(struct bat_code_reader *reader, const struct spli
                                struct bat_error *error)
 {
     reader->whole_of = malloc(((size_t)reader->function_count + 1) * sizeof(*reader->whole_of));
-    if (!reader->whole_of)
-        return bat_fail_memory(error, "for %" PRIu32 " functions", reader->function_count);
+    BAT_TRY_MEMORY(reader->whole_of, error, "for %" PRIu32 " functions", reader->function_count);
     for (uint32_t i = 0; i < reader->function_count; i++)
         reader->whole_of[i] = BAT_NONE;
     for (uint32_t i = 0; i < split->fragment_count; i++)

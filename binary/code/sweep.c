@@ -31,8 +31,7 @@ static enum bat_code append(struct code_sweep *sweep, const struct code_instruct
         size_t capacity = sweep->capacity ? (size_t)sweep->capacity * 2 : sweep->size / 3 + 16;
         capacity = capacity < sweep->size ? capacity : sweep->size;
         struct code_instruction *all = realloc(sweep->all, capacity * sizeof(*all));
-        if (!all)
-            return bat_fail_memory(error, "for %zu instructions", capacity);
+        BAT_TRY_MEMORY(all, error, "for %zu instructions", capacity);
         sweep->all = all;
         sweep->capacity = (uint32_t)capacity;
     }
@@ -249,8 +248,7 @@ static enum bat_code read_exceptions(struct code_sweep *sweep, struct bat_error 
     if (!bat_code_exceptions(sweep->reader, function, &walk))
         return BAT_OK;
     uint32_t *calls = count_calls(sweep);
-    if (!calls)
-        return bat_fail_memory(error, "for %" PRIu32 " instructions", sweep->count);
+    BAT_TRY_MEMORY(calls, error, "for %" PRIu32 " instructions", sweep->count);
     mark_landing_pads(sweep, &walk, calls);
     free(calls);
     return BAT_OK;
@@ -299,8 +297,7 @@ enum bat_code code_sweep_begin(const struct bat_code_reader *reader, uint32_t fu
     }
     sweep->size = (uint32_t)size;
     sweep->marks = calloc(sweep->size, 1);
-    if (!sweep->marks)
-        return bat_fail_memory(error, "for %" PRIu32 " bytes of code", sweep->size);
+    BAT_TRY_MEMORY(sweep->marks, error, "for %" PRIu32 " bytes of code", sweep->size);
     enum bat_code code = decode(sweep, error);
     if (!code && !sweep->obstacle && sweep->has_register_jump && reader->machine == EM_X86_64)
         code = code_find_register_tables(sweep, error);

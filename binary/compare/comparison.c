@@ -49,8 +49,7 @@ static enum bat_code open_side(struct compared_side *side, struct bat_error *err
     const struct bat_map *map = side->binary->map;
     bat_map_shares(map, &side->shares);
     side->functions = calloc((size_t)map->hot_count + 1, sizeof(*side->functions));
-    if (!side->functions)
-        return bat_fail_memory(error, "to compare binaries");
+    BAT_TRY_MEMORY(side->functions, error, "to compare binaries");
     for (uint32_t i = 0; i < map->hot_count; i++) {
         const struct bat_symbol *symbol = bat_names_best(&side->names, map->tables[i].address);
         if (!symbol) {
@@ -230,8 +229,7 @@ static enum bat_code compare_sections(struct comparison *comparison, struct bat_
     for (size_t side = 0; side < 2; side++)
         sections[side] = bat_elf_sections(comparison->sides[side].binary->elf, &counts[side]);
     struct compared_section *all = calloc(counts[0] + counts[1] + 1, sizeof(*all));
-    if (!all)
-        return bat_fail_memory(error, "to compare binaries");
+    BAT_TRY_MEMORY(all, error, "to compare binaries");
     uint32_t count = 0;
     for (size_t side = 0; side < 2; side++)
         for (size_t i = 0; i < counts[side]; i++) {

@@ -28,8 +28,7 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
         namings = bat_large_grow(functions->namings, functions->count * sizeof(*namings),
                                  capacity * sizeof(*namings));
     }
-    if (!namings)
-        return bat_fail_memory(error, "for %" PRIu64 " functions", capacity);
+    BAT_TRY_MEMORY(namings, error, "for %" PRIu64 " functions", capacity);
     functions->namings = namings;
     functions->capacity = (uint32_t)capacity;
     return BAT_OK;
@@ -255,8 +254,7 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
     /* Most FDEs are longer, so that the keys seldom need more room. */
     size_t capacity = (size_t)(walk.end - walk.start) / FDE_USUAL + 1;
     *keys = bat_large_array(capacity, sizeof(**keys));
-    if (!*keys)
-        return bat_fail_memory(error, "for %zu FDEs", capacity);
+    BAT_TRY_MEMORY(*keys, error, "for %zu FDEs", capacity);
     for (;;) {
         struct bat_fde fde;
         bool found;
@@ -267,8 +265,7 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
             capacity *= 2;
             struct bat_sort_key *grown =
                 bat_large_grow(*keys, *count * sizeof(*grown), capacity * sizeof(*grown));
-            if (!grown)
-                return bat_fail_memory(error, "for %zu FDEs", *count);
+            BAT_TRY_MEMORY(grown, error, "for %zu FDEs", *count);
             *keys = grown;
         }
         (*keys)[(*count)++] = (struct bat_sort_key){.key = fde.address, .value = fde.size};
@@ -395,8 +392,7 @@ enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
     uint32_t *found = draft->fde_count < UINT32_MAX
                           ? bat_large_array(draft->fde_count + 1, sizeof(*found))
                           : NULL;
-    if (!found)
-        return bat_fail_memory(error, "for %zu FDEs", draft->fde_count);
+    BAT_TRY_MEMORY(found, error, "for %zu FDEs", draft->fde_count);
     enum bat_code code = merge_new(draft, found, find_new(draft, found), error);
     free(found);
     return code;

@@ -150,8 +150,7 @@ static enum bat_code take_functions(struct bat_functions *functions, struct draf
     functions->all = draft->functions.all;
     draft->functions.all = NULL;
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
-    if (!functions->padding)
-        return bat_fail_memory(error, "for the table of functions");
+    BAT_TRY_MEMORY(functions->padding, error, "for the table of functions");
     functions->elf = draft->elf;
     functions->count = count;
     return BAT_OK;
@@ -188,8 +187,7 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
     functions->bucket_count = (range >> functions->shift) + 1;
     functions->starts_below =
         malloc((functions->bucket_count + 1) * sizeof(*functions->starts_below));
-    if (!functions->starts_below)
-        return bat_fail_memory(error, "for the table of functions");
+    BAT_TRY_MEMORY(functions->starts_below, error, "for the table of functions");
     uint32_t below = 0;
     for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
         while (below < count && (functions->all[below].address - functions->all[0].address) >>

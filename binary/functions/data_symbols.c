@@ -48,8 +48,7 @@ static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_erro
 {
     const struct draft_symbols *symbols = &data->symbols;
     data->all = malloc(((size_t)symbols->count + 1) * sizeof(*data->all));
-    if (!data->all)
-        return bat_fail_memory(error, "for %" PRIu32 " symbols", symbols->count);
+    BAT_TRY_MEMORY(data->all, error, "for %" PRIu32 " symbols", symbols->count);
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct draft_symbol *symbol = &symbols->all[i];
         if (!is_data(symbols, symbol))
@@ -112,8 +111,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
                                     struct bat_error *error)
 {
     *data = calloc(1, sizeof(**data));
-    if (!*data)
-        return bat_fail_memory(error, "for the data's symbols");
+    BAT_TRY_MEMORY(*data, error, "for the data's symbols");
     (*data)->symbols.names = bat_budget_of_names(elf);
     enum bat_code code = draft_symbols_read(elf, false, &(*data)->symbols, error);
     code = code ? code : make_objects(*data, error);
@@ -160,8 +158,7 @@ enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8
                                       struct bat_error *error)
 {
     uint32_t *symbols = malloc(((size_t)data->count + 1) * sizeof(*symbols));
-    if (!symbols)
-        return bat_fail_memory(error, "for the numbers of local symbols");
+    BAT_TRY_MEMORY(symbols, error, "for the numbers of local symbols");
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->count; i++)
         if (wanted[i] && data->symbols.all[data->all[i].symbol].binding == STB_LOCAL)

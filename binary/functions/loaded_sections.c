@@ -27,8 +27,7 @@ enum bat_code loaded_sections_read(struct loaded_sections *sections, const struc
     const struct bat_section *from = bat_elf_sections(elf, &count);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     *sections = (struct loaded_sections){.all = malloc((count + 1) * sizeof(*sections->all))};
-    if (!sections->all)
-        return bat_fail_memory(error, "for %zu sections", count);
+    BAT_TRY_MEMORY(sections->all, error, "for %zu sections", count);
     for (size_t i = 0; i < count; i++) {
         bool is_loaded = (from[i].flags & SHF_ALLOC) && from[i].address != 0;
         if (is_loaded && !section_is_thread_local_zero(&from[i]) && (with_empty || from[i].size))

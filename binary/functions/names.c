@@ -153,9 +153,8 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
     *memory = NULL;
     BAT_TRY(measure(draft, wanted, &size, error));
     struct text text = {.at = *memory = malloc(size)};
-    if (!text.at)
-        return bat_fail_memory(error, "for the names of %" PRIu32 " functions",
-                               draft->functions.count);
+    BAT_TRY_MEMORY(text.at, error, "for the names of %" PRIu32 " functions",
+                   draft->functions.count);
     text.end = text.at + size;
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         if (!is_wanted(wanted, i))

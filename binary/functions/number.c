@@ -159,8 +159,7 @@ static enum bat_code pick_others(const struct draft_symbols *symbols,
     for (size_t i = 0; i < symbols->other_count; i++)
         count += is_picked(symbols, &symbols->others[i], counters);
     *picked = (struct picked){.memory = malloc((2 * count + 1) * sizeof(*picked->memory))};
-    if (!picked->memory)
-        return bat_fail_memory(error, "for the numbers of local symbols");
+    BAT_TRY_MEMORY(picked->memory, error, "for the numbers of local symbols");
     for (size_t i = 0; i < symbols->other_count && picked->count < count; i++) {
         const struct draft_other *other = &symbols->others[i];
         if (is_picked(symbols, other, counters))

@@ -176,8 +176,7 @@ static enum bat_code name_functions(struct reading *reading)
     uint32_t count;
     const struct bat_function_symbol *all = bat_functions_all(reading->functions, &count);
     uint8_t *wanted = malloc((size_t)count + 1);
-    if (!wanted)
-        return bat_fail_memory(&reading->error, "for the names of %" PRIu32 " functions", count);
+    BAT_TRY_MEMORY(wanted, &reading->error, "for the names of %" PRIu32 " functions", count);
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = (all[i].flags & ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)) != 0;
     enum bat_code code = bat_functions_name(reading->functions, wanted, &reading->error);
@@ -310,8 +309,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
 {
     *original = NULL;
     struct bat_original *made = calloc(1, sizeof(*made));
-    if (!made)
-        return bat_fail_memory(error, "for an input binary");
+    BAT_TRY_MEMORY(made, error, "for an input binary");
     made->binary = binary;
     made->elf = elf;
     made->only_look_ups = only_look_ups;

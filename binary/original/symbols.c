@@ -66,8 +66,7 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
     enum bat_code code = BAT_OK;
     side->symbol_count = count;
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
-    if (!side->keyed)
-        return bat_fail_memory(error, "for %zu symbols", count);
+    BAT_TRY_MEMORY(side->keyed, error, "for %zu symbols", count);
     struct bat_budget names = bat_budget_of_names(elf);
     for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
         const struct bat_symbol *symbol = &side->symbols[i];
@@ -79,8 +78,7 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
         if (code != BAT_OK)
             return code;
     }
-    if (!sort_keys(&side->keyed, side->count))
-        return bat_fail_memory(error, "for %zu symbols", count);
+    BAT_TRY_MEMORY(sort_keys(&side->keyed, side->count), error, "for %zu symbols", count);
     return BAT_OK;
 }
 

@@ -109,8 +109,7 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
         most = count > most ? count : most;
     }
     upgrading->offsets = bat_array_new(most, sizeof(*upgrading->offsets));
-    if (!upgrading->offsets)
-        return bat_fail_memory(upgrading->error, "for a function");
+    BAT_TRY_MEMORY(upgrading->offsets, upgrading->error, "for a function");
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < map->hot_count; i++)
         code = upgrade_function(upgrading, i);

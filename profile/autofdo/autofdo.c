@@ -108,8 +108,7 @@ static enum bat_code visit_all(struct work *work)
     size_t range_count = 0;
     enum bat_code code = visit_traces(work, &range_count);
     struct code_range *ranges = code == BAT_OK ? malloc(range_count * sizeof(*ranges) + 1) : NULL;
-    if (!ranges)
-        return bat_fail_memory(work->error, "to make the profile");
+    BAT_TRY_MEMORY(ranges, work->error, "to make the profile");
     size_t count = 0;
     for (uint32_t i = 0; i < work->functions.count; i++) {
         const struct bat_debuginfo_function *function = function_at(&work->functions, i);
@@ -340,8 +339,7 @@ static enum bat_code count_calls(struct work *work)
     const struct bat_counts *branches = &work->ranges.branches;
     const size_t count = branches->count;
     struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys) + 1);
-    if (!keys)
-        return bat_fail_memory(work->error, "to make the profile");
+    BAT_TRY_MEMORY(keys, work->error, "to make the profile");
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (struct bat_sort_key){bat_counts_item(branches, i)[1], i};
     const struct bat_sort_key *sorted = bat_sort_keys(keys, keys + count, count);

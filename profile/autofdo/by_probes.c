@@ -303,8 +303,7 @@ static enum bat_code add_checksums(struct probe_work *work)
 {
     struct forest *forest = &work->forest;
     forest->checksums = calloc((size_t)forest->names.count + 1, sizeof(*forest->checksums));
-    if (!forest->checksums)
-        return bat_fail_memory(work->error, "to make the profile");
+    BAT_TRY_MEMORY(forest->checksums, work->error, "to make the profile");
     for (uint32_t i = 0; i < work->probes->node_count; i++) {
         const uint32_t place = work->places[i];
         if (place != PLACE_NEW && place != PLACE_NONE)

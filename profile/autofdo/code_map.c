@@ -30,8 +30,7 @@ enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected a program for x86-64 or AArch64, found machine %u", map->machine);
     map->segments = calloc(count_segments(elf) + 1, sizeof(*map->segments));
-    if (!map->segments)
-        return bat_fail_memory(error, "to make the profile");
+    BAT_TRY_MEMORY(map->segments, error, "to make the profile");
     struct bat_segment segment;
     uint64_t bytes_left; /* of the file */
     bat_elf_bytes(elf, &bytes_left);

@@ -455,8 +455,7 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
                                struct bat_error *error)
 {
     struct bat_contexts *made = *contexts = calloc(1, sizeof(*made));
-    if (!made)
-        return bat_fail_memory(error, "for contexts");
+    BAT_TRY_MEMORY(made, error, "for contexts");
     made->probes = probes;
     made->forest = forest_new();
     made->forest.adds_up = true;

@@ -166,8 +166,7 @@ static enum bat_code read_names(struct sample_file *file, uint64_t flags)
     BAT_TRY(read_count(file, least, "the number of names", &count));
     enum bat_code code = BAT_OK;
     file->names = malloc((count + 1) * sizeof(*file->names));
-    if (!file->names)
-        return bat_fail_memory(file->error, "for names");
+    BAT_TRY_MEMORY(file->names, file->error, "for names");
     file->has_md5 = (flags & (FLAG_NAMES_MD5 | FLAG_NAMES_MD5_FIXED)) != 0;
     file->name_count = count;
     for (uint64_t i = 0; i < count && code == BAT_OK; i++)
@@ -290,8 +289,7 @@ static enum bat_code unpack(struct sample_file *file, uint8_t **bytes, uint64_t 
     if (*size / ZLIB_RATIO_MAX > packed)
         return fail(file, file->at, "an unpacked size that zlib can make of the packed one");
     *bytes = malloc(*size + 1);
-    if (!*bytes)
-        return bat_fail_memory(file->error, "for a section");
+    BAT_TRY_MEMORY(*bytes, file->error, "for a section");
     uLongf unpacked = *size;
     if (uncompress(*bytes, &unpacked, file->at, packed) != Z_OK || unpacked != *size)
         return fail(file, file->at, "bytes that zlib unpacks to the size before them");

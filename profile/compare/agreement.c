@@ -128,8 +128,7 @@ static enum bat_code compare(const struct bat_overlaps *comparison, uint32_t lef
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected two profiles of a finished comparison");
     const struct compared *const both[2] = {&comparison->all[left], &comparison->all[right]};
     *functions = pair_functions(both, count);
-    if (!*functions)
-        return bat_fail_memory(error, "to compare profiles");
+    BAT_TRY_MEMORY(*functions, error, "to compare profiles");
     compare_records(both, *functions, agreement);
     compare_functions(both, *functions, *count, agreement);
     return BAT_OK;

@@ -178,8 +178,7 @@ enum bat_code bat_profile_write_fdata(const struct bat_profile *profile, struct 
                               .names = &fdata->names};
     uint32_t count = sorting.counts->count;
     uint32_t *order = bat_sorted_order(count, by_text, &sorting);
-    if (!order)
-        return bat_fail_memory(error, "for what profiles have in common");
+    BAT_TRY_MEMORY(order, error, "for what profiles have in common");
     struct bat_text_writer writer;
     enum bat_code code = bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {

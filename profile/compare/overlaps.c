@@ -57,8 +57,7 @@ enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_err
 {
     struct compared *grown =
         reallocarray(comparison->all, (size_t)comparison->count + 1, sizeof(*grown));
-    if (!grown)
-        return bat_fail_memory(error, "to compare profiles");
+    BAT_TRY_MEMORY(grown, error, "to compare profiles");
     comparison->all = grown;
     end_profile(comparison);
     comparison->is_finished = false;

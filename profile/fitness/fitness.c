@@ -81,8 +81,7 @@ static enum bat_code list(struct measuring *measuring, struct bat_functions *fun
 static enum bat_code list_functions(struct measuring *measuring, struct bat_functions *functions)
 {
     uint8_t *wanted = calloc((size_t)measuring->symbol_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(measuring->error, "to measure the profile");
+    BAT_TRY_MEMORY(wanted, measuring->error, "to measure the profile");
     mark_all(measuring, wanted);
     enum bat_code code = list(measuring, functions, wanted);
     free(wanted);
@@ -137,8 +136,7 @@ enum bat_code bat_profile_measure(const struct bat_profile *profile,
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
     struct bat_fitness *made = calloc(1, sizeof(*made));
-    if (!made)
-        return bat_fail_memory(error, "to measure the profile");
+    BAT_TRY_MEMORY(made, error, "to measure the profile");
     struct measuring measuring = {.profile = profile, .elf = binary->elf, .error = error};
     measuring.has_note = binary->note != NULL;
     if (measuring.has_note)

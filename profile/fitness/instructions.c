@@ -56,8 +56,7 @@ enum bat_code measure_instructions(const struct measuring *measuring)
 {
     size_t capacity = measuring->profile->samples.count;
     struct sample *samples = malloc((capacity + 1) * sizeof(*samples));
-    if (!samples)
-        return bat_fail_memory(measuring->error, "for the samples of a profile");
+    BAT_TRY_MEMORY(samples, measuring->error, "for the samples of a profile");
     size_t count = 0;
     while (count < capacity && bat_profile_sample(measuring->profile, count,
                                                   &samples[count].address, &samples[count].count))

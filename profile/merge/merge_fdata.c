@@ -320,8 +320,7 @@ static enum bat_code write_records(struct bat_text_writer *text,
                                    const struct merged_records *records, bool has_mispredictions)
 {
     struct bat_sort_key *order = sort_strings(&records->keys);
-    if (!order)
-        return bat_fail_memory(text->error, "to write the merged profile");
+    BAT_TRY_MEMORY(order, text->error, "to write the merged profile");
     for (uint32_t i = 0; i < records->keys.count; i++)
         write_record(text, records, (uint32_t)order[i].value, has_mispredictions);
     free(order);
@@ -332,8 +331,7 @@ static enum bat_code write_head(struct bat_text_writer *text, const struct bat_m
 {
     const struct bat_strings *events = &merged->events;
     struct bat_sort_key *order = sort_strings(events);
-    if (!order)
-        return bat_fail_memory(text->error, "to write the merged profile");
+    BAT_TRY_MEMORY(order, text->error, "to write the merged profile");
     /* llvm-bolt reads the two lines in this order only. */
     bat_text_string(text, merged->has_no_lbr ? "no_lbr" : "");
     for (uint32_t i = 0; i < events->count; i++) {

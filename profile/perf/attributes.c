@@ -100,8 +100,7 @@ enum bat_code perf_attributes_name_number(struct perf_attributes *attributes, ui
     if (number >= attributes->count || attributes->items[number].name || length == 0)
         return BAT_OK;
     char *copy = strndup(name, length);
-    if (!copy)
-        return bat_fail_memory(error, "for the profile's events");
+    BAT_TRY_MEMORY(copy, error, "for the profile's events");
     attributes->items[number].name = copy;
     attributes->items[number].is_memory_load =
         strstr(copy, "mem-loads") != NULL &&

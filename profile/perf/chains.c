@@ -142,8 +142,7 @@ static enum bat_code add_sample(struct chains *chains, struct perf_samples *samp
     if (!span)
         return BAT_OK;
     BAT_TRY(perf_samples_stack(samples, sample));
-    if (!list_runs(chains, sample, span))
-        return bat_fail_memory(error, "for branch stacks");
+    BAT_TRY_MEMORY(list_runs(chains, sample, span), error, "for branch stacks");
     if (sample->chain_length > chains->capacity) {
         free(chains->frames);
         chains->frames = malloc((size_t)sample->chain_length * sizeof(*chains->frames));
@@ -155,8 +154,7 @@ static enum bat_code add_sample(struct chains *chains, struct perf_samples *samp
                                          .runs = chains->runs,
                                          .run_count = chains->run_count,
                                          .count = sample->repeats ? sample->repeats : 1};
-    if (!chains->frames)
-        return bat_fail_memory(error, "for call chains");
+    BAT_TRY_MEMORY(chains->frames, error, "for call chains");
     if (chain.depth == 0 || (session->text && !fits_branches(chains, &chain)))
         return BAT_OK;
     return chains->found(&chain, chains->context) ? BAT_OK

@@ -121,8 +121,7 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
     for (uint32_t i = 0; i < session->binary_count; i++)
         session->doubling_since[i] = (struct perf_moment){UINT64_MAX, UINT64_MAX};
     session->doublings = calloc((size_t)session->binary_count + 1, sizeof(*session->doublings));
-    if (!session->doublings)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(session->doublings, error, "to read the profile");
     if (!session->doubles_entry || (session->options->basic_samples && !session->text))
         return BAT_OK;
     struct perf_stretch stretch = {

@@ -32,8 +32,7 @@ static enum bat_code new_session(struct perf_session **result, uint32_t count,
 {
     static const struct bat_read_options defaults = {.size = sizeof(defaults)};
     struct perf_session *session = *result = calloc(1, sizeof(*session));
-    if (!session)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(session, error, "to read the profile");
     session->options = options ? options : &defaults;
     session->attributes.ids = bat_counts_new(1);
     session->chunk_size = (uint64_t)1 << 20;
@@ -221,8 +220,7 @@ static enum bat_code open_source(struct perf_session *session, const struct perf
     struct stat status;
     if (source->printed || source->is_text) {
         session->text = calloc(1, sizeof(*session->text));
-        if (!session->text)
-            return bat_fail_memory(error, "to read the profile");
+        BAT_TRY_MEMORY(session->text, error, "to read the profile");
         session->text->path = source->printed;
     }
     if (source->printed)

@@ -54,8 +54,7 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
         return BAT_ERR_COUNT;
     }
     *bytes = malloc(section.size ? (size_t)section.size : 1);
-    if (!*bytes)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(*bytes, error, "to read the profile");
     enum bat_code code = read_at(session, section.offset, *bytes, (size_t)section.size, error);
     if (code != BAT_OK) {
         free(*bytes);

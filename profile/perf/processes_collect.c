@@ -202,8 +202,7 @@ enum bat_code perf_processes_list_files(const struct perf_processes *processes,
             file.build_id = (const uint8_t *)(key + 1);
             file.build_id_size = own_size;
         }
-        if (!found(&file, context))
-            return bat_fail_memory(error, "for the mapped files");
+        BAT_TRY_MEMORY(found(&file, context), error, "for the mapped files");
     }
     return BAT_OK;
 }

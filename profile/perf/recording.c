@@ -20,8 +20,7 @@ static enum bat_code list_files(const struct perf_processes *processes,
 {
     struct perf_recorded_file *all = calloc((size_t)processes->names.count + 1, sizeof(*all));
     *files = all;
-    if (!all)
-        return bat_fail_memory(error, "for the files of the recording");
+    BAT_TRY_MEMORY(all, error, "for the files of the recording");
     size_t count = 0;
     for (uint32_t i = 0; i < processes->names.count; i++) {
         const struct perf_object *object = &processes->objects[i];

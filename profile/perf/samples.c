@@ -43,8 +43,7 @@ static enum bat_code take(struct perf_samples *samples)
     samples->batch_size = samples->batch_at = 0;
     if (!samples->batch)
         samples->batch = malloc(BATCH_SIZE);
-    if (!samples->batch)
-        return bat_fail_memory(samples->error, "to read the profile");
+    BAT_TRY_MEMORY(samples->batch, samples->error, "to read the profile");
     pthread_mutex_lock(&batches->lock);
     uint64_t before = batches->stream.bytes_read;
     enum bat_code code = fill(samples);

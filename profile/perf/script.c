@@ -227,8 +227,7 @@ static enum bat_code join_processes(struct perf_session *session, bool has_mappi
                                     struct bat_error *error)
 {
     struct perf_span *spans = calloc((size_t)session->binary_count + 1, sizeof(*spans));
-    if (!spans)
-        return bat_fail_memory(error, "for the profile's processes");
+    BAT_TRY_MEMORY(spans, error, "for the profile's processes");
     size_t count = 0;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {

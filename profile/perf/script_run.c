@@ -230,8 +230,7 @@ enum bat_code bat_perf_script_write(const char *path, const struct bat_read_opti
 {
     static const struct bat_read_options defaults = {.size = sizeof(defaults)};
     struct text text = {.error = error, .block = malloc(BLOCK_SIZE)};
-    if (!text.block)
-        return bat_fail_memory(error, "to run perf");
+    BAT_TRY_MEMORY(text.block, error, "to run perf");
     enum bat_code code = bat_temporary_open(&text.file, error);
     if (code == BAT_OK) {
         code = add_sections(&text, path, options ? options : &defaults);

@@ -30,8 +30,7 @@ enum bat_code perf_stream_open(struct perf_stream *stream, int file, struct perf
         .file = file, .pieces = pieces, .offset = offset, .stop = stop, .limit = stop};
     stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
     stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
-    if (!stream->buffer)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(stream->buffer, error, "to read the profile");
     if (pieces) {
         stream->unpacked = pieces->items[perf_pieces_at(pieces, offset)].unpacked;
         begin_piece(stream);
@@ -216,8 +215,7 @@ static enum bat_code feed(struct perf_stream *stream, const struct perf_record *
     stream->was_compressed = true;
     if (!stream->unpacker) {
         stream->unpacker = perf_unpacker_new();
-        if (!stream->unpacker)
-            return bat_fail_memory(error, "to unpack the profile");
+        BAT_TRY_MEMORY(stream->unpacker, error, "to unpack the profile");
     }
     perf_unpacker_feed(stream->unpacker, bytes, (size_t)size, record->offset);
     return BAT_OK;

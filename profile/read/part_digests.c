@@ -22,8 +22,7 @@
 static enum bat_code hash_file(XXH3_state_t *state, int file, struct bat_error *error)
 {
     uint8_t *buffer = malloc(READ_SIZE);
-    if (!buffer)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(buffer, error, "to read the profile");
     enum bat_code code = BAT_OK;
     ssize_t got;
     for (off_t offset = 0; (got = bat_read_some(file, buffer, READ_SIZE, offset)) > 0;
@@ -82,8 +81,7 @@ static enum bat_code add_whole(const struct profile_file *from, struct bat_count
                                struct bat_error *error)
 {
     XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return bat_fail_memory(error, "to read the profile");
+    BAT_TRY_MEMORY(state, error, "to read the profile");
     XXH3_128bits_reset(state);
     enum bat_code code = from->is_folder ? hash_folder(state, from->file, error)
                                          : hash_file(state, from->file, error);

@@ -150,8 +150,7 @@ static enum bat_code read_parts(struct reading *reading, struct bat_profile *con
 {
     for (size_t i = 0; i < reading->count; i++) {
         reading->parts[i] = bat_profile_new_part(profiles[i]);
-        if (!reading->parts[i])
-            return bat_fail_memory(reading->error, "to read the profile");
+        BAT_TRY_MEMORY(reading->parts[i], reading->error, "to read the profile");
     }
     enum bat_code code = read_descriptor(reading, path, file);
     return code ? code

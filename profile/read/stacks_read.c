@@ -240,8 +240,7 @@ static enum bat_code hold(const struct stack_profile *stacks, struct held *held,
 {
     held->files = calloc(stacks->mapping_count + 1, sizeof(*held->files));
     held->build_ids = calloc(stacks->mapping_count + 1, sizeof(*held->build_ids));
-    if (!held->files || !held->build_ids)
-        return bat_fail_memory(error, "for the files of the profile");
+    BAT_TRY_MEMORY(held->files && held->build_ids, error, "for the files of the profile");
     for (size_t i = 0; i < stacks->mapping_count; i++) {
         const struct stack_mapping *mapping = &stacks->mappings[i];
         uint8_t *build_id = held->build_ids[held->count];

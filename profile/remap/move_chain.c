@@ -207,8 +207,7 @@ enum bat_code bat_chain_mover_new(struct bat_binary *binary, const struct bat_or
     *mover = NULL;
     BAT_TRY(input_check_pair(binary, original, error));
     struct bat_chain_mover *made = calloc(1, sizeof(*made));
-    if (!made)
-        return bat_fail_memory(error, "to move samples");
+    BAT_TRY_MEMORY(made, error, "to move samples");
     made->traces = bat_counts_new(3);
     made->callers = bat_counts_new(1);
     made->move = (struct input_move){

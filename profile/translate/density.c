@@ -153,8 +153,7 @@ static enum bat_code drop_unread(const struct bat_records *records, struct sampl
 {
     struct bat_tableless tableless = {.threads = records->threads};
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(error, "for the density");
+    BAT_TRY_MEMORY(wanted, error, "for the density");
     for (uint32_t i = 0; i < records->function_count; i++)
         wanted[i] = sampled[i].branches != 0 && !sampled[i].is_split && sampled[i].size != 0;
     enum bat_code code = bat_tableless_open(&tableless, records->binary->elf, records->symbols_elf,
@@ -212,8 +211,7 @@ static enum bat_code sample_functions(const struct bat_records *records,
                                       uint32_t *count, struct bat_error *error)
 {
     *sampled = calloc((size_t)records->function_count + 1, sizeof(**sampled));
-    if (!*sampled)
-        return bat_fail_memory(error, "for the density");
+    BAT_TRY_MEMORY(*sampled, error, "for the density");
     for (uint32_t i = 0; i < records->function_count; i++)
         (*sampled)[i].function = i;
     count_bytes(records, profile, *sampled);

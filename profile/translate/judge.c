@@ -64,8 +64,7 @@ static enum bat_code open_code(struct judging *judging)
     uint32_t total;
     bat_functions_all(functions, &total);
     uint8_t *wanted = calloc((size_t)total + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(judging->error, "to judge the profile");
+    BAT_TRY_MEMORY(wanted, judging->error, "to judge the profile");
     if (!original && records->tableless.has_graphs)
         judging->kept = &records->tableless;
     bool is_any = false;
@@ -119,8 +118,7 @@ static enum bat_code list_functions(struct judging *judging)
     for (uint32_t i = 0; i < records->function_count; i++)
         count += judging->is_named[i];
     judging->all = malloc(((size_t)count + 1) * sizeof(*judging->all));
-    if (!judging->all)
-        return bat_fail_memory(judging->error, "to judge the profile");
+    BAT_TRY_MEMORY(judging->all, judging->error, "to judge the profile");
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count; i++) {
         if (!judging->is_named[i])
@@ -279,8 +277,7 @@ static enum bat_code judge_all(struct judging *judging)
 static enum bat_code judge(struct bat_records *records, struct bat_error *error)
 {
     struct judging *judging = calloc(1, sizeof(*judging));
-    if (!judging)
-        return bat_fail_memory(error, "to judge the profile");
+    BAT_TRY_MEMORY(judging, error, "to judge the profile");
     judging->records = records;
     judging->tableless.threads = records->threads;
     judging->error = error;

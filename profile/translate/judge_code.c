@@ -68,8 +68,7 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
     }
     uint32_t count;
     struct bat_block *blocks = judged_blocks(judged, &count);
-    if (!blocks)
-        return bat_fail_memory(error, "for blocks");
+    BAT_TRY_MEMORY(blocks, error, "for blocks");
     bool is_fit = fits(judged, graph, blocks, count);
     if (!is_fit)
         judged_refuse(verdict, BAT_STALE_BLOCKS, BAT_NONE);

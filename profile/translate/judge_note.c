@@ -264,8 +264,7 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
 static enum bat_code read_note(struct note_judging *judging, struct judge_scratch *scratch)
 {
     enum bat_code code = BAT_OK;
-    if (!allocate(judging, scratch))
-        return bat_fail_memory(judging->error, "for a function's edges");
+    BAT_TRY_MEMORY(allocate(judging, scratch), judging->error, "for a function's edges");
     count_ways(judging);
     for (uint32_t i = 0; i < judging->flow->count && code == BAT_OK; i++)
         code = add_edges(judging, i);

@@ -78,8 +78,7 @@ enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t 
                                      struct bat_error *error)
 {
     struct bat_output_flows *flows = flows_of(records);
-    if (!flows)
-        return bat_fail_memory(error, "for the code of functions");
+    BAT_TRY_MEMORY(flows, error, "for the code of functions");
     return bat_output_flows_read_many(flows, wanted, records->threads, error);
 }
 

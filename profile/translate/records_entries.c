@@ -34,8 +34,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
                                        struct bat_error *error)
 {
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(error, "for entry points");
+    BAT_TRY_MEMORY(wanted, error, "for entry points");
     bool has_any = false;
     for (uint32_t i = 0; i < records->branches.count; i++) {
         const uint64_t *item = bat_records_branch(records, i);

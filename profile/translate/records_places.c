@@ -44,8 +44,7 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
     calls->function = function;
     calls->count = 0;
     calls->offsets = malloc((bat_map_count_entries(map, hot) + 1) * sizeof(*calls->offsets));
-    if (!calls->offsets)
-        return bat_fail_memory(error, "for the places of records in YAML");
+    BAT_TRY_MEMORY(calls->offsets, error, "for the places of records in YAML");
     add_calls(records, hot, calls);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_calls(records, map->fragments[i], calls);
@@ -136,8 +135,7 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
     uint32_t table = records->tables[function];
     uint32_t capacity = bat_map_blocks(records->map, table, NULL, 0);
     struct both_blocks blocks = {.noted = malloc(((size_t)capacity + 1) * sizeof(*blocks.noted))};
-    if (!blocks.noted)
-        return bat_fail_memory(error, "for the places of records in YAML");
+    BAT_TRY_MEMORY(blocks.noted, error, "for the places of records in YAML");
     blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
     enum bat_code code = BAT_OK;
     if (blocks.count < records->map->tables[table].input_block_count)
@@ -191,8 +189,7 @@ enum bat_code bat_records_find_places(struct bat_records *records, struct bat_er
 {
     uint32_t count = records->branches.count;
     records->yaml_places = malloc((size_t)count + 1);
-    if (!records->yaml_places)
-        return bat_fail_memory(error, "for the places of records in YAML");
+    BAT_TRY_MEMORY(records->yaml_places, error, "for the places of records in YAML");
     for (uint32_t i = 0; i < count; i++)
         records->yaml_places[i] = (uint8_t)place_of(bat_records_branch(records, i));
     if (records->is_parity)

@@ -68,8 +68,7 @@ static enum bat_code open_code(struct tracing *tracing)
 {
     const struct bat_records *records = tracing->records;
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(tracing->error, "for traces");
+    BAT_TRY_MEMORY(wanted, tracing->error, "for traces");
     for (uint32_t i = 0; i < records->branches.count; i++)
         for (size_t end = 0; end < 4; end += 2) {
             uint64_t word = bat_records_branch(tracing->records, i)[end];
@@ -90,8 +89,7 @@ static enum bat_code count_blocks(struct tracing *tracing)
 {
     uint32_t functions = tracing->records->function_count;
     tracing->first_block = calloc((size_t)functions + 1, sizeof(*tracing->first_block));
-    if (!tracing->first_block)
-        return bat_fail_memory(tracing->error, "for traces");
+    BAT_TRY_MEMORY(tracing->first_block, tracing->error, "for traces");
     for (uint32_t i = 0; i < functions; i++) {
         const struct bat_code_graph *graph;
         tracing->first_block[i + 1] = tracing->first_block[i];

@@ -66,8 +66,7 @@ static enum bat_code survey_traces(struct translation *translation)
 {
     uint32_t count = translation->profile->traces.count;
     translation->ends = bat_large_array((size_t)count + 1, sizeof(*translation->ends));
-    if (!translation->ends)
-        return bat_fail_memory(translation->error, "for the translated profile");
+    BAT_TRY_MEMORY(translation->ends, translation->error, "for the translated profile");
     unsigned threads = bat_parallel_threads(translation->options.threads, count / STRETCH);
     bat_parallel_run(count, STRETCH, threads, find_ends, translation);
     for (uint32_t i = 0; i < count; i++) {
@@ -84,8 +83,7 @@ enum bat_code translation_sort_traces(struct translation *translation)
     const struct bat_counts *traces = &translation->profile->traces;
     uint32_t count = traces->count;
     translation->keys = bat_large_array(2 * ((size_t)count + 1), sizeof(*translation->keys));
-    if (!translation->keys)
-        return bat_fail_memory(translation->error, "for the translated profile");
+    BAT_TRY_MEMORY(translation->keys, translation->error, "for the translated profile");
     struct bat_sort_key *keys = translation->keys;
     for (uint32_t i = 0; i < count; i++)
         keys[i] = (struct bat_sort_key){.key = bat_counts_item(traces, i)[1], .value = i};
@@ -120,8 +118,7 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     const struct bat_records *records = translation->records;
     const struct bat_map *map = translation_map(translation);
     uint8_t *wanted = calloc((size_t)map->hot_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(translation->error, "for the translated profile");
+    BAT_TRY_MEMORY(wanted, translation->error, "for the translated profile");
     for (uint32_t i = 0; i < records->function_count; i++)
         if (translation->surveyed[i] && records->tables[i] != BAT_NONE)
             wanted[bat_map_parent(map, records->tables[i])] = 1;

@@ -97,8 +97,7 @@ static enum bat_code run_parts(struct translation *whole, struct part *parts, un
 {
     uint64_t traces = whole->profile->traces.count;
     whole->others = calloc(count, sizeof(*whole->others));
-    if (!whole->others)
-        return bat_fail_memory(whole->error, "for the translated profile");
+    BAT_TRY_MEMORY(whole->others, whole->error, "for the translated profile");
     parts[0].translation = whole;
     for (unsigned i = 0; i < count; i++) {
         parts[i].first = (uint32_t)(traces * i / count);
@@ -126,8 +125,7 @@ enum bat_code translation_all_traces(struct translation *translation)
     if (count == 1 || !can_divide(translation))
         return translation_traces(translation, 0, traces);
     struct part *parts = calloc(count, sizeof(*parts));
-    if (!parts)
-        return bat_fail_memory(translation->error, "for the translated profile");
+    BAT_TRY_MEMORY(parts, translation->error, "for the translated profile");
     enum bat_code code = run_parts(translation, parts, count);
     for (unsigned i = 1; i < count; i++)
         end_part(&parts[i]);

@@ -433,8 +433,7 @@ static enum bat_code load_code(struct bat_yaml_writer *writer, uint32_t function
     if (!bat_tableless_has(writer->code, function))
         return BAT_OK;
     BAT_TRY(bat_tableless_blocks(writer->code, function, &blocks, error));
-    if (!reserve_blocks(writer, blocks->count))
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(reserve_blocks(writer, blocks->count), error, "to write YAML");
     *count = blocks->count;
     for (uint32_t i = 0; i < *count; i++)
         writer->blocks[i] = (struct bat_block){.input_offset = blocks->all[i].start, .index = i};
@@ -449,11 +448,9 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
     uint32_t count = 0;
     uint32_t place_count = 0;
     uint64_t hash = 0;
-    if (!reserve_calls(writer, range->end - range->first))
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(reserve_calls(writer, range->end - range->first), error, "to write YAML");
     if (table != BAT_NONE) {
-        if (!load_blocks(writer, table, &count))
-            return bat_fail_memory(error, "to write YAML");
+        BAT_TRY_MEMORY(load_blocks(writer, table, &count), error, "to write YAML");
         hash = writer->map->tables[table].hash;
         place_count = writer->map->tables[table].input_block_count;
     } else if (writer->code) {

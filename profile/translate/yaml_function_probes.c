@@ -162,8 +162,7 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
     if (has_memory && block_count != 0)
         has_memory =
             table == BAT_NONE ? add_part(&search, whole) : add_parts(&search, function, table);
-    if (!has_memory || !reserve_chosen(found))
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(has_memory && reserve_chosen(found), error, "to write YAML");
     BAT_SORT_BY_TWO(found->found, found->found_count, block, order);
     return BAT_OK;
 }

@@ -66,8 +66,7 @@ static enum bat_code choose_bodies(const struct bat_records *records, const uint
     size_t count;
     BAT_TRY(bat_elf_symbols(elf, false, &symbols, &count, error));
     struct first_symbol *first = calloc((size_t)records->function_count + 1, sizeof(*first));
-    if (!first)
-        return bat_fail_memory(error, "for the functions with probes");
+    BAT_TRY_MEMORY(first, error, "for the functions with probes");
     find_first_symbols(records, sampled, symbols, count, first);
     bool has_some = false;
     for (uint32_t i = 0; i < records->function_count; i++) {
@@ -89,8 +88,7 @@ static enum bat_code read_probes(const struct bat_records *records, const uint8_
     BAT_TRY(bat_probes_read(records->binary->elf, (struct bat_elf *)records->symbols_elf,
                             &probes->all, error));
     probes->is_read = calloc((size_t)probes->all->node_count + 1, 1);
-    if (!probes->is_read)
-        return bat_fail_memory(error, "for the functions with probes");
+    BAT_TRY_MEMORY(probes->is_read, error, "for the functions with probes");
     enum bat_code code = choose_bodies(records, sampled, probes, error);
     return code != BAT_OK || bat_yaml_probes_make_tables(probes)
                ? code
@@ -103,8 +101,7 @@ enum bat_code bat_yaml_probes_read(struct bat_records *records, const uint8_t *s
     if (!bat_probes_are_in(records->binary->elf))
         return BAT_OK;
     struct bat_yaml_probes *probes = calloc(1, sizeof(*probes));
-    if (!probes)
-        return bat_fail_memory(error, "for the functions with probes");
+    BAT_TRY_MEMORY(probes, error, "for the functions with probes");
     records->probes = probes;
     return read_probes(records, sampled, probes, error);
 }

@@ -143,8 +143,7 @@ static enum bat_code read_code(struct yaml_file *file, struct bat_error *error)
 {
     const struct bat_records *records = file->records;
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
-    if (!wanted)
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(wanted, error, "to write YAML");
     for (uint32_t i = 0; i < file->function_count; i++) {
         uint32_t function = file->functions[i].function;
         wanted[function] =
@@ -183,8 +182,7 @@ static enum bat_code write_events(const struct bat_strings *events, struct bat_t
     for (uint32_t i = 0; i < events->count; i++)
         size += strlen(bat_strings_get(events, i)) + 1;
     char *joined = malloc(size);
-    if (!joined)
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(joined, error, "to write YAML");
     char *at = joined;
     for (uint32_t i = 0; i < events->count; i++) {
         at = bat_put_text(at, i ? "," : "");
@@ -231,8 +229,7 @@ static enum bat_code begin_probes(struct yaml_file *file, struct bat_error *erro
 {
     for (size_t i = 0; i < BAT_PARALLEL_MAX; i++) {
         file->writers[i].probes = calloc(1, sizeof(*file->writers[i].probes));
-        if (!file->writers[i].probes)
-            return bat_fail_memory(error, "to write YAML");
+        BAT_TRY_MEMORY(file->writers[i].probes, error, "to write YAML");
     }
     return BAT_OK;
 }
@@ -247,8 +244,7 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
                         "none: write fdata",
                         note_without_hashes(records->map->version));
     struct yaml_file *file = calloc(1, sizeof(*file));
-    if (!file)
-        return bat_fail_memory(error, "to write YAML");
+    BAT_TRY_MEMORY(file, error, "to write YAML");
     *state = file;
     file->records = records;
     /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */

@@ -94,8 +94,7 @@ static enum bat_code list_patterns(struct bat_suppressions *suppressions, struct
 {
     suppressions->plain = malloc((suppressions->count + 1) * sizeof(*suppressions->plain));
     suppressions->wild = malloc((suppressions->count + 1) * sizeof(*suppressions->wild));
-    if (!suppressions->plain || !suppressions->wild)
-        return bat_fail_memory(error, "for the suppressions");
+    BAT_TRY_MEMORY(suppressions->plain && suppressions->wild, error, "for the suppressions");
     for (size_t i = 0; i < suppressions->count; i++) {
         struct bat_suppression *suppression = &suppressions->all[i];
         if (suppression->pattern && strpbrk(suppression->pattern, "*?[\\"))

@@ -104,8 +104,7 @@ static enum bat_code keep_string(char **own, const char *other, struct bat_error
     if (strcmp(*own, other) <= 0)
         return BAT_OK;
     char *copy = strdup(other);
-    if (!copy)
-        return bat_fail_memory(error, "for the header");
+    BAT_TRY_MEMORY(copy, error, "for the header");
     free(*own);
     *own = copy;
     return BAT_OK;

@@ -228,8 +228,7 @@ static enum bat_code read_string(struct reader *reader, char **string)
     size_t length = (size_t)(newline - reader->at);
     free(*string);
     *string = malloc(length + length / 2 + 1);
-    if (!*string)
-        return bat_fail_memory(reader->error, "to read the profile");
+    BAT_TRY_MEMORY(*string, reader->error, "to read the profile");
     if (*reader->at == '"')
         return read_double_quoted(reader, *string);
     if (*reader->at == '\'')
@@ -858,8 +857,7 @@ static enum bat_code complete_tables(struct reader *reader)
     profile->hash_capacity = reader->hashes.capacity;
     reader->hashes = (struct numbers){0};
     profile->guids = calloc((size_t)guids->count + 1, sizeof(*profile->guids));
-    if (!profile->guids)
-        return bat_fail_memory(reader->error, "to read the profile");
+    BAT_TRY_MEMORY(profile->guids, reader->error, "to read the profile");
     profile->guid_count = profile->guid_capacity = guids->count;
     for (uint32_t i = 0; i < guids->count; i++) {
         if (indices->all[i] >= profile->hash_count)
@@ -928,8 +926,7 @@ static enum bat_code complete(struct reader *reader)
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
         if (!*strings[i])
             *strings[i] = strdup("");
-        if (!*strings[i])
-            return bat_fail_memory(reader->error, "to read the profile");
+        BAT_TRY_MEMORY(*strings[i], reader->error, "to read the profile");
     }
     return BAT_OK;
 }

@@ -91,8 +91,7 @@ static enum bat_code enter(struct json_tables *tables, const struct json_table *
         return BAT_ERR_SYNTAX;
     }
     known = malloc(sizeof(*known));
-    if (!known)
-        return bat_fail_memory(error, "for the tables");
+    BAT_TRY_MEMORY(known, error, "for the tables");
     *known = (struct known_table){table->address, BAT_NONE, table->is_cold, table->place};
     if (!tsearch(known, &tables->by_address, compare_addresses)) {
         free(known);
@@ -143,8 +142,7 @@ static enum bat_code wait_for_parent(struct json_tables *tables, struct json_tab
 {
     bool fine = bat_grow(&tables->waiting, &tables->waiting_capacity, tables->waiting_count,
                          sizeof(*table));
-    if (!fine)
-        return bat_fail_memory(error, "for the tables");
+    BAT_TRY_MEMORY(fine, error, "for the tables");
     tables->waiting[tables->waiting_count++] = *table;
     *table = (struct json_table){.entries = NULL};
     return BAT_OK;

@@ -342,8 +342,7 @@ enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *
     if (!parts->request->once)
         return BAT_OK;
     uint64_t *digests = sorted_digests(&parts->counted);
-    if (!digests)
-        return bat_fail_memory(error, "to write the profile");
+    BAT_TRY_MEMORY(digests, error, "to write the profile");
     struct bat_text_writer writer;
     enum bat_code code = bat_text_begin(&writer, output, error);
     if (code == BAT_OK) {

@@ -60,8 +60,7 @@ enum bat_code comparison_write_data(const struct report_comparison *comparison,
 {
     struct page_parts parts = {0};
     bool *is_nameless = find_nameless(comparison);
-    if (!is_nameless)
-        return bat_fail_memory(page->error, "for the page");
+    BAT_TRY_MEMORY(is_nameless, page->error, "for the page");
     write_description(comparison, page);
     report_add_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, &parts);
     free(is_nameless);

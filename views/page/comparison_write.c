@@ -25,8 +25,7 @@ static enum bat_code write_views(const struct report_comparison *comparison,
 {
     comparison_write_summary(comparison, page);
     page_begin_functions(page);
-    if (!comparison_write_lists(comparison, page))
-        return bat_fail_memory(page->error, "for the page");
+    BAT_TRY_MEMORY(comparison_write_lists(comparison, page), page->error, "for the page");
     page_end_functions(page);
     page_write_remark(page);
     return BAT_OK;

@@ -50,8 +50,7 @@ enum bat_code bat_symbolize_begin(const struct bat_symbolize_options *options,
 {
     *text = NULL;
     struct bat_symbolize *made = calloc(1, sizeof(*made));
-    if (!made)
-        return bat_fail_memory(error, "for the answers");
+    BAT_TRY_MEMORY(made, error, "for the answers");
     enum bat_code code = begin(made, options, output, error);
     if (code == BAT_OK)
         *text = made;

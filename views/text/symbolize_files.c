@@ -65,8 +65,7 @@ enum bat_code symbolize_files_open(const struct bat_symbolize_options *options,
 {
     struct symbolize_files *opened = calloc(1, sizeof(*opened));
     *files = opened;
-    if (!opened)
-        return bat_fail_memory(error, "for files");
+    BAT_TRY_MEMORY(opened, error, "for files");
     opened->options = options;
     opened->binary = binary;
     opened->stored = bat_stored_nothing();

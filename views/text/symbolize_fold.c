@@ -169,8 +169,7 @@ static enum bat_code write_folded(struct bat_symbolize *text, struct bat_error *
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
         uint64_t times;
         const char *stack = bat_folded_stack(text->folded, i, &times);
-        if (!stack)
-            return bat_fail_memory(error, "for a stack's text");
+        BAT_TRY_MEMORY(stack, error, "for a stack's text");
         bat_text_string(&text->writer, stack);
         bat_text_format(&text->writer, " %" PRIu64 "\n", times);
     }
