@@ -215,29 +215,12 @@ static enum bat_code count_probe(struct probe_work *work, const struct bat_probe
                         count);
 }
 
-/* How many probes these runs have. */
-static size_t count_in_runs(const struct bat_probes *probes, const struct range_run *runs,
-                            size_t count)
-{
-    uint32_t next = 0;
-    size_t all = 0;
-    for (size_t i = 0; i < count; i++) {
-        while (next < probes->probe_count && probes->probes[next].address < runs[i].first)
-            next++;
-        for (; next < probes->probe_count && probes->probes[next].address <= runs[i].last; next++)
-            all++;
-    }
-    return all;
-}
-
 /* Count all probes of ascending runs that do not overlap. */
 static enum bat_code count_runs(struct probe_work *work, const struct range_run *runs, size_t count)
 {
     const struct bat_probes *probes = work->probes;
     uint32_t next = 0;
-    enum bat_code code =
-        forest_reserve(&work->forest, probes->node_count,
-                       count_in_runs(probes, runs, count) + work->ranges.branches.count);
+    enum bat_code code = forest_reserve(&work->forest, probes->node_count);
     for (size_t i = 0; i < count; i++) {
         while (next < probes->probe_count && probes->probes[next].address < runs[i].first)
             next++;

@@ -10,6 +10,7 @@
 #include "spec/array.h"
 #include "spec/free_all.h"
 #include "spec/grow.h"
+#include "support/key_sort.h"
 #include "tail_calls.h"
 
 /* The probe that a function is entered at. */
@@ -54,8 +55,9 @@ struct bat_contexts {
     struct forest forest;
     struct bat_counts nodes; /* context, node of the probes: node of the forest, 0 */
     struct list path;
-    struct list calls;       /* of one context */
-    struct callers *callers; /* of each context, as far as it was needed */
+    struct list calls;             /* of one context */
+    struct bat_counts call_probes; /* address of a call: number of its probe + 1 or 0, 0 */
+    struct callers *callers;       /* of each context, as far as it was needed */
     struct list kept;
     struct tail_calls tail_calls;
     uint32_t *names;       /* of the probes' functions in the forest, as far as they were needed */
@@ -166,13 +168,29 @@ static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
     return code;
 }
 
+/* Find the probe of a call: the same few are in many contexts. NULL: it has none. */
+static enum bat_code find_call_probe(struct bat_contexts *contexts, uint64_t call,
+                                     const struct bat_probe **probe)
+{
+    const struct bat_probes *probes = contexts->probes;
+    const uint64_t *found = bat_counts_find(&contexts->call_probes, &call);
+    if (found) {
+        *probe = found[1] ? &probes->probes[found[1] - 1] : NULL;
+        return BAT_OK;
+    }
+    *probe = probe_call_at(probes, call);
+    return bat_counts_add(&contexts->call_probes, &call,
+                          *probe ? (uint64_t)(*probe - probes->probes) + 1 : 0, 0);
+}
+
 /*
  * Add to the path the function that has a call's probe. Without a probe the path begins anew: the
  * compiler does not know the way from there.
  */
 static enum bat_code add_caller(struct bat_contexts *contexts, uint64_t call)
 {
-    const struct bat_probe *probe = probe_call_at(contexts->probes, call);
+    const struct bat_probe *probe;
+    BAT_TRY(find_call_probe(contexts, call, &probe));
     if (probe)
         return add_inlined(contexts, probe->node, probe->id);
     contexts->path.count = 0;
@@ -256,21 +274,43 @@ static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
 
 /* --- Counts --------------------------------------------------------------------------------- */
 
-/* Sort the probes by their nodes. */
+static uint64_t place_of(const struct bat_probe *probe)
+{
+    return forest_place(probe->id, probe->discriminator);
+}
+
+/* The probes' numbers by their places. *keys is to be freed; NULL: there is no memory. */
+static const struct bat_sort_key *sort_places(const struct bat_probes *probes,
+                                              struct bat_sort_key **keys)
+{
+    const size_t count = probes->probe_count;
+    *keys = bat_array_new(2 * count, sizeof(**keys));
+    for (uint32_t i = 0; *keys && i < count; i++)
+        (*keys)[i] = (struct bat_sort_key){place_of(&probes->probes[i]), i};
+    return *keys ? bat_sort_keys(*keys, *keys + count, count) : NULL;
+}
+
+/* Sort the probes by their nodes, those of a node by their places: so they are written. */
 static enum bat_code list_probes(struct bat_contexts *contexts)
 {
     const struct bat_probes *probes = contexts->probes;
     contexts->first_probe = calloc((size_t)probes->node_count + 2, sizeof(uint32_t));
     contexts->probes_by_node = bat_array_new(probes->probe_count, sizeof(uint32_t));
+    struct bat_sort_key *keys;
+    const struct bat_sort_key *sorted = sort_places(probes, &keys);
     uint32_t *first = contexts->first_probe;
-    if (!first || !contexts->probes_by_node)
+    if (!first || !contexts->probes_by_node || !sorted) {
+        free(keys);
         return BAT_ERR_MEMORY;
+    }
     for (uint32_t i = 0; i < probes->probe_count; i++)
         first[probes->probes[i].node + 2]++;
     for (uint32_t i = 0; i < probes->node_count; i++)
         first[i + 2] += first[i + 1];
     for (uint32_t i = 0; i < probes->probe_count; i++)
-        contexts->probes_by_node[first[probes->probes[i].node + 1]++] = i;
+        contexts->probes_by_node[first[probes->probes[sorted[i].value].node + 1]++] =
+            (uint32_t)sorted[i].value;
+    free(keys);
     return BAT_OK;
 }
 
@@ -280,10 +320,12 @@ static enum bat_code count_none(struct bat_contexts *contexts, uint32_t node, ui
 {
     enum bat_code code = BAT_OK;
     const uint32_t *first = &contexts->first_probe[node];
+    uint64_t last = 0;
     for (uint32_t i = first[0]; i < first[1] && code == BAT_OK; i++) {
-        const struct bat_probe *probe = &contexts->probes->probes[contexts->probes_by_node[i]];
-        code = forest_raise(&contexts->forest, found, forest_place(probe->id, probe->discriminator),
-                            0);
+        const uint64_t place = place_of(&contexts->probes->probes[contexts->probes_by_node[i]]);
+        if (i == first[0] || place != last)
+            code = forest_raise(&contexts->forest, found, place, 0);
+        last = place;
     }
     return code;
 }
@@ -343,7 +385,7 @@ static enum bat_code count_probe(struct bat_contexts *contexts, uint32_t context
     if (code != BAT_OK || node == BAT_NONE)
         return code;
     contexts->counters.probes++;
-    code = count_place(contexts, node, forest_place(probe->id, probe->discriminator), count);
+    code = count_place(contexts, node, place_of(probe), count);
     if (code != BAT_OK || probe->id != ENTRY_ID)
         return code;
     struct forest_context *entered = &contexts->forest.contexts[node];
@@ -422,6 +464,7 @@ static enum bat_code count_branches(struct bat_contexts *contexts)
 static enum bat_code count_all(struct bat_contexts *contexts)
 {
     struct unwinder *unwinder = &contexts->unwinder;
+    BAT_TRY(unwinder_flush(unwinder));
     bat_counts_sort(&unwinder->ranges);
     bat_counts_sort(&unwinder->branches);
     enum bat_code code = list_probes(contexts);
@@ -460,6 +503,7 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
     made->forest = forest_new();
     made->forest.adds_up = true;
     made->nodes = bat_counts_new(2);
+    made->call_probes = bat_counts_new(1);
     enum bat_code code = unwinder_new(&made->unwinder, elf, probes, error);
     code = code ? code : probe_functions_read(&made->functions, symbols, error);
     if (code == BAT_OK)
@@ -513,6 +557,7 @@ void bat_contexts_free(struct bat_contexts *contexts)
     probe_functions_free(&contexts->functions);
     forest_free(&contexts->forest);
     bat_counts_free(&contexts->nodes);
+    bat_counts_free(&contexts->call_probes);
     BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->callers, contexts->names,
                  contexts->kept.all);
     tail_calls_free(&contexts->tail_calls);

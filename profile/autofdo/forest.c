@@ -22,10 +22,12 @@ void forest_free(struct forest *forest)
     bat_strings_free(&forest->names);
     bat_counts_free(&forest->others);
     bat_counts_free(&forest->targets);
-    BAT_FREE_ALL(forest->nodes, forest->bodies, forest->checksums, forest->contexts);
+    while (forest->body_arrays != 0)
+        free(forest->bodies[--forest->body_arrays]);
+    BAT_FREE_ALL(forest->nodes, forest->checksums, forest->contexts);
 }
 
-static enum bat_code reserve_nodes(struct forest *forest, size_t nodes)
+enum bat_code forest_reserve(struct forest *forest, size_t nodes)
 {
     if (nodes <= forest->node_capacity)
         return BAT_OK;
@@ -44,7 +46,7 @@ static enum bat_code reserve_node(struct forest *forest)
 {
     if (forest->node_count < forest->node_capacity)
         return BAT_OK;
-    return reserve_nodes(forest, forest->node_capacity ? 2 * forest->node_capacity : 256);
+    return forest_reserve(forest, forest->node_capacity ? 2 * forest->node_capacity : 256);
 }
 
 /* Add a node. There is room for it. */
@@ -104,32 +106,27 @@ void forest_add_up(struct forest *forest)
     }
 }
 
-static enum bat_code reserve_bodies(struct forest *forest, size_t bodies)
+/* Begin another array of counts. */
+static enum bat_code add_bodies(struct forest *forest)
 {
-    if (bodies <= forest->body_capacity)
-        return BAT_OK;
-    struct forest_body *grown =
-        bodies < BAT_NONE ? bat_large_grow(forest->bodies, forest->body_count * sizeof(*grown),
-                                           bodies * sizeof(*grown))
-                          : NULL;
-    if (!grown)
+    const unsigned array = forest->body_arrays;
+    struct forest_body *added =
+        array < FOREST_BODIES ? bat_large_array(forest_bodies_in(array), sizeof(*added)) : NULL;
+    if (!added)
         return BAT_ERR_MEMORY;
-    forest->bodies = grown;
-    forest->body_capacity = bodies;
+    forest->bodies[forest->body_arrays++] = added;
+    forest->body_room = forest_bodies_in(array);
     return BAT_OK;
-}
-
-enum bat_code forest_reserve(struct forest *forest, size_t nodes, size_t bodies)
-{
-    BAT_TRY(reserve_nodes(forest, nodes));
-    return reserve_bodies(forest, bodies);
 }
 
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)
 {
-    if (forest->body_count == forest->body_capacity)
-        BAT_TRY(reserve_bodies(forest, forest->body_capacity ? 2 * forest->body_capacity : 256));
-    forest->bodies[forest->body_count++] = (struct forest_body){place, count, node};
+    if (forest->body_room == 0)
+        BAT_TRY(add_bodies(forest));
+    const unsigned array = forest->body_arrays - 1;
+    forest->bodies[array][forest_bodies_in(array) - forest->body_room--] =
+        (struct forest_body){place, count, node};
+    forest->body_count++;
     return BAT_OK;
 }
 

@@ -42,14 +42,25 @@ struct forest_context {
     bool was_inlined; /* its code was inlined into its parent's */
 };
 
+/* As many arrays hold all counts that there can be. */
+#define FOREST_BODIES 24u
+
+/* Counts in the array of this number, if it is full. */
+static inline size_t forest_bodies_in(unsigned array)
+{
+    return (size_t)256 << array;
+}
+
 struct forest {
     struct bat_strings names;
     struct forest_node *nodes;
     uint32_t node_count;
     size_t node_capacity;
-    struct forest_body *bodies; /* in the order of their addition */
+    /* In the order of their addition: each array is twice as long as the one before. */
+    struct forest_body *bodies[FOREST_BODIES];
+    unsigned body_arrays;
+    size_t body_room; /* in the last one */
     size_t body_count;
-    size_t body_capacity;
     /* The words of each table's key and, behind the colon, its two values. */
     struct bat_counts others; /* parent node + 1 (0: root), place, name: node, 0. The roots, and all
                                  but the first children of nodes that have many. */
@@ -78,8 +89,8 @@ enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t plac
  * own. */
 void forest_add_up(struct forest *forest);
 
-/* Make room for so many nodes and counts altogether: they need not be moved then. */
-enum bat_code forest_reserve(struct forest *forest, size_t nodes, size_t bodies);
+/* Make room for so many nodes altogether: they need not be moved then. */
+enum bat_code forest_reserve(struct forest *forest, size_t nodes);
 
 /* Raise the count of a place, which is the largest count of its instructions; or add to it. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);

@@ -109,19 +109,29 @@ static uint32_t *find_firsts(const struct bat_counts *table, size_t count)
     return firsts;
 }
 
+/* How many counts the forest's array of this number has. */
+static size_t bodies_in(const struct forest *forest, unsigned array)
+{
+    const bool is_last = array + 1 == forest->body_arrays;
+    return forest_bodies_in(array) - (is_last ? forest->body_room : 0);
+}
+
 /* Group the bodies by their nodes. first_body becomes the end of each group. */
 static void group_bodies(struct forest_writer *writer)
 {
     const struct forest *forest = writer->forest;
     uint32_t *ends = writer->first_body;
     memset(ends, 0, ((size_t)forest->node_count + 1) * sizeof(*ends));
-    for (size_t i = 0; i < forest->body_count; i++)
-        ends[forest->bodies[i].node + 1]++;
+    for (unsigned array = 0; array < forest->body_arrays; array++)
+        for (size_t i = 0; i < bodies_in(forest, array); i++)
+            ends[forest->bodies[array][i].node + 1]++;
     for (uint32_t node = 0; node < forest->node_count; node++)
         ends[node + 1] += ends[node];
-    for (size_t i = 0; i < forest->body_count; i++)
-        writer->bodies[ends[forest->bodies[i].node]++] =
-            (struct bat_sort_key){forest->bodies[i].place, forest->bodies[i].count};
+    for (unsigned array = 0; array < forest->body_arrays; array++)
+        for (size_t i = 0; i < bodies_in(forest, array); i++) {
+            const struct forest_body *body = &forest->bodies[array][i];
+            writer->bodies[ends[body->node]++] = (struct bat_sort_key){body->place, body->count};
+        }
 }
 
 /* Keep one count of each place of a node: the largest, or the sum. Returns the end of those kept.

@@ -143,8 +143,8 @@ const struct bat_probe *probe_call_from(const struct bat_probes *probes, uint64_
 const struct bat_probe *probe_call_at(const struct bat_probes *probes, uint64_t address)
 {
     uint32_t first;
-    const uint32_t count = bat_probes_between(probes, address, address + 1, &first);
-    return count ? probe_call_from(probes, address, &first) : NULL;
+    bat_probes_between(probes, address, address, &first);
+    return probe_call_from(probes, address, &first);
 }
 
 /* True if a probe at the start of a piece is of a top-level body of this function. */

@@ -94,6 +94,7 @@ enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct bat_origin
         .unwinder = unwinder,
         .calls = bat_array_new(unwinder->context_count, sizeof(*unfolding.calls))};
     enum bat_code code = folded_open(&unfolding.folded, original);
+    code = code ? code : unwinder_flush(unwinder);
     if (!unfolding.calls)
         code = BAT_ERR_MEMORY;
     if (code == BAT_OK && unfolding.folded.body_count != 0) {

@@ -242,7 +242,10 @@ static enum bat_code undo_branch(struct unwinder *unwinder, const struct bat_cha
     const bool is_inside = run->branch != BAT_ADDRESS_EXTERNAL &&
                            run->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
                            run->from != BAT_ADDRESS_EXTERNAL;
-    return code == BAT_OK && is_inside ? bat_counts_add(&unwinder->branches, key, count, 0) : code;
+    return code == BAT_OK && is_inside
+               ? bat_counts_add_three_later(&unwinder->branches, &unwinder->branch_batch, key,
+                                            count, 0)
+               : code;
 }
 
 enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chain *sample)
@@ -262,13 +265,20 @@ enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chai
             context = CONTEXT_ROOT;
         } else if (unwound->is_known) {
             const uint64_t key[3] = {run->from, run->to, context};
-            code = bat_counts_add(&unwinder->ranges, key, sample->count, 0);
+            code = bat_counts_add_three_later(&unwinder->ranges, &unwinder->range_batch, key,
+                                              sample->count, 0);
         }
         code =
             code ? code : undo_branch(unwinder, run, unwound, has_stack, &context, sample->count);
     }
     unwinder->samples += sample->count;
     return code;
+}
+
+enum bat_code unwinder_flush(struct unwinder *unwinder)
+{
+    BAT_TRY(bat_counts_flush(&unwinder->ranges, &unwinder->range_batch));
+    return bat_counts_flush(&unwinder->branches, &unwinder->branch_batch);
 }
 
 enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,

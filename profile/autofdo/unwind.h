@@ -32,6 +32,8 @@ struct unwinder {
     struct bat_counts by_call;  /* caller, address behind the call: index in contexts, 0 */
     struct bat_counts ranges;   /* first instruction, last instruction, context: count, 0 */
     struct bat_counts branches; /* source, target, context: count, 0 */
+    struct bat_counts_batch range_batch; /* to be added to these: unwinder_flush() */
+    struct bat_counts_batch branch_batch;
     struct bat_counts kinds;    /* cache; address: kind, length */
     struct bat_counts calls;    /* address behind a call: the call, true if it was sampled */
     struct bat_counts runs;     /* cache; branch, first, last instruction: what is known of them */
@@ -48,6 +50,9 @@ void unwinder_free(struct unwinder *unwinder);
 
 /* Fails with BAT_ERR_MEMORY or BAT_ERR_RANGE. */
 enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chain *sample);
+
+/* After all samples: complete ranges and branches. The same errors. */
+enum bat_code unwinder_flush(struct unwinder *unwinder);
 
 /* The address of the call before an address, which can be that of a context; 0: there is none. */
 enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t *call);

@@ -18,6 +18,9 @@ import toolbox
 # llvm-profgen's contexts as they are, neither merged nor made to inlined calls.
 ALL_CONTEXTS = ("--gen-cs-nested-profile=0", "--csspgo-preinliner=0", "--csprof-merge-cold-context=0")
 
+# llvm-profgen's profile of the branch stacks alone.
+WITHOUT_STACKS = ("--ignore-stack-samples",)
+
 # How BOLT changed them, and whether llvm-profgen finds all contexts of the BOLTed program (it loses those behind some calls).
 BOLTED = {("inlined-probes", "profile2"): True, ("inlined-probes", "passes"): True, ("exceptions-probes", "all"): False,
           ("exceptions-probes", "cpython"): True}
@@ -45,6 +48,13 @@ def in_frames(binary, samples):
     return {(stack, branches): count for (stack, branches), count in samples.items() if stack[0] not in left_out}
 
 
+def flat(profile):
+    """The path of a profile with one entry for each function."""
+    out = profile.with_suffix(".flat")
+    sample_profile.tool("llvm-profdata-22", "merge", "--sample", "--text", "--convert-sample-profile-layout=flat", profile, "-o", out)
+    return out
+
+
 def entries(text):
     """A profile's contexts with their lines."""
     return {part.partition("\n")[0]: part for part in re.split(r"^(?=\[)", text, flags=re.M) if part}
@@ -65,10 +75,10 @@ class ContextTest(toolbox.Case):
         toolbox.fine("battranslate", binary, "-p", recording, f"--format={form}", "-o", out, "-q", *options)
         return out
 
-    def their(self, binary, script, name="their"):
+    def their(self, binary, script, name="their", options=ALL_CONTEXTS):
         """The path of llvm-profgen's profile."""
         plain, out = self.copy(binary, "--strip-debug"), self.folder / name
-        sample_profile.tool("llvm-profgen-22", f"--binary={plain}", f"--perfscript={script}", "--format=text", "-o", out, *ALL_CONTEXTS)
+        sample_profile.tool("llvm-profgen-22", f"--binary={plain}", f"--perfscript={script}", "--format=text", "-o", out, *options)
         return out
 
     def copy(self, binary, *options):
@@ -117,6 +127,18 @@ class Contexts(ContextTest):
                 original = sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0]
                 self.assertGreaterEqual(original, theirs)
                 self.assertGreaterEqual(original, 99.5)
+
+    def test_flat(self):
+        """Without its contexts, the profile of a BOLTed program is as near to llvm-profgen's flat one of the input's own run as
+        llvm-profgen's of the BOLTed program. Both count the same samples."""
+        for name, variant in BOLTED:
+            with self.subTest(f"{name} {variant}"):
+                program, binary, samples = samples_of(name, variant)
+                base_samples = samples_of(name)[2]
+                base = flat(self.their(program.input, self.script(in_frames(program.input, base_samples)), "base", WITHOUT_STACKS))
+                script = self.script(in_frames(binary, samples))
+                ours, theirs = flat(self.our(binary, script)), flat(self.their(binary, script))
+                self.assertGreaterEqual(sample_profile.overlap(base, ours)[0], sample_profile.overlap(base, theirs)[0])
 
     def test_inlined_by_bolt(self):
         """SQLite with -inline-all: the contexts of calls that BOLT inlined come back."""
