@@ -360,26 +360,22 @@ static struct place place_from(const struct bat_yaml_writer *writer, uint32_t pl
     return place;
 }
 
-/* True if calls enter the function at this block of the input's. */
-static bool is_entry_point(const struct bat_yaml_writer *writer, uint32_t function, uint32_t i)
-{
-    const uint32_t table = writer->records->tables[function];
-    const uint64_t offset = writer->blocks[i].input_offset;
-    const struct bat_code_blocks *blocks;
-    if (offset == 0 || table != BAT_NONE)
-        return offset == 0 || bat_map_secondary_id(writer->map, table, offset) != 0;
-    return bat_tableless_blocks(writer->code, function, &blocks, NULL) == BAT_OK &&
-           (blocks->all[i].flags & BAT_BLOCK_ENTRY);
-}
-
 /* Note which blocks of the input perf2bolt writes without counts: entry points, and those that are
  * reached from others. */
 static void mark_reached(struct bat_yaml_writer *writer, const struct bat_yaml_range *range,
                          uint32_t block_count)
 {
+    const uint32_t table = writer->records->tables[range->function];
+    const struct bat_code_blocks *code = NULL;
+    if (table == BAT_NONE &&
+        bat_tableless_blocks(writer->code, range->function, &code, NULL) != BAT_OK)
+        return; /* cannot be: it was read before */
     for (uint32_t i = 0; i < block_count; i++) {
         struct bat_yaml_block *block = &writer->yaml_blocks[i];
-        block->is_reached = is_entry_point(writer, range->function, i);
+        const uint64_t offset = writer->blocks[i].input_offset;
+        block->is_reached =
+            code ? code->all[i].flags & BAT_BLOCK_ENTRY
+                 : offset == 0 || bat_map_secondary_id(writer->map, table, offset) != 0;
         /* perf2bolt does not count what arrives elsewhere. */
         if (writer->records->is_parity && !block->is_reached)
             block->exec = 0;
