@@ -24,10 +24,7 @@ static const char *const names[] = {"", "gzip", "xz", "zstd"};
 
 enum bat_packing bat_packing_of(const void *bytes, size_t size)
 {
-    static const char *const heads[] = {"", "\x1f\x8b",
-                                        "\xfd"
-                                        "7zXZ",
-                                        "\x28\xb5\x2f\xfd"};
+    static const char *const heads[] = {"", "\x1f\x8b", "\3757zXZ", "\x28\xb5\x2f\xfd"};
     for (unsigned i = BAT_PACKING_GZIP; i <= BAT_PACKING_ZSTD; i++)
         if (size >= strlen(heads[i]) && memcmp(bytes, heads[i], strlen(heads[i])) == 0)
             return (enum bat_packing)i;
