@@ -842,6 +842,9 @@ class Whole(Folder):
         self.assertEqual(page.description["samples"], 0)
         self.assertTrue(all(f.input_address is None for f in page.functions))
         self.assertIn("No profile was given", page.text)
+        shutil.copy(DEMO / "small.bolt", self.folder)
+        toolbox.fine("batreport", "small.bolt", "-o", "page.html", cwd=self.folder)
+        self.assertEqual(commands_of(report_page.Page(self.folder / "page.html")), ["perf record -e cycles:u -j any,u -- ./small.bolt"])
 
     def test_samples_without_branches(self):
         """Basic samples count where they are."""

@@ -184,9 +184,10 @@ static void write_translation(const struct report *report, const char *next, con
 static void write_recording(const struct report *report, const char *what,
                             struct bat_text_writer *page)
 {
+    const char *binary = report->request->binary;
     bat_text_format(page, "<li>%s: <code class=\"command\">perf record -e cycles:u ", what);
-    bat_text_string(page, "<span>-j any,u</span> <span>-- ");
-    write_word(page, report->request->binary);
+    bat_text_format(page, "<span>-j any,u</span> <span>-- %s", strchr(binary, '/') ? "" : "./");
+    write_word(page, binary);
     bat_text_string(page, "</span></code></li>\n");
 }
 
