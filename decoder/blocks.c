@@ -11,6 +11,9 @@
 /* Up to this many blocks are sorted by insertion, more by merging such runs. */
 #define FEW 16u
 
+/* Up to this many blocks are sorted without malloc(), which threads wait for. */
+#define SOME 256u
+
 static void insert_blocks(struct bat_block *blocks, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -39,17 +42,8 @@ static void merge_blocks(struct bat_block *blocks, struct bat_block *spare, size
     }
 }
 
-static void sort_blocks(struct bat_block *blocks, size_t count)
+static void merge_sort(struct bat_block *blocks, struct bat_block *spare, size_t count)
 {
-    if (count <= FEW) {
-        insert_blocks(blocks, count);
-        return;
-    }
-    struct bat_block *spare = malloc(count * sizeof(*spare));
-    if (!spare) {
-        BAT_SORT_BY(blocks, count, input_offset);
-        return;
-    }
     for (size_t i = 0; i < count; i += FEW)
         insert_blocks(blocks + i, count - i < FEW ? count - i : FEW);
     for (size_t width = FEW; width < count; width *= 2) {
@@ -60,6 +54,29 @@ static void sort_blocks(struct bat_block *blocks, size_t count)
                 break;
         }
     }
+}
+
+static void sort_some(struct bat_block *blocks, size_t count)
+{
+    struct bat_block spare[SOME];
+    merge_sort(blocks, spare, count);
+}
+
+static void sort_blocks(struct bat_block *blocks, size_t count)
+{
+    if (count <= FEW) {
+        insert_blocks(blocks, count);
+        return;
+    }
+    if (count <= SOME) {
+        sort_some(blocks, count);
+        return;
+    }
+    struct bat_block *spare = malloc(count * sizeof(*spare));
+    if (spare)
+        merge_sort(blocks, spare, count);
+    else
+        BAT_SORT_BY(blocks, count, input_offset);
     free(spare);
 }
 

@@ -202,7 +202,8 @@ void bat_output_flow_free(struct bat_output_flow *flow)
     if (!flow)
         return;
     bat_output_flow_free_parts(flow);
-    free(flow);
+    if (!flow->is_in_arena)
+        free(flow);
 }
 
 bool bat_output_may_have_option(const struct bat_elf *elf, const char *option)

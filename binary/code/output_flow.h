@@ -64,6 +64,7 @@ struct bat_output_flow {
     struct bat_three_way *pairs;
     uint32_t pair_count;
     uint32_t *pair_of;
+    bool is_in_arena; /* its block of memory is in one of the arenas of struct bat_output_flows */
 };
 
 /* --- The functions of a program ------------------------------------------------------------- */

@@ -13,6 +13,8 @@ struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
     if (!flows)
         return NULL;
     flows->program = *program;
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        flows->arenas[i].limit = SIZE_MAX;
     flows->are_independent = !bat_output_may_have_option(program->elf, "inline");
     flows->all = calloc(count, sizeof(*flows->all));
     flows->is_being_read = calloc(count, 1);
@@ -28,6 +30,8 @@ void bat_output_flows_free(struct bat_output_flows *flows)
         return;
     for (uint32_t i = 0; flows->all && i < flows->program.map->hot_count; i++)
         bat_output_flow_free(flows->all[i]);
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        bat_arena_free(&flows->arenas[i]);
     bat_beginnings_free(flows->beginnings);
     BAT_FREE_ALL(flows->all, flows->is_being_read, flows);
 }
@@ -55,7 +59,7 @@ static void read_flows(void *context, size_t first, size_t end, unsigned thread)
     struct reading *reading = context;
     struct bat_output_flows *flows = reading->flows;
     if (!reading->readers[thread])
-        reading->readers[thread] = bat_flow_reader_new(flows);
+        reading->readers[thread] = bat_flow_reader_new(flows, &flows->arenas[thread]);
     for (size_t i = first; i < end && reading->readers[thread]; i++)
         if (reading->wanted[i] && !flows->all[i])
             flows->all[i] = bat_flow_reader_read(reading->readers[thread], (uint32_t)i);

@@ -52,6 +52,7 @@ struct part {
 /* Reads one function after the other in the same memory. */
 struct bat_flow_reader {
     struct bat_output_flows *flows;
+    struct bat_arena *arena;      /* or NULL */
     struct bat_output_flow *flow; /* its blocks, all and begins are the arrays below */
     const struct bat_map *map;
     const struct bat_elf *elf;
@@ -665,10 +666,13 @@ static struct bat_output_flow *keep(const struct bat_flow_reader *reader)
     const size_t blocks = flow->block_count * sizeof(*flow->blocks);
     const size_t all = flow->count * sizeof(*flow->all);
     const size_t begins = reader->block_begin_count * sizeof(*flow->begins);
-    struct bat_output_flow *kept = malloc(sizeof(*kept) + blocks + all + begins);
+    const size_t size = sizeof(*flow) + blocks + all + begins;
+    struct bat_output_flow *kept =
+        reader->arena ? bat_arena_take(reader->arena, size) : malloc(size);
     if (!kept)
         return NULL;
     *kept = *flow;
+    kept->is_in_arena = reader->arena != NULL;
     kept->blocks = (struct bat_block *)(kept + 1);
     kept->all = (struct bat_output_block *)(kept->blocks + flow->block_count);
     kept->begins = (uint32_t *)(kept->all + flow->count);
@@ -678,12 +682,13 @@ static struct bat_output_flow *keep(const struct bat_flow_reader *reader)
     return kept;
 }
 
-struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows)
+struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows, struct bat_arena *arena)
 {
     struct bat_flow_reader *reader = calloc(1, sizeof(*reader));
     if (!reader)
         return NULL;
     reader->flows = flows;
+    reader->arena = arena;
     reader->map = flows->program.map;
     reader->elf = flows->program.elf;
     return reader;
@@ -716,7 +721,7 @@ struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uin
 
 struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)
 {
-    struct bat_flow_reader *reader = bat_flow_reader_new(flows);
+    struct bat_flow_reader *reader = bat_flow_reader_new(flows, NULL);
     struct bat_output_flow *flow = reader ? bat_flow_reader_read(reader, table) : NULL;
     bat_flow_reader_free(reader);
     return flow;

@@ -5,6 +5,8 @@
 #define BAT_BINARY_CODE_OUTPUT_FLOWS_H
 
 #include "output_flow.h"
+#include "support/arena.h"
+#include "support/parallel.h"
 
 struct bat_output_flows {
     struct bat_program program;
@@ -14,13 +16,15 @@ struct bat_output_flows {
     uint64_t limited;
     bool are_independent;
     struct bat_beginnings *beginnings;
+    struct bat_arena arenas[BAT_PARALLEL_MAX]; /* of bat_output_flows_read_many()'s threads */
 };
 
 /* Reads flows of functions one after the other, in the same memory. */
 struct bat_flow_reader;
 
-/* NULL if there is no memory. */
-struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows);
+/* Puts flows into the arena, or each into memory of its own. NULL if there is no memory. */
+struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows,
+                                            struct bat_arena *arena);
 
 /* NULL is allowed. */
 void bat_flow_reader_free(struct bat_flow_reader *reader);

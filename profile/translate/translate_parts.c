@@ -3,6 +3,7 @@
  * Translates the traces of a profile by several threads: each translates a part of them into
  * records of its own. Branches are added up when they are sorted, the rest at the end.
  */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "support/parallel.h"
@@ -11,12 +12,14 @@
 /* The fewest traces for which a thread is worth its start. */
 #define TRACES_MIN 16384u
 
+/* Traces that a thread takes at a time: some take longer than others. */
+#define STRETCH 4096u
+
 struct part {
     struct translation *translation; /* the whole one for the first part; own for the others */
     struct translation own;
     struct bat_records records; /* of own: what it adds to is own, the rest is the whole one's */
-    uint32_t first;             /* positions in translation->order: first to end - 1 */
-    uint32_t end;
+    _Atomic(uint64_t) *next;    /* of all parts: the first position in translation->order left */
     enum bat_code code;
     struct bat_error error;
 };
@@ -53,7 +56,12 @@ static void end_part(struct part *part)
 static void *run_part(void *context)
 {
     struct part *part = context;
-    part->code = translation_traces(part->translation, part->first, part->end);
+    const uint32_t traces = part->translation->profile->traces.count;
+    for (uint64_t first; (first = atomic_fetch_add(part->next, STRETCH)) < traces;) {
+        const uint64_t end = first + STRETCH < traces ? first + STRETCH : traces;
+        if (part->code == BAT_OK)
+            part->code = translation_traces(part->translation, (uint32_t)first, (uint32_t)end);
+    }
     return NULL;
 }
 
@@ -95,13 +103,12 @@ static enum bat_code add_part(struct translation *whole, struct part *part)
 
 static enum bat_code run_parts(struct translation *whole, struct part *parts, unsigned count)
 {
-    uint64_t traces = whole->profile->traces.count;
+    _Atomic(uint64_t) next = 0;
     whole->others = calloc(count, sizeof(*whole->others));
     BAT_TRY_MEMORY(whole->others, whole->error, "for the translated profile");
     parts[0].translation = whole;
     for (unsigned i = 0; i < count; i++) {
-        parts[i].first = (uint32_t)(traces * i / count);
-        parts[i].end = (uint32_t)(traces * (i + 1) / count);
+        parts[i].next = &next;
         if (i != 0 && begin_part(&parts[i], whole) != BAT_OK)
             return bat_fail_memory(whole->error, "for the translated profile");
     }
