@@ -12,6 +12,7 @@
 #include "bat_elf.h"
 #include "binary/functions/functions.h"
 #include "inlined.h"
+#include "support/arena.h"
 #include "three_way.h"
 
 /* A basic block of the output: entered at its start only, and left at its end only. */
@@ -156,6 +157,19 @@ struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uin
 
 /* NULL is allowed. */
 void bat_output_flow_free(struct bat_output_flow *flow);
+
+/* Reads flows of functions one after the other, in the same memory. */
+struct bat_flow_reader;
+
+/* Puts flows into the arena, or each into memory of its own. NULL if there is no memory. */
+struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows,
+                                            struct bat_arena *arena);
+
+/* NULL is allowed. */
+void bat_flow_reader_free(struct bat_flow_reader *reader);
+
+/* bat_output_flow_read() with the reader's memory. */
+struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table);
 
 /* Free the arrays that are not in its own block. */
 void bat_output_flow_free_parts(struct bat_output_flow *flow);

@@ -330,7 +330,7 @@ static bool covers(uint64_t address, uint64_t size, const struct draft_fde *fde)
  * Find the FDEs that become functions: they start in a section, and in no function, also none found
  * here. found has room for all FDEs. Returns how many there are.
  */
-static size_t find_new(const struct draft *draft, uint32_t *found)
+static size_t find_new(struct draft *draft, uint32_t *found)
 {
     const struct draft_functions *functions = &draft->functions;
     const struct draft_fde *last = NULL; /* that was found */
@@ -352,7 +352,7 @@ static size_t find_new(const struct draft *draft, uint32_t *found)
     return count;
 }
 
-static struct draft_function function_of(const struct draft *draft, const struct draft_fde *fde)
+static struct draft_function function_of(struct draft *draft, const struct draft_fde *fde)
 {
     return (struct draft_function){
         .code = {.address = fde->address,

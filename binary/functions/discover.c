@@ -133,7 +133,7 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
 }
 
 /* True for symbols of PLT sections: the function there is the PLT entry or the section's start. */
-static bool is_plt_symbol(const struct draft *draft, const struct draft_symbol *symbol)
+static bool is_plt_symbol(struct draft *draft, const struct draft_symbol *symbol)
 {
     if (symbol->type != STT_SECTION)
         return false;

@@ -166,6 +166,7 @@ struct draft {
     const struct bat_section *file_sections; /* by index */
     struct draft_symbols symbols;
     struct loaded_sections sections; /* empty ones as well */
+    size_t last_section;             /* of draft_section_at() */
     struct draft_fde *fdes;          /* ascending by address, one for each address */
     size_t fde_count;
     struct draft_functions functions;
@@ -187,11 +188,10 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
 enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
 
-/* The section in memory that contains address, or NULL. */
-static inline const struct bat_section *draft_section_at(const struct draft *draft,
-                                                         uint64_t address)
+/* The section in memory that contains address, or NULL. Addresses mostly ascend or descend. */
+static inline const struct bat_section *draft_section_at(struct draft *draft, uint64_t address)
 {
-    return loaded_section_at(&draft->sections, address);
+    return loaded_section_near(&draft->sections, address, &draft->last_section);
 }
 
 /* True if a symbol may be inside the function without ending it. */

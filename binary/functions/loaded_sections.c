@@ -50,13 +50,28 @@ bool section_holds(const struct bat_section *section, uint64_t address)
     return address >= section->address && (offset < section->size || offset == 0);
 }
 
-const struct bat_section *loaded_section_at(const struct loaded_sections *sections,
-                                            uint64_t address)
+/* How many sections start at or below an address. */
+static size_t count_up_to(const struct loaded_sections *sections, uint64_t address)
 {
     struct bat_search search = {.high = sections->count};
     while (bat_search_next(&search))
         bat_search_go(&search, sections->all[search.middle]->address <= address);
-    if (search.low == 0 || !section_holds(sections->all[search.low - 1], address))
-        return NULL;
-    return sections->all[search.low - 1];
+    return search.low;
+}
+
+const struct bat_section *loaded_section_near(const struct loaded_sections *sections,
+                                              uint64_t address, size_t *place)
+{
+    const bool is_there = *place != 0 && sections->all[*place - 1]->address <= address &&
+                          (*place == sections->count || address < sections->all[*place]->address);
+    if (!is_there)
+        *place = count_up_to(sections, address);
+    const struct bat_section *found = *place == 0 ? NULL : sections->all[*place - 1];
+    return found && section_holds(found, address) ? found : NULL;
+}
+
+const struct bat_section *loaded_section_at(const struct loaded_sections *sections,
+                                            uint64_t address)
+{
+    return loaded_section_near(sections, address, &(size_t){0});
 }

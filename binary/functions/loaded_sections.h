@@ -28,4 +28,9 @@ bool section_holds(const struct bat_section *section, uint64_t address);
 const struct bat_section *loaded_section_at(const struct loaded_sections *sections,
                                             uint64_t address);
 
+/* The same for many addresses, most of which are in one section with the one before: constant time
+ * for these. *place is 0 at first. */
+const struct bat_section *loaded_section_near(const struct loaded_sections *sections,
+                                              uint64_t address, size_t *place);
+
 #endif

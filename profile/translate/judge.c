@@ -23,6 +23,7 @@ struct part {
     uint32_t stale_count;
     size_t stale_capacity;
     struct judge_scratch scratch;
+    struct bat_flow_reader *reader;
     enum bat_code code;
     struct bat_error error;
 };
@@ -171,7 +172,8 @@ static enum bat_code judge_with_note(const struct judged_records *judged, struct
     const struct bat_output_flow *flow;
     struct bat_output_flow *own = NULL;
     uint32_t hot = bat_map_parent(records->map, records->tables[judged->function]);
-    enum bat_code code = bat_records_borrow_flow(records, hot, &flow, &own, &part->error);
+    enum bat_code code =
+        bat_records_borrow_flow(records, hot, &part->reader, &flow, &own, &part->error);
     code = code ? code : judge_by_note(judged, flow, &part->scratch, &verdicts, &part->error);
     bat_output_flow_free(own);
     if (code == BAT_OK && !verdicts.is_given_up)
@@ -261,6 +263,7 @@ static enum bat_code judge_all(struct judging *judging)
         add_judgement(&records->as_fdata, &part->fdata);
         add_judgement(&records->as_yaml, &part->yaml);
         free(part->scratch.memory);
+        bat_flow_reader_free(part->reader);
         if (part->code != BAT_OK && code == BAT_OK) {
             code = part->code;
             if (judging->error)

@@ -62,6 +62,7 @@ bool bat_records_can_lend_flows(struct bat_records *records)
 }
 
 enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
+                                      struct bat_flow_reader **reader,
                                       const struct bat_output_flow **flow,
                                       struct bat_output_flow **own, struct bat_error *error)
 {
@@ -69,8 +70,10 @@ enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
     if (!bat_records_can_lend_flows(records))
         return bat_records_flow(records, hot, flow, error);
     *flow = bat_output_flows_known(records->flows, hot);
-    if (!*flow)
-        *flow = *own = bat_output_flow_read(records->flows, hot);
+    if (!*flow && !*reader)
+        *reader = bat_flow_reader_new(records->flows, NULL);
+    if (!*flow && *reader)
+        *flow = *own = bat_flow_reader_read(*reader, hot);
     return *flow ? BAT_OK : bat_fail_memory(error, "for the code of functions");
 }
 

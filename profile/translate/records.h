@@ -116,10 +116,12 @@ enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t 
 
 /*
  * The same for a use that ends soon: code that was not read before is not kept. Then *own is not
- * NULL, and the caller frees it with bat_output_flow_free(). Threads may call this at the same time
- * after bat_records_can_lend_flows() has returned true.
+ * NULL, and the caller frees it with bat_output_flow_free(). *reader, NULL at first, is the
+ * thread's; the caller frees it in the end. Threads may call this at the same time after
+ * bat_records_can_lend_flows() has returned true.
  */
 enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
+                                      struct bat_flow_reader **reader,
                                       const struct bat_output_flow **flow,
                                       struct bat_output_flow **own, struct bat_error *error);
 bool bat_records_can_lend_flows(struct bat_records *records);

@@ -3,6 +3,7 @@
  * Looks up the functions of all samples before they are translated: only their tables are decoded,
  * and only they get names. What is freed then makes room for the records.
  */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "bat_decoder.h"
@@ -133,6 +134,43 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     return code;
 }
 
+/* Naming, in a thread beside the loading: the names are not needed there. */
+struct naming {
+    struct bat_functions *functions;
+    const uint8_t *wanted;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *run_naming(void *context)
+{
+    struct naming *naming = context;
+    naming->code = bat_functions_name(naming->functions, naming->wanted, &naming->error);
+    return NULL;
+}
+
+/* translation_name() and load_surveyed() of a binary with a note. */
+static enum bat_code name_and_load(struct translation *translation, struct bat_sparse_map *sparse)
+{
+    struct naming naming = {.functions = translation->records->functions,
+                            .wanted = translation->surveyed};
+    pthread_t thread;
+    translation->has_names = true;
+    const bool is_started = translation->options.threads != 1 &&
+                            pthread_create(&thread, NULL, run_naming, &naming) == 0;
+    if (!is_started)
+        run_naming(&naming);
+    enum bat_code code =
+        is_started || naming.code == BAT_OK ? load_surveyed(translation, sparse) : BAT_OK;
+    if (is_started)
+        pthread_join(thread, NULL);
+    if (naming.code == BAT_OK)
+        return code;
+    if (translation->error)
+        *translation->error = naming.error;
+    return naming.code;
+}
+
 /* --- All of it ------------------------------------------------------------------------------ */
 
 enum bat_code translation_survey(struct translation *translation, struct bat_sparse_map *sparse,
@@ -149,11 +187,11 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
     mark_addresses(translation, &translation->profile->mem_samples);
     /* Inputs of fdata may name any function. */
     bool is_enough = !translation->fdata_of->fdata.seen && !may_have_inlined(translation);
+    if (is_enough && !is_renamed && sparse->tables)
+        return name_and_load(translation, sparse);
     if (is_enough)
         code = translation_name(translation, translation->surveyed);
     if (code == BAT_OK && sparse->tables)
-        code = is_enough && !is_renamed
-                   ? load_surveyed(translation, sparse)
-                   : bat_binary_load_tables(records->binary, sparse, NULL, translation->error);
+        code = bat_binary_load_tables(records->binary, sparse, NULL, translation->error);
     return code;
 }
