@@ -45,6 +45,16 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
 
 /* --- Packed modules -------------------------------------------------------------------------- */
 
+/* Modules are far smaller; what is packed is kept in memory. */
+#define PACKED_MAX ((uint64_t)256 << 20)
+
+static enum bat_code fail_packed(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_NOT_ELF,
+                    "expected an ELF file, found a packed file, of which only kernel modules are "
+                    "read: unpack it first");
+}
+
 static enum bat_code check_module(const struct bat_unpacked *unpacked, enum bat_packing packing,
                                   struct bat_error *error)
 {
@@ -54,9 +64,7 @@ static enum bat_code check_module(const struct bat_unpacked *unpacked, enum bat_
         memcpy(&type, unpacked->bytes + offsetof(Elf64_Ehdr, e_type), sizeof(type));
     if (bat_elf_is(unpacked->bytes, unpacked->size) && type == ET_REL)
         return BAT_OK;
-    return bat_fail(error, BAT_ERR_NOT_ELF,
-                    "expected an ELF file, found a packed file, of which only kernel modules are "
-                    "read: unpack it first");
+    return fail_packed(error);
 }
 
 /* Kernel modules may be packed (.ko.xz): file and bytes are then those of the unpacked one. */
@@ -65,6 +73,8 @@ static enum bat_code unpack_module(struct bat_elf *elf, struct bat_error *error)
     const enum bat_packing packing = bat_packing_of(elf->bytes, elf->size);
     if (packing == BAT_PACKING_NONE)
         return BAT_OK;
+    if (elf->size > PACKED_MAX)
+        return fail_packed(error);
     struct bat_unpacked unpacked = {0};
     int file;
     bat_keep_bytes(elf->bytes, elf->size);

@@ -158,6 +158,10 @@ class Modules(toolbox.Case):
             self.assertEqual((self.folder / "changed").read_bytes(), (self.folder / "same").read_bytes())
         for program in self.packed(pathlib.Path(shutil.copy(toolbox.BIN / "batdump", self.folder / "program"))):
             self.assertIn("of which only kernel modules are read", toolbox.refused("batsymbolize", "-e", program, "0x0").stderr)
+        with open(whole, "r+b") as file:
+            file.truncate(257 << 20)
+        done = toolbox.refused("batsymbolize", "-e", whole, "0x0")
+        self.assertIn("of which only kernel modules are read", done.stderr)
 
     def test_packed_hostile(self):
         """Cut, damaged, far too large: one sentence, and no more memory than the limit allows."""
