@@ -94,6 +94,15 @@ static void count_exceptions(const struct input_arrivals *arrivals,
                     count_thrown(arrivals, landing, &site);
 }
 
+/* Take away the exceptions that the output has at a pad itself: they are not among the others. */
+static void take_own(const struct input_arrivals *arrivals, struct input_pad *pad)
+{
+    const uint64_t own = count_of(&arrivals->returns, pad->address);
+    const uint64_t certain = own < pad->count ? own : pad->count;
+    pad->count -= certain;
+    pad->possible -= own - certain < pad->possible ? own - certain : pad->possible;
+}
+
 /* A share of a count: count * part / whole, where part is at most whole. */
 static uint64_t share_of(uint64_t count, uint64_t part, uint64_t whole)
 {
@@ -149,6 +158,9 @@ enum bat_code input_divide_exceptions(struct input_arrivals *arrivals,
     uint64_t all = count_of(&arrivals->returns, recorded);
     all = all < before + count ? before + count : all;
     count_exceptions(arrivals, landing, pads, pad_count);
+    for (uint32_t i = 0; i < pad_count; i++)
+        if (pads[i].address != recorded)
+            take_own(arrivals, &pads[i]);
     divide_all(pads, pad_count, all);
     /* All exceptions in a row, those of the first pad first: this part of them is there, too. */
     uint64_t start = 0;

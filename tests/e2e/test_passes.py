@@ -365,11 +365,11 @@ int main(void)
 """
 
 
-def check_branches(test, folder, text, function, options):
-    """Compare all branches that a function of a C program makes, moved from its BOLTed run, with its own. These."""
+def check_branches(test, folder, text, function, options, compiler=("gcc", "-xc")):
+    """Compare all branches that a function of a program makes, moved from its BOLTed run, with its own. These."""
     folder = pathlib.Path(folder)
-    (folder / "source.c").write_text(text, encoding="ascii")
-    truth, moved = traces_both_ways(folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "source.c"], options)
+    (folder / "source").write_text(text, encoding="ascii")
+    truth, moved = traces_both_ways(folder, [*compiler, "-O2", "-fno-pie", "-no-pie", "source"], options)
     symbol, = (s for s in elffile.Elf(folder / "input").functions() if s.name == function)
     wanted, found = ({k: n for k, n in test_to_input.branch_counts(path).items()
                       if 0 <= (k[0] or 0) - symbol.address < symbol.size} for path in (truth, moved))
@@ -417,6 +417,58 @@ class Table(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             branches = check_branches(self, folder, TABLE, "choose", ["-reorder-blocks=ext-tsp"])
             self.assertGreaterEqual(len(branches), 6)
+
+
+# Two landing pads are jumps to one place. BOLT copies that to the first one, the second one stays.
+PADS = """\
+#include <stdio.h>
+static unsigned long sink;
+struct Local { int added; ~Local() { sink += added; } };
+#define KEPT __attribute__((noinline))
+KEPT int first(int a) { if ((a * 39 >> 3) % 3 == 0) throw a; return a; }
+KEPT int second(int a) { if ((a * 95 >> 3) % 8 == 0) throw 1.5; return a + 2; }
+KEPT int third(int a) { if ((a * 21 >> 3) % 6 == 0) throw a; return a + 3; }
+KEPT int landing(int x)
+{
+    x += first(x + 5);
+    {
+        Local local{8};
+        x += second(x);
+    }
+    Local local{8};
+    x += third(x + 14);
+    Local inner{5};
+    x += third(x + 10);
+    try {
+        x += third(x + 26);
+    } catch (...) {
+        x++;
+    }
+    return first(x + 3) & 1023;
+}
+int main()
+{
+    int caught = 0;
+    for (int i = 0; i < 400; i++) {
+        try {
+            sink += landing(i * 3 % 101 & 63);
+        } catch (...) {
+            caught++;
+        }
+    }
+    printf("%lu %d\\n", sink, caught);
+}
+"""
+
+
+class LandingPads(unittest.TestCase):
+    """Exceptions that come to a landing pad of the output are not those of others that it passes."""
+
+    def test_branches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            branches = check_branches(self, folder, PADS, "_Z7landingi", ["-reorder-blocks=ext-tsp", "-tail-duplication=moderate"],
+                                      ("clang++", "-xc++", "-fstack-protector-all"))
+            self.assertGreaterEqual(len(branches), 10)
 
 
 # BOLT cannot lengthen the jump of a function that it skips.
@@ -494,7 +546,7 @@ def load_tests(loader, _tests, _pattern):
     # These tests run BOLT and qemu, in which sanitizers find nothing.
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
-        for case in FoldedAfterInlining, FoldedCallers, FoldedPointers, ExchangedTests, Table, Patched:
+        for case in FoldedAfterInlining, FoldedCallers, FoldedPointers, ExchangedTests, Table, LandingPads, Patched:
             suite.addTests(loader.loadTestsFromTestCase(case))
     return suite
 
