@@ -41,7 +41,7 @@ enum bat_code next_match_again(const struct flooding_side *old_side,
                                double scale, struct next_match *match, struct bat_error *error);
 void next_match_free(struct next_match *match);
 
-/* Fill begins_as, ends_as, piece_of and extra: blocks that were split or merged. */
+/* Fill begins_as, ends_as, piece_of and extra: blocks that were split. */
 enum bat_code next_match_ends(const struct flooding_side *old_side,
                               const struct flooding_side *new_side, struct next_match *match,
                               struct bat_error *error);

@@ -273,7 +273,7 @@ static void find_pieces(struct ends *ends)
     }
 }
 
-/* --- Old blocks that became one --------------------------------------------------------------- */
+/* --- Branches in several places --------------------------------------------------------------- */
 
 /* How much of an old node's code a new one has beyond that of its own match, as a share. */
 static float share_beyond(const struct ends *ends, uint32_t old_node, uint32_t new_node)
@@ -300,36 +300,6 @@ static float share_beyond(const struct ends *ends, uint32_t old_node, uint32_t n
         }
     }
     return sum > COMMON_MIN ? sum / weigh(ends, code) : 0;
-}
-
-static void find_merged(struct ends *ends)
-{
-    for (uint32_t i = 0; i < ends->a->node_count; i++) {
-        if (ends->new_of[i] != BAT_NONE || old_code(ends, i).count == 0)
-            continue;
-        float best = 0.5f;
-        uint32_t found = BAT_NONE;
-        bool is_end = false;
-        for (unsigned side = 0; side < 2; side++)
-            for (uint32_t k = 0; k < degree(ends->a, i, side) && k < NEAR_MAX; k++) {
-                uint32_t other = neighbour(ends->a, i, k, side);
-                uint32_t with = ends->new_of[other];
-                if (with == BAT_NONE || other == i)
-                    continue;
-                float score = share_beyond(ends, i, with);
-                if (score > best) {
-                    best = score;
-                    found = with;
-                    is_end = side == 0;
-                }
-            }
-        if (found == BAT_NONE)
-            continue;
-        if (is_end)
-            ends->match->all[found].ends_as = i;
-        else
-            ends->match->all[found].begins_as = i;
-    }
 }
 
 /* True if branches at the ends of two nodes test the same, or the opposite. */
@@ -442,7 +412,6 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
     if (is_fine) {
         find_pieces(&ends);
         find_pieces(&ends);
-        find_merged(&ends);
         find_copied_ends(&ends);
         find_extra(&ends);
     }

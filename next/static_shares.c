@@ -6,9 +6,6 @@
 #define WEIGHT_LOOP 7.0f /* a link back to the beginning of a loop */
 #define WEIGHT_ON 2.0f   /* the compiler puts first what is likelier */
 #define WEIGHT_COLD 0.02f
-#define WEIGHT_RETURN 0.7f
-#define WEIGHT_CALL 0.6f /* one of two ways that calls something */
-#define COLD_PASSES 3u
 
 struct shares_making {
     const struct next_program *program;
@@ -16,8 +13,6 @@ struct shares_making {
     const uint8_t *cold_functions;
     uint8_t *is_back; /* for each link */
     uint8_t *is_cold; /* for each node */
-    uint32_t *order;  /* postorder */
-    uint32_t count;
 };
 
 /* Names of functions that do not return. */
@@ -74,7 +69,6 @@ static bool find_back(struct shares_making *making)
             uint32_t node = stack[depth - 1];
             if (next[node] == graph->out[node + 1]) {
                 state[node] = 2;
-                making->order[making->count++] = node;
                 depth--;
                 continue;
             }
@@ -94,31 +88,6 @@ static bool find_back(struct shares_making *making)
     return is_fine;
 }
 
-/* A block all of whose ways are cold is cold. */
-static void spread_cold(struct shares_making *making)
-{
-    const struct next_graph *graph = making->graph;
-    for (unsigned pass = 0; pass < COLD_PASSES; pass++)
-        for (uint32_t i = 0; i < making->count; i++) {
-            uint32_t node = making->order[i];
-            bool is_cold = graph->out[node] < graph->out[node + 1];
-            for (uint32_t k = graph->out[node]; k < graph->out[node + 1]; k++)
-                is_cold = is_cold && making->is_cold[graph->links[k].to];
-            making->is_cold[node] |= is_cold;
-        }
-}
-
-static bool calls_something(const struct shares_making *making, uint32_t node)
-{
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(making->program, &making->graph->nodes[node], &count);
-    for (uint32_t i = 0; i < count; i++)
-        if (code[i].flags & NEXT_IS_CALL)
-            return true;
-    return false;
-}
-
 static float weight_of(const struct shares_making *making, uint32_t link, uint32_t ways)
 {
     const struct next_link *all = &making->graph->links[link];
@@ -127,11 +96,6 @@ static float weight_of(const struct shares_making *making, uint32_t link, uint32
     float weight = making->is_back[link] ? WEIGHT_LOOP : 1;
     if (all->kind == NEXT_EDGE_ON && ways == 2 && !making->is_back[link])
         weight *= WEIGHT_ON;
-    const struct next_node *to = &making->graph->nodes[all->to];
-    if (to->ends && next_node_block(making->program, to)->end == NEXT_END_RETURN && ways > 1)
-        weight *= WEIGHT_RETURN;
-    if (ways == 2 && calls_something(making, all->to))
-        weight *= WEIGHT_CALL;
     return weight;
 }
 
@@ -156,18 +120,14 @@ enum bat_code next_static_shares(const struct next_program *program, const struc
                                    .graph = graph,
                                    .cold_functions = cold_functions,
                                    .is_back = calloc((size_t)graph->link_count + 1, 1),
-                                   .is_cold = calloc((size_t)graph->node_count + 1, 1),
-                                   .order =
-                                       malloc(((size_t)graph->node_count + 1) * sizeof(uint32_t))};
-    bool is_fine = making.is_back && making.is_cold && making.order && find_back(&making);
+                                   .is_cold = calloc((size_t)graph->node_count + 1, 1)};
+    bool is_fine = making.is_back && making.is_cold && find_back(&making);
     if (is_fine) {
         for (uint32_t i = 0; i < graph->node_count; i++)
             making.is_cold[i] = is_cold_node(&making, i);
-        spread_cold(&making);
         fill(&making, shares);
     }
     free(making.is_back);
     free(making.is_cold);
-    free(making.order);
     return is_fine ? BAT_OK : bat_fail_memory(error, "for a graph");
 }
