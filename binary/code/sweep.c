@@ -271,7 +271,7 @@ static enum bat_code find_labels(struct code_sweep *sweep, struct bat_error *err
 {
     mark_entries(sweep);
     mark_references(sweep, true);
-    code_read_tables(sweep);
+    BAT_TRY(code_read_tables(sweep, error));
     mark_references(sweep, false);
     enum bat_code code = read_exceptions(sweep, error);
     if (!sweep->obstacle && !has_aligned_labels(sweep))

@@ -81,7 +81,7 @@ enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_err
 void code_keep_tables(struct code_sweep *sweep);
 
 /* The same; and mark their targets as labels. */
-void code_read_tables(struct code_sweep *sweep);
+enum bat_code code_read_tables(struct code_sweep *sweep, struct bat_error *error);
 
 /* Add the table's targets in other parts of a split function to others; *leaves if there are any.
  */

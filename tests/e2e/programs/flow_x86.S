@@ -142,6 +142,24 @@ RELATIVE(relative_by_string, movslq (%rcx,%rax,4), %rax; rep; stosb; addq %rcx, 
 RELATIVE(relative_segment, .byte 0x3e; movslq (%rcx,%rax,4), %rax; addq %rcx, %rax; jmp *%rax)
 RELATIVE(relative_short, movslq (%ecx,%eax,4), %rax; addq %rcx, %rax; jmp *%rax)
 
+/* Two tables without a gap. As entries of the first one, those of the second lead into the first function: to 18, 20
+ * and 22. */
+#define ADJACENT(name, times)                                                                      \
+    BEGIN(name) leaq name##_table(%rip), %rcx;                                                     \
+    movslq (%rcx,%rax,4), %rax;                                                                    \
+    addq %rcx, %rax;                                                                               \
+    jmp *%rax;                                                                                     \
+    END(name);                                                                                     \
+    .pushsection .rodata;                                                                          \
+    .p2align 2;                                                                                    \
+    name##_table: .rept times;                                                                     \
+    .long 1b - name##_table, 2b - name##_table, 3b - name##_table;                                 \
+    .endr;                                                                                         \
+    .popsection
+
+ADJACENT(relative_before, 3)
+ADJACENT(relative_behind, 1)
+
 #ifndef __PIC__
 FLOW(absolute, jmp *absolute_table(,%rax,8))
 TABLE(absolute_table, 1b, 2b, 3b, 2b)
