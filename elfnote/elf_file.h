@@ -21,7 +21,7 @@ struct elf_symbols {
 struct bat_elf {
     char *path;
     int file;           /* stays open: writing copies from it */
-    bool is_unpacked;   /* file is in memory, and not what path names */
+    int named;          /* what path names: file, or a packed file, and file is in memory */
     struct stat status; /* of what path names, at the time of opening, to notice changes */
     struct bat_mapping mapping;
     const uint8_t *bytes; /* the whole file, mapped for reading only */

@@ -85,9 +85,7 @@ static enum bat_code unpack_module(struct bat_elf *elf, struct bat_error *error)
     if (code != BAT_OK)
         return code;
     bat_unmap(&elf->mapping);
-    close(elf->file);
     elf->file = file;
-    elf->is_unpacked = true;
     return map_bytes(elf, unpacked.size, error);
 }
 
@@ -296,6 +294,7 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
         return bat_fail_memory(error, "to open the file");
     }
     opened->file = file;
+    opened->named = file;
     opened->path = own_path;
     pthread_mutex_init(&opened->symbols_lock, NULL);
     enum bat_code code = map_file(opened, error);
@@ -320,10 +319,8 @@ enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_erro
 {
     struct stat now;
     struct stat named;
-    if (stat(elf->path, &named) != 0 || (!elf->is_unpacked && fstat(elf->file, &now) != 0))
+    if (stat(elf->path, &named) != 0 || fstat(elf->named, &now) != 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
-    if (elf->is_unpacked)
-        now = named;
     if (!bat_file_is_same(&now, &elf->status) || named.st_dev != now.st_dev ||
         named.st_ino != now.st_ino)
         return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was copied");
@@ -340,6 +337,8 @@ void bat_elf_close(struct bat_elf *elf)
     BAT_FREE_ALL(elf->bolt_info, elf->segments, elf->loads, elf->sections);
     elf_end(elf->libelf);
     bat_unmap(&elf->mapping);
+    if (elf->named != elf->file)
+        close(elf->named);
     if (elf->file >= 0)
         close(elf->file);
     pthread_mutex_destroy(&elf->symbols_lock);

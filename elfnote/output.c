@@ -58,11 +58,11 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source, 
         return BAT_ERR_MEMORY;
     made->source = source;
     enum bat_code code = replacement_begin(&made->replacement, made->path,
-                                           source ? source->file : -1, is_stored, error);
+                                           source ? source->named : -1, is_stored, error);
     /* A link may lead to another file now. */
     if (code == BAT_OK && source && strcmp(path, source->path) == 0 && !is_in_place(made))
         code = replacement_fail_changed(&made->replacement, error);
-    if (code == BAT_OK && source && source->is_unpacked && is_in_place(made))
+    if (code == BAT_OK && source && source->named != source->file && is_in_place(made))
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "is a packed file, which stays as it is: write to another one");
     if (code == BAT_OK)

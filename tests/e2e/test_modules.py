@@ -153,7 +153,9 @@ class Modules(toolbox.Case):
             before, change = whole.read_bytes(), (f"--from={bolted}", "--force", "--no-check")
             toolbox.refused("batinject", whole, *change)
             self.assertEqual(whole.read_bytes(), before)
+            whole.chmod(0o640)
             toolbox.fine("batinject", whole, *change, "-o", self.folder / "changed")
+            self.assertEqual((self.folder / "changed").stat().st_mode & 0o7777, 0o640)
             toolbox.fine("batinject", path, *change, "-o", self.folder / "same")
             self.assertEqual((self.folder / "changed").read_bytes(), (self.folder / "same").read_bytes())
         for program in self.packed(pathlib.Path(shutil.copy(toolbox.BIN / "batdump", self.folder / "program"))):
