@@ -213,10 +213,10 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
 
 /*
  * Fill to[i].name for the functions i for which wanted[i] is not 0 (for all, if wanted is NULL);
- * see names.c. Names point into *text. The caller frees *text with free(), also after a failure.
+ * see names.c. Names point into *memory, which the caller frees with free(), also after a failure.
  */
 enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
-                                struct bat_function_symbol *to, char **text,
+                                struct bat_function_symbol *to, char **memory,
                                 struct bat_error *error);
 
 /* --- Padding (padding.c) -------------------------------------------------------- */

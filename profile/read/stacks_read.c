@@ -10,6 +10,7 @@
 #include "profile/perf/recording.h"
 #include "profile/profile.h"
 #include "profile/stacks/stack_profile.h"
+#include "profile/text_fields.h"
 #include "read_profile.h"
 
 /* Mark the mappings of the profile's binary. Returns the samples whose first place is in them. */
@@ -198,12 +199,12 @@ struct held {
 static size_t parse_build_id(const char *text, uint8_t *build_id)
 {
     size_t size = 0;
-    unsigned byte;
-    int used;
     for (; *text && size < BUILD_ID_MAX; text += 2) {
-        if (strspn(text, "0123456789abcdefABCDEF") < 2 || sscanf(text, "%2x%n", &byte, &used) != 1)
+        const uint8_t high = bat_hex_value((uint8_t)text[0]);
+        const uint8_t low = high < 16 ? bat_hex_value((uint8_t)text[1]) : 16;
+        if (low >= 16)
             return 0;
-        build_id[size++] = (uint8_t)byte;
+        build_id[size++] = (uint8_t)(high << 4 | low);
     }
     return *text ? 0 : size;
 }
