@@ -16,9 +16,6 @@
 #define RELATIVE_SIZE 4u
 #define ADDRESS_SIZE 8u
 
-/* So many functions behind one are looked at, which limits the time for a malicious file. */
-#define FOLLOWING_FUNCTIONS 16u
-
 /* The bytes from a table's start to its section's end; *size is 0 if there can be no table. */
 static const uint8_t *table_bytes(const struct bat_code_reader *reader, uint64_t address,
                                   uint64_t *size)
@@ -212,78 +209,46 @@ static uint32_t end_of_group(const struct code_sweep *sweep, uint32_t first)
     return end;
 }
 
-/* The highest offset that an entry would have as the first one of a relative table. */
-static uint64_t highest_as_first(const struct code_sweep *sweep)
+uint64_t code_limit_tables(struct code_sweep *sweep)
 {
     uint64_t highest = 0;
-    for (uint32_t i = 0; i < sweep->table_count; i = end_of_group(sweep, i)) {
-        struct table_walk walk = walk_table(sweep, &sweep->tables[i]);
+    uint32_t end;
+    code_keep_tables(sweep);
+    for (uint32_t first = 0; first < sweep->table_count; first = end) {
+        end = end_of_group(sweep, first);
+        for (uint32_t i = first; i < end; i++)
+            sweep->tables[i].limit =
+                end < sweep->table_count ? sweep->tables[end].address : UINT64_MAX;
+        struct table_walk walk = walk_table(sweep, &sweep->tables[first]);
         uint64_t offset;
-        while (sweep->tables[i].is_relative && next_entry(&walk, &offset)) {
+        while (sweep->tables[first].is_relative && next_entry(&walk, &offset)) {
             offset += (walk.next - 1) * RELATIVE_SIZE;
-            if (offset > highest)
-                highest = offset;
+            highest = offset > highest ? offset : highest;
         }
     }
     return highest;
 }
 
-/* End tables where those of another function start. */
-static enum bat_code end_at_tables_of(struct code_sweep *sweep, uint32_t function,
-                                      struct bat_error *error)
+void code_end_tables(struct code_sweep *sweep, const struct code_sweep *other)
 {
-    struct code_sweep other;
-    enum bat_code code = code_sweep_begin(sweep->reader, function, &other, error);
-    bool is_read = code == BAT_OK && !other.obstacle;
-    if (is_read)
-        code_keep_tables(&other);
-    for (uint32_t i = 0; is_read && i < sweep->table_count; i++) {
+    for (uint32_t i = 0; i < sweep->table_count; i++) {
         struct code_table *table = &sweep->tables[i];
         uint32_t next =
-            BAT_COUNT_BELOW(other.tables, other.table_count, address, table->address + 1);
-        if (next < other.table_count && other.tables[next].address < table->limit)
-            table->limit = other.tables[next].address;
+            BAT_COUNT_BELOW(other->tables, other->table_count, address, table->address + 1);
+        if (next < other->table_count && other->tables[next].address < table->limit)
+            table->limit = other->tables[next].address;
     }
-    code_sweep_free(&other);
-    return code;
 }
 
-/*
- * The table of a function close behind may follow at once. Its entries are distances from its own
- * start; from that of the table before they may lead into the function before.
- */
-static enum bat_code end_at_next_functions(struct code_sweep *sweep, struct bat_error *error)
+void code_mark_tables(struct code_sweep *sweep)
 {
-    const struct bat_code_reader *reader = sweep->reader;
-    const uint64_t highest = highest_as_first(sweep);
-    uint32_t next = (uint32_t)(sweep->function - reader->all) + 1;
-    enum bat_code code = BAT_OK;
-    for (uint32_t left = FOLLOWING_FUNCTIONS;
-         code == BAT_OK && left > 0 && next < reader->function_count &&
-         reader->all[next].address - sweep->function->address <= highest;
-         left--)
-        code = end_at_tables_of(sweep, next++, error);
-    return code;
-}
-
-enum bat_code code_read_tables(struct code_sweep *sweep, struct bat_error *error)
-{
-    code_keep_tables(sweep);
-    uint32_t kept = sweep->table_count;
     uint32_t end;
-    for (uint32_t first = 0; first < kept; first = end) {
-        end = end_of_group(sweep, first);
-        for (uint32_t i = first; i < end; i++)
-            sweep->tables[i].limit = end < kept ? sweep->tables[end].address : UINT64_MAX;
-    }
-    BAT_TRY(end_at_next_functions(sweep, error));
-    for (uint32_t first = 0; first < kept; first = end) {
+    for (uint32_t first = 0; first < sweep->table_count; first = end) {
         end = end_of_group(sweep, first);
         mark_entries(sweep, &sweep->tables[first], true);
         lead_jumps(sweep, first, end);
         mark_entries(sweep, &sweep->tables[first], false);
     }
-    return BAT_OK;
 }
 
 /* The slot is constant if its section is not writable; its target must be in the function. */

@@ -267,11 +267,40 @@ static bool has_aligned_labels(const struct code_sweep *sweep)
     return true;
 }
 
+/* So many functions behind one are looked at, which limits the time for a malicious file. */
+#define FOLLOWING_FUNCTIONS 16u
+
+/*
+ * The table of a function close behind may follow at once. Its entries are distances from its own
+ * start; from that of the table before they may lead into the function before.
+ */
+static enum bat_code read_tables(struct code_sweep *sweep, struct bat_error *error)
+{
+    const struct bat_code_reader *reader = sweep->reader;
+    const uint64_t highest = code_limit_tables(sweep);
+    const uint32_t index = (uint32_t)(sweep->function - reader->all);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = index + 1;
+         code == BAT_OK && i <= index + FOLLOWING_FUNCTIONS && i < reader->function_count &&
+         reader->all[i].address - sweep->function->address <= highest;
+         i++) {
+        struct code_sweep other;
+        code = code_sweep_begin(reader, i, &other, error);
+        if (code == BAT_OK && !other.obstacle) {
+            code_keep_tables(&other);
+            code_end_tables(sweep, &other);
+        }
+        code_sweep_free(&other);
+    }
+    code_mark_tables(sweep);
+    return code;
+}
+
 static enum bat_code find_labels(struct code_sweep *sweep, struct bat_error *error)
 {
     mark_entries(sweep);
     mark_references(sweep, true);
-    BAT_TRY(code_read_tables(sweep, error));
+    BAT_TRY(read_tables(sweep, error));
     mark_references(sweep, false);
     enum bat_code code = read_exceptions(sweep, error);
     if (!sweep->obstacle && !has_aligned_labels(sweep))

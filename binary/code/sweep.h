@@ -70,7 +70,7 @@ static inline void code_mark(struct code_sweep *sweep, uint64_t offset, uint8_t 
         sweep->marks[offset] |= marks;
 }
 
-/* Add a candidate for a table (jump_tables.c); code_read_tables() will set its limit. */
+/* Add a candidate for a table (jump_tables.c); code_limit_tables() will set its limit. */
 enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
                              struct bat_error *error);
 
@@ -80,8 +80,17 @@ enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_err
 /* Keep the candidates that are tables, ascending (jump_tables.c). */
 void code_keep_tables(struct code_sweep *sweep);
 
-/* The same; and mark their targets as labels. */
-enum bat_code code_read_tables(struct code_sweep *sweep, struct bat_error *error);
+/*
+ * The same, and end each where the next one starts. Returns the highest offset that an entry would
+ * have if its table started there, 0 without four-byte distances.
+ */
+uint64_t code_limit_tables(struct code_sweep *sweep);
+
+/* End tables where those of another function start. */
+void code_end_tables(struct code_sweep *sweep, const struct code_sweep *other);
+
+/* Mark the tables' targets as labels. */
+void code_mark_tables(struct code_sweep *sweep);
 
 /* Add the table's targets in other parts of a split function to others; *leaves if there are any.
  */
