@@ -44,8 +44,10 @@ static enum bat_code pass_trace(const struct bat_original *original, const uint6
         key[0] = BAT_TRACE_FALLTHROUGH_ONLY;
         mispredictions = 0;
     }
-    const bool is_nothing = key[0] == BAT_TRACE_FALLTHROUGH_ONLY && key[2] == BAT_TRACE_BRANCH_ONLY;
-    return is_nothing ? BAT_OK : bat_counts_add(passed, key, trace[3], mispredictions);
+    if (key[0] != BAT_TRACE_FALLTHROUGH_ONLY || key[2] != BAT_TRACE_BRANCH_ONLY)
+        return bat_counts_add(passed, key, trace[3], mispredictions);
+    balances->mispredictions.left_out += mispredictions;
+    return BAT_OK;
 }
 
 enum bat_code input_pass_patches(const struct bat_original *original,
