@@ -104,8 +104,12 @@ void symbol_table_release(const struct symbol_table *table)
     if (!table->symbols)
         return;
     bat_elf_release(table->elf, table->symbols, table->in->size);
+    /* Another thread may be reading the strings to keep them. */
+    pthread_mutex_t *lock = (pthread_mutex_t *)&table->elf->symbols_lock;
+    pthread_mutex_lock(lock);
     if (!table->elf->symbols.is_read && !table->elf->dynamic_symbols.is_read)
         bat_elf_release(table->elf, (const uint8_t *)table->strings, table->strings_size);
+    pthread_mutex_unlock(lock);
 }
 
 enum bat_code symbol_table_open(struct symbol_table *table, const struct bat_elf *elf,
