@@ -659,6 +659,13 @@ static bool build(struct bat_flow_reader *reader, uint32_t table)
            bat_output_flow_find_pairs(flow, program->elf);
 }
 
+/* Without bytes there may be no memory, either. */
+static void copy(void *to, const void *from, size_t size)
+{
+    if (size > 0)
+        memcpy(to, from, size);
+}
+
 /* A copy of the flow with what is in the reader's memory, in one block of its own; or NULL. */
 static struct bat_output_flow *keep(const struct bat_flow_reader *reader)
 {
@@ -676,9 +683,9 @@ static struct bat_output_flow *keep(const struct bat_flow_reader *reader)
     kept->blocks = (struct bat_block *)(kept + 1);
     kept->all = (struct bat_output_block *)(kept->blocks + flow->block_count);
     kept->begins = (uint32_t *)(kept->all + flow->count);
-    memcpy(kept->blocks, flow->blocks, blocks);
-    memcpy(kept->all, flow->all, all);
-    memcpy(kept->begins, flow->begins, begins);
+    copy(kept->blocks, flow->blocks, blocks);
+    copy(kept->all, flow->all, all);
+    copy(kept->begins, flow->begins, begins);
     return kept;
 }
 
