@@ -86,6 +86,9 @@ OUTPUT_CALLS = ("openat", "write", "pwrite64", "copy_file_range", "fsync", "fdat
                 "link", "linkat", "ftruncate", "fallocate", "fchmod", "fchown", "fsetxattr", "mkdir")
 OUTPUT_ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EINTR")
 
+# How often a call is tried to be made to fail that another order of the threads leaves out.
+TRIES = 8
+
 WRITING_CALLS = {"write", "pwrite64", "ftruncate", "fchmod"}
 
 # Those that cannot fail without a failure of the tool; close() of what was written.
@@ -230,17 +233,30 @@ class Scenario:
         return [(call, n, line) for (call, n), (line, begun) in calls.items() if begun]
 
     def inject(self, *expressions):
-        """Run the tool with strace's injections."""
-        options = [f"--inject={e}" for e in expressions]
+        """Run the tool with strace's injections; the process has, besides, the files of the calls at which the last
+        of them was made. Several threads' calls need not fall out as in the run that numbered them.
+        """
+        log = self.folder.parent / "injected.log"
+        options = ["-y", *(f"--inject={e}" for e in expressions)]
         if not any(":signal=" in e for e in expressions):
             # Stop only at calls of these names. strace 6.1 does not send signals then.
             names = ",".join(sorted({e.split(":")[0] for e in expressions}))
             options += ["--seccomp-bpf", f"--trace={names}"]
-        return self.run(["strace", "-f", "-o", "/dev/null", *options])
+        done = self.run(["strace", "-f", "-o", log, *options])
+        call = re.escape(expressions[-1].split(":")[0])
+        done.injected = {of_file(line) for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+                         if "(INJECTED)" in line and re.match(rf"\d+ +{call}\(", line)}
+        return done
+
+
+def of_file(line):
+    """The first file that a line of strace -y names, without what another run numbers in another way."""
+    return re.sub(r"[0-9a-f]{16}|[0-9]+", "N", re.search(r"<([^>]*)>|$", line)[1] or "")
 
 
 def output_calls(scenario, calls):
-    """The calls of OUTPUT_CALLS that are about the scenario's outputs: [(call, number, whether it must not fail)]."""
+    """The calls of OUTPUT_CALLS that are about the scenario's outputs: [(call, number, whether it must not fail, its
+    file)]."""
     inputs = [f"{scenario.folder}/{name}>" for name in set(scenario.files) - set(scenario.outputs)]
     chosen, written = [], set()
     for call, number, text in calls:
@@ -256,7 +272,8 @@ def output_calls(scenario, calls):
         if call in WRITING_CALLS:
             written.add(descriptor)
         # What was only read may be closed as it likes.
-        chosen.append((call, number, call in NEEDED_CALLS and (call != "close" or descriptor in written)))
+        chosen.append((call, number, call in NEEDED_CALLS and (call != "close" or descriptor in written),
+                       of_file(text)))
         if call == "close":
             written.discard(descriptor)
     return chosen
@@ -611,12 +628,16 @@ class Faults(unittest.TestCase):
                 for i in stepped(len(faults)):
                     self.fail_output(scenario, without, *faults[i - 1])
 
-    def fail_output(self, scenario, without, call, n, is_needed, error):
+    def fail_output(self, scenario, without, call, n, is_needed, file, error):
         """One call fails."""
-        done = scenario.inject(*without, f"{call}:error={error}:when={n}")
+        for _ in range(TRIES):
+            done = scenario.inject(*without, f"{call}:error={error}:when={n}")
+            if file in done.injected:
+                break
         fault = f"{call} {n} {error} {' '.join(without)}"
-        self.judge(scenario, "output", fault, done)
-        if is_needed and error != "EINTR" and done.returncode != 1:
+        is_made = file in done.injected
+        self.judge(scenario, "output" if is_made else "not made", fault, done)
+        if is_made and is_needed and error != "EINTR" and done.returncode != 1:
             self.broken.append(f"{scenario.name}: {fault}: exit status {done.returncode}")
 
     @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
