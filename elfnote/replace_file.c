@@ -205,6 +205,16 @@ enum bat_code replacement_begin(struct replacement *replacement, const char *pat
 
 /* --- Its content ---------------------------------------------------------------------------- */
 
+/* The disk begins to write after so many bytes. */
+#define DISK_STEP (UINT64_C(1) << 20)
+
+/* The disk writes while the rest is made, which shortens the wait in fsync(). Errors are reported
+ * by fsync(). */
+static void begin_to_disk(const struct replacement *replacement, uint64_t from, uint64_t end)
+{
+    sync_file_range(replacement->file, (off_t)from, (off_t)(end - from), SYNC_FILE_RANGE_WRITE);
+}
+
 enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
                                 uint64_t offset, struct bat_error *error)
 {
@@ -215,8 +225,11 @@ enum bat_code replacement_write(struct replacement *replacement, const void *byt
             continue;
         if (written <= 0)
             return replacement_fail(replacement, error);
+        uint64_t end = offset + (uint64_t)written;
+        if (offset / DISK_STEP != end / DISK_STEP)
+            begin_to_disk(replacement, offset - offset % DISK_STEP, end - end % DISK_STEP);
         from += written;
-        offset += (uint64_t)written;
+        offset = end;
         size -= (uint64_t)written;
     }
     return BAT_OK;
@@ -262,9 +275,7 @@ static enum bat_code copy_data(struct replacement *replacement, int source, uint
             continue;
         if (copied <= 0)
             return copy_by_hand(replacement, source, from, size, to, error);
-        /* The disk writes while the rest is copied, which shortens the wait in fsync(). Errors are
-         * reported by fsync(). */
-        sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
+        begin_to_disk(replacement, to, to + (uint64_t)copied);
         from += (uint64_t)copied;
         to += (uint64_t)copied;
         size -= (uint64_t)copied;

@@ -65,7 +65,7 @@ static void offer_name(const struct draft_symbols *symbols, struct draft_naming 
         return;
     naming->symbol = index;
     naming->has_final_name = is_final || symbol->file;
-    if (!*symbol->name)
+    if (symbol->length == 0)
         naming->name = DRAFT_NAME_ANONYMOUS;
     else if (!is_final && symbol->file)
         naming->name = DRAFT_NAME_FILE;

@@ -216,6 +216,15 @@ static struct trace trace_at(const struct translation *translation, uint32_t i)
                           .in = translation->ends[i]};
 }
 
+/* How many traces ahead the prefetch is. */
+#define FETCH_AHEAD 8u
+
+static void fetch_trace(const struct translation *translation, uint32_t i)
+{
+    __builtin_prefetch(bat_counts_item(&translation->profile->traces, i));
+    __builtin_prefetch(&translation->ends[i]);
+}
+
 /* Mark a function without a table: its code must be read. */
 static void want_code(const struct translation *translation, uint32_t function, uint8_t *wanted)
 {
@@ -253,6 +262,8 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = first; i < end && code == BAT_OK; i++) {
+        if (end - i > FETCH_AHEAD)
+            fetch_trace(translation, (uint32_t)translation->order[i + FETCH_AHEAD].value);
         struct trace trace = trace_at(translation, (uint32_t)translation->order[i].value);
         code = translate_trace(translation, &trace);
     }
