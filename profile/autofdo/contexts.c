@@ -521,7 +521,7 @@ enum bat_code bat_contexts_add(struct bat_contexts *contexts, const struct bat_c
 enum bat_code bat_contexts_unfold(struct bat_contexts *contexts,
                                   const struct bat_original *original)
 {
-    return unwinder_unfold(&contexts->unwinder, original);
+    return unwinder_unfold(&contexts->unwinder, &contexts->functions, original);
 }
 
 enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads,

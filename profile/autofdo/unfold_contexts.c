@@ -8,12 +8,15 @@
 #include "binary/code/instructions.h"
 #include "binary/original/folded.h"
 #include "spec/array.h"
-#include "unwind.h"
+#include "spec/free_all.h"
+#include "tail_calls.h"
 
 struct unfolding {
     struct unwinder *unwinder;
     struct folded folded;
-    uint64_t *calls; /* of each context, moved; 0: of another file */
+    struct tail_calls tail_calls; /* as sampled, in the functions that were kept */
+    uint64_t *sampled;            /* the call of each context; 0: of another file */
+    uint64_t *calls;              /* the same, moved */
 };
 
 /* Move an address from the function that was kept to the one that a call names. */
@@ -33,6 +36,36 @@ static enum bat_code move_named(struct unfolding *unfolding, uint64_t call, uint
     return BAT_OK;
 }
 
+/*
+ * Find what names the function of an address in a context: the context's call, or the last jump
+ * behind it, if the functions that it calls jump on (tail calls).
+ */
+static enum bat_code find_naming(struct unfolding *unfolding, uint32_t context, uint64_t address,
+                                 uint64_t *naming)
+{
+    const uint64_t *jumps;
+    size_t count = 0;
+    *naming = unfolding->calls[context];
+    if (folded_body_at(&unfolding->folded, address) == BAT_NONE)
+        return BAT_OK;
+    enum bat_code code = tail_calls_between(&unfolding->tail_calls, unfolding->sampled[context],
+                                            address, &jumps, &count);
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        uint64_t jump = jumps[i];
+        code = move_named(unfolding, *naming, &jump);
+        *naming = jump;
+    }
+    return code;
+}
+
+/* Move an address in a context. */
+static enum bat_code move_in(struct unfolding *unfolding, uint32_t context, uint64_t *address)
+{
+    uint64_t naming;
+    enum bat_code code = find_naming(unfolding, context, *address, &naming);
+    return code ? code : move_named(unfolding, naming, address);
+}
+
 /* Move the calls of all contexts: each behind those around it. */
 static enum bat_code move_calls(struct unfolding *unfolding)
 {
@@ -42,10 +75,11 @@ static enum bat_code move_calls(struct unfolding *unfolding)
         struct context *context = &unwinder->contexts[i];
         uint64_t call = 0;
         code = unwinder_call(unwinder, context->behind, &call);
+        unfolding->sampled[i] = call;
         unfolding->calls[i] = call;
         if (code != BAT_OK || call == 0)
             continue;
-        code = move_named(unfolding, unfolding->calls[context->caller], &unfolding->calls[i]);
+        code = move_in(unfolding, context->caller, &unfolding->calls[i]);
         if (code == BAT_OK && unfolding->calls[i] != call) {
             context->behind += unfolding->calls[i] - call;
             code = unwinder_note_call(unwinder, context->behind, unfolding->calls[i]);
@@ -54,17 +88,21 @@ static enum bat_code move_calls(struct unfolding *unfolding)
     return code;
 }
 
-/* The call that names the function where a branch in a context goes; 0: where returns go, there is
- * none. A jump stays in its function, or leaves the folded ones. */
-static enum bat_code find_naming(struct unfolding *unfolding, uint64_t branch, uint64_t *call)
+/*
+ * Move the target of a branch, whose source was moved. Calls name it, and jumps to another
+ * function; where returns go, nothing does.
+ */
+static enum bat_code move_target(struct unfolding *unfolding, uint32_t context, uint64_t branch,
+                                 uint64_t *target)
 {
+    const uint64_t before = *target;
     uint8_t kind;
     BAT_TRY(unwinder_kind(unfolding->unwinder, branch, &kind));
-    if (bat_kind_is_call(kind))
-        *call = branch;
-    else if (kind == BAT_INSTRUCTION_RETURN)
-        *call = 0;
-    return BAT_OK;
+    if (kind == BAT_INSTRUCTION_RETURN)
+        return BAT_OK;
+    BAT_TRY(move_named(unfolding, branch, target));
+    return *target == before && !bat_kind_is_call(kind) ? move_in(unfolding, context, target)
+                                                        : BAT_OK;
 }
 
 /* Move the two addresses of each item of a table: the ends of runs, or of branches. */
@@ -75,12 +113,12 @@ static enum bat_code move_items(struct unfolding *unfolding, struct bat_counts *
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < table->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(table, i);
-        uint64_t call = unfolding->calls[item[2]];
-        uint64_t key[3] = {item[0], item[1], item[2]};
-        code = move_named(unfolding, call, &key[0]);
-        if (code == BAT_OK && are_branches)
-            code = find_naming(unfolding, key[0], &call);
-        code = code ? code : move_named(unfolding, call, &key[1]);
+        const uint32_t context = (uint32_t)item[2];
+        uint64_t key[3] = {item[0], item[1], context};
+        code = move_in(unfolding, context, &key[0]);
+        if (code == BAT_OK)
+            code = are_branches ? move_target(unfolding, context, key[0], &key[1])
+                                : move_in(unfolding, context, &key[1]);
         code = code ? code : bat_counts_add(&moved, key, item[3], 0);
     }
     bat_counts_free(table);
@@ -88,21 +126,32 @@ static enum bat_code move_items(struct unfolding *unfolding, struct bat_counts *
     return code;
 }
 
-enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct bat_original *original)
+/* Move all that was counted in folded functions. */
+static enum bat_code move_all(struct unfolding *unfolding, const struct probe_functions *functions)
 {
-    struct unfolding unfolding = {
-        .unwinder = unwinder,
-        .calls = bat_array_new(unwinder->context_count, sizeof(*unfolding.calls))};
-    enum bat_code code = folded_open(&unfolding.folded, original);
+    struct unwinder *unwinder = unfolding->unwinder;
+    unfolding->sampled = bat_array_new(unwinder->context_count, sizeof(*unfolding->sampled));
+    unfolding->calls = bat_array_new(unwinder->context_count, sizeof(*unfolding->calls));
+    enum bat_code code = unfolding->sampled && unfolding->calls ? BAT_OK : BAT_ERR_MEMORY;
     code = code ? code : unwinder_flush(unwinder);
-    if (!unfolding.calls)
-        code = BAT_ERR_MEMORY;
-    if (code == BAT_OK && unfolding.folded.body_count != 0) {
-        code = move_calls(&unfolding);
-        code = code ? code : move_items(&unfolding, &unwinder->ranges, false);
-        code = code ? code : move_items(&unfolding, &unwinder->branches, true);
-    }
+    if (code == BAT_OK)
+        bat_counts_sort(&unwinder->branches);
+    code = code ? code : tail_calls_new(&unfolding->tail_calls, unwinder, functions);
+    code = code ? code : move_calls(unfolding);
+    code = code ? code : move_items(unfolding, &unwinder->ranges, false);
+    code = code ? code : move_items(unfolding, &unwinder->branches, true);
+    tail_calls_free(&unfolding->tail_calls);
+    BAT_FREE_ALL(unfolding->sampled, unfolding->calls);
+    return code;
+}
+
+enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct probe_functions *functions,
+                              const struct bat_original *original)
+{
+    struct unfolding unfolding = {.unwinder = unwinder};
+    enum bat_code code = folded_open(&unfolding.folded, original);
+    if (code == BAT_OK && unfolding.folded.body_count != 0)
+        code = move_all(&unfolding, functions);
     folded_close(&unfolding.folded);
-    free(unfolding.calls);
     return code;
 }

@@ -20,6 +20,7 @@ struct context {
 };
 
 struct unwound_run;
+struct probe_functions;
 
 struct unwinder {
     const struct bat_elf *elf;
@@ -62,10 +63,11 @@ enum bat_code unwinder_note_call(struct unwinder *unwinder, uint64_t behind, uin
 
 /*
  * After all samples, which were moved to the input of original: where BOLT has folded functions
- * into one, give its counts and its calls to the function that was called in each context. Calls by
- * pointer name none: those counts stay.
+ * into one, give its counts and its calls to the function that was called in each context, or that
+ * one jumped to (tail calls). Calls by pointer name none: those counts stay.
  */
-enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct bat_original *original);
+enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct probe_functions *functions,
+                              const struct bat_original *original);
 
 /* The kind of the instruction at an address: enum bat_instruction_kind. */
 enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);

@@ -24,6 +24,7 @@ WITHOUT_STACKS = ("--ignore-stack-samples",)
 # How BOLT changed them, and whether llvm-profgen finds all contexts of the BOLTed program (it loses those behind some calls).
 BOLTED = {("inlined-probes", "profile2"): True, ("inlined-probes", "passes"): True, ("exceptions-probes", "all"): False,
           ("exceptions-probes", "cpython"): True}
+FOLDED = ("folded-probes", "icf")
 PROGRAMS = ("inlined-probes", "exceptions-probes", "folded-probes")
 
 SECTIONS = ("--remove-section=.pseudo_probe", "--remove-section=.pseudo_probe_desc")
@@ -130,14 +131,16 @@ class Contexts(ContextTest):
 
     def test_flat(self):
         """Without its contexts, the profile of a BOLTed program is as near to llvm-profgen's flat one of the input's own run as
-        llvm-profgen's of the BOLTed program. Both count the same samples."""
-        for name, variant in BOLTED:
+        llvm-profgen's of the BOLTed program; with --original also where BOLT folded functions, of which some are reached by a
+        jump at the end of another one. Both count the same samples."""
+        for name, variant in (*BOLTED, FOLDED):
             with self.subTest(f"{name} {variant}"):
                 program, binary, samples = samples_of(name, variant)
                 base_samples = samples_of(name)[2]
                 base = flat(self.their(program.input, self.script(in_frames(program.input, base_samples)), "base", WITHOUT_STACKS))
                 script = self.script(in_frames(binary, samples))
-                ours, theirs = flat(self.our(binary, script)), flat(self.their(binary, script))
+                options = [f"--original={program.input}"] if (name, variant) == FOLDED else []
+                ours, theirs = flat(self.our(binary, script, *options)), flat(self.their(binary, script))
                 self.assertGreaterEqual(sample_profile.overlap(base, ours)[0], sample_profile.overlap(base, theirs)[0])
 
     def test_inlined_by_bolt(self):
@@ -149,14 +152,14 @@ class Contexts(ContextTest):
         self.assertGreaterEqual(sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0], 99.5)
 
     def test_folded(self):
-        """Functions that BOLT folded into one have their contexts, if they were called by their names."""
-        program, binary, samples = samples_of("folded-probes", "icf")
+        """Functions that BOLT folded into one have their contexts, if they were called by their names, or jumped to (walk)."""
+        program, binary, samples = samples_of(*FOLDED)
         base = entries(self.our(program.input, self.script(samples_of("folded-probes")[2])).read_text(encoding="ascii"))
         found = entries(self.our(binary, self.script(samples), f"--original={program.input}").read_text(encoding="ascii"))
         def named(name, contexts):
             """The totals of the contexts of a function's deepest calls."""
             return sorted(int(c.split(":")[-2]) for c in contexts if re.search(rf"_ZL\d+{name}i\.[^@]*\]:\d+:\d+$", c))
-        for name in ("deep_red", "deep_blue", "last_red", "last_blue"):
+        for name in ("deep_red", "deep_blue", "last_red", "last_blue", "walk_red", "walk_blue", "step_red", "step_blue"):
             with self.subTest(name):
                 self.assertEqual(len(named(name, base)), len(named(name, found)))
                 self.assertTrue(named(name, base))
