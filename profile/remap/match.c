@@ -131,13 +131,24 @@ static enum bat_code match_condition(const struct input_followed *function, stru
     return BAT_OK;
 }
 
+/* Where a call returns to; nowhere (0) if its function ends with it: other code follows. */
+static struct input_state behind_call(const struct input_followed *function,
+                                      const struct input_walk *walk)
+{
+    const struct bat_original *original = function->flow->original;
+    const uint64_t next = walk->state.at + walk->instruction.length;
+    const uint32_t input = bat_functions_find(original->input_functions, walk->state.at);
+    const struct bat_function_symbol *symbol = input != BAT_NONE ? &original->inputs[input] : NULL;
+    const bool is_last = symbol && next - symbol->address >= symbol->size;
+    return (struct input_state){is_last ? 0 : next, walk->state.frame};
+}
+
 /* Fill the node once the deciding instruction of the input is known. */
 static enum bat_code match(const struct input_followed *function, struct input_node *node,
                            const struct input_walk *walk)
 {
     uint8_t kind = walk->instruction.kind;
     struct input_state here = walk->state;
-    struct input_state next = {here.at + walk->instruction.length, here.frame};
     /* By default the instruction is BOLT's own: the input does nothing here. */
     node->taken = here;
     node->fall = here;
@@ -146,7 +157,7 @@ static enum bat_code match(const struct input_followed *function, struct input_n
         (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP);
     if (bat_kind_is_call(node->kind) && bat_kind_is_call(kind)) {
         node->source = here.at;
-        node->fall = next;
+        node->fall = behind_call(function, walk);
     } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
                (node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_CONDITIONAL &&
                 here.frame != INPUT_ROOT_FRAME &&

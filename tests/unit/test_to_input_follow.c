@@ -467,6 +467,26 @@ TEST(test_jump_of_conditional_branch)
     assert_false(node_at(scene, 4)->is_unlisted);
 }
 
+/* The same into the middle of f: the input is there already. The call before never returns. */
+TEST(test_jump_behind_last_call)
+{
+    const struct block blocks[] = {{0, 0}, {8, 8}, {0xd, 0}};
+    struct scene *scene = open_scene(CODE("\x85\xc0"                 /* 0: test */
+                                          "\x0f\x87\xfa\x00\x00\x00" /* 2: ja f + 2 */
+                                          "\xe8\xf3\x01\x00\x00"),   /* 8: call g */
+                                     CODE("\x89\xc0"                 /* f + 0: mov */
+                                          "\x89\xc0"                 /* f + 2: mov */
+                                          "\xc3"),                   /* f + 4: ret */
+                                     CODE("\x85\xc0"                 /* 0: test */
+                                          "\x0f\x87\x05\x00\x00\x00" /* 2: ja d */
+                                          "\xe8\xf3\x01\x00\x00"     /* 8: call g */
+                                          "\xe9\xf0\x00\x00\x00"),   /* d: jmp f + 2 */
+                                     blocks, 3);
+    assert_jumps(node_at(scene, 2)->taken_path, MAIN + 2, F + 2);
+    assert_int_equal(node_at(scene, 0xd)->state.at, F + 2);
+    assert_int_equal(node_at(scene, 8)->fall.at, 0);
+}
+
 /* -three-way-branch exchanges two tests of one comparison, and may change their conditions. */
 TEST(test_exchanged_tests)
 {
