@@ -610,6 +610,46 @@ class PerfData(toolbox.Case):
                 session.finished_round()
         self.each(build)
 
+    def test_cut_at_switches(self):
+        """Stacks that another process's branches end, that begin anew behind a switch, or with entries 0 that were reset."""
+        kernel = perf_scenes.KERNEL_BASE + 0x2000
+
+        def switched(entries, rest, cut):
+            scheduled = [(kernel + 80, entries[cut - 1][1], 2), (kernel, kernel + 64, 2), (rest[0][1], kernel, 2)]
+            return entries[:cut] + scheduled + rest
+
+        def build(scene, fill, with_kernel=False):
+            process, session = scene.start(100), scene.session
+            other = [(0x31000040 + 64 * i, 0x31000000 + 64 * i, 2) for i in range(16)]
+            session.comm(200, 200, "other", exec=True)
+            session.mmap2(200, 200, 0x31000000, 0x1000, 0, "/usr/bin/other")
+            for i in range(60):
+                cut = i % 15 + 1
+                session.side(perf_data.R_SWITCH, b"", pid=200, tid=200, misc=1 << 13)
+                session.side(perf_data.R_SWITCH_CPU_WIDE, struct.pack("<II", 200, 200), pid=100, tid=100)
+                rest = {"reset": [(0, 0, 0)] * (16 - cut), "stitched": [(0, 0, 0)], "nothing": [], "other": other[cut:]}[fill]
+
+                def edit(entries, cut=cut, rest=rest):
+                    older = entries[cut:] if fill == "stitched" else []
+                    return switched(entries, rest, cut) if with_kernel and rest else entries[:cut] + rest + older
+                scene.run(process, first=1201 * i, count=3, edit=edit)
+                session.sample(ip=0x31000000, pid=200, branches=other[:cut])
+
+        for kind in (("reset",), ("stitched",), ("nothing",), ("other",), ("other", True)):
+            with self.subTest(kind):
+                self.each(lambda scene, kind=kind: build(scene, *kind))
+
+    def test_switches_in_one_place(self):
+        """Two processes with the binary at the same place: where the stack goes over to the other one, nothing tells that."""
+        def build(scene):
+            processes = [scene.start(pid) for pid in (100, 200)]
+            stacks = [list(scene.recording.samples(16, 397, first, 200)) for first in (0, 20011)]
+            for i, (one, two) in enumerate(zip(*stacks)):
+                cut = i % 15 + 1
+                scene.session.side(perf_data.R_SWITCH_CPU_WIDE, struct.pack("<II", 100, 100), pid=200, tid=200)
+                scene.sample(processes[0], one, edit=lambda entries, c=cut, s=two: entries[:c] + scene.entries(s)[c:])
+        self.each(build, [FIXED, PIE])
+
     def test_lost(self):
         """Records and samples that the kernel had no room for: perf reports them, and goes on."""
         for name in SMALL:

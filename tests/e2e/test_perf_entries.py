@@ -210,6 +210,19 @@ class Entries(perf_scenes.RecordingTest):
                            "-o", self.folder / "out", status=1)
         self.assertRegex(done.stderr, "expected branch stacks.*call stacks.*--call-graph lbr")
 
+    def test_stitched_call_stacks(self):
+        """perf script --stitch-lbr: call stacks longer than the processor's, which are no branch stacks either."""
+        for fields in ("pid,brstack", "pid,ip,brstack"):
+            event = cycles(SAMPLE_TYPE | CALLCHAIN,
+                           branch_type=BRANCH_USER | FILTERS["stack"] | perf_data.BRANCH_HW_INDEX)
+            scene = Scene(fixtures.get(PIE), event)
+            scene.run(scene.start(100), counts=False, hw_index=7, callchain=[(1 << 64) - 512, scene.base() + 0x1000])
+            text = subprocess.run(["perf", "script", "--header", "--stitch-lbr", "--show-mmap-events", "-f", "-F", fields,
+                                   "-i", self.data(scene)], capture_output=True, text=True, check=True).stdout
+            done = toolbox.run("battranslate", scene.fixture.bolted, "-p", self.write(text, "script"),
+                               "-o", self.folder / "out", status=1)
+            self.assertRegex(done.stderr, "expected branch stacks.*call stacks.*--call-graph lbr", fields)
+
     # --- Wrong paths ------------------------------------------------------------------------------
 
     def test_wrong_paths(self):
