@@ -628,6 +628,7 @@ class Verdict(Folder):
             self.assertEqual(verdict, "unfit" if "--check-strict" in options else "fit")
             self.assertEqual(page.description["refused"], 0)
             self.assertNotIn('id="refused"', page.text)
+            self.assertEqual(re.findall(r'class="card (gains|hottest)"', page.text), ["gains", "hottest"])
 
     def test_unfit(self):
         """The profile of another binary, with other limits, and with suppressions."""
@@ -637,6 +638,7 @@ class Verdict(Folder):
         self.assertEqual(verdict, "unfit")
         record = f"perf record -e cycles:u -j any,u -- {fixture.bolted}"
         self.assertIn("is of another build", page.text)
+        self.assertNotRegex(page.text, 'class="card (gains|hottest)"')
         self.assertEqual(commands_of(page), [record])
         self.assertEqual(commands_of(self.make("-p", bolt_judge.truth(fixture).profile("T"), binary=fixture.bolted)), [record])
         names = ["branches", "targets", "runs", "stale"]
@@ -656,6 +658,16 @@ class Verdict(Folder):
         self.assertIn("Look for missing hosts: 1 of 2 profiles", page.text)
         self.assertEqual(len(commands_of(page)), 2)
         self.assertNotIn("missing hosts", self.make("-p", DEMO / "small.preagg", "-p", DEMO / "small.preagg").text)
+
+    def test_elsewhere(self):
+        """Nothing ran in this binary: no gain is told, and there are no hosts to look for."""
+        elsewhere = self.write("elsewhere", "B 10 20 5 0\nF 20 28 3\n")
+        for profiles in (("-p", elsewhere), ("-p", elsewhere, "-p", elsewhere)):
+            page = self.make(*profiles)
+            self.assertIn("no sample is in this binary", page.text)
+            self.assertNotIn("missing hosts", page.text)
+            self.assertNotRegex(page.text, 'class="card (gains|hottest)"')
+            self.assertEqual([c.split()[0] for c in commands_of(page)], ["perf"])
 
     def test_basic_samples(self):
         symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)

@@ -204,6 +204,13 @@ static bool is_of_other_build(const struct report *report)
            has_failed(report, BAT_VERDICT_INSTRUCTIONS);
 }
 
+/* No sample is in the binary. */
+static bool is_of_other_binary(const struct report *report)
+{
+    return has_failed(report, BAT_VERDICT_SAMPLES) &&
+           report->check.results[BAT_VERDICT_SAMPLES].value == 0;
+}
+
 /* What is wrong with the profile, and what helps. */
 static void write_faults(const struct report *report, struct bat_text_writer *page)
 {
@@ -212,9 +219,11 @@ static void write_faults(const struct report *report, struct bat_text_writer *pa
         bat_text_format(page,
                         "<li>Do not use this profile as it is: <a href=\"#check\">the checks</a> "
                         "say %s.</li>\n",
-                        is_of_other_build(report) ? "that it, or a part of it, is of another build"
-                                                  : "what is wrong with it");
-    if (report->profiles_with_records < given) {
+                        is_of_other_binary(report) ? "that no sample is in this binary"
+                        : is_of_other_build(report)
+                            ? "that it, or a part of it, is of another build"
+                            : "what is wrong with it");
+    if (report->profiles_with_records < given && !is_of_other_binary(report)) {
         bat_text_string(page, "<li>Look for missing hosts: ");
         bat_text_format(page, "%zu of ", given - (size_t)report->profiles_with_records);
         html_count(page, given, "profile");
@@ -254,7 +263,8 @@ static void write_next(const struct report *report, struct bat_text_writer *page
         return;
     }
     write_faults(report, page);
-    if (is_of_other_build(report) || has_failed(report, BAT_VERDICT_OLD_CODE)) {
+    if (is_of_other_binary(report) || is_of_other_build(report) ||
+        has_failed(report, BAT_VERDICT_OLD_CODE)) {
         write_recording(report, "Record this binary", page);
         bat_text_string(page, "</ol></div>\n");
         return;
@@ -275,13 +285,16 @@ static void write_next(const struct report *report, struct bat_text_writer *page
 
 void report_write_answer(const struct report *report, struct bat_text_writer *page)
 {
+    /* Of a profile of other code, gains and hottest functions would be chance. */
+    const bool is_of_this =
+        report->has_profile && !is_of_other_binary(report) && !is_of_other_build(report);
     bat_text_string(page, "<div class=\"cards answers\">\n");
-    if (report->has_profile) {
+    if (report->has_profile)
         write_verdict(report, page);
+    if (is_of_this)
         write_gains(report, page);
-    }
     write_next(report, page);
-    if (report->has_profile && report->samples != 0)
+    if (is_of_this && report->samples != 0)
         write_hottest(report, page);
     bat_text_string(page, "</div>\n");
 }
