@@ -101,4 +101,11 @@ bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t addr
 bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t address,
                               struct bat_instruction *instruction);
 
+/*
+ * AArch64: the target of an indirect jump if the instructions before load its register with a
+ * constant, as in BOLT's jumps over long distances; otherwise 0. The code is at address start; `at`
+ * is the jump's offset there.
+ */
+uint64_t bat_long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start);
+
 #endif

@@ -111,3 +111,33 @@ bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t addr
     }
     return true;
 }
+
+uint64_t bat_long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start)
+{
+    uint32_t jump = bat_load32(bytes + at);
+    uint32_t wanted = jump >> 5 & 31;
+    uint64_t value = 0;
+    if ((jump & 0xfffffc1f) != 0xd61f0000)
+        return 0;
+    for (uint64_t i = at < 16 ? 0 : at - 16; i < at; i += 4) {
+        uint32_t word = bat_load32(bytes + i);
+        if ((word & 31) != wanted)
+            continue;
+        unsigned shift = (word >> 21 & 3) * 16;
+        uint64_t half = (uint64_t)(word >> 5 & 0xffff) << shift;
+        if ((word & 0x9f000000) == 0x90000000) { /* ADRP */
+            uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
+            pages = (pages ^ 0x100000) - 0x100000;
+            value = ((start + i) & ~UINT64_C(0xfff)) + (pages << 12);
+        } else if ((word & 0xffc003e0) == (0x91000000 | wanted << 5) && value) { /* ADD */
+            value += word >> 10 & 0xfff;
+        } else if ((word & 0xff800000) == 0xd2800000) { /* MOVZ */
+            value = half;
+        } else if ((word & 0xff800000) == 0xf2800000) { /* MOVK */
+            value = (value & ~(UINT64_C(0xffff) << shift)) | half;
+        } else {
+            value = 0;
+        }
+    }
+    return value;
+}

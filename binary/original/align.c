@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Walks through the same code in both binaries, instruction by instruction. */
+#include <elf.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,20 @@ bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
     const uint8_t *bytes = bat_elf_at_address(elf, address, &available);
     return bytes && bat_instruction_decode(bat_elf_machine(elf), bytes, (size_t)available, address,
                                            instruction);
+}
+
+uint64_t bat_original_patch(const struct bat_elf *elf, uint64_t entry, uint64_t *jump)
+{
+    struct bat_instruction instruction;
+    uint64_t available;
+    const uint8_t *bytes = bat_elf_at_address(elf, entry, &available);
+    *jump = entry;
+    if (bat_original_decode(elf, entry, &instruction) && instruction.kind == BAT_INSTRUCTION_JUMP)
+        return instruction.target;
+    if (bat_elf_machine(elf) != EM_AARCH64 || !bytes || available < 12)
+        return 0;
+    *jump = entry + 8; /* behind ADRP and ADD */
+    return bat_long_jump_target(bytes, 8, entry);
 }
 
 /* The bytes of a file from an address on. */

@@ -240,4 +240,10 @@ bool bat_original_is_in_branch(const struct bat_original *original, uint32_t tab
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                          struct bat_instruction *instruction);
 
+/*
+ * Where the jump leads that BOLT has patched over the entry of a function that it moved, 0 if there
+ * is none. *jump is its instruction that jumps: on AArch64 two others form the target before.
+ */
+uint64_t bat_original_patch(const struct bat_elf *elf, uint64_t entry, uint64_t *jump);
+
 #endif

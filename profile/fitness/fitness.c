@@ -19,12 +19,12 @@ struct bat_fitness {
  */
 static uint32_t moved_from(const struct measuring *measuring, uint32_t symbol)
 {
-    struct bat_instruction jump;
-    if (!(measuring->symbols[symbol].flags & BAT_FUNCTION_PATCHED) ||
-        !bat_original_decode(measuring->elf, measuring->symbols[symbol].address, &jump) ||
-        jump.kind != BAT_INSTRUCTION_JUMP)
+    uint64_t jump;
+    if (!(measuring->symbols[symbol].flags & BAT_FUNCTION_PATCHED))
         return symbol;
-    uint32_t moved = bat_functions_find(measuring->functions, jump.target);
+    const uint64_t target =
+        bat_original_patch(measuring->elf, measuring->symbols[symbol].address, &jump);
+    uint32_t moved = bat_functions_find(measuring->functions, target);
     return moved == BAT_NONE ? symbol : moved;
 }
 

@@ -6,18 +6,19 @@
  */
 #include "to_input.h"
 
-/* The place that BOLT's jump at an address leads to; false if no function was moved from there. */
-static bool passes_patch(const struct bat_original *original, uint64_t address, uint64_t *moved)
+/*
+ * The jump of BOLT's at an address: where it begins, ends and leads to. False if no function was
+ * moved from there.
+ */
+static bool find_patch(const struct bat_original *original, uint64_t address, uint64_t *entry,
+                       uint64_t *jump, uint64_t *moved)
 {
     const uint32_t output = bat_functions_find(original->output_functions, address);
-    struct bat_instruction jump;
-    if (output == BAT_NONE || original->outputs[output].address != address ||
-        !(original->outputs[output].flags & BAT_FUNCTION_PATCHED) ||
-        !bat_original_decode(original->binary->elf, address, &jump) ||
-        jump.kind != BAT_INSTRUCTION_JUMP)
+    if (output == BAT_NONE || !(original->outputs[output].flags & BAT_FUNCTION_PATCHED))
         return false;
-    *moved = jump.target;
-    return true;
+    *entry = original->outputs[output].address;
+    *moved = bat_original_patch(original->binary->elf, *entry, jump);
+    return *moved != 0;
 }
 
 bool input_has_patches(const struct bat_original *original)
@@ -33,12 +34,16 @@ static enum bat_code pass_trace(const struct bat_original *original, const uint6
 {
     uint64_t key[3] = {trace[0], trace[1], trace[2]};
     uint64_t mispredictions = trace[4];
-    uint64_t ignored;
-    if (passes_patch(original, trace[1], &key[1])) {
+    uint64_t entry;
+    uint64_t jump;
+    uint64_t moved;
+    if (find_patch(original, trace[1], &entry, &jump, &moved) && trace[1] == entry) {
+        key[1] = moved;
         balances->runs.joined += key[2] == BAT_TRACE_BRANCH_ONLY ? 0 : trace[3];
         key[2] = BAT_TRACE_BRANCH_ONLY;
     }
-    if (trace[0] < BAT_TRACE_EXTERNAL_RETURN && passes_patch(original, trace[0], &ignored)) {
+    if (trace[0] < BAT_TRACE_EXTERNAL_RETURN &&
+        find_patch(original, trace[0], &entry, &jump, &moved) && trace[0] == jump) {
         balances->branches.joined += trace[3];
         balances->mispredictions.left_out += mispredictions;
         key[0] = BAT_TRACE_FALLTHROUGH_ONLY;

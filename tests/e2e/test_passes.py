@@ -489,6 +489,13 @@ int main(void)
 """
 
 
+FAR = SHORT.replace(SHORT[SHORT.index("__asm__"):SHORT.index("int main")],
+                    """__asm__(".text\\n.type callee, %function\\ncallee:\\ntst w0, #3\\nb.eq 1f\\nadd w0, w0, #1\\nret\\n"
+        "1: mov w0, #0\\nret\\n.size callee, .-callee\\n"
+        ".globl caller\\n.type caller, %function\\ncaller:\\ncbz w0, callee\\nret\\n.size caller, .-caller\\n");
+""").replace("caller(i)", "caller(i & 3)")
+
+
 class Patched(unittest.TestCase):
     """A call of the place where a function was before BOLT moved it, by the jump that BOLT patches there."""
 
@@ -497,6 +504,13 @@ class Patched(unittest.TestCase):
             branches = check_branches(self, folder, SHORT, "caller", ["-skip-funcs=caller", "-force-patch"])
             self.assertEqual([1400], list(branches.values()))
             self.assertTrue(any(s.name == "callee.org.0" for s in elffile.Elf(pathlib.Path(folder, "bolted")).functions()))
+
+    def test_aarch64(self):
+        """The jump is three instructions."""
+        with tempfile.TemporaryDirectory() as folder:
+            branches = check_branches(self, folder, FAR, "caller", ["-skip-funcs=caller", "-force-patch"],
+                                      ("aarch64-linux-gnu-gcc", "-xc"))
+            self.assertIn(350, branches.values())
 
 
 class Outcome(unittest.TestCase):
