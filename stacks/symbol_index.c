@@ -104,8 +104,10 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     size_t entry_count;
     *count = 0;
     enum bat_code code = bat_plt_entries(index->elf, &entries, &entry_count, error);
-    if (code != BAT_OK || entry_count == 0)
+    if (code != BAT_OK || entry_count == 0) {
+        free(entries);
         return code;
+    }
     size_t size;
     size_t named =
         count_plt_names(entries, entry_count, bat_budget_of_names(index->elf).left, &size);

@@ -6,6 +6,7 @@
 #include "binary/functions/plt.h"
 #include "functions_program.h"
 #include "kept.h"
+#include "stacks/symbol_index.h"
 #include "unit_test.h"
 
 #define GOT 0x405000u /* slots in .data */
@@ -237,5 +238,8 @@ TEST(test_other_instructions_make_no_entries)
         assert_functions(&opened, is_arm ? "402000 64 __BOLT_PSEUDO_.plt\n"
                                          : "402000 64 __BOLT_PSEUDO_.plt\n"
                                            "403000 8 __BOLT_PSEUDO_.plt.sec\n");
+        struct symbol_index index;
+        assert_ok(symbol_index_make(&index, opened.elf, NULL));
+        symbol_index_free(&index);
     }
 }
