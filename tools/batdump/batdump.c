@@ -22,22 +22,36 @@ static const char doc[] =
     "bad files and wrong usage.";
 
 enum option_key {
-    OPTION_DUMP_ALL = 1000,
-    OPTION_FUNCTION,
+    OPTION_FUNCTION = 1000,
     OPTION_TRANSLATE,
-    OPTION_JSON,
-    OPTION_ORIGINAL,
-    OPTION_STORE,
     OPTION_TO_INPUT,
     OPTION_TO_OUTPUT,
-    OPTION_COMPARE,
     OPTION_LIMIT,
-    OPTION_PROBES,
-    OPTION_LIST_FUNCTIONS,
 };
 
 /* Functions in each list of --compare. */
 #define USUAL_LIMIT 10u
+
+struct options {
+    const char *path;
+    const char *new_path; /* of --compare */
+    bool compare;
+    bool has_limit;
+    uint32_t limit;
+    struct bat_stores stores;
+    bool dump_all;
+    bool json;
+    bool probes;
+    bool list_functions;
+    const char *output;
+    const char **functions;
+    size_t function_count;
+    struct dump_address *addresses;
+    size_t address_count;
+    struct original_queries queries;
+};
+
+#define SETS(how, member) TOOL_KEY(how, struct options, member)
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "What is printed (default: a summary):", 1},
@@ -49,13 +63,13 @@ static const struct argp_option argp_options[] = {
      "Translate an output address to a function and an input offset; :1 if it is the source of a "
      "branch; repeatable",
      1},
-    {"dump-all", OPTION_DUMP_ALL, "0|1", OPTION_ARG_OPTIONAL,
+    {"dump-all", SETS(TOOL_BOOL, dump_all), "0|1", OPTION_ARG_OPTIONAL,
      "Print every table in the text of llvm-bat-dump", 1},
-    {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 1},
-    {"list-functions", OPTION_LIST_FUNCTIONS, NULL, 0,
+    {"json", SETS(TOOL_FLAG, json), NULL, 0, "Print JSON; all tables, or those of --function", 1},
+    {"list-functions", SETS(TOOL_FLAG, list_functions), NULL, 0,
      "Print the names of the functions in the note, as --function takes them", 1},
     {NULL, 0, NULL, 0, "With the binary that BOLT read:", 2},
-    {"original", OPTION_ORIGINAL, "INPUT", 0,
+    {"original", SETS(TOOL_TEXT, queries.path), "INPUT", 0,
      "The input binary, which BOLT read, for --to-input, --to-output and --probes", 2},
     {"to-input", OPTION_TO_INPUT, "0xADDR[:1]", 0,
      "Print where an address of FILE was in the input binary; :1 if it is the source of a branch; "
@@ -65,19 +79,19 @@ static const struct argp_option argp_options[] = {
      "Print where an instruction of the input binary is in FILE: in several places if BOLT copied "
      "it; repeatable",
      2},
-    {"probes", OPTION_PROBES, NULL, 0,
+    {"probes", SETS(TOOL_FLAG, probes), NULL, 0,
      "Print the pseudo probes of FILE, which needs no note, as llvm-profgen --show-pseudo-probe "
      "does; with a note, or --original, also where they were in the input",
      2},
     {NULL, 0, NULL, 0, "Two binaries:", 3},
-    {"compare", OPTION_COMPARE, NULL, 0,
+    {"compare", SETS(TOOL_FLAG, compare), NULL, 0,
      "Print what differs between OLD and NEW, two binaries that BOLT wrote", 3},
     {"limit", OPTION_LIMIT, "N", 0,
      "With --compare: functions in each list (default: 10; 0: all, which is --json's default)", 3},
     {NULL, 0, NULL, 0, "Files:", 4},
     {"obj", 'e', "ELF", 0, "The same as FILE without -e", 4},
     {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 4},
-    {"store", OPTION_STORE, "DIR", 0,
+    {"store", SETS(TOOL_STORES, stores), "DIR", 0,
      "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
      "it there; may be given many times, also in BATKIT_STORE",
      4},
@@ -114,25 +128,6 @@ static const char brief[] =
     "Example: batdump app.bolt --function=main\n"
     "\n"
     "Exit status: 0 fine, 1 bad file, 2 wrong usage; --compare: as diff's.\n";
-
-struct options {
-    const char *path;
-    const char *new_path; /* of --compare */
-    bool compare;
-    bool has_limit;
-    uint32_t limit;
-    struct bat_stores stores;
-    bool dump_all;
-    bool json;
-    bool probes;
-    bool list_functions;
-    const char *output;
-    const char **functions;
-    size_t function_count;
-    struct dump_address *addresses;
-    size_t address_count;
-    struct original_queries queries;
-};
 
 /* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
 static bool parse_translate(const char *text, struct dump_address *address)
@@ -206,22 +201,16 @@ static void check_compare(const struct options *options, struct argp_state *stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    const struct tool_field fields[] = {
-        {OPTION_COMPARE, .flag = &options->compare},
-        {OPTION_DUMP_ALL, .flag = &options->dump_all, .name = "dump-all"},
-        {OPTION_JSON, .flag = &options->json},
-        {OPTION_PROBES, .flag = &options->probes},
-        {OPTION_LIST_FUNCTIONS, .flag = &options->list_functions},
-        {'o', .text = &options->output},
-        {OPTION_FUNCTION, .texts = options->functions, .count = &options->function_count},
-        {OPTION_TO_OUTPUT, .texts = options->queries.to_output,
-         .count = &options->queries.to_output_count},
-        {OPTION_STORE, .stores = &options->stores},
-        {OPTION_ORIGINAL, .text = &options->queries.path},
-        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    key = key == 'o' ? SETS(TOOL_TEXT, output) : key;
+    if (tool_set_field(options, argp_options, key, argument, state))
         return 0;
     switch (key) {
+    case OPTION_FUNCTION:
+        options->functions[options->function_count++] = argument;
+        return 0;
+    case OPTION_TO_OUTPUT:
+        options->queries.to_output[options->queries.to_output_count++] = argument;
+        return 0;
     case OPTION_LIMIT:
         parse_limit(options, argument, state);
         return 0;

@@ -18,11 +18,7 @@ static const char doc[] =
     "and output; OUT of -o may not.\n\n"
     "Exit status: 0 if all is well, 1 if a file is bad or the note is refused, 2 for wrong usage.";
 
-enum option_key {
-    OPTION_ORIGINAL = 1000,
-    OPTION_FORCE,
-    OPTION_NO_CHECK,
-};
+#define SETS(how, member) TOOL_KEY(how, struct inject_request, member)
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "Actions, of which one must be given:", 1},
@@ -54,14 +50,14 @@ static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "Options:", 2},
     {"obj", 'e', "ELF", 0, "The same as FILE without -e", 2},
     {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 2},
-    {"original", OPTION_ORIGINAL, "INPUT", 0,
+    {"original", SETS(TOOL_TEXT, original), "INPUT", 0,
      "With --upgrade: number blocks as in the code of INPUT, the binary that BOLT read", 2},
-    {"force", OPTION_FORCE, NULL, 0,
+    {"force", SETS(TOOL_FLAG, force), NULL, 0,
      "With --from: copy the note even if the build-ids differ. With --store: replace another file "
      "of "
      "the build-id",
      2},
-    {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 2},
+    {"no-check", SETS(TOOL_FLAG, no_check), NULL, 0, "Write the new note without checking it", 2},
     {0},
 };
 
@@ -125,12 +121,8 @@ static void check_request(const struct inject_request *request, struct argp_stat
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct inject_request *request = state->input;
-    const struct tool_field fields[] = {{OPTION_ORIGINAL, .text = &request->original},
-                                        {OPTION_FORCE, .flag = &request->force},
-                                        {OPTION_NO_CHECK, .flag = &request->no_check},
-                                        {'o', .text = &request->output},
-                                        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    key = key == 'o' ? SETS(TOOL_TEXT, output) : key;
+    if (tool_set_field(request, argp_options, key, argument, state))
         return 0;
     if (key >= INJECT_NOTE && key <= INJECT_STORE) {
         set_action(request, (enum inject_action)key, argument, state);

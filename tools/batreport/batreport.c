@@ -25,59 +25,11 @@ static const char doc[] =
     "Exit status: 0 if all is well, 1 for bad input, 2 for wrong usage.";
 
 enum option_key {
-    OPTION_ORIGINAL = 1000,
-    OPTION_STACKS,
-    OPTION_IGNORE_BUILD_ID,
-    OPTION_STORE,
-    OPTION_OLD_PROFILE,
+    OPTION_OLD_PROFILE = 1000,
     OPTION_CHECK_LIMIT,
     OPTION_CHECK_STRICT,
     OPTION_CHECK_SUPPRESS,
     OPTION_LIST_CHECKS,
-    OPTION_OPEN,
-    OPTION_FOR,
-};
-
-static const struct argp_option argp_options[] = {
-    {NULL, 0, NULL, 0, "What the page is made of:", 1},
-    {"profile", 'p', "PROFILE", 0,
-     "A profile of BINARY, or of NEW: perf.data, the output of perf script, or pre-aggregated "
-     "text; -: standard input; repeatable",
-     1},
-    {"perfdata", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
-    {"old-profile", OPTION_OLD_PROFILE, "PROFILE", 0, "A profile of OLD; repeatable", 1},
-    {"original", OPTION_ORIGINAL, "INPUT", 0,
-     "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
-     "lines if INPUT has debug information",
-     1},
-    {"for", OPTION_FOR, "NEXT", 0,
-     "Carry the profile to NEXT, the next build, which BOLT has not written: the page then shows "
-     "what found its functions, and those that changed most; with --original",
-     1},
-    {"store", OPTION_STORE, "DIR", 0,
-     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
-     "put "
-     "it there; may be given many times, also in BATKIT_STORE",
-     1},
-    {"stacks", OPTION_STACKS, "STACKS", 0,
-     "Call chains as batsymbolize --folded prints them, or as a profile of pprof or OpenTelemetry, "
-     "for an icicle graph, instead of those in the profiles",
-     1},
-    {"ignore-build-id", OPTION_IGNORE_BUILD_ID, NULL, 0,
-     "Accept profiles and an input binary with other build-ids", 1},
-    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
-    {NULL, 0, NULL, 0, "The page:", 2},
-    {"output", 'o', "HTML", 0, "Write the page to HTML (-: standard output; default: BINARY.html)",
-     2},
-    {"open", OPTION_OPEN, NULL, 0, "Show it in the browser that xdg-open starts", 2},
-    {NULL, 0, NULL, 0, "Whether the profile is fit:", 3},
-    {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,
-     "Judge the profile with another limit for the check ID. May be given many times", 3},
-    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 3},
-    {"check-suppress", OPTION_CHECK_SUPPRESS, "FILE", 0,
-     "Judge the profile without the findings that FILE names, with reasons", 3},
-    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 3},
-    {0},
 };
 
 /* What the command line asks for. */
@@ -88,6 +40,50 @@ struct request {
     const char *output;
     bool opens;     /* the page is shown */
     bool has_check; /* options of its check were given */
+};
+
+#define SETS(how, member) TOOL_KEY(how, struct request, member)
+
+static const struct argp_option argp_options[] = {
+    {NULL, 0, NULL, 0, "What the page is made of:", 1},
+    {"profile", 'p', "PROFILE", 0,
+     "A profile of BINARY, or of NEW: perf.data, the output of perf script, or pre-aggregated "
+     "text; -: standard input; repeatable",
+     1},
+    {"perfdata", 0, NULL, OPTION_ALIAS | OPTION_HIDDEN, NULL, 1},
+    {"old-profile", OPTION_OLD_PROFILE, "PROFILE", 0, "A profile of OLD; repeatable", 1},
+    {"original", SETS(TOOL_TEXT, page.original), "INPUT", 0,
+     "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
+     "lines if INPUT has debug information",
+     1},
+    {"for", SETS(TOOL_TEXT, page.next), "NEXT", 0,
+     "Carry the profile to NEXT, the next build, which BOLT has not written: the page then shows "
+     "what found its functions, and those that changed most; with --original",
+     1},
+    {"store", SETS(TOOL_STORES, page.stores), "DIR", 0,
+     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
+     "put "
+     "it there; may be given many times, also in BATKIT_STORE",
+     1},
+    {"stacks", SETS(TOOL_TEXT, page.stacks), "STACKS", 0,
+     "Call chains as batsymbolize --folded prints them, or as a profile of pprof or OpenTelemetry, "
+     "for an icicle graph, instead of those in the profiles",
+     1},
+    {"ignore-build-id", SETS(TOOL_FLAG, page.ignore_build_id), NULL, 0,
+     "Accept profiles and an input binary with other build-ids", 1},
+    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
+    {NULL, 0, NULL, 0, "The page:", 2},
+    {"output", 'o', "HTML", 0, "Write the page to HTML (-: standard output; default: BINARY.html)",
+     2},
+    {"open", SETS(TOOL_FLAG, opens), NULL, 0, "Show it in the browser that xdg-open starts", 2},
+    {NULL, 0, NULL, 0, "Whether the profile is fit:", 3},
+    {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,
+     "Judge the profile with another limit for the check ID. May be given many times", 3},
+    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 3},
+    {"check-suppress", OPTION_CHECK_SUPPRESS, "FILE", 0,
+     "Judge the profile without the findings that FILE names, with reasons", 3},
+    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 3},
+    {0},
 };
 
 static const char brief[] =
@@ -173,21 +169,16 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
-    const struct tool_field fields[] = {
-        {'o', .text = &request->output},
-        {OPTION_ORIGINAL, .text = &request->page.original},
-        {OPTION_STACKS, .text = &request->page.stacks},
-        {OPTION_FOR, .text = &request->page.next},
-        {OPTION_OPEN, .flag = &request->opens},
-        {OPTION_IGNORE_BUILD_ID, .flag = &request->page.ignore_build_id},
-        {'p', .texts = request->profiles, .count = &request->page.profile_count},
-        {OPTION_OLD_PROFILE, .texts = request->old_profiles,
-         .count = &request->page.old_profile_count},
-        {OPTION_STORE, .stores = &request->page.stores},
-        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    key = key == 'o' ? SETS(TOOL_TEXT, output) : key;
+    if (tool_set_field(request, argp_options, key, argument, state))
         return 0;
     switch (key) {
+    case 'p':
+        request->profiles[request->page.profile_count++] = argument;
+        return 0;
+    case OPTION_OLD_PROFILE:
+        request->old_profiles[request->page.old_profile_count++] = argument;
+        return 0;
     case 'e':
     case ARGP_KEY_ARG:
         if (request->page.old_binary)

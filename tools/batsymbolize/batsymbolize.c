@@ -35,10 +35,7 @@ static const char doc[] =
     "usage.";
 
 enum option_key {
-    KEY_ORIGINAL = 0x100,
-    KEY_DEBUG_FILE,
-    KEY_IGNORE_BUILD_ID,
-    KEY_FUNCTIONS,
+    KEY_FUNCTIONS = 0x100,
     KEY_NO_INLINES,
     KEY_INLINING,
     KEY_DEMANGLE,
@@ -46,33 +43,41 @@ enum option_key {
     KEY_STYLE,
     KEY_RELATIVE,
     KEY_ADJUST,
-    KEY_VERBOSE,
-    KEY_RETURN,
     KEY_FOLDED,
     KEY_FORMAT,
-    KEY_SAMPLE_TYPE,
-    KEY_COMMAND,
-    KEY_LENIENT,
     KEY_IGNORED,
-    KEY_STORE,
     KEY_THREADS,
     KEY_JSON,
 };
+
+struct arguments {
+    struct bat_symbolize_options text;
+    struct bat_symbolizer_options binary;
+    struct bat_stores stores;
+    const char **addresses;
+    size_t address_count;
+    const char *no_file; /* the first one, if it is no address; or NULL */
+    bool lenient;
+    const char *sample_type; /* of a profile */
+    const char *output;      /* or NULL: standard output */
+};
+
+#define SETS(how, member) TOOL_KEY(how, struct arguments, member)
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "Files:", 1},
     {"obj", 'e', "BINARY", 0,
      "The binary that the addresses belong to (default: the first ADDRESS, if it is a file)", 1},
     {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
-    {"original", KEY_ORIGINAL, "INPUT", 0, "The binary that BOLT read", 1},
-    {"store", KEY_STORE, "DIR", 0,
+    {"original", SETS(TOOL_TEXT, binary.original), "INPUT", 0, "The binary that BOLT read", 1},
+    {"store", SETS(TOOL_STORES, stores), "DIR", 0,
      "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
      "it there; may be given many times, also in BATKIT_STORE",
      1},
-    {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
+    {"debug-file", SETS(TOOL_TEXT, binary.debug_file), "FILE", 0,
      "A separate file with debug information, if it is not found by build-id or debuglink", 1},
-    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Accept the original whatever its build-id",
-     1},
+    {"ignore-build-id", SETS(TOOL_FLAG, binary.ignore_build_id), NULL, 0,
+     "Accept the original whatever its build-id", 1},
     {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 1},
     {NULL, 0, NULL, 0, "What is printed of an address:", 2},
     {"functions", KEY_FUNCTIONS, "none|short|linkage", OPTION_ARG_OPTIONAL,
@@ -93,10 +98,10 @@ static const struct argp_option argp_options[] = {
     {"basenames", 's', NULL, 0, "Print files without their folders", 2},
     {"relativenames", KEY_RELATIVE, NULL, 0,
      "Print files as they were given to the compiler, without the folder that it ran in", 2},
-    {"verbose", KEY_VERBOSE, NULL, 0, "Print all that is known, a line each", 2},
+    {"verbose", SETS(TOOL_FLAG, text.verbose), NULL, 0, "Print all that is known, a line each", 2},
     {NULL, 0, NULL, 0, "Addresses and stacks:", 3},
     {"adjust-vma", KEY_ADJUST, "OFFSET", 0, "Subtract OFFSET from each address in memory", 3},
-    {"return-addresses", KEY_RETURN, NULL, 0,
+    {"return-addresses", SETS(TOOL_FLAG, text.return_addresses), NULL, 0,
      "Addresses outside of stacks are return addresses: print the calls before them", 3},
     {"folded", KEY_FOLDED, NULL, 0,
      "Print each distinct stack in one line with its count, as input for flame graphs", 3},
@@ -105,13 +110,13 @@ static const struct argp_option argp_options[] = {
      "pprof (profile.proto, gzip), speedscope (JSON), firefox (Firefox Profiler's JSON) or otlp "
      "(OpenTelemetry)",
      3},
-    {"sample-type", KEY_SAMPLE_TYPE, "TYPE", 0,
+    {"sample-type", SETS(TOOL_TEXT, sample_type), "TYPE", 0,
      "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 3},
-    {"command", KEY_COMMAND, NULL, 0,
+    {"command", SETS(TOOL_FLAG, text.with_command), NULL, 0,
      "With --folded or --format: let the command's name, from perf script's samples, be the "
      "outermost frame",
      3},
-    {"lenient", KEY_LENIENT, NULL, 0,
+    {"lenient", SETS(TOOL_FLAG, lenient), NULL, 0,
      "As llvm-symbolizer, do not report addresses outside of code or missing debug information", 3},
     {"threads", KEY_THREADS, "N", 0,
      "Answer many addresses with at most N threads; 1: no others at all (default: one for each "
@@ -157,18 +162,6 @@ static const char brief[] =
     "          perf script | batsymbolize --format=pprof -o app.pb.gz\n"
     "\n"
     "Exit status: 0 fine, 1 bad file or address, 2 wrong usage.\n";
-
-struct arguments {
-    struct bat_symbolize_options text;
-    struct bat_symbolizer_options binary;
-    struct bat_stores stores;
-    const char **addresses;
-    size_t address_count;
-    const char *no_file; /* the first one, if it is no address; or NULL */
-    bool lenient;
-    const char *sample_type; /* of a profile */
-    const char *output;      /* or NULL: standard output */
-};
 
 static bool parse_switch(const char *option, const char *value, struct argp_state *state)
 {
@@ -285,26 +278,31 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
     }
 }
 
+/* The key of the option with a letter that sets a member; other keys as they are. */
+static int of_letter(int key)
+{
+    switch (key) {
+    case 'e':
+        return SETS(TOOL_TEXT, text.path);
+    case 'o':
+        return SETS(TOOL_TEXT, output);
+    case 'i':
+        return SETS(TOOL_FLAG, text.inlines);
+    case 'p':
+        return SETS(TOOL_FLAG, text.pretty);
+    case 'a':
+        return SETS(TOOL_FLAG, text.addresses);
+    default:
+        return key;
+    }
+}
+
 static error_t parse_option(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
-    const struct tool_field fields[] = {
-        {'e', .text = &arguments->text.path},
-        {KEY_ORIGINAL, .text = &arguments->binary.original},
-        {KEY_DEBUG_FILE, .text = &arguments->binary.debug_file},
-        {KEY_IGNORE_BUILD_ID, .flag = &arguments->binary.ignore_build_id},
-        {'o', .text = &arguments->output},
-        {KEY_SAMPLE_TYPE, .text = &arguments->sample_type},
-        {KEY_RETURN, .flag = &arguments->text.return_addresses},
-        {KEY_COMMAND, .flag = &arguments->text.with_command},
-        {KEY_LENIENT, .flag = &arguments->lenient},
-        {'i', .flag = &arguments->text.inlines},
-        {'p', .flag = &arguments->text.pretty},
-        {'a', .flag = &arguments->text.addresses},
-        {KEY_VERBOSE, .flag = &arguments->text.verbose},
-        {KEY_STORE, .stores = &arguments->stores},
-        {0}};
-    return tool_set_field(fields, key, value, state) ? 0 : parse_input_option(key, value, state);
+    return tool_set_field(arguments, argp_options, of_letter(key), value, state)
+               ? 0
+               : parse_input_option(key, value, state);
 }
 
 /* --- Running -------------------------------------------------------------------------------- */

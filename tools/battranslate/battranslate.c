@@ -12,46 +12,162 @@
 #include "translate.h"
 
 enum option_key {
-    KEY_YAML = 'w',
     KEY_FORMAT = 0x100,
     KEY_PREAGGREGATED,
-    KEY_SAMPLES,
-    KEY_SYMBOLS,
-    KEY_NOTE,
-    KEY_IGNORE_BUILD_ID,
     KEY_REPORT,
     KEY_THREADS,
-    KEY_IGNORE_INTERRUPTS,
-    KEY_PERF_SCRIPT,
-    KEY_ITRACE,
-    KEY_SAMPLE_TYPE,
-    KEY_SAMPLE_BRANCHES,
-    KEY_SPE,
-    KEY_PARSE_MEMORY,
-    KEY_FILTER_MEMORY,
-    KEY_DEBUG_FILE,
-    KEY_ORIGINAL,
-    KEY_FOR,
-    KEY_EXPLAIN,
-    KEY_EXPLAIN_RECORDING,
-    KEY_PARITY,
-    KEY_OUTPUT_FOLDER,
-    KEY_ORIGINALS,
-    KEY_ALL,
-    KEY_KEEP_GOING,
-    KEY_ONCE,
-    KEY_BY_LINES,
     KEY_CHECK,
     KEY_CHECK_BASELINE,
     KEY_CHECK_LIMIT,
     KEY_CHECK_STRICT,
     KEY_CHECK_SUPPRESS,
     KEY_LIST_CHECKS,
-    KEY_COMPARE,
     KEY_MIN_OVERLAP,
-    KEY_COMMON,
-    KEY_STORE,
-    KEY_JSON,
+};
+
+static const struct argp_option options[] = {
+    {NULL, 0, NULL, 0, "Profiles and outputs:", 1},
+    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
+    {"profile", 'p', "PROFILE", 0,
+     "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
+     "run; - is standard input. May be given many times, also as FILE,FILE: all are added up",
+     1},
+    {"perfdata", 0, NULL, OPTION_ALIAS, NULL, 1},
+    {"output", 'o', "OUT", 0,
+     "Write the translated profile to OUT, as YAML if it is called .yaml; - is standard output", 1},
+    {"yaml", 'w', "YAML", 0, "Write it as YAML to YAML, too", 1},
+    {"output-dir", SETS(TOOL_TEXT, output_folder), "DIR", 0,
+     "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
+     "(--format=yaml, preagg, autofdo, profgen, csspgo, hybrid: .yaml, .preagg, .prof, .profgen, "
+     ".prof, .perfscript; fdata,yaml: both; folded, pprof, speedscope, firefox, otlp: .folded, "
+     ".pb.gz, .speedscope.json, .firefox.json, .otlp). BINARY=OUT names another file",
+     1},
+    {"all", SETS(TOOL_FLAG, all), NULL, 0,
+     "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
+     "with symbols, and that has samples",
+     1},
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, csspgo, hybrid, "
+     "perfscript, folded, pprof, speedscope, firefox, otlp. preagg is the samples, "
+     "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
+     "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
+     "profile that llvm-profgen --unsymbolized-profile reads. csspgo is one with contexts, of "
+     "perf record -b -g and a program with pseudo probes; hybrid is these samples as text for "
+     "llvm-profgen. perfscript is the text that perf prints of one perf.data. folded, pprof, "
+     "speedscope, firefox and otlp (OpenTelemetry) are the samples, or the taken branches, by the "
+     "input's functions and lines, for viewers of these formats",
+     1},
+    {"keep-going", SETS(TOOL_FLAG, keep_going), NULL, 0,
+     "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
+    {"once", SETS(TOOL_FLAG, once), NULL, 0,
+     "Count each part of a sum once: leave out profiles whose parts others have, and write a "
+     "digest of each part with --format=preagg",
+     1},
+    {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
+    {NULL, 0, NULL, 0, "What is taken of a profile:", 2},
+    {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
+     "Accepted for compatibility with perf2bolt: forms are recognised", 2},
+    {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
+    {"basic-events", SETS(TOOL_BOOL, basic_samples), "0|1", OPTION_ARG_OPTIONAL,
+     "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
+     "the default for a pre-aggregated profile without branches",
+     2},
+    {"ba", SETS(TOOL_BOOL, basic_samples), NULL, OPTION_ALIAS, NULL, 2},
+    {"nl", SETS(TOOL_BOOL, basic_samples), NULL, OPTION_ALIAS, NULL, 2},
+    {"ignore-interrupt-lbr", SETS(TOOL_NOT, keep_interrupts), "0|1", OPTION_ARG_OPTIONAL,
+     "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
+    {"parse-mem-profile", SETS(TOOL_NOT, drop_memory), "0|1", OPTION_ARG_OPTIONAL,
+     "Use samples of loads from memory, if there are any (default: 1)", 2},
+    {"filter-mem-profile", SETS(TOOL_NOT, keep_unknown_data), "0|1", OPTION_ARG_OPTIONAL,
+     "Leave out loads of other data than BINARY's, such as stack and heap (default: 1)", 2},
+    {"perf-script", SETS(TOOL_FLAG, by_perf_script), NULL, 0,
+     "Run perf script on perf.data, and read what it prints", 2},
+    {"itrace", SETS(TOOL_TEXT, itrace), "OPTIONS", 0,
+     "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
+    {"sample-type", SETS(TOOL_TEXT, sample_type), "TYPE", 0,
+     "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 2},
+    {"sample-branches", SETS(TOOL_FLAG, sample_branches), NULL, 0,
+     "Of such a profile, take each stack for a branch stack: source, target, source, target, ..., "
+     "the newest first",
+     2},
+    {"spe", SETS(TOOL_BOOL, arm_spe), "0|1", OPTION_ARG_OPTIONAL,
+     "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
+    {NULL, 0, NULL, 0, "Other files, and the next release:", 3},
+    {"symbols", SETS(TOOL_TEXT, symbols), "FILE", 0,
+     "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
+    {"note", SETS(TOOL_TEXT, note), "FILE", 0,
+     "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
+    {"original", SETS(TOOL_TEXT, original), "INPUT", 0,
+     "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
+     "and local functions have the names that they have there",
+     3},
+    {"for", SETS(TOOL_TEXT, next), "NEXT", 0,
+     "Carry the profile to NEXT, another build of the program: the next release, or one by another "
+     "compiler. BINARY is one that BOLT has not written, or --original names its input. Several "
+     "old "
+     "builds, each with its -p and --original behind it, are added up",
+     3},
+    {"explain", SETS(TOOL_TEXT, explain), "FUNCTION", 0,
+     "With --for, print for each block of FUNCTION, as profiles name it, which old block it is", 3},
+    {"originals", SETS(TOOL_TEXT, originals), "DIR", 0,
+     "For several binaries: the folder with their input binaries, which are found by build-id", 3},
+    {"store", SETS(TOOL_STORES, stores), "DIR", 0,
+     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
+     "put it there; may be given many times, also in BATKIT_STORE",
+     3},
+    {"debug-file", SETS(TOOL_TEXT, debug_file), "FILE", 0,
+     "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
+     ".gnu_debuglink names",
+     3},
+    {"use-dwarf-correlation", SETS(TOOL_FLAG, by_lines), NULL, 0,
+     "For autofdo: write the profile by lines, also of a program with pseudo probes "
+     "(-fpseudo-probe-for-profiling), which has it by probes",
+     3},
+    {"ignore-build-id", SETS(TOOL_BOOL, ignore_build_id), "0|1", OPTION_ARG_OPTIONAL,
+     "Accept every build-id in a profile, and those of --symbols and --original", 3},
+    {NULL, 0, NULL, 0, "Records and reports:", 4},
+    {"parity", SETS(TOOL_FLAG, parity), NULL, 0,
+     "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
+     "a function",
+     4},
+    {"threads", KEY_THREADS, "N", 0,
+     "Use at most N threads for each step; 1: no others at all (default: one for each processor)",
+     4},
+    {NULL, 0, NULL, 0, "Whether the profile is fit:", 6},
+    {"check", KEY_CHECK, NULL, 0,
+     "Judge whether the profile is fit to be used; an unfit one is not written, and the exit "
+     "status "
+     "is 1",
+     6},
+    {"check-baseline", KEY_CHECK_BASELINE, "FDATA", 0,
+     "--check against a former profile: whether samples are missing, or are in other functions", 6},
+    {"check-limit", KEY_CHECK_LIMIT, "ID=VALUE", 0,
+     "--check with another limit for the check ID. May be given many times", 6},
+    {"check-strict", KEY_CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too",
+     6},
+    {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
+     "--check without the findings that FILE names, with reasons", 6},
+    {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
+    {"explain-recording", SETS(TOOL_TEXT, recording), "RECORDING", 0,
+     "Print what RECORDING holds, which is perf.data, text of perf script or a profile of stacks: "
+     "for which binaries, whether it is fit, and the command to run next. The exit status is 1 for "
+     "one of no use",
+     6},
+    {NULL, 0, NULL, 0, "Several profiles:", 7},
+    {"compare", SETS(TOOL_FLAG, compares), NULL, 0,
+     "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
+     "pre-aggregated "
+     "or LLVM's sample profiles; two with their functions, more as a matrix with outliers",
+     7},
+    {"common", SETS(TOOL_FLAG, is_common), NULL, 0,
+     "Write to -o what all profiles have that are named in place of BINARY, fdata, YAML or "
+     "pre-aggregated: each record with its lowest count",
+     7},
+    {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
+     "--compare with the exit status 1 for a lower overlap", 7},
+    {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
+    {"json", SETS(TOOL_FLAG, json_report), NULL, 0, "The same: --report=json", 4},
+    {0},
 };
 
 /*
@@ -339,11 +455,11 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
 static void set_release(struct translate_request *arguments, int key, const char *argument,
                         struct argp_state *state)
 {
-    if (key == KEY_SYMBOLS)
+    if (key == SETS(TOOL_TEXT, symbols))
         release_of(arguments, state)->symbols = argument;
-    else if (key == KEY_NOTE)
+    else if (key == SETS(TOOL_TEXT, note))
         release_of(arguments, state)->note = argument;
-    else if (key == KEY_ORIGINAL)
+    else if (key == SETS(TOOL_TEXT, original))
         release_of(arguments, state)->original = argument;
 }
 
@@ -351,40 +467,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
     set_release(arguments, key, argument, state);
-    const struct tool_field fields[] = {
-        {'o', .text = &arguments->output},
-        {KEY_YAML, .text = &arguments->yaml},
-        {KEY_SYMBOLS, .text = &arguments->symbols},
-        {KEY_NOTE, .text = &arguments->note},
-        {KEY_ORIGINAL, .text = &arguments->original},
-        {KEY_FOR, .text = &arguments->next},
-        {KEY_EXPLAIN, .text = &arguments->explain},
-        {KEY_EXPLAIN_RECORDING, .text = &arguments->recording},
-        {KEY_ORIGINALS, .text = &arguments->originals},
-        {KEY_OUTPUT_FOLDER, .text = &arguments->output_folder},
-        {KEY_DEBUG_FILE, .text = &arguments->debug_file},
-        {KEY_ITRACE, .text = &arguments->itrace},
-        {KEY_SAMPLE_TYPE, .text = &arguments->sample_type},
-        {KEY_SAMPLE_BRANCHES, .flag = &arguments->sample_branches},
-        {KEY_PERF_SCRIPT, .flag = &arguments->by_perf_script},
-        {KEY_COMPARE, .flag = &arguments->compares},
-        {KEY_COMMON, .flag = &arguments->is_common},
-        {KEY_PARITY, .flag = &arguments->parity},
-        {KEY_ALL, .flag = &arguments->all},
-        {KEY_KEEP_GOING, .flag = &arguments->keep_going},
-        {KEY_ONCE, .flag = &arguments->once},
-        {KEY_BY_LINES, .flag = &arguments->by_lines},
-        {KEY_SAMPLES, .flag = &arguments->basic_samples, .name = "basic-events"},
-        {KEY_IGNORE_BUILD_ID, .flag = &arguments->ignore_build_id, .name = "ignore-build-id"},
-        {KEY_SPE, .flag = &arguments->arm_spe, .name = "spe"},
-        {KEY_IGNORE_INTERRUPTS, .inverted = &arguments->keep_interrupts,
-         .name = "ignore-interrupt-lbr"},
-        {KEY_PARSE_MEMORY, .inverted = &arguments->drop_memory, .name = "parse-mem-profile"},
-        {KEY_FILTER_MEMORY, .inverted = &arguments->keep_unknown_data,
-         .name = "filter-mem-profile"},
-        {KEY_STORE, .stores = &arguments->stores},
-        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    key = key == 'o' ? SETS(TOOL_TEXT, output) : key == 'w' ? SETS(TOOL_TEXT, yaml) : key;
+    if (tool_set_field(arguments, options, key, argument, state))
         return 0;
     switch (key) {
     case 'p':
@@ -406,9 +490,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--report: expected text or json, found \"%s\"", argument);
         arguments->json_report = argument[0] == 'j';
         return 0;
-    case KEY_JSON:
-        arguments->json_report = true;
-        return 0;
     case KEY_THREADS:
         arguments->threads = tool_parse_threads(argument, state);
         return 0;
@@ -429,151 +510,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return parse_check_option(key, argument, state);
     }
 }
-
-static const struct argp_option options[] = {
-    {NULL, 0, NULL, 0, "Profiles and outputs:", 1},
-    {"obj", 'e', "BINARY", 0, "The same as BINARY without -e", 1},
-    {"profile", 'p', "PROFILE", 0,
-     "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
-     "run; - is standard input. May be given many times, also as FILE,FILE: all are added up",
-     1},
-    {"perfdata", 0, NULL, OPTION_ALIAS, NULL, 1},
-    {"output", 'o', "OUT", 0,
-     "Write the translated profile to OUT, as YAML if it is called .yaml; - is standard output", 1},
-    {"yaml", KEY_YAML, "YAML", 0, "Write it as YAML to YAML, too", 1},
-    {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
-     "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
-     "(--format=yaml, preagg, autofdo, profgen, csspgo, hybrid: .yaml, .preagg, .prof, .profgen, "
-     ".prof, .perfscript; fdata,yaml: both; folded, pprof, speedscope, firefox, otlp: .folded, "
-     ".pb.gz, .speedscope.json, .firefox.json, .otlp). BINARY=OUT names another file",
-     1},
-    {"all", KEY_ALL, NULL, 0,
-     "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
-     "with symbols, and that has samples",
-     1},
-    {"format", KEY_FORMAT, "FORMAT", 0,
-     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, csspgo, hybrid, "
-     "perfscript, folded, pprof, speedscope, firefox, otlp. preagg is the samples, "
-     "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
-     "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
-     "profile that llvm-profgen --unsymbolized-profile reads. csspgo is one with contexts, of "
-     "perf record -b -g and a program with pseudo probes; hybrid is these samples as text for "
-     "llvm-profgen. perfscript is the text that perf prints of one perf.data. folded, pprof, "
-     "speedscope, firefox and otlp (OpenTelemetry) are the samples, or the taken branches, by the "
-     "input's functions and lines, for viewers of these formats",
-     1},
-    {"keep-going", KEY_KEEP_GOING, NULL, 0,
-     "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
-    {"once", KEY_ONCE, NULL, 0,
-     "Count each part of a sum once: leave out profiles whose parts others have, and write a "
-     "digest of each part with --format=preagg",
-     1},
-    {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
-    {NULL, 0, NULL, 0, "What is taken of a profile:", 2},
-    {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
-     "Accepted for compatibility with perf2bolt: forms are recognised", 2},
-    {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
-    {"basic-events", KEY_SAMPLES, "0|1", OPTION_ARG_OPTIONAL,
-     "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
-     "the default for a pre-aggregated profile without branches",
-     2},
-    {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
-    {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
-    {"ignore-interrupt-lbr", KEY_IGNORE_INTERRUPTS, "0|1", OPTION_ARG_OPTIONAL,
-     "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
-    {"parse-mem-profile", KEY_PARSE_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
-     "Use samples of loads from memory, if there are any (default: 1)", 2},
-    {"filter-mem-profile", KEY_FILTER_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
-     "Leave out loads of other data than BINARY's, such as stack and heap (default: 1)", 2},
-    {"perf-script", KEY_PERF_SCRIPT, NULL, 0,
-     "Run perf script on perf.data, and read what it prints", 2},
-    {"itrace", KEY_ITRACE, "OPTIONS", 0,
-     "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
-    {"sample-type", KEY_SAMPLE_TYPE, "TYPE", 0,
-     "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 2},
-    {"sample-branches", KEY_SAMPLE_BRANCHES, NULL, 0,
-     "Of such a profile, take each stack for a branch stack: source, target, source, target, ..., "
-     "the newest first",
-     2},
-    {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
-     "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
-    {NULL, 0, NULL, 0, "Other files, and the next release:", 3},
-    {"symbols", KEY_SYMBOLS, "FILE", 0,
-     "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
-    {"note", KEY_NOTE, "FILE", 0,
-     "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
-    {"original", KEY_ORIGINAL, "INPUT", 0,
-     "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
-     "and local functions have the names that they have there",
-     3},
-    {"for", KEY_FOR, "NEXT", 0,
-     "Carry the profile to NEXT, another build of the program: the next release, or one by another "
-     "compiler. BINARY is one that BOLT has not written, or --original names its input. Several "
-     "old "
-     "builds, each with its -p and --original behind it, are added up",
-     3},
-    {"explain", KEY_EXPLAIN, "FUNCTION", 0,
-     "With --for, print for each block of FUNCTION, as profiles name it, which old block it is", 3},
-    {"originals", KEY_ORIGINALS, "DIR", 0,
-     "For several binaries: the folder with their input binaries, which are found by build-id", 3},
-    {"store", KEY_STORE, "DIR", 0,
-     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
-     "put it there; may be given many times, also in BATKIT_STORE",
-     3},
-    {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
-     "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
-     ".gnu_debuglink names",
-     3},
-    {"use-dwarf-correlation", KEY_BY_LINES, NULL, 0,
-     "For autofdo: write the profile by lines, also of a program with pseudo probes "
-     "(-fpseudo-probe-for-profiling), which has it by probes",
-     3},
-    {"ignore-build-id", KEY_IGNORE_BUILD_ID, "0|1", OPTION_ARG_OPTIONAL,
-     "Accept every build-id in a profile, and those of --symbols and --original", 3},
-    {NULL, 0, NULL, 0, "Records and reports:", 4},
-    {"parity", KEY_PARITY, NULL, 0,
-     "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
-     "a function",
-     4},
-    {"threads", KEY_THREADS, "N", 0,
-     "Use at most N threads for each step; 1: no others at all (default: one for each processor)",
-     4},
-    {NULL, 0, NULL, 0, "Whether the profile is fit:", 6},
-    {"check", KEY_CHECK, NULL, 0,
-     "Judge whether the profile is fit to be used; an unfit one is not written, and the exit "
-     "status "
-     "is 1",
-     6},
-    {"check-baseline", KEY_CHECK_BASELINE, "FDATA", 0,
-     "--check against a former profile: whether samples are missing, or are in other functions", 6},
-    {"check-limit", KEY_CHECK_LIMIT, "ID=VALUE", 0,
-     "--check with another limit for the check ID. May be given many times", 6},
-    {"check-strict", KEY_CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too",
-     6},
-    {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
-     "--check without the findings that FILE names, with reasons", 6},
-    {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
-    {"explain-recording", KEY_EXPLAIN_RECORDING, "RECORDING", 0,
-     "Print what RECORDING holds, which is perf.data, text of perf script or a profile of stacks: "
-     "for which binaries, whether it is fit, and the command to run next. The exit status is 1 for "
-     "one of no use",
-     6},
-    {NULL, 0, NULL, 0, "Several profiles:", 7},
-    {"compare", KEY_COMPARE, NULL, 0,
-     "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
-     "pre-aggregated "
-     "or LLVM's sample profiles; two with their functions, more as a matrix with outliers",
-     7},
-    {"common", KEY_COMMON, NULL, 0,
-     "Write to -o what all profiles have that are named in place of BINARY, fdata, YAML or "
-     "pre-aggregated: each record with its lowest count",
-     7},
-    {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
-     "--compare with the exit status 1 for a lower overlap", 7},
-    {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
-    {"json", KEY_JSON, NULL, 0, "The same: --report=json", 4},
-    {0},
-};
 
 static const char brief[] =
     "Usage: battranslate BINARY -p PROFILE... -o OUT\n"

@@ -242,16 +242,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
                                          [MERGE_PRINT_BRANCHES] = "branches",
                                          NULL};
     struct request *request = state->input;
-    bool ignored;
-    const struct tool_field fields[] = {
-        {'o', .text = &request->output},
-        {'q', .flag = &request->quiet, .name = "q"},
-        {KEY_PRINT_OPTIONS, .flag = &ignored, .name = "print-options"},
-        {KEY_PRINT_ALL_OPTIONS, .flag = &ignored, .name = "print-all-options"},
-        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    static const char *const ignored[] = {"print-options", "print-all-options"};
+    if (key == 'o')
+        key = TOOL_KEY(TOOL_TEXT, struct request, output);
+    if (tool_set_field(request, state->root_argp->options, key, argument, state))
         return 0;
     switch (key) {
+    case 'q':
+        request->quiet = tool_parse_bool("q", argument, state);
+        return 0;
+    case KEY_PRINT_OPTIONS:
+    case KEY_PRINT_ALL_OPTIONS:
+        tool_parse_bool(ignored[key - KEY_PRINT_OPTIONS], argument, state);
+        return 0;
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;

@@ -14,18 +14,12 @@ enum option_key {
     KEY_VERBOSITY,
     KEY_PID,
     KEY_MAX_SAMPLES,
-    KEY_IMPUTE,
-    KEY_YAML_EXTERN,
-    KEY_YAML_PROBES,
-    KEY_SHOW_DENSITY,
     KEY_DENSITY_CUTOFF,
     KEY_DENSITY_THRESHOLD,
-    KEY_HEATMAP,
     KEY_BLOCK_SIZE,
     KEY_LINE_SIZE,
     KEY_MIN_ADDRESS,
     KEY_MAX_ADDRESS,
-    KEY_PRINT_MAPPINGS,
     KEY_FUNCTIONS,
     KEY_JUMP_TABLES,
     KEY_THREAD_COUNT,
@@ -173,15 +167,7 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
-    const struct tool_field fields[] = {
-        {KEY_SHOW_DENSITY, .flag = &request->show_density, .name = "show-density"},
-        {KEY_PRINT_MAPPINGS, .flag = &request->heatmap.prints_mappings, .name = "print-mappings"},
-        {KEY_IMPUTE, .flag = &request->impute_runs, .name = "impute-trace-fall-through"},
-        {KEY_YAML_EXTERN, .flag = &request->yaml_extern, .name = "yaml-extern"},
-        {KEY_YAML_PROBES, .flag = &request->yaml_probes, .name = "profile-write-pseudo-probes"},
-        {KEY_HEATMAP, .text = &request->heatmap.path},
-        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    if (tool_set_field(request, perf2bolt_argp.options, key, argument, state))
         return 0;
     if (key >= KEY_FLAG_WITHOUT_EFFECT && key < KEY_FLAG_WITHOUT_EFFECT + FLAGS_WITHOUT_EFFECT) {
         tool_parse_bool(name_of(key), argument, state);
@@ -231,16 +217,16 @@ static const struct argp_option options[] = {
     {"pid", KEY_PID, "N,...", 0, "Of perf.data, use the samples of these processes only", 2},
     {"max-samples", KEY_MAX_SAMPLES, "N", 0,
      "Of perf.data, use only the first N samples with branch stacks", 2},
-    {"impute-trace-fall-through", KEY_IMPUTE, "0|1", OPTION_ARG_OPTIONAL,
+    {"impute-trace-fall-through", SETS(TOOL_BOOL, impute_runs), "0|1", OPTION_ARG_OPTIONAL,
      "Let the run behind a branch whose end was not sampled be as long as the others behind this "
      "branch are on average",
      2},
-    {"yaml-extern", KEY_YAML_EXTERN, "0|1", OPTION_ARG_OPTIONAL,
+    {"yaml-extern", SETS(TOOL_BOOL, yaml_extern), "0|1", OPTION_ARG_OPTIONAL,
      "In YAML, write how often functions were entered from outside, as perf2bolt 23 does (extern)",
      4},
-    {"profile-write-pseudo-probes", KEY_YAML_PROBES, "0|1", OPTION_ARG_OPTIONAL,
+    {"profile-write-pseudo-probes", SETS(TOOL_BOOL, yaml_probes), "0|1", OPTION_ARG_OPTIONAL,
      "In YAML, write the pseudo probes of blocks and calls, if BINARY has them", 4},
-    {"show-density", KEY_SHOW_DENSITY, "0|1", OPTION_ARG_OPTIONAL,
+    {"show-density", SETS(TOOL_BOOL, show_density), "0|1", OPTION_ARG_OPTIONAL,
      "In the text report, print how often the bytes of hot functions were executed", 4},
     {"profile-density-cutoff-hot", KEY_DENSITY_CUTOFF, "N", 0,
      "For --show-density: the millionths of the samples that make functions hot (default: 990000)",
@@ -248,7 +234,7 @@ static const struct argp_option options[] = {
     {"profile-density-threshold", KEY_DENSITY_THRESHOLD, "N", 0,
      "For --show-density: ask for more samples below this density (default: 60)", 4},
     {NULL, 0, NULL, 0, "Heat maps:", 5},
-    {"heatmap", KEY_HEATMAP, "FILE", 0,
+    {"heatmap", SETS(TOOL_TEXT, heatmap.path), "FILE", 0,
      "Write a heat map of BINARY's code to FILE, as llvm-bolt-heatmap does, with its lists and "
      "coarser maps beside it; - is standard output",
      5},
@@ -257,7 +243,7 @@ static const struct argp_option options[] = {
     {"line-size", KEY_LINE_SIZE, "N", 0, "Letters in a line of the heat map (default: 256)", 5},
     {"min-address", KEY_MIN_ADDRESS, "ADDR", 0, "The first address in the heat map", 5},
     {"max-address", KEY_MAX_ADDRESS, "ADDR", 0, "The last one (default: 0xffffffff)", 5},
-    {"print-mappings", KEY_PRINT_MAPPINGS, "0|1", OPTION_ARG_OPTIONAL,
+    {"print-mappings", SETS(TOOL_BOOL, heatmap.prints_mappings), "0|1", OPTION_ARG_OPTIONAL,
      "List the sections in the heat map's legend", 5},
     {"perfdata-jobs", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
     {"pj", KEY_JOBS_SHORT, "N", OPTION_HIDDEN, NULL, 2},

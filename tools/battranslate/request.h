@@ -120,4 +120,7 @@ struct translate_request {
     bool json_report;
 };
 
+/* The key of an option that sets a member of it. */
+#define SETS(how, member) TOOL_KEY(how, struct translate_request, member)
+
 #endif

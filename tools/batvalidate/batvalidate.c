@@ -23,32 +23,38 @@ static const char doc[] =
 /* Lines for one check in one file, unless --all is given. */
 #define LINES_PER_CHECK 20u
 
-enum option_key {
-    OPTION_JSON = 1000,
-    OPTION_ROUND_TRIP,
-    OPTION_ORIGINAL,
-    OPTION_STORE,
-    OPTION_STRICT,
-    OPTION_ALL,
-    OPTION_LIST_CHECKS,
+struct options {
+    const char **paths;
+    size_t path_count;
+    const char *original;
+    struct bat_stores stores;
+    bool round_trip;
+    bool strict;
+    bool all;
+    bool json;
+    const char *output;
+    bool list_checks;
 };
+
+#define SETS(how, member) TOOL_KEY(how, struct options, member)
 
 static const struct argp_option argp_options[] = {
     {NULL, 0, NULL, 0, "What is checked:", 1},
-    {"original", OPTION_ORIGINAL, "INPUT", 0,
+    {"original", SETS(TOOL_TEXT, original), "INPUT", 0,
      "Also check against INPUT, the binary that BOLT read: names of functions, offsets inside them",
      1},
-    {"round-trip", OPTION_ROUND_TRIP, NULL, 0,
+    {"round-trip", SETS(TOOL_FLAG, round_trip), NULL, 0,
      "Also encode each note again and compare byte for byte", 1},
-    {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 1},
-    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks and exit", 1},
+    {"strict", SETS(TOOL_FLAG, strict), NULL, 0, "A file with warnings is not sound either", 1},
+    {"list-checks", SETS(TOOL_FLAG, list_checks), NULL, 0, "Print all checks and exit", 1},
     {NULL, 0, NULL, 0, "What is printed:", 2},
-    {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 2},
-    {"json", OPTION_JSON, NULL, 0, "Print JSON, always with all findings", 2},
+    {"all", SETS(TOOL_FLAG, all), NULL, 0,
+     "Print all findings, not only the first 20 of each check", 2},
+    {"json", SETS(TOOL_FLAG, json), NULL, 0, "Print JSON, always with all findings", 2},
     {NULL, 0, NULL, 0, "Files:", 3},
     {"obj", 'e', "ELF", 0, "The same as FILE without -e", 3},
     {"output", 'o', "OUT", 0, "Write to OUT, not to standard output", 3},
-    {"store", OPTION_STORE, "DIR", 0,
+    {"store", SETS(TOOL_STORES, stores), "DIR", 0,
      "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
      "it there; may be given many times, also in BATKIT_STORE",
      3},
@@ -82,19 +88,6 @@ static const char brief[] =
     "\n"
     "Exit status: 0 all files are sound, 1 one is not, 2 wrong usage.\n";
 
-struct options {
-    const char **paths;
-    size_t path_count;
-    const char *original;
-    struct bat_stores stores;
-    bool round_trip;
-    bool strict;
-    bool all;
-    bool json;
-    const char *output;
-    bool list_checks;
-};
-
 static void parse_end(const struct options *options, struct argp_state *state)
 {
     if (options->path_count == 0 && !options->list_checks)
@@ -106,16 +99,8 @@ static void parse_end(const struct options *options, struct argp_state *state)
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
-    const struct tool_field fields[] = {{OPTION_ROUND_TRIP, .flag = &options->round_trip},
-                                        {OPTION_ORIGINAL, .text = &options->original},
-                                        {OPTION_STRICT, .flag = &options->strict},
-                                        {OPTION_ALL, .flag = &options->all},
-                                        {OPTION_JSON, .flag = &options->json},
-                                        {'o', .text = &options->output},
-                                        {OPTION_LIST_CHECKS, .flag = &options->list_checks},
-                                        {OPTION_STORE, .stores = &options->stores},
-                                        {0}};
-    if (tool_set_field(fields, key, argument, state))
+    key = key == 'o' ? SETS(TOOL_TEXT, output) : key;
+    if (tool_set_field(options, argp_options, key, argument, state))
         return 0;
     if (key == ARGP_KEY_ARG || key == 'e')
         options->paths[options->path_count++] = argument;

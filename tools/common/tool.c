@@ -254,25 +254,33 @@ static void add_store(struct bat_stores *stores, const char *folder, struct argp
     argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
 }
 
-bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
-                    struct argp_state *state)
+static void set_text(const char **text, const char *argument, struct argp_state *state)
 {
-    while (fields->key != 0 && fields->key != key)
-        fields++;
-    if (fields->text && *fields->text)
-        argp_error(state, "expected an option once, found it with \"%s\" and with \"%s\"",
-                   *fields->text, argument);
-    if (fields->text)
-        *fields->text = argument;
-    else if (fields->flag)
-        *fields->flag = !fields->name || tool_parse_bool(fields->name, argument, state);
-    else if (fields->inverted)
-        *fields->inverted = !tool_parse_bool(fields->name, argument, state);
-    else if (fields->texts)
-        fields->texts[(*fields->count)++] = argument;
-    else if (fields->stores)
-        add_store(fields->stores, argument, state);
-    return fields->key != 0;
+    if (*text)
+        argp_error(state, "expected an option once, found it with \"%s\" and with \"%s\"", *text,
+                   argument);
+    *text = argument;
+}
+
+bool tool_set_field(void *structure, const struct argp_option *options, int key,
+                    const char *argument, struct argp_state *state)
+{
+    const int sets = key >> 16;
+    if (sets < TOOL_TEXT || sets > TOOL_STORES)
+        return false;
+    void *member = (char *)structure + (key & 0xffff);
+    if (sets == TOOL_TEXT) {
+        set_text(member, argument, state);
+    } else if (sets == TOOL_STORES) {
+        add_store(member, argument, state);
+    } else if (sets == TOOL_FLAG) {
+        *(bool *)member = true;
+    } else {
+        while (options->key != key)
+            options++;
+        *(bool *)member = tool_parse_bool(options->name, argument, state) == (sets == TOOL_BOOL);
+    }
+    return true;
 }
 
 unsigned tool_parse_word(const char *name, const char *const *words, const char *expected,

@@ -3,6 +3,7 @@
 #ifndef BAT_TOOL_H
 #define BAT_TOOL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bat.h"
@@ -33,7 +34,9 @@ void tool_allow_files(void);
  */
 
 struct argp;
+struct argp_option;
 struct argp_state;
+struct bat_stores;
 
 /*
  * Calls argp_parse(), which exits on wrong usage, with the options that all tools have: --help
@@ -102,21 +105,28 @@ bool tool_parse_address(const char *text, uint64_t *address);
 /* The value of --threads, 0 to 64. Exits for another text. */
 unsigned tool_parse_threads(const char *text, struct argp_state *state);
 
-/* An option that does no more than to set one of these; the others are NULL. */
-struct tool_field {
-    int key; /* 0 behind the last */
-    const char **text;
-    bool *flag;
-    const char *name;   /* of an option whose value tool_parse_bool() reads; NULL: it means true */
-    bool *inverted;     /* a flag that is the opposite of that value */
-    const char **texts; /* with room for one more, which is appended; count is their number */
-    size_t *count;
-    struct bat_stores *stores; /* a folder is added */
+/*
+ * The key of an option that does no more than to set a member of a structure says which member, and
+ * how. Options with the same key set the same. Members of other types do not compile.
+ */
+enum tool_sets {
+    TOOL_TEXT = 2, /* const char *: the value; given twice is an error */
+    TOOL_FLAG,     /* bool: true */
+    TOOL_BOOL,     /* bool: the value, which tool_parse_bool() reads */
+    TOOL_NOT,      /* bool: the opposite of that value */
+    TOOL_STORES,   /* struct bat_stores: the value is a folder to add */
 };
+#define TOOL_KEY(sets, type, member)                                                               \
+    ((int)_Generic(&((type *)0)->member, const char **: TOOL_TEXT,                                 \
+                   struct bat_stores *: TOOL_STORES, bool *: (sets)) << 16 |                       \
+     (int)offsetof(type, member))
 
-/* Set the field of an option. False if no field has its key. Exits for a bad value. */
-bool tool_set_field(const struct tool_field *fields, int key, const char *argument,
-                    struct argp_state *state);
+/*
+ * Set the member of the structure that the key names. False if it is another key. Exits for a bad
+ * value, whose message has the name of the first option with this key.
+ */
+bool tool_set_field(void *structure, const struct argp_option *options, int key,
+                    const char *argument, struct argp_state *state);
 
 /*
  * The number of a text among words, of which the last is NULL; expected lists them for people.
