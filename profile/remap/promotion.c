@@ -6,7 +6,10 @@
 #include "spec/little_endian.h"
 #include "together.h"
 
-/* The start of the input function that the code before a branch compares with; 0 if none. */
+/*
+ * The start of the input function that the code before a branch compares with; 0 if none. A part of
+ * a function is a block of it, which a table leads to (-icp-jump-tables-targets).
+ */
 static uint64_t compared_function(const struct input_followed *function,
                                   const struct input_node *node)
 {
@@ -21,6 +24,7 @@ static uint64_t compared_function(const struct input_followed *function,
             instruction.has_reference ? instruction.reference : instruction.immediate;
         uint32_t output = bat_functions_find(original->output_functions, constant);
         if (output != BAT_NONE && original->outputs[output].address == constant &&
+            !(original->outputs[output].flags & BAT_FUNCTION_FRAGMENT) &&
             original->input_of[output] != BAT_NONE)
             found = original->inputs[original->input_of[output]].address;
     }

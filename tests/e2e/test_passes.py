@@ -418,6 +418,14 @@ class Table(unittest.TestCase):
             branches = check_branches(self, folder, TABLE, "choose", ["-reorder-blocks=ext-tsp"])
             self.assertGreaterEqual(len(branches), 6)
 
+    def test_promoted(self):
+        """Comparisons with the table's targets, each a part of the function."""
+        with tempfile.TemporaryDirectory() as folder:
+            branches = check_branches(self, folder, TABLE, "choose", [
+                "-reorder-blocks=ext-tsp", "-split-functions", "-split-strategy=all", "-indirect-call-promotion=jump-tables",
+                "-icp-jump-tables-targets"])
+            self.assertGreaterEqual(len(branches), 6)
+
 
 # Two landing pads are jumps to one place. BOLT copies that to the first one, the second one stays.
 PADS = """\
