@@ -68,29 +68,30 @@ static const struct argp_option options[] = {
     {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
      "Accepted for compatibility with perf2bolt: forms are recognised", 2},
     {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
-    {"basic-events", SETS(TOOL_BOOL, basic_samples), "0|1", OPTION_ARG_OPTIONAL,
+    {"basic-events", SETS(TOOL_BOOL, reading.basic_samples), "0|1", OPTION_ARG_OPTIONAL,
      "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
      "the default for a pre-aggregated profile without branches",
      2},
-    {"ba", SETS(TOOL_BOOL, basic_samples), NULL, OPTION_ALIAS, NULL, 2},
-    {"nl", SETS(TOOL_BOOL, basic_samples), NULL, OPTION_ALIAS, NULL, 2},
-    {"ignore-interrupt-lbr", SETS(TOOL_NOT, keep_interrupts), "0|1", OPTION_ARG_OPTIONAL,
-     "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
+    {"ba", SETS(TOOL_BOOL, reading.basic_samples), NULL, OPTION_ALIAS, NULL, 2},
+    {"nl", SETS(TOOL_BOOL, reading.basic_samples), NULL, OPTION_ALIAS, NULL, 2},
+    {"ignore-interrupt-lbr", SETS(TOOL_NOT, reading.keep_kernel_branches), "0|1",
+     OPTION_ARG_OPTIONAL, "Of perf.data, leave out branches from and to the kernel (default: 1)",
+     2},
     {"parse-mem-profile", SETS(TOOL_NOT, drop_memory), "0|1", OPTION_ARG_OPTIONAL,
      "Use samples of loads from memory, if there are any (default: 1)", 2},
     {"filter-mem-profile", SETS(TOOL_NOT, keep_unknown_data), "0|1", OPTION_ARG_OPTIONAL,
      "Leave out loads of other data than BINARY's, such as stack and heap (default: 1)", 2},
-    {"perf-script", SETS(TOOL_FLAG, by_perf_script), NULL, 0,
+    {"perf-script", SETS(TOOL_FLAG, reading.by_perf_script), NULL, 0,
      "Run perf script on perf.data, and read what it prints", 2},
-    {"itrace", SETS(TOOL_TEXT, itrace), "OPTIONS", 0,
+    {"itrace", SETS(TOOL_TEXT, reading.itrace), "OPTIONS", 0,
      "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
-    {"sample-type", SETS(TOOL_TEXT, sample_type), "TYPE", 0,
+    {"sample-type", SETS(TOOL_TEXT, reading.sample_type), "TYPE", 0,
      "Of a profile of pprof or OpenTelemetry, count the values of TYPE (default: the first)", 2},
-    {"sample-branches", SETS(TOOL_FLAG, sample_branches), NULL, 0,
+    {"sample-branches", SETS(TOOL_FLAG, reading.sample_branches), NULL, 0,
      "Of such a profile, take each stack for a branch stack: source, target, source, target, ..., "
      "the newest first",
      2},
-    {"spe", SETS(TOOL_BOOL, arm_spe), "0|1", OPTION_ARG_OPTIONAL,
+    {"spe", SETS(TOOL_BOOL, reading.arm_spe), "0|1", OPTION_ARG_OPTIONAL,
      "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
     {NULL, 0, NULL, 0, "Other files, and the next release:", 3},
     {"symbols", SETS(TOOL_TEXT, symbols), "FILE", 0,
@@ -368,9 +369,10 @@ static error_t check_arguments(const struct translate_request *arguments, struct
         return check_common(arguments, state);
     if (arguments->compares)
         return check_compared(arguments, state);
-    if (arguments->once && (arguments->process_count != 0 || arguments->samples_max != 0))
+    if (arguments->once &&
+        (arguments->reading.process_count != 0 || arguments->reading.samples_max != 0))
         argp_error(state, "expected --once with whole recordings, found %s",
-                   arguments->process_count != 0 ? "--pid" : "--max-samples");
+                   arguments->reading.process_count != 0 ? "--pid" : "--max-samples");
     if ((arguments->once || arguments->keep_going) && arguments->format == FORMAT_PERFSCRIPT)
         argp_error(state, "expected --once and --keep-going with profiles that are added up, found "
                           "--format=perfscript");
@@ -385,8 +387,9 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (arguments->format == FORMAT_PERFSCRIPT && arguments->heatmap.path)
         argp_error(state, "expected --format=perfscript or --heatmap, found both");
     if ((arguments->format == FORMAT_CSSPGO || arguments->format == FORMAT_HYBRID) &&
-        (arguments->heatmap.path || arguments->basic_samples || arguments->by_perf_script ||
-         arguments->once || arguments->keep_going || arguments->samples_max != 0))
+        (arguments->heatmap.path || arguments->reading.basic_samples ||
+         arguments->reading.by_perf_script || arguments->once || arguments->keep_going ||
+         arguments->reading.samples_max != 0))
         argp_error(state,
                    "expected --format=csspgo and hybrid without --heatmap, -ba, --perf-script, "
                    "--itrace, --spe, --once, --keep-going and --max-samples, found one of "
@@ -491,7 +494,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->json_report = argument[0] == 'j';
         return 0;
     case KEY_THREADS:
-        arguments->threads = tool_parse_threads(argument, state);
+        arguments->reading.threads = tool_parse_threads(argument, state);
         return 0;
     case ARGP_KEY_INIT:
         state->child_inputs[0] = arguments;
@@ -628,6 +631,7 @@ int main(int argc, char **argv)
         NULL,
         NULL};
     struct translate_request arguments = {.parity = is_perf2bolt,
+                                          .reading = {.size = sizeof(arguments.reading)},
                                           .density_cutoff = 990000,
                                           .density_threshold = 60,
                                           .check = bat_verdict_options_new()};

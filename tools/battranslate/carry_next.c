@@ -105,7 +105,7 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
     const struct next_carry_options options = {
         .old_symbols = work->original ? work->original_symbols : work->symbols,
         .new_symbols = next->symbols,
-        .threads = request->threads,
+        .threads = request->reading.threads,
         .explain = request->explain,
         .explained = request->explain ? print_block : NULL,
         .explain_context = &explanation.text,
@@ -179,7 +179,7 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
         .yaml_extern = work->arguments->yaml_extern,
         .yaml_probes = work_writes_probes(work->arguments),
         .will_be_judged = !work->arguments->quiet || work->arguments->wants_check,
-        .threads = work->arguments->threads};
+        .threads = work->arguments->reading.threads};
     tool_step("translating the profile");
     if (bat_profile_translate(next->profile, &next->binary, &options, &work->records,
                               &work->error) != BAT_OK)
@@ -376,7 +376,7 @@ static enum tool_exit write_autofdo(struct work *work, struct next_build *next)
                                            .format = BAT_VIEWER_NONE,
                                            .report = request->quiet ? NULL : work_report_file(work),
                                            .json_report = request->json_report,
-                                           .threads = request->threads};
+                                           .threads = request->reading.threads};
     enum tool_exit status = bat_records_to_traces(work->records, traces, &work->error) == BAT_OK
                                 ? compiler_profile_write(&wanted)
                                 : tool_report(request->next, &work->error);

@@ -171,8 +171,8 @@ static enum tool_exit read_samples(const struct foreign_profile *wanted,
     const char *path = bat_elf_path(wanted->elf);
     for (size_t i = 0; i < request->profile_count && code == BAT_OK; i++) {
         const struct bat_read_options options = {.size = sizeof(options),
-                                                 .processes = request->processes,
-                                                 .process_count = request->process_count};
+                                                 .processes = request->reading.processes,
+                                                 .process_count = request->reading.process_count};
         path = request->profiles[i];
         code = bat_profile_call_chains(wanted->profile, path, &options, add_chain, reading, &error);
     }

@@ -192,26 +192,6 @@ static enum tool_exit examine_all(struct parts *parts)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* How the request says that profiles are read. */
-static struct bat_read_options read_options(const struct translate_request *request,
-                                            struct progress *progress)
-{
-    return (struct bat_read_options){.size = sizeof(struct bat_read_options),
-                                     .threads = request->threads,
-                                     .basic_samples = request->basic_samples,
-                                     .keep_kernel_branches = request->keep_interrupts,
-                                     .processes = request->processes,
-                                     .process_count = request->process_count,
-                                     .samples_max = request->samples_max,
-                                     .by_perf_script = request->by_perf_script,
-                                     .itrace = request->itrace,
-                                     .arm_spe = request->arm_spe,
-                                     .sample_type = request->sample_type,
-                                     .sample_branches = request->sample_branches,
-                                     .progress = progress_update,
-                                     .progress_context = progress};
-}
-
 /* How many of a profile's parts were counted already. */
 static uint32_t count_known(const struct parts *parts, const struct part *part)
 {
@@ -251,7 +231,9 @@ static enum tool_exit read_all(struct parts *parts, const size_t *order, parts_r
                                void *context)
 {
     struct progress progress;
-    const struct bat_read_options options = read_options(parts->request, &progress);
+    struct bat_read_options options = parts->request->reading;
+    options.progress = progress_update;
+    options.progress_context = &progress;
     progress_begin(&progress, parts->request);
     size_t done = 0;
     for (size_t i = 0; i < parts->count; i++) {

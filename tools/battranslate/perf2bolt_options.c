@@ -50,9 +50,10 @@ static void add_processes(struct translate_request *request, const char *text,
         unsigned long process = strtoul(at, &end, 10);
         if (*at < '0' || *at > '9' || (*end && *end != ',') || process > INT32_MAX)
             argp_error(state, "--pid: expected numbers of processes, found \"%s\"", text);
-        if (!BAT_APPEND(request->processes, request->process_count, request->process_capacity,
-                        (int32_t)process))
+        if (!BAT_APPEND(request->processes, request->reading.process_count,
+                        request->process_capacity, (int32_t)process))
             argp_failure(state, TOOL_BAD, 0, "not enough memory");
+        request->reading.processes = request->processes;
         if (!*end)
             return;
         at = end;
@@ -192,8 +193,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         add_processes(request, argument, state);
         return 0;
     case KEY_MAX_SAMPLES:
-        request->samples_max = parse_number("max-samples", argument, state);
-        if (request->samples_max == 0)
+        request->reading.samples_max = parse_number("max-samples", argument, state);
+        if (request->reading.samples_max == 0)
             argp_error(state, "--max-samples: expected a number above 0, found \"%s\"", argument);
         return 0;
     default:

@@ -78,18 +78,14 @@ struct translate_request {
     const char *output_folder;
     const char *originals;                  /* a folder */
     const struct translate_format_row *row; /* of format */
-    int32_t *processes;                     /* --pid; NULL for all */
-    size_t process_count;
+    int32_t *processes;                     /* reading's; owned */
     size_t process_capacity;
-    uint64_t samples_max; /* 0 for all */
-    const char *itrace;
-    const char *sample_type;  /* of profiles of stacks */
-    double density_threshold; /* a lower density asks for more samples */
-    double min_overlap;       /* --min-overlap, 0 to 1 */
+    double density_threshold;        /* a lower density asks for more samples */
+    double min_overlap;              /* --min-overlap, 0 to 1 */
+    struct bat_read_options reading; /* how profiles are read, and with how many threads */
     struct bat_stores stores;
     struct heatmap_options heatmap;
     struct bat_verdict_options check;
-    unsigned threads;
     enum translate_format format;
     uint32_t density_cutoff; /* millionths of the samples */
     bool all;                /* --all */
@@ -97,18 +93,13 @@ struct translate_request {
     /* Symbols of a stripped binary are taken from its separate debug file. */
     bool is_one_of_several;
     bool impute_runs;
-    bool keep_interrupts;
-    bool by_perf_script;
-    bool arm_spe;
-    bool sample_branches; /* stacks are branch stacks */
     bool drop_memory;
     bool keep_unknown_data;
     bool keep_going; /* a profile that cannot be read is left out */
     bool once;       /* a profile whose parts were counted is left out */
     bool parity;     /* records as perf2bolt makes them */
     bool has_format; /* --format was given */
-    bool basic_samples;
-    bool by_lines; /* --use-dwarf-correlation: also if there are probes */
+    bool by_lines;   /* --use-dwarf-correlation: also if there are probes */
     bool ignore_build_id;
     bool yaml_extern;
     bool yaml_probes;

@@ -180,7 +180,7 @@ static enum tool_exit for_each(struct several *several, step_fn *step)
     struct steps steps = {.targets = &several->targets, .step = step};
     struct steps *all[TRANSLATORS_MAX];
     const unsigned threads =
-        bat_threads_for(several->request->threads, several->targets.count, TRANSLATORS_MAX);
+        bat_threads_for(several->request->reading.threads, several->targets.count, TRANSLATORS_MAX);
     for (unsigned i = 0; i < threads; i++)
         all[i] = &steps;
     bat_parts_run(run_steps, all, sizeof(all[0]), threads);

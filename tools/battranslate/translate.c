@@ -66,9 +66,9 @@ static enum tool_exit run_perf_text(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     const struct bat_read_options options = {.size = sizeof(options),
-                                             .basic_samples = arguments->basic_samples,
-                                             .itrace = arguments->itrace,
-                                             .arm_spe = arguments->arm_spe};
+                                             .basic_samples = arguments->reading.basic_samples,
+                                             .itrace = arguments->reading.itrace,
+                                             .arm_spe = arguments->reading.arm_spe};
     if (bat_perf_script_write(arguments->profiles[0], &options, work->outputs[0], &work->error) !=
         BAT_OK)
         return tool_report(arguments->profiles[0], &work->error);

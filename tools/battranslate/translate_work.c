@@ -115,7 +115,7 @@ static enum tool_exit open_original(struct work *work)
                                                           .input_symbols = work->original_symbols,
                                                           .ignore_build_id =
                                                               arguments->ignore_build_id,
-                                                          .threads = arguments->threads};
+                                                          .threads = arguments->reading.threads};
     if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
                           &work->error) != BAT_OK)
         return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(arguments)
@@ -156,7 +156,7 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
     const struct bat_profile_target target = target_of(work);
     if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
         return tool_report(NULL, &work->error);
-    prepares = prepares && arguments->threads != 1;
+    prepares = prepares && arguments->reading.threads != 1;
     if (prepares && arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
         work->preparation = bat_preparation_begin(&work->binary, work->symbols);
     return TOOL_FINE;
@@ -261,7 +261,7 @@ enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next
         .to_input = to_input,
         .judgement = judgements->has_fdata ? &judgements->fdata : &judgements->yaml,
         .is_yaml = !judgements->has_fdata,
-        .wants_samples = arguments->basic_samples,
+        .wants_samples = arguments->reading.basic_samples,
         .profiles = arguments->once ? parts_count(work->parts) : work->profiles_with_records,
         .density_cutoff = arguments->density_cutoff,
         .density_threshold = arguments->density_threshold,
@@ -409,14 +409,14 @@ struct bat_translate_options work_translate_options(const struct work *work)
                                           .symbols = work->symbols,
                                           .original = work->original,
                                           .preparation = work->preparation,
-                                          .basic_samples = arguments->basic_samples,
+                                          .basic_samples = arguments->reading.basic_samples,
                                           .keep_all_records = arguments->parity,
                                           .keep_unknown_data = arguments->keep_unknown_data,
                                           .yaml_extern = arguments->yaml_extern,
                                           .yaml_probes = work_writes_probes(arguments),
                                           .will_be_judged =
                                               !arguments->quiet || arguments->wants_check,
-                                          .threads = arguments->threads};
+                                          .threads = arguments->reading.threads};
 }
 
 /*

@@ -13,7 +13,7 @@ static bool is_by_own_probes(const struct work *work)
     const struct translate_request *arguments = work->arguments;
     const bool can_be = arguments->row->has_contexts ||
                         (arguments->format == FORMAT_AUTOFDO && !arguments->by_lines);
-    return can_be && !arguments->basic_samples && bat_probes_are_in(work->binary.elf);
+    return can_be && !arguments->reading.basic_samples && bat_probes_are_in(work->binary.elf);
 }
 
 /*
@@ -83,7 +83,7 @@ enum tool_exit foreign_finish(struct work *work)
         .format = viewer,
         .report = arguments->quiet ? NULL : work_report_file(work),
         .json_report = arguments->json_report,
-        .threads = arguments->threads,
+        .threads = arguments->reading.threads,
     };
     const bool has_contexts = arguments->row->has_contexts;
     enum tool_exit status = arguments->original && !has_contexts ? work_move(work) : TOOL_FINE;
@@ -98,9 +98,9 @@ enum tool_exit foreign_finish(struct work *work)
         wanted.whole = arguments->original;
         wanted.moved = has_contexts ? NULL : &work->to_input;
     }
-    wanted.kind = has_contexts               ? BAT_PROFILE_BRANCHES
-                  : arguments->basic_samples ? BAT_PROFILE_SAMPLES
-                                             : bat_profile_main_kind(wanted.profile);
+    wanted.kind = has_contexts                       ? BAT_PROFILE_BRANCHES
+                  : arguments->reading.basic_samples ? BAT_PROFILE_SAMPLES
+                                                     : bat_profile_main_kind(wanted.profile);
     /* Probes count branch stacks only. */
     if (viewer == BAT_VIEWER_NONE && wanted.kind == BAT_PROFILE_SAMPLES && !arguments->original)
         status = refuse_bolted(work);
@@ -108,6 +108,7 @@ enum tool_exit foreign_finish(struct work *work)
         status = viewer == BAT_VIEWER_NONE ? compiler_profile_write(&wanted)
                                            : viewer_profile_write(&wanted);
     if (status == TOOL_FINE && !has_contexts) /* viewers need no branch stacks */
-        work_end_report(work, wanted.moved, viewer != BAT_VIEWER_NONE || arguments->basic_samples);
+        work_end_report(work, wanted.moved,
+                        viewer != BAT_VIEWER_NONE || arguments->reading.basic_samples);
     return status;
 }

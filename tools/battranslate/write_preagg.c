@@ -29,6 +29,6 @@ enum tool_exit preagg_finish(struct work *work)
                      &work->to_input);
     else if (!arguments->quiet)
         report_print(work_report_file(work), arguments->json_report, work->profile, NULL, NULL);
-    work_end_report(work, is_moved ? &work->to_input : NULL, arguments->basic_samples);
+    work_end_report(work, is_moved ? &work->to_input : NULL, arguments->reading.basic_samples);
     return TOOL_FINE;
 }

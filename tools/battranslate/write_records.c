@@ -92,8 +92,8 @@ enum tool_exit work_write_records(struct work *work, struct report_judgements *j
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};
     pthread_t thread;
-    bool is_started =
-        work->arguments->threads != 1 && pthread_create(&thread, NULL, run_judging, &judging) == 0;
+    bool is_started = work->arguments->reading.threads != 1 &&
+                      pthread_create(&thread, NULL, run_judging, &judging) == 0;
     enum tool_exit status = write_outputs(work);
     if (is_started)
         pthread_join(thread, NULL);
