@@ -118,6 +118,22 @@ static void put(struct firefox *firefox, const char *text)
 /* What a column has where there is no value. */
 #define NOTHING UINT64_MAX
 
+static void put_value(struct firefox *firefox, uint32_t row, uint64_t number, const char *missing)
+{
+    put(firefox, row ? "," : "");
+    if (number == NOTHING && missing)
+        put(firefox, missing);
+    else
+        bat_text_decimal(&firefox->text, number);
+}
+
+static void begin_column(struct firefox *firefox, const char *name)
+{
+    put(firefox, "\"");
+    put(firefox, name);
+    put(firefox, "\":[");
+}
+
 /* The value of one row, or NOTHING. */
 typedef uint64_t value_of(const struct firefox *firefox, uint32_t row);
 
@@ -125,16 +141,31 @@ typedef uint64_t value_of(const struct firefox *firefox, uint32_t row);
 static void put_column(struct firefox *firefox, const char *name, uint32_t count, value_of *value,
                        const char *missing)
 {
-    put(firefox, "\"");
-    put(firefox, name);
-    put(firefox, "\":[");
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t number = value ? value(firefox, i) : NOTHING;
-        put(firefox, i ? "," : "");
-        if (number == NOTHING && missing)
-            put(firefox, missing);
-        else
-            bat_text_decimal(&firefox->text, number);
+    begin_column(firefox, name);
+    for (uint32_t i = 0; i < count; i++)
+        put_value(firefox, i, value ? value(firefox, i) : NOTHING, missing);
+    put(firefox, "],\n");
+}
+
+/* A word of the items of a table, or of the lines that its items have. */
+struct word {
+    const struct bat_counts *table;
+    unsigned number;
+    bool of_line;
+    bool counts_from_one; /* what the profiler counts from 0 */
+    const char *zero;     /* what a column has for 0; NULL: 0 is a value */
+};
+
+static void put_words(struct firefox *firefox, const char *name, struct word word)
+{
+    begin_column(firefox, name);
+    for (uint32_t i = 0; i < word.table->count; i++) {
+        const uint64_t *item = bat_counts_item(word.table, i);
+        if (word.of_line)
+            item = bat_counts_item(&firefox->stacks->lines, (uint32_t)item[1]);
+        uint64_t number = item[word.number];
+        put_value(firefox, i, number == 0 && word.zero ? NOTHING : number - word.counts_from_one,
+                  word.zero);
     }
     put(firefox, "],\n");
 }
@@ -147,80 +178,34 @@ static void put_length(struct firefox *firefox, uint64_t count)
     put(firefox, "},\n");
 }
 
-static uint64_t nothing_for_zero(uint64_t number)
-{
-    return number == 0 ? NOTHING : number;
-}
-
 /* --- Frames --------------------------------------------------------------------------------- */
-
-static const uint64_t *frame_at(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->frames, row);
-}
-
-static const uint64_t *line_of_frame(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->stacks->lines, (uint32_t)frame_at(firefox, row)[1]);
-}
-
-static uint64_t frame_address(const struct firefox *firefox, uint32_t row)
-{
-    return frame_at(firefox, row)[0] - 1; /* NOTHING for 0 */
-}
-
-static uint64_t frame_depth(const struct firefox *firefox, uint32_t row)
-{
-    return frame_at(firefox, row)[2];
-}
 
 static uint64_t frame_category(const struct firefox *firefox, uint32_t row)
 {
-    return frame_at(firefox, row)[0] != 0 ? CATEGORY_PROGRAM : CATEGORY_OTHER;
-}
-
-static uint64_t frame_function(const struct firefox *firefox, uint32_t row)
-{
-    return line_of_frame(firefox, row)[0];
-}
-
-static uint64_t frame_line(const struct firefox *firefox, uint32_t row)
-{
-    return nothing_for_zero(line_of_frame(firefox, row)[1]);
-}
-
-static uint64_t frame_column(const struct firefox *firefox, uint32_t row)
-{
-    return nothing_for_zero(line_of_frame(firefox, row)[2]);
+    return bat_counts_item(&firefox->frames, row)[0] != 0 ? CATEGORY_PROGRAM : CATEGORY_OTHER;
 }
 
 static void put_frames(struct firefox *firefox)
 {
-    uint32_t count = firefox->frames.count;
+    const struct bat_counts *frames = &firefox->frames;
+    uint32_t count = frames->count;
     put(firefox, "\"frameTable\":{\n");
-    put_column(firefox, "address", count, frame_address, "-1");
-    put_column(firefox, "inlineDepth", count, frame_depth, NULL);
+    put_words(firefox, "address",
+              (struct word){.table = frames, .number = 0, .counts_from_one = true, .zero = "-1"});
+    put_words(firefox, "inlineDepth", (struct word){.table = frames, .number = 2});
     put_column(firefox, "category", count, frame_category, NULL);
     put_column(firefox, "subcategory", count, NULL, "0");
-    put_column(firefox, "func", count, frame_function, NULL);
+    put_words(firefox, "func", (struct word){.table = frames, .number = 0, .of_line = true});
     put_column(firefox, "nativeSymbol", count, NULL, "null");
     put_column(firefox, "innerWindowID", count, NULL, "null");
-    put_column(firefox, "line", count, frame_line, "null");
-    put_column(firefox, "column", count, frame_column, "null");
+    put_words(firefox, "line",
+              (struct word){.table = frames, .number = 1, .of_line = true, .zero = "null"});
+    put_words(firefox, "column",
+              (struct word){.table = frames, .number = 2, .of_line = true, .zero = "null"});
     put_length(firefox, count);
 }
 
 /* --- Functions ------------------------------------------------------------------------------ */
-
-static const uint64_t *function_at(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->stacks->functions, row);
-}
-
-static uint64_t function_name(const struct firefox *firefox, uint32_t row)
-{
-    return function_at(firefox, row)[0];
-}
 
 static uint64_t function_resource(const struct firefox *firefox, uint32_t row)
 {
@@ -230,40 +215,27 @@ static uint64_t function_resource(const struct firefox *firefox, uint32_t row)
 
 static uint64_t function_file(const struct firefox *firefox, uint32_t row)
 {
-    uint64_t name = function_at(firefox, row)[2];
+    uint64_t name = bat_counts_item(&firefox->stacks->functions, row)[2];
     return bat_strings_get(&firefox->stacks->names, (uint32_t)name)[0] ? name : NOTHING;
-}
-
-static uint64_t function_line(const struct firefox *firefox, uint32_t row)
-{
-    return nothing_for_zero(function_at(firefox, row)[3]);
 }
 
 static void put_functions(struct firefox *firefox)
 {
-    uint32_t count = firefox->stacks->functions.count;
+    const struct bat_counts *functions = &firefox->stacks->functions;
+    uint32_t count = functions->count;
     put(firefox, "\"funcTable\":{\n");
-    put_column(firefox, "name", count, function_name, NULL);
+    put_words(firefox, "name", (struct word){.table = functions, .number = 0});
     put_column(firefox, "isJS", count, NULL, "false");
     put_column(firefox, "relevantForJS", count, NULL, "false");
     put_column(firefox, "resource", count, function_resource, "-1");
     put_column(firefox, "fileName", count, function_file, "null");
-    put_column(firefox, "lineNumber", count, function_line, "null");
+    put_words(firefox, "lineNumber",
+              (struct word){.table = functions, .number = 3, .zero = "null"});
     put_column(firefox, "columnNumber", count, NULL, "null");
     put_length(firefox, count);
 }
 
 /* --- Stacks and samples --------------------------------------------------------------------- */
-
-static uint64_t node_frame(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->nodes, row)[1];
-}
-
-static uint64_t node_caller(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->nodes, row)[0] - 1; /* NOTHING for 0 */
-}
 
 static uint64_t sample_node(const struct firefox *firefox, uint32_t row)
 {
@@ -276,22 +248,19 @@ static uint64_t sample_time(const struct firefox *firefox, uint32_t row)
     return row;
 }
 
-static uint64_t sample_weight(const struct firefox *firefox, uint32_t row)
-{
-    return bat_counts_item(&firefox->stacks->counts, row)[1];
-}
-
 static void put_samples(struct firefox *firefox)
 {
+    const struct bat_counts *nodes = &firefox->nodes;
     uint32_t count = firefox->stacks->counts.count;
     put(firefox, "\"stackTable\":{\n");
-    put_column(firefox, "frame", firefox->nodes.count, node_frame, NULL);
-    put_column(firefox, "prefix", firefox->nodes.count, node_caller, "null");
-    put_length(firefox, firefox->nodes.count);
+    put_words(firefox, "frame", (struct word){.table = nodes, .number = 1});
+    put_words(firefox, "prefix",
+              (struct word){.table = nodes, .number = 0, .counts_from_one = true, .zero = "null"});
+    put_length(firefox, nodes->count);
     put(firefox, "\"samples\":{\n");
     put_column(firefox, "stack", count, sample_node, "null");
     put_column(firefox, "time", count, sample_time, NULL);
-    put_column(firefox, "weight", count, sample_weight, NULL);
+    put_words(firefox, "weight", (struct word){.table = &firefox->stacks->counts, .number = 1});
     put(firefox, "\"weightType\":\"samples\",\n");
     put_length(firefox, count);
 }
