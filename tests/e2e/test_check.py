@@ -376,6 +376,13 @@ class Cases(Folder):
         command = fixtures.program_command(fixture.input_folder, fixture.input, ["2"])
         qemu_trace.record(fixture.input, command, profile, "S", 7)
         self.assertEqual(failed(self.check(fixture.input, profile, "--basic-events").results), [])
+        self.check_samples(other, profile)
+        starts = Code(other).starts
+        profile.write_text("".join(f"S {a:x} {a % 7 + 1}\n" for a in range(starts[0], starts[-1] + 64)), "ascii")
+        self.check_samples(other, profile)
+
+    def check_samples(self, other, profile):
+        """The samples inside of instructions are those that the disassembly tells."""
         found = self.check(other, profile, "--basic-events").results["instructions"]
         code, sums = Code(other), collections.defaultdict(lambda: [0, 0])
         for line in profile.read_text(encoding="utf-8").splitlines():
@@ -679,6 +686,9 @@ class Suppressions(Folder):
 # --- The flow, computed again ---------------------------------------------------------------------
 
 BRANCH_ONLY = (1 << 64) - 1
+# Instructions between functions, and the prefixes of longer ones.
+PADDING = {"nop", "nopw", "nopl", "cs", "data16", "xchg", "int3"}
+
 INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *(?:\t(\S+))?(?: +(\S+))?", re.M)
 
 
@@ -703,6 +713,14 @@ class Code:
                 self.starts.append(int(address, 16))
                 self.ends.append(int(address, 16) + int(size, 16))
                 self.names.append(name)
+        self.ends = [self.behind_padding(end, start) for end, start in zip(self.ends, self.starts[1:] + [0])]
+
+    def behind_padding(self, end, start):
+        """Where the padding behind a function ends if it reaches up to the next one's start; else the function's end."""
+        address = end
+        while address < start and self.mnemonic.get(address) in PADDING:
+            address += self.size[address]
+        return start if address == start else end
 
     def is_call(self, address):
         """A call at this address."""
