@@ -509,6 +509,14 @@ class Writers(StoreTest):
         for path in entries:
             subprocess.run(["zstd", "-tq", path], check=True)
 
+    def test_no_store_of_what_is_refused(self):
+        """What is refused leaves no store behind."""
+        for size in (0, 100, 1000):
+            self.app.write_bytes(pathlib.Path(fixtures.get(NAMES[0]).bolted).read_bytes()[:size])
+            toolbox.refused("batinject", self.app, f"--store={self.store}")
+            toolbox.refused("batinject", self.folder / "none", f"--store={self.store}")
+            self.assertFalse(self.store.exists())
+
     def test_another_file_of_the_build_id(self):
         self.put(NAMES[0])
         self.ship("-o", self.folder / "shipped")

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "bat_elf.h"
 #include "elfnote/shipped.h"
@@ -100,11 +101,14 @@ bool inject_store(const struct inject_request *request)
 {
     struct bat_elf *elf;
     struct bat_error error;
-    if (mkdir(request->argument, 0777) != 0 && errno != EEXIST)
-        return tool_refuse(request->argument, "cannot make the folder: %s", strerror(errno));
     if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
         return tool_complain(request->file, &error);
-    bool fine = store_and_ship(request, elf);
+    const bool is_made = mkdir(request->argument, 0777) == 0;
+    bool fine = is_made || errno == EEXIST ||
+                tool_refuse(request->argument, "cannot make the folder: %s", strerror(errno));
+    fine = fine && store_and_ship(request, elf);
+    if (is_made && !fine)
+        rmdir(request->argument); /* if it is empty still */
     bat_elf_close(elf);
     return fine;
 }
