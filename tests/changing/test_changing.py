@@ -271,17 +271,23 @@ class Changing(unittest.TestCase):
         self.check(command, self.elf("input", "other.input"), files=["app", "preagg"])
         self.check(command, self.elf("app"), files=["input", "preagg"])
 
-    def test_batsymbolize(self):
+    def with_debug_information(self, name, other):
         """Not with other headers: libdwfl maps the file itself, and libelf 0.188 does not bear that they change."""
-        contents = self.elf("debug", "other.input")
-        for name in ("sections", "no sections", "ones", "other"):
-            del contents["debug"][name]
+        contents = self.elf(name, other)
+        for headers in ("sections", "no sections", "ones", "other"):
+            del contents[name][headers]
+        return contents
+
+    def test_batsymbolize(self):
+        contents = self.with_debug_information("debug", "other.input")
         self.check(["batsymbolize", "-e", "debug", *self.addresses], contents)
         self.check(["batsymbolize", "-e", "debug.bolted", "--original=debug", *self.addresses], contents,
                    files=["debug.bolted"])
 
     def test_batreport(self):
-        self.check(["batreport", "app", "-p", "preagg", "-o", "out"], self.elf("app"), files=["preagg"])
+        """Source lines are looked for if there are samples."""
+        self.check(["batreport", "app", "-o", "out"], self.elf("app"))
+        self.check(["batreport", "app", "-p", "preagg", "-o", "out"], self.with_debug_information("app", "other"), files=["preagg"])
 
     # --- Profiles
 
