@@ -64,8 +64,9 @@ static bool is_paired(const struct function_matching *matching, bool is_new, uin
     return other[unit] != BAT_NONE;
 }
 
-/* All names of a program's functions, aliases too, without the numbers of local ones. */
-static enum bat_code add_symbols(struct function_matching *matching, bool is_new)
+/* All names of a program's functions, aliases too, without the numbers of local ones; or those of
+ * local ones with their source files. */
+static enum bat_code add_symbols(struct function_matching *matching, bool is_new, bool by_file)
 {
     struct next_program *program = matching->programs[is_new];
     const struct bat_symbol *symbols;
@@ -75,13 +76,16 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
         const struct bat_symbol *symbol = &symbols[i];
         if ((symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC) ||
-            symbol->section == BAT_SECTION_UNDEFINED)
+            symbol->section == BAT_SECTION_UNDEFINED || (by_file && !symbol->file))
             continue;
         uint32_t function = bat_functions_at(program->functions, symbol->address);
         uint32_t unit = function == BAT_NONE ? BAT_NONE : program->unit_of[function];
         if (unit == BAT_NONE || program->first_part[unit] != function)
             continue;
-        if (!add_name(matching, hash_name(symbol->name, strlen(symbol->name)), unit, is_new))
+        uint64_t name = hash_name(symbol->name, strlen(symbol->name));
+        if (by_file)
+            name = name * 31 + hash_name(symbol->file, strlen(symbol->file));
+        if (!add_name(matching, name, unit, is_new))
             code = fail_memory(matching);
     }
     return code;
@@ -295,9 +299,12 @@ enum bat_code next_match_functions(const struct next_measured *measured,
     struct function_matching matching = {
         .programs = {measured->program, new_program}, .pairs = pairs, .error = error};
     enum bat_code code = allocate(&matching);
-    for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
-        code = add_symbols(&matching, is_new);
-    code = code ? code : pair_names(&matching, NEXT_BY_NAME);
+    /* Static functions of one name in several files may have the same code, too. */
+    for (unsigned by_file = 2; by_file-- > 0 && code == BAT_OK;) {
+        for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
+            code = add_symbols(&matching, is_new, by_file);
+        code = code ? code : pair_names(&matching, NEXT_BY_NAME);
+    }
     for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
         code = add_plain_names(&matching, is_new);
     code = code ? code : pair_names(&matching, NEXT_BY_PLAIN_NAME);

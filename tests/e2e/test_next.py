@@ -142,6 +142,22 @@ class Same(unittest.TestCase):
         pair = self.build(4, False, ["-Wl,--sort-section=name"], renamed)
         self.check(pair)
 
+    def test_files(self):
+        """Static functions of several files have one name and the same code: each is found where its file is."""
+        pair = Pair(self)
+        names = ("first", "second", "third")
+        for name, rounds in zip(names, (3, 50, 700)):
+            (pair.folder / f"{name}.c").write_text(
+                "static __attribute__((noipa)) long work(long n) { long s = 0; while (n--) s += n & 5 ? n : -n; return s; }\n"
+                f"long {name}(void) {{ return work({rounds}); }}\n", encoding="ascii")
+            run("gcc", *FLAGS, "-c", f"{name}.c", folder=pair.folder)
+        (pair.folder / "main.c").write_text("".join(f"long {name}(void);\n" for name in names) + "int main(void) { return "
+                                            + " + ".join(f"{name}()" for name in names) + " == 7; }\n", encoding="ascii")
+        for version, order in (("old", names), ("new", (names[2], names[0], names[1]))):
+            run("gcc", *FLAGS, "main.c", *(f"{name}.o" for name in order), *LINKS, "-o", version, folder=pair.folder)
+            pair.record(version)
+        self.check(pair)
+
 
 class Changed(unittest.TestCase):
     """The next version: llvm-bolt accepts all of the profile, and has nothing to infer."""
