@@ -5,9 +5,11 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "spec/free_all.h"
 #include "spec/grow.h"
+#include "spec/large_memory.h"
 #include "tools/common/tool.h"
 #include "translate.h"
 
@@ -591,6 +593,10 @@ static const char documentation[] =
     "left out. Output files are "
     "written completely or not at all.";
 
+/* The heap's first part, which has large pages, and what makes a heap that was begun take it. */
+#define LARGE_HEAP (64 << 20)
+#define BEGUN_HEAP ((size_t)256 << 10)
+
 /*
  * Let each step reuse the memory that another freed: all threads share one heap, which is not
  * returned to the system before the end. Otherwise page faults take a fifth of the time.
@@ -600,6 +606,12 @@ static void keep_memory(void)
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
+    mallopt(M_TOP_PAD, LARGE_HEAP);
+    char *first = malloc(BEGUN_HEAP);
+    char *end = sbrk(0);
+    if (first && first < end && end - first < 2 * LARGE_HEAP)
+        bat_large(first, (size_t)(end - first));
+    free(first);
     mallopt(M_TOP_PAD, 4 << 20);
 }
 
