@@ -7,7 +7,7 @@
 #define DIGIT_BITS 11u
 #define DIGIT_VALUES (1u << DIGIT_BITS)
 
-/* Up to this many keys are sorted by insertion, */
+/* Up to this many keys are inserted one by one, */
 #define FEW 16u
 
 /* ... and up to this many by merging: for so few, the counts of a radix sort cost too much. */
@@ -35,17 +35,19 @@ static void pass(const struct bat_sort_key *from, struct bat_sort_key *to, size_
         to[counts[digit_of(from[i].key, digit)]++] = from[i];
 }
 
-static bool is_sorted(const struct bat_sort_key *keys, size_t count)
+/* How many of the first keys are sorted. */
+static size_t count_sorted(const struct bat_sort_key *keys, size_t count)
 {
     for (size_t i = 1; i < count; i++)
         if (keys[i - 1].key > keys[i].key)
-            return false;
-    return true;
+            return i;
+    return count;
 }
 
-static void insert_keys(struct bat_sort_key *keys, size_t count)
+/* Insert the keys behind the first ones, which are sorted, one by one. */
+static void insert_keys(struct bat_sort_key *keys, size_t sorted, size_t count)
 {
-    for (size_t i = 1; i < count; i++) {
+    for (size_t i = sorted; i < count; i++) {
         struct bat_sort_key key = keys[i];
         size_t place = i;
         for (; place > 0 && keys[place - 1].key > key.key; place--)
@@ -71,7 +73,7 @@ static struct bat_sort_key *merge_sort(struct bat_sort_key *keys, struct bat_sor
                                        size_t count)
 {
     for (size_t i = 0; i < count; i += FEW)
-        insert_keys(keys + i, count - i < FEW ? count - i : FEW);
+        insert_keys(keys + i, 1, count - i < FEW ? count - i : FEW);
     for (size_t width = FEW; width < count; width *= 2) {
         for (size_t i = 0; i < count; i += 2 * width) {
             size_t left = count - i;
@@ -110,7 +112,10 @@ radix_sort(struct bat_sort_key *keys, struct bat_sort_key *spare, size_t count)
 struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                    size_t count)
 {
-    if (is_sorted(keys, count))
+    const size_t sorted = count_sorted(keys, count);
+    if (count - sorted <= FEW) {
+        insert_keys(keys, sorted, count);
         return keys;
+    }
     return count <= SOME ? merge_sort(keys, spare, count) : radix_sort(keys, spare, count);
 }

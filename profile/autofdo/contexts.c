@@ -40,6 +40,12 @@ static inline uint64_t frame_place(uint64_t frame)
     return forest_place((uint32_t)frame, 0);
 }
 
+/* The places of a node's probes, ascending, in an array of all nodes' places. */
+struct node_places {
+    uint32_t first;
+    uint32_t count;
+};
+
 /* The path up to the last call of a context. */
 struct callers {
     size_t first; /* in the frames that are kept */
@@ -58,7 +64,8 @@ struct bat_contexts {
     struct unwinder unwinder;
     struct probe_functions functions;
     struct forest forest;
-    struct bat_counts nodes; /* context, node of the probes: node of the forest, 0 */
+    struct bat_counts nodes; /* context, node of the probes: node of the forest, number of its first
+                                count + 1 or 0 */
     struct list path;
     struct callers *known;         /* path begins with these; NULL: with others */
     struct list calls;             /* of one context */
@@ -67,9 +74,10 @@ struct bat_contexts {
     struct callers *callers;       /* of each context, as far as it was needed */
     struct list kept;
     struct tail_calls tail_calls;
-    uint32_t *names;       /* of the probes' functions in the forest, as far as they were needed */
-    uint32_t *first_probe; /* of each node, in the next; one more */
-    uint32_t *probes_by_node; /* numbers of probes */
+    uint32_t *names; /* of the probes' functions in the forest, as far as they were needed */
+    struct node_places *node_places;
+    uint64_t *places;
+    uint32_t *place_numbers; /* of each probe, among those of its node */
     struct bat_autofdo_counters counters;
 };
 
@@ -412,70 +420,74 @@ static const struct bat_sort_key *sort_places(const struct bat_probes *probes,
     return *keys ? bat_sort_keys(*keys, *keys + count, count) : NULL;
 }
 
-/* Sort the probes by their nodes, those of a node by their places: so they are written. */
-static enum bat_code list_probes(struct bat_contexts *contexts)
+/* List the places of each node, in the order in which they are written. */
+static enum bat_code list_places(struct bat_contexts *contexts)
 {
     const struct bat_probes *probes = contexts->probes;
-    contexts->first_probe = calloc((size_t)probes->node_count + 2, sizeof(uint32_t));
-    contexts->probes_by_node = bat_array_new(probes->probe_count, sizeof(uint32_t));
+    struct node_places *nodes = contexts->node_places =
+        calloc((size_t)probes->node_count + 1, sizeof(*nodes));
+    contexts->places = bat_array_new(probes->probe_count, sizeof(*contexts->places));
+    contexts->place_numbers = bat_array_new(probes->probe_count, sizeof(uint32_t));
     struct bat_sort_key *keys;
     const struct bat_sort_key *sorted = sort_places(probes, &keys);
-    uint32_t *first = contexts->first_probe;
-    if (!first || !contexts->probes_by_node || !sorted) {
+    if (!nodes || !contexts->places || !contexts->place_numbers || !sorted) {
         free(keys);
         return BAT_ERR_MEMORY;
     }
     for (uint32_t i = 0; i < probes->probe_count; i++)
-        first[probes->probes[i].node + 2]++;
+        nodes[probes->probes[i].node + 1].first++;
     for (uint32_t i = 0; i < probes->node_count; i++)
-        first[i + 2] += first[i + 1];
-    for (uint32_t i = 0; i < probes->probe_count; i++)
-        contexts->probes_by_node[first[probes->probes[sorted[i].value].node + 1]++] =
-            (uint32_t)sorted[i].value;
+        nodes[i + 1].first += nodes[i].first;
+    for (uint32_t i = 0; i < probes->probe_count; i++) {
+        struct node_places *node = &nodes[probes->probes[sorted[i].value].node];
+        uint64_t *places = contexts->places + node->first;
+        if (node->count == 0 || places[node->count - 1] != sorted[i].key)
+            places[node->count++] = sorted[i].key;
+        contexts->place_numbers[sorted[i].value] = node->count - 1;
+    }
     free(keys);
     return BAT_OK;
 }
 
-/* Give all probes of a node a count: 0 if they were not executed, as far as is known of a context.
- */
-static enum bat_code count_none(struct bat_contexts *contexts, uint32_t node, uint32_t found)
-{
-    enum bat_code code = BAT_OK;
-    const uint32_t *first = &contexts->first_probe[node];
-    uint64_t last = 0;
-    for (uint32_t i = first[0]; i < first[1] && code == BAT_OK; i++) {
-        const uint64_t place = place_of(&contexts->probes->probes[contexts->probes_by_node[i]]);
-        if (i == first[0] || place != last)
-            code = forest_raise(&contexts->forest, found, place, 0);
-        last = place;
-    }
-    return code;
-}
+/* A node of the forest, and the number of the first of the counts that a node of the probes has
+ * there. */
+struct counted_node {
+    uint32_t number;
+    size_t first;
+};
 
-/* Find the forest's node of a probe's code in a context; BAT_NONE if its function has no name. */
+/*
+ * Find the forest's node of a probe's code in a context; BAT_NONE if its function has no name. If a
+ * run was there, all places get counts: 0 if they were not executed, as far as is known of a
+ * context.
+ */
 static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
-                               const struct bat_probe *probe, bool has_run, uint32_t *found)
+                               const struct bat_probe *probe, bool has_run,
+                               struct counted_node *found)
 {
     const uint32_t node = probe->node;
     const uint64_t key[2] = {context, node};
     const uint64_t *known = bat_counts_find(&contexts->nodes, key);
-    *found = known ? (uint32_t)known[2] : BAT_NONE;
-    const bool is_counted = known && known[3] != 0;
     enum bat_code code = BAT_OK;
-    if (!known) {
+    *found = (struct counted_node){BAT_NONE, 0};
+    if (known) {
+        *found = (struct counted_node){(uint32_t)known[2], known[3] - 1};
+    } else {
         code = begin_path(contexts, context, probe->address);
         code = code ? code : add_inlined(contexts, node, 0);
-        code = code ? code : follow_path(contexts, found);
-        code = code ? code : bat_counts_add(&contexts->nodes, key, *found, 0);
+        code = code ? code : follow_path(contexts, &found->number);
+        code = code ? code : bat_counts_add(&contexts->nodes, key, found->number, 0);
     }
-    if (code != BAT_OK || *found == BAT_NONE)
+    if (code != BAT_OK || found->number == BAT_NONE)
         return code;
     const struct bat_probe_node *inlined = &contexts->probes->nodes[node];
-    contexts->forest.contexts[*found].was_inlined |= inlined->parent != BAT_NONE;
-    if (!has_run || is_counted)
+    contexts->forest.contexts[found->number].was_inlined |= inlined->parent != BAT_NONE;
+    if (!has_run || (known && known[3] != 0))
         return BAT_OK;
-    code = count_none(contexts, node, *found);
-    return code ? code : bat_counts_add(&contexts->nodes, key, 0, 1);
+    const struct node_places *places = &contexts->node_places[node];
+    code = forest_begin(&contexts->forest, found->number, contexts->places + places->first,
+                        places->count, &found->first);
+    return code ? code : bat_counts_add(&contexts->nodes, key, 0, found->first + 1);
 }
 
 /* Count a place of a node. */
@@ -502,18 +514,19 @@ static enum bat_code count_inlined_call(struct bat_contexts *contexts, uint32_t 
 static enum bat_code count_probe(struct bat_contexts *contexts, uint32_t context,
                                  const struct bat_probe *probe, uint64_t count)
 {
-    uint32_t node;
+    struct counted_node node;
+    const size_t place = contexts->place_numbers[probe - contexts->probes->probes];
     enum bat_code code = find_node(contexts, context, probe, true, &node);
-    if (code != BAT_OK || node == BAT_NONE)
+    if (code != BAT_OK || node.number == BAT_NONE)
         return code;
     contexts->counters.probes++;
-    code = count_place(contexts, node, place_of(probe), count);
-    if (code != BAT_OK || probe->id != ENTRY_ID)
-        return code;
-    struct forest_context *entered = &contexts->forest.contexts[node];
+    forest_add_to(&contexts->forest, node.number, node.first + place, count);
+    if (probe->id != ENTRY_ID)
+        return BAT_OK;
+    struct forest_context *entered = &contexts->forest.contexts[node.number];
     entered->head = forest_add(entered->head, count);
     return contexts->probes->nodes[probe->node].parent != BAT_NONE
-               ? count_inlined_call(contexts, node, count)
+               ? count_inlined_call(contexts, node.number, count)
                : BAT_OK;
 }
 
@@ -541,8 +554,9 @@ static enum bat_code count_ranges(struct bat_contexts *contexts)
 static enum bat_code count_call(struct bat_contexts *contexts, const uint64_t *branch,
                                 const struct bat_probe *probe, const struct probe_piece *entry)
 {
-    uint32_t node;
-    enum bat_code code = find_node(contexts, (uint32_t)branch[2], probe, false, &node);
+    struct counted_node found;
+    enum bat_code code = find_node(contexts, (uint32_t)branch[2], probe, false, &found);
+    const uint32_t node = found.number;
     if (code != BAT_OK || node == BAT_NONE)
         return code;
     code = count_place(contexts, node, forest_place(probe->id, 0), branch[3]);
@@ -589,7 +603,7 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     BAT_TRY(unwinder_flush(unwinder));
     bat_counts_sort(&unwinder->ranges);
     bat_counts_sort(&unwinder->branches);
-    enum bat_code code = list_probes(contexts);
+    enum bat_code code = list_places(contexts);
     contexts->callers = calloc(unwinder->context_count, sizeof(*contexts->callers));
     contexts->names = probe_function_names(contexts->probes);
     if (!contexts->callers || !contexts->names)
@@ -683,5 +697,5 @@ void bat_contexts_free(struct bat_contexts *contexts)
     BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->callers, contexts->names,
                  contexts->kept.all, contexts->pending.all);
     tail_calls_free(&contexts->tail_calls);
-    BAT_FREE_ALL(contexts->first_probe, contexts->probes_by_node, contexts);
+    BAT_FREE_ALL(contexts->node_places, contexts->places, contexts->place_numbers, contexts);
 }

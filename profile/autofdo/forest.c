@@ -130,6 +130,26 @@ enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place,
     return BAT_OK;
 }
 
+enum bat_code forest_begin(struct forest *forest, uint32_t node, const uint64_t *places,
+                           size_t count, size_t *first)
+{
+    *first = forest->body_count;
+    for (size_t i = 0; i < count; i++)
+        BAT_TRY(forest_raise(forest, node, places[i], 0));
+    return BAT_OK;
+}
+
+void forest_add_to(struct forest *forest, uint32_t node, size_t number, uint64_t count)
+{
+    struct forest_node *counted = &forest->nodes[node];
+    unsigned array = 0;
+    for (; number >= forest_bodies_in(array); array++)
+        number -= forest_bodies_in(array);
+    uint64_t *found = &forest->bodies[array][number].count;
+    *found = forest_add(*found, count);
+    counted->total = forest_add(counted->total, count);
+}
+
 enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,
                           uint64_t count)
 {

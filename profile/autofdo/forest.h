@@ -95,6 +95,16 @@ enum bat_code forest_reserve(struct forest *forest, size_t nodes);
 /* Raise the count of a place, which is the largest count of its instructions; or add to it. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
 
+/*
+ * Give the places of a node, which ascend, the count 0. *first is set to the number of the first of
+ * these counts.
+ */
+enum bat_code forest_begin(struct forest *forest, uint32_t node, const uint64_t *places,
+                           size_t count, size_t *first);
+
+/* Add to one of them, by its number, and to the total of its node. */
+void forest_add_to(struct forest *forest, uint32_t node, size_t number, uint64_t count);
+
 /* Count calls from a place to the function of that name. The place's count may stay 0. */
 enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,
                           uint64_t count);

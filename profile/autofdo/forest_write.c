@@ -243,7 +243,10 @@ static bool sort_children(struct forest_writer *writer)
 /* Put a depth's indentation, as deep as inlined calls are nested, and a place if there is one. */
 static char *put_place(char *at, size_t depth, uint64_t place)
 {
-    memset(at, ' ', depth);
+    if (depth == 1)
+        *at = ' '; /* most lines: less than a call */
+    else
+        memset(at, ' ', depth);
     at = bat_put_decimal(at + depth, place >> 32);
     if ((uint32_t)place != 0) {
         *at++ = '.';

@@ -76,6 +76,8 @@ static inline bool has_return(const uint8_t *start, const uint8_t *end)
 {
     static const char name[] = "RET";
     const size_t size = sizeof(name) - 1;
+    if ((size_t)(end - start) <= REST_MIN)
+        return false;
     const uint8_t *at = memmem(start, (size_t)(end - start), name, size);
     /* RET or COND_RET; ERET is the kernel's, SYSRET another's. */
     return at && at > start && (at[-1] == '/' || at[-1] == '_') &&

@@ -12,15 +12,16 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* Sort count keys below limit; their values are their positions before. */
-static void check(size_t count, uint64_t limit)
+/* Sort count keys below limit, of which the first ones ascend already; their values are their
+ * positions before. */
+static void check_behind(size_t ascending, size_t count, uint64_t limit)
 {
     struct bat_sort_key *keys = test_calloc(count + 1, sizeof(*keys));
     struct bat_sort_key *spare = test_calloc(count + 1, sizeof(*spare));
     uint64_t *before = test_calloc(count + 1, sizeof(*before));
     uint64_t random = 88172645463325252u + count;
     for (size_t i = 0; i < count; i++) {
-        before[i] = next_random(&random) % limit;
+        before[i] = i < ascending ? i : next_random(&random) % limit;
         keys[i] = (struct bat_sort_key){before[i], i};
     }
     const struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
@@ -39,12 +40,27 @@ static void check(size_t count, uint64_t limit)
     test_free(before);
 }
 
+static void check(size_t count, uint64_t limit)
+{
+    check_behind(0, count, limit);
+}
+
 TEST(few_keys)
 {
     for (size_t count = 0; count < 300; count++) {
         check(count, UINT64_MAX);
         check(count, 7);
     }
+}
+
+/* Some behind many that are sorted. */
+TEST(added_keys)
+{
+    for (size_t sorted = 0; sorted < 200; sorted += 13)
+        for (size_t added = 0; added < 40; added++)
+            check_behind(sorted, sorted + added, 2 * sorted + 1);
+    check_behind(3000, 3010, 4000);
+    check_behind(3000, 3100, 4000);
 }
 
 /* Counts up to 5000 and around 2048, where the algorithm changes, and large ones. */
