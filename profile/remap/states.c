@@ -290,34 +290,47 @@ static void reach_next(struct following *following, struct input_node *node)
     reach(following, next, is_here ? state : node->state, is_here, node->is_late);
 }
 
-#define MOST_TESTS 4u
+#define MOST_TESTS 4u /* behind each other */
+
+/* The places where several branches on one comparison lead that begin as a node's code does. */
+struct outcomes {
+    const struct input_node *next;
+    struct input_state found;
+    uint32_t count; /* of different ones */
+};
+
+static void add_outcomes(const struct input_followed *function, struct input_state state,
+                         uint32_t tests, struct outcomes *outcomes)
+{
+    struct bat_instruction test;
+    bool is_plain = false;
+    if (!input_flow_decode(function->flow, state.at, &test))
+        return;
+    if (test.kind == BAT_INSTRUCTION_CONDITIONAL) {
+        if (tests == MOST_TESTS)
+            return;
+        const struct input_state goes = {test.target, state.frame};
+        const struct input_state falls = {state.at + test.length, state.frame};
+        add_outcomes(function, goes, tests + 1, outcomes);
+        add_outcomes(function, falls, tests + 1, outcomes);
+    } else if (input_begins_alike(function, outcomes->next, state.at, &is_plain) && is_plain &&
+               (outcomes->count == 0 || state.at != outcomes->found.at)) {
+        outcomes->found = state;
+        outcomes->count++;
+    }
+}
 
 /*
  * BOLT has exchanged the tests of several branches on one comparison, of which the input is at the
- * first. If only one of their targets begins as the output's code at `next` does, the input is
- * there; otherwise it is still at the first branch, `here`.
+ * first. If only one of the places where they lead begins as the output's code at `next` does, the
+ * input is there; otherwise it is still at the first branch, `here`.
  */
 static struct input_state find_outcome(const struct input_followed *function,
                                        const struct input_node *next, struct input_state here)
 {
-    struct bat_instruction test;
-    struct input_state found = here;
-    uint32_t count = 0;
-    bool is_plain = false;
-    uint64_t at = here.at;
-    for (uint32_t i = 0; next && i <= MOST_TESTS && input_flow_decode(function->flow, at, &test);
-         i++) {
-        const bool is_test = test.kind == BAT_INSTRUCTION_CONDITIONAL;
-        const struct input_state outcome = {is_test ? test.target : at, here.frame};
-        if (input_begins_alike(function, next, outcome.at, &is_plain) && is_plain) {
-            found = outcome;
-            count++;
-        }
-        if (!is_test)
-            break;
-        at += test.length;
-    }
-    return count == 1 ? found : here;
+    struct outcomes outcomes = {.next = next};
+    add_outcomes(function, here, 0, &outcomes);
+    return outcomes.count == 1 ? outcomes.found : here;
 }
 
 /*

@@ -388,6 +388,32 @@ class ExchangedTests(unittest.TestCase):
                 self.assertGreaterEqual(len(check_branches(self, name, TESTS.replace("NUMBER", number), "classify",
                                                            ["-reorder-blocks=ext-tsp", "-three-way-branch", *parts])), 5)
 
+    def test_inlined(self):
+        for parts in [], ["-split-functions", "-split-strategy=all"]:
+            with self.subTest(parts=parts), tempfile.TemporaryDirectory() as name:
+                branches = check_branches(self, name, SCAN, "scan",
+                                          ["-reorder-blocks=ext-tsp", "-inline-all", "-three-way-branch", *parts])
+                self.assertGreaterEqual(len(branches), 5)
+
+
+# The test of what was less, which BOLT puts first, was the one behind the first test's jump.
+SCAN = """\
+#include <stdio.h>
+int scan(const int *, int);
+__asm__(".text\\n.globl scan\\n.type scan, @function\\nscan:\\nlea 28(%rdi), %rax\\njmp 2f\\n"
+        "1: jg 3f\\nsub $4, %rax\\ncmp %rdi, %rax\\njb 3f\\n2: cmp %esi, (%rax)\\njne 1b\\nmov $1, %eax\\nret\\n"
+        "3: xor %eax, %eax\\nret\\n.size scan, .-scan\\n");
+static const int numbers[] = {14, 12, 10, 8, 6, 4, 2, 0};
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1400; i++)
+        sum += scan(numbers, i % 17);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
 
 # The table leads to a jump that the code before it, a call, comes to as well: BOLT's table leads to where that goes.
 TABLE = """\
