@@ -211,6 +211,12 @@ static bool is_of_other_binary(const struct report *report)
            report->check.results[BAT_VERDICT_SAMPLES].value == 0;
 }
 
+/* What the profile says of this code is chance. */
+static bool is_of_other_code(const struct report *report)
+{
+    return is_of_other_binary(report) || is_of_other_build(report);
+}
+
 /* What is wrong with the profile, and what helps. */
 static void write_faults(const struct report *report, struct bat_text_writer *page)
 {
@@ -263,8 +269,7 @@ static void write_next(const struct report *report, struct bat_text_writer *page
         return;
     }
     write_faults(report, page);
-    if (is_of_other_binary(report) || is_of_other_build(report) ||
-        has_failed(report, BAT_VERDICT_OLD_CODE)) {
+    if (is_of_other_code(report) || has_failed(report, BAT_VERDICT_OLD_CODE)) {
         write_recording(report, "Record this binary", page);
         bat_text_string(page, "</ol></div>\n");
         return;
@@ -285,9 +290,7 @@ static void write_next(const struct report *report, struct bat_text_writer *page
 
 void report_write_answer(const struct report *report, struct bat_text_writer *page)
 {
-    /* Of a profile of other code, gains and hottest functions would be chance. */
-    const bool is_of_this =
-        report->has_profile && !is_of_other_binary(report) && !is_of_other_build(report);
+    const bool is_of_this = report->has_profile && !is_of_other_code(report);
     bat_text_string(page, "<div class=\"cards answers\">\n");
     if (report->has_profile)
         write_verdict(report, page);
