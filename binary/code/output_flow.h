@@ -31,10 +31,11 @@ struct bat_output_block {
      * order of their entries; all but the last one are empty. */
     uint32_t first_begin;
     uint32_t begin_count;
-    uint8_t last_size; /* of the branch, jump, return or trap at its end; 0 if there is none */
-    bool has_target;   /* a direct branch is at its end, and its target is known */
-    bool falls_through;
-    bool is_return; /* it is a single return instruction */
+    uint8_t last_size;   /* of the branch, jump, return or trap at its end; 0 if there is none */
+    bool has_target : 1; /* a direct branch is at its end, and its target is known */
+    bool falls_through : 1;
+    bool is_return : 1;   /* it is a single return instruction */
+    bool is_indirect : 1; /* an indirect jump is at its end */
 };
 
 /* What an output block is a copy of, if it is code of an inlined call. */

@@ -25,6 +25,7 @@ struct leave {
     uint64_t target; /* 0 if none is known */
     bool falls_through;
     bool is_return;
+    bool is_indirect;
 };
 
 /* A block entry of the note. */
@@ -131,6 +132,8 @@ static bool leaves_block(const struct bat_instruction *instruction, uint64_t at,
         leave->is_return = true;
         return true;
     case BAT_INSTRUCTION_INDIRECT_JUMP:
+        leave->is_indirect = true;
+        return true;
     case BAT_INSTRUCTION_TRAP:
         return true;
     default:
@@ -490,6 +493,7 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
             last = reader->leaves[leave].at;
             block.last_size = (uint8_t)(block.end - last);
             block.is_return = reader->leaves[leave].is_return && last == block.start;
+            block.is_indirect = reader->leaves[leave].is_indirect;
         }
         bool has_entry = false;
         for (;

@@ -13,20 +13,18 @@
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
 #include "spec/map.h"
-#include "support/key_sort.h"
 
 struct note_judging {
     const struct judged_records *judged;
     const struct bat_output_flow *flow;
     uint64_t *edges; /* from block << 32 | to block, as they are found */
     size_t edge_count;
-    uint32_t *targets;          /* of the edges, by the block that they are from */
-    uint32_t *first_target;     /* for each block, and for the end */
-    uint32_t *starts;           /* for each block: 1 + the last output block that begins it, or 0 */
-    uint32_t *next_start;       /* for each output block: another one that begins the same, or 0 */
-    struct bat_sort_key *known; /* input offsets of branches and calls; sorted once needed */
-    struct bat_sort_key *spare; /* as many */
-    size_t known_count;
+    uint32_t *targets;      /* of the edges, by the block that they are from */
+    uint32_t *first_target; /* for each block, and for the end */
+    uint32_t *starts;       /* for each block: 1 + the last output block that begins it, or 0 */
+    uint32_t *next_start;   /* for each output block: another one that begins the same, or 0 */
+    uint8_t *known; /* for each record: the note has its source, if no record before is from there;
+                       filled once needed */
     bool has_known;
     uint32_t *ways;   /* for each output block: see count_ways() */
     uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
@@ -133,21 +131,18 @@ static bool is_call_at_start(const struct note_judging *judging, uint32_t block)
 static enum bat_code look_at_jump(struct note_judging *judging,
                                   const struct bat_output_block *block)
 {
+    if (!block->is_indirect || judging->is_given_up || judging->flow->block_count <= 1)
+        return BAT_OK;
     const struct bat_elf *elf = judging->judged->records->binary->elf;
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, block->start, &available);
     uint64_t size = block->end - block->start;
-    struct bat_instruction last;
     bool tells;
-    if (!block->last_size || !bytes || available < size || size > UINT32_MAX)
-        return BAT_OK;
-    /* Most of these are returns, and need no closer look. */
-    if (bat_original_decode(elf, bat_output_block_last(block), &last) &&
-        last.kind != BAT_INSTRUCTION_INDIRECT_JUMP)
+    if (!bytes || available < size || size > UINT32_MAX)
         return BAT_OK;
     enum bat_code code = bat_code_tells_jump(bat_elf_machine(elf), bytes, (uint32_t)size,
                                              block->start, &tells, judging->error);
-    judging->is_given_up |= code == BAT_OK && !tells && judging->flow->block_count > 1;
+    judging->is_given_up = code == BAT_OK && !tells;
     return code;
 }
 
@@ -182,14 +177,30 @@ static uint32_t hot_table(const struct note_judging *judging)
     return records->map->tables[records->tables[judging->judged->function]].parent;
 }
 
+/* The first record whose source is at or behind an offset. */
+static size_t first_from(const struct judged_records *judged, uint64_t offset)
+{
+    struct bat_search search = {.low = judged->first, .high = judged->end};
+    while (bat_search_next(&search))
+        bat_search_go(&search,
+                      bat_records_branch(judged->records, (uint32_t)search.middle)[1] < offset);
+    return search.low;
+}
+
+/* Look up the branches and calls of a table among the records. */
 static void add_known(struct note_judging *judging, uint32_t table)
 {
-    const struct bat_map *map = judging->judged->records->map;
+    const struct judged_records *judged = judging->judged;
+    const struct bat_map *map = judged->records->map;
     const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
-        if (input & BAT_BRANCH_ENTRY)
-            judging->known[judging->known_count++] = (struct bat_sort_key){.key = input >> 1};
+        if (!(input & BAT_BRANCH_ENTRY))
+            continue;
+        size_t found = first_from(judged, input >> 1);
+        if (found < judged->end &&
+            bat_records_branch(judged->records, (uint32_t)found)[1] == input >> 1)
+            judging->known[found - judged->first] = 1;
     }
 }
 
@@ -197,11 +208,10 @@ static void find_known(struct note_judging *judging)
 {
     const struct bat_map *map = judging->judged->records->map;
     uint32_t hot = hot_table(judging);
+    memset(judging->known, 0, judging->judged->end - judging->judged->first);
     add_known(judging, hot);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_known(judging, map->fragments[i]);
-    if (judging->known_count != 0)
-        judging->known = bat_sort_keys(judging->known, judging->spare, judging->known_count);
     judging->has_known = true;
 }
 
@@ -235,9 +245,9 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
     size_t edges = 2 * (size_t)flow->count + 7 * (size_t)flow->pair_count + entries;
     size_t blocks = (size_t)flow->block_count + 1;
     size_t cleared = (2 * blocks + flow->count) * sizeof(uint32_t);
-    size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) +
-                  2 * entries * sizeof(struct bat_sort_key) + cleared +
-                  flow->count * sizeof(uint32_t) + blocks;
+    size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) + cleared +
+                  flow->count * sizeof(uint32_t) + blocks +
+                  (judging->judged->end - judging->judged->first);
     if (size > scratch->size) {
         free(scratch->memory);
         scratch->size = size + size / 2;
@@ -248,14 +258,13 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
         return false;
     }
     judging->edges = scratch->memory;
-    judging->known = (struct bat_sort_key *)(judging->edges + edges);
-    judging->spare = judging->known + entries;
-    judging->first_target = (uint32_t *)(judging->spare + entries);
+    judging->first_target = (uint32_t *)(judging->edges + edges);
     judging->starts = judging->first_target + blocks;
     judging->ways = judging->starts + blocks;
     judging->targets = judging->ways + flow->count;
     judging->next_start = judging->targets + edges;
     judging->is_open = (uint8_t *)(judging->next_start + flow->count);
+    judging->known = judging->is_open + blocks;
     memset(judging->first_target, 0, cleared);
     memset(judging->is_open, 0, blocks);
     return true;
@@ -276,12 +285,12 @@ static enum bat_code read_note(struct note_judging *judging, struct judge_scratc
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
+/* True if the note has a branch or call at the record's source. */
 static bool is_known(struct note_judging *judging, uint64_t offset)
 {
     if (!judging->has_known)
         find_known(judging);
-    size_t found = BAT_COUNT_BELOW(judging->known, judging->known_count, key, offset);
-    return found < judging->known_count && judging->known[found].key == offset;
+    return judging->known[first_from(judging->judged, offset) - judging->judged->first];
 }
 
 static bool has_edge(const struct note_judging *judging, uint32_t from, uint32_t to)
