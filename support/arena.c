@@ -19,7 +19,8 @@ static bool add_block(struct bat_arena *arena, size_t size)
         arena->is_full = true;
         return false;
     }
-    struct bat_arena_block *block = calloc(1, sizeof(*block) + room);
+    struct bat_arena_block *block =
+        arena->is_raw ? malloc(sizeof(*block) + room) : calloc(1, sizeof(*block) + room);
     if (!block) {
         arena->no_memory = true;
         return false;

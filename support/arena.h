@@ -11,6 +11,7 @@ struct bat_arena_block;
 /* Start with all zero but the limit. */
 struct bat_arena {
     size_t limit; /* of all bytes */
+    bool is_raw;  /* its memory is not zeroed */
     size_t used;
     bool is_full;   /* something was refused because of the limit ... */
     bool no_memory; /* ... or because there was none */
@@ -18,7 +19,8 @@ struct bat_arena {
     size_t left; /* bytes of the first block */
 };
 
-/* Zeroed memory, aligned for any type. NULL at the limit, or if there is none. Size may be 0. */
+/* Memory, zeroed unless the arena is raw, aligned for any type. NULL at the limit, or if there is
+ * none. Size may be 0. */
 void *bat_arena_take(struct bat_arena *arena, size_t size);
 
 /* Free all of it; the arena may be used again. */

@@ -102,14 +102,9 @@ void bat_counts_clear(struct bat_counts *counts)
     counts->count = 0;
 }
 
-/* Make room: double the capacity, with two slots an item, or move all items to shared. */
-static enum bat_code grow(struct bat_counts *counts)
+/* Enlarge the table to a capacity, a power of two, with two slots an item. */
+static enum bat_code enlarge(struct bat_counts *counts, uint32_t capacity)
 {
-    if (counts->shared && counts->capacity >= BAT_SHARED_LIMIT)
-        return counts->give(counts->shared, counts);
-    if (counts->capacity > UINT32_MAX / 8)
-        return BAT_ERR_MEMORY;
-    uint32_t capacity = counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY;
     size_t item_size = (counts->words + 2) * sizeof(uint64_t);
     if (capacity > SIZE_MAX / item_size)
         return BAT_ERR_MEMORY;
@@ -130,6 +125,25 @@ static enum bat_code grow(struct bat_counts *counts)
     counts->mask = capacity * 2 - 1;
     fill_slots(counts);
     return BAT_OK;
+}
+
+/* Make room: double the capacity, or move all items to shared. */
+static enum bat_code grow(struct bat_counts *counts)
+{
+    if (counts->shared && counts->capacity >= BAT_SHARED_LIMIT)
+        return counts->give(counts->shared, counts);
+    if (counts->capacity > UINT32_MAX / 8)
+        return BAT_ERR_MEMORY;
+    return enlarge(counts, counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY);
+}
+
+void bat_counts_expect(struct bat_counts *counts, uint32_t keys)
+{
+    uint32_t capacity = counts->capacity ? counts->capacity : FIRST_CAPACITY;
+    while (capacity < keys && capacity <= UINT32_MAX / 8)
+        capacity *= 2;
+    if (capacity > counts->capacity)
+        enlarge(counts, capacity);
 }
 
 /* Add to the key whose slot is `slot`. There must be room for a new item. */

@@ -14,7 +14,7 @@ struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
         return NULL;
     flows->program = *program;
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
-        flows->arenas[i].limit = SIZE_MAX;
+        flows->arenas[i] = (struct bat_arena){.limit = SIZE_MAX, .is_raw = true};
     flows->are_independent = !bat_output_may_have_option(program->elf, "inline");
     flows->all = calloc(count, sizeof(*flows->all));
     flows->is_being_read = calloc(count, 1);

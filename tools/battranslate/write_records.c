@@ -70,9 +70,9 @@ static enum tool_exit judge_outputs(const struct work *work, struct report_judge
     return report_judge(path, work->records, as_fdata, as_yaml, judgements);
 }
 
-/* Judging, in a thread beside the writing. */
+/* Judging, in a thread beside the writing: the outputs, and the checks that every report has. */
 struct judging {
-    const struct work *work;
+    struct work *work;
     struct report_judgements *judgements;
     enum tool_exit status;
 };
@@ -80,7 +80,10 @@ struct judging {
 static void *run_judging(void *context)
 {
     struct judging *judging = context;
+    const struct translate_request *arguments = judging->work->arguments;
     judging->status = judge_outputs(judging->work, judging->judgements);
+    if (judging->status == TOOL_FINE && !arguments->wants_check && !arguments->next)
+        judging->status = work_check(judging->work, NULL, judging->judgements);
     return NULL;
 }
 
@@ -137,7 +140,8 @@ enum tool_exit records_finish(struct work *work)
     struct report_judgements judgements;
     enum tool_exit status = is_moved ? translate_moved(work) : translate(work);
     status = status ? status : work_write_records(work, &judgements);
-    status = status ? status : work_check(work, NULL, &judgements);
+    if (status == TOOL_FINE && arguments->wants_check)
+        status = work_check(work, NULL, &judgements);
     if (status == TOOL_FINE && !arguments->quiet && is_moved)
         report_print_moved(work_report_file(work), arguments->json_report, work->profile,
                            work->original, &work->to_input, work->records, &judgements);
