@@ -15,17 +15,25 @@ static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_fun
     return BAT_OK;
 }
 
-/* Read to the end of the section. functions and keys may be NULL: then records are counted. */
+/* Count the records up to the end of the section. */
+static enum bat_code count_records(struct probe_bytes bytes, uint32_t *count)
+{
+    struct bat_probe_function ignored;
+    for (*count = 0; bytes.at < bytes.end; ++*count)
+        BAT_TRY(read_record(&bytes, &ignored));
+    return BAT_OK;
+}
+
+/* Read them: at most so many as were counted, if another program changes the file meanwhile.
+ * *count is set to the number of those read. */
 static enum bat_code read_records(struct probe_bytes bytes, struct bat_probe_function *functions,
                                   struct bat_sort_key *keys, uint32_t *count)
 {
-    for (*count = 0; bytes.at < bytes.end; ++*count) {
-        struct bat_probe_function function;
-        BAT_TRY(read_record(&bytes, &function));
-        if (!functions)
-            continue;
-        functions[*count] = function;
-        keys[*count] = (struct bat_sort_key){function.guid, *count};
+    const uint32_t counted = *count;
+    for (*count = 0; bytes.at < bytes.end && *count < counted; ++*count) {
+        struct bat_probe_function *function = &functions[*count];
+        BAT_TRY(read_record(&bytes, function));
+        keys[*count] = (struct bat_sort_key){function->guid, *count};
     }
     return BAT_OK;
 }
@@ -33,14 +41,13 @@ static enum bat_code read_records(struct probe_bytes bytes, struct bat_probe_fun
 enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes)
 {
     uint32_t count;
-    BAT_TRY(read_records(bytes, NULL, NULL, &count));
+    BAT_TRY(count_records(bytes, &count));
     struct bat_probe_function *functions = bat_array_new(count, sizeof(*functions));
     struct bat_sort_key *keys = bat_array_new(count, sizeof(*keys));
-    if (functions && keys)
-        read_records(bytes, functions, keys, &count);
+    enum bat_code code = functions && keys ? read_records(bytes, functions, keys, &count) : BAT_OK;
     probes->functions = probes_sorted(functions, keys, count, sizeof(*functions));
     probes->public.functions = probes->functions;
     probes->public.function_count = count;
-    return probes->functions ? BAT_OK
+    return probes->functions ? code
                              : bat_fail_memory(bytes.error, "for %u functions with probes", count);
 }

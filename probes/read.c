@@ -5,7 +5,6 @@
 
 #include "reading.h"
 #include "spec/free_all.h"
-#include "spec/keep_bytes.h"
 
 #define DESCRIPTIONS ".pseudo_probe_desc"
 #define PROBES ".pseudo_probe"
@@ -57,8 +56,6 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
 {
     struct probe_bytes bytes;
     BAT_TRY(open_section(elf, DESCRIPTIONS, &bytes, error));
-    /* They are read twice, and names stay where they are: other programs must not change them. */
-    bat_keep_bytes(bytes.start, probe_bytes_left(&bytes));
     BAT_TRY(probes_read_functions(bytes, probes));
     BAT_TRY(open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};

@@ -37,4 +37,11 @@ static inline const char *bat_strings_get(const struct bat_strings *strings, uin
     return strings->text + strings->starts[number];
 }
 
+static inline size_t bat_strings_length(const struct bat_strings *strings, uint32_t number)
+{
+    const size_t end =
+        number + 1 < strings->count ? strings->starts[number + 1] : strings->text_size;
+    return end - 1 - strings->starts[number];
+}
+
 #endif

@@ -161,14 +161,35 @@ static inline char *bat_put_upper_hex(char *at, uint64_t value)
     return end;
 }
 
-static inline char *bat_put_decimal(char *at, uint64_t value)
+/* How many decimal digits a number has. */
+static inline size_t bat_decimal_size(uint64_t value)
 {
     size_t size = 1;
-    for (uint64_t rest = value / 10; rest != 0; rest /= 10)
+    for (uint64_t limit = 10; size < 20 && value >= limit; limit *= 10)
         size++;
-    for (size_t i = size; i-- > 0; value /= 10)
-        at[i] = (char)('0' + value % 10);
-    return at + size;
+    return size;
+}
+
+static inline char *bat_put_decimal(char *at, uint64_t value)
+{
+    static const char pairs[] = "0001020304050607080910111213141516171819"
+                                "2021222324252627282930313233343536373839"
+                                "4041424344454647484950515253545556575859"
+                                "6061626364656667686970717273747576777879"
+                                "8081828384858687888990919293949596979899";
+    if (value < 10) {
+        *at = (char)('0' + value);
+        return at + 1;
+    }
+    char *end = at + bat_decimal_size(value);
+    char *to = end;
+    for (; value >= 100; value /= 100)
+        memcpy(to -= 2, &pairs[value % 100 * 2], 2);
+    if (value >= 10)
+        memcpy(at, &pairs[value * 2], 2);
+    else
+        *at = (char)('0' + value);
+    return end;
 }
 
 /* Two hexadecimal digits for each byte. */

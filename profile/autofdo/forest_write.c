@@ -240,14 +240,18 @@ static bool sort_children(struct forest_writer *writer)
 /* Bytes that a line takes besides names and indentation: less than for four numbers. */
 #define LINE_SIZE 100u
 
+/* Put blanks, mostly few: a call would take longer. */
+static char *put_indentation(char *at, size_t depth)
+{
+    for (size_t i = 0; i < depth; i += 8)
+        memcpy(at + i, "        ", 8); /* up to BAT_PUT_SLACK bytes more */
+    return at + depth;
+}
+
 /* Put a depth's indentation, as deep as inlined calls are nested, and a place if there is one. */
 static char *put_place(char *at, size_t depth, uint64_t place)
 {
-    if (depth == 1)
-        *at = ' '; /* most lines: less than a call */
-    else
-        memset(at, ' ', depth);
-    at = bat_put_decimal(at + depth, place >> 32);
+    at = bat_put_decimal(put_indentation(at, depth), place >> 32);
     if ((uint32_t)place != 0) {
         *at++ = '.';
         at = bat_put_decimal(at, (uint32_t)place);
@@ -264,12 +268,20 @@ static void write_count(struct bat_text_writer *text, uint64_t count)
 }
 
 static void write_name(const struct forest_writer *sorted, struct bat_text_writer *text,
-                       const char *name)
+                       const char *name, size_t length)
 {
     if (sorted->is_plain)
-        bat_text_string(text, name);
+        bat_text_bytes(text, name, length);
     else
         bat_text_escaped(text, name);
+}
+
+static void write_name_of(const struct forest_writer *sorted, struct bat_text_writer *text,
+                          const struct forest_node *node)
+{
+    const struct bat_strings *names = &sorted->forest->names;
+    write_name(sorted, text, bat_strings_get(names, node->name),
+               bat_strings_length(names, node->name));
 }
 
 static bool add_target(struct tree_writer *writer, size_t count, struct target target)
@@ -327,7 +339,7 @@ static void write_body(const struct forest_writer *sorted, struct tree_writer *w
     bat_text_end(text, at);
     for (size_t i = 0; i < targets; i++) {
         bat_text_string(text, " ");
-        write_name(sorted, text, writer->targets[i].name);
+        write_name(sorted, text, writer->targets[i].name, strlen(writer->targets[i].name));
         write_count(text, writer->targets[i].count);
     }
     if (targets != 0)
@@ -350,7 +362,7 @@ static void write_node(const struct forest_writer *sorted, struct tree_writer *w
 {
     const struct forest *forest = sorted->forest;
     const struct forest_node *written = &forest->nodes[node];
-    write_name(sorted, writer->text, name_of(forest, written->name));
+    write_name_of(sorted, writer->text, written);
     write_count(writer->text, written->total);
     if (depth == 0)
         write_count(writer->text, written->head);
@@ -379,8 +391,7 @@ static void end_node(const struct forest *forest, struct tree_writer *writer, si
     if (!forest->checksums)
         return;
     char *at = bat_text_room(writer->text, depth + 1 + LINE_SIZE);
-    memset(at, ' ', depth + 1);
-    at = bat_put_text(at + depth + 1, "!CFGChecksum: ");
+    at = bat_put_text(put_indentation(at, depth + 1), "!CFGChecksum: ");
     at = bat_put_decimal(at, forest->checksums[forest->nodes[node].name]);
     *at++ = '\n';
     bat_text_end(writer->text, at);
@@ -425,7 +436,7 @@ static void write_context(const struct forest_writer *sorted, struct tree_writer
     bat_text_string(writer->text, "[");
     for (size_t i = depth; i-- > 0 && writer->has_memory;) {
         const struct forest_node *frame = &forest->nodes[writer->stack[i].node];
-        write_name(sorted, writer->text, name_of(forest, frame->name));
+        write_name_of(sorted, writer->text, frame);
         if (i == 0)
             break;
         write_count(writer->text, forest->nodes[writer->stack[i - 1].node].place >> 32);
