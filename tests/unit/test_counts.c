@@ -384,3 +384,44 @@ TEST(test_find_or_add)
     assert_int_equal(counts.count, 5000);
     bat_counts_free(&counts);
 }
+
+/* Tables so large that two threads merge them: table t has every key that t + 1 divides. */
+TEST(test_sort_together)
+{
+    enum { KEYS = 60000, TABLES = 3 };
+    struct bat_counts tables[TABLES];
+    for (uint64_t t = 0; t < TABLES; t++) {
+        tables[t] = bat_counts_new(2);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            const uint64_t k = i * 7919 % KEYS;
+            const uint64_t key[2] = {k / 1000, k % 1000};
+            if (k % (t + 1) == 0)
+                assert_ok(bat_counts_add(&tables[t], key, k + t, 1));
+        }
+    }
+    /* In the upper half: nothing has changed then. */
+    const uint64_t full[2] = {54, 0};
+    const uint64_t room = UINT64_MAX - 54000;
+    assert_ok(bat_counts_add(&tables[0], full, room, 0));
+    assert_int_equal(bat_counts_sort_together(&tables[0], tables + 1, TABLES - 1), BAT_ERR_RANGE);
+    assert_int_equal(tables[0].count, KEYS);
+    for (uint32_t i = 0; i < KEYS; i++)
+        if (bat_counts_item(&tables[0], i)[2] == UINT64_MAX)
+            tables[0].items[(size_t)i * 4 + 2] -= room;
+    assert_ok(bat_counts_sort_together(&tables[0], tables + 1, TABLES - 1));
+    assert_int_equal(tables[0].count, KEYS);
+    for (uint64_t k = 0; k < KEYS; k++) {
+        uint64_t first = 0;
+        uint64_t second = 0;
+        for (uint64_t t = 0; t < TABLES; t++) {
+            first += k % (t + 1) == 0 ? k + t : 0;
+            second += k % (t + 1) == 0;
+        }
+        const uint64_t item[4] = {k / 1000, k % 1000, first, second};
+        assert_memory_equal(bat_counts_item(&tables[0], (uint32_t)k), item, sizeof(item));
+    }
+    for (unsigned t = 0; t < TABLES; t++) {
+        assert_int_equal(tables[t].count, t == 0 ? KEYS : 0);
+        bat_counts_free(&tables[t]);
+    }
+}
