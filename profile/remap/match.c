@@ -23,9 +23,13 @@ static enum bat_code match_leaving(const struct input_followed *function,
 {
     uint64_t target = walk->instruction.target;
     uint32_t frame = walk->state.frame;
+    uint64_t ignored;
     const bool is_own = frame == INPUT_ROOT_FRAME && input_is_inside(function, target);
-    if (is_own || !next || !input_flow_has_code(function->flow, target) ||
-        input_shares_function(function, walk->state.at, target))
+    /* Inlined code's branch to a PLT entry has become a call. */
+    const bool is_called =
+        input_flow_has_code(function->flow, target) ||
+        (frame != INPUT_ROOT_FRAME && input_flow_is_outside(function->flow, target, &ignored));
+    if (is_own || !next || !is_called || input_shares_function(function, walk->state.at, target))
         return BAT_OK;
     *jumps = !input_calls_next(function, next, target);
     if (!*jumps)

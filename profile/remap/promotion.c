@@ -39,6 +39,17 @@ bool input_calls_next(const struct input_followed *function, const struct input_
            input_flow_calls_same(function->flow, node->target, callee);
 }
 
+/* True if the code from a node on calls a PLT entry by its slot (-plt). */
+static bool calls_by_slot(const struct input_followed *function, const struct input_node *node,
+                          uint64_t callee)
+{
+    uint64_t ignored;
+    node = input_nodes_next_branch(function->nodes, node);
+    return node && node->kind == BAT_INSTRUCTION_INDIRECT_CALL &&
+           input_flow_is_outside(function->flow, callee, &ignored) &&
+           input_flow_may_replace(function->flow, node->address, callee);
+}
+
 /* The constant of the last instruction before a branch, which compares with it; 0 if none. */
 static uint64_t compared_number(const struct bat_elf *elf, const struct input_node *node)
 {
@@ -93,7 +104,8 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
         promote(node, walk, is_equal, (struct input_state){entry, walk->state.frame});
         return BAT_OK;
     }
-    if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
+    if (!next || callee == 0 ||
+        (!input_flow_has_code(flow, callee) && !calls_by_slot(function, next, callee)) ||
         input_calls_next(function, next, callee))
         return BAT_OK;
     /* A function that is called by a jump returns to where the code with the jump would. */

@@ -116,6 +116,21 @@ static void mark_second(struct following *following, uint64_t at)
 }
 
 /*
+ * Do not trust the entry of a block that is only a test of the input's. The output has saves of
+ * registers before it (-frame-opt), or nothing.
+ */
+static void doubt_test(struct input_node *node, uint64_t at)
+{
+    struct input_node *test = node;
+    if (node->kind == BAT_INSTRUCTION_OTHER && node->falls && node[1].entry == at)
+        test = node + 1;
+    if (test->kind != BAT_INSTRUCTION_CONDITIONAL)
+        return;
+    node->is_fixed = false;
+    test->entry = 0;
+}
+
+/*
  * -three-way-branch exchanges the tests of two branches on one comparison: where the output comes
  * to the second one, the input may not have passed its first one.
  */
@@ -138,8 +153,8 @@ static void doubt_exchanged_branches(struct following *following)
     for (uint32_t i = 0; i < following->entry_count; i++) {
         struct input_node *node = &function->nodes->all[entries[i].value];
         is_second = node->is_second || (is_second && entries[i].key == entries[i - 1].key);
-        if (is_second && node->kind == BAT_INSTRUCTION_CONDITIONAL)
-            node->is_fixed = false;
+        if (is_second)
+            doubt_test(node, entries[i].key);
     }
 }
 

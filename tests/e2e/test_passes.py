@@ -388,12 +388,78 @@ class ExchangedTests(unittest.TestCase):
                 self.assertGreaterEqual(len(check_branches(self, name, TESTS.replace("NUMBER", number), "classify",
                                                            ["-reorder-blocks=ext-tsp", "-three-way-branch", *parts])), 5)
 
+    def test_saves(self):
+        with tempfile.TemporaryDirectory() as name:
+            self.assertGreaterEqual(len(check_branches(self, name, SAVED_TESTS, "classify", [
+                "-reorder-blocks=ext-tsp", "-three-way-branch", "-frame-opt=all"])), 5)
+
     def test_inlined(self):
         for parts in [], ["-split-functions", "-split-strategy=all"]:
             with self.subTest(parts=parts), tempfile.TemporaryDirectory() as name:
                 branches = check_branches(self, name, SCAN, "scan",
                                           ["-reorder-blocks=ext-tsp", "-inline-all", "-three-way-branch", *parts])
                 self.assertGreaterEqual(len(branches), 5)
+
+
+# -frame-opt moves the save of %rbp before the second test: only what is behind that uses it.
+SAVED_TESTS = """\
+#include <stdio.h>
+int classify(int);
+__asm__(".text\\n.globl classify\\n.type classify, @function\\nclassify:\\n.cfi_startproc\\n"
+        "push %rbp\\n.cfi_def_cfa_offset 16\\n.cfi_offset 6, -16\\npush %rbx\\n.cfi_def_cfa_offset 24\\n.cfi_offset 3, -24\\n"
+        "push %rax\\n.cfi_def_cfa_offset 32\\nmov %edi, %ebx\\ncmp $5, %edi\\njne 1f\\nmov %edi, %ebp\\ncall other\\n"
+        "lea (%rax, %rbp), %eax\\njmp 3f\\n1: jle 2f\\nlea 1(%rdi), %ebp\\ncall other\\nlea 3(%rax, %rbp), %eax\\njmp 3f\\n"
+        "2: lea 7(%rdi), %eax\\n.cfi_remember_state\\nadd $8, %rsp\\n.cfi_def_cfa_offset 24\\npop %rbx\\n.cfi_def_cfa_offset 16\\n"
+        "pop %rbp\\n.cfi_def_cfa_offset 8\\nret\\n.cfi_restore_state\\n3: add %ebx, %eax\\nadd $8, %rsp\\n.cfi_def_cfa_offset 24\\n"
+        "pop %rbx\\n.cfi_def_cfa_offset 16\\npop %rbp\\n.cfi_def_cfa_offset 8\\nret\\n.cfi_endproc\\n.size classify, .-classify\\n");
+__attribute__((noipa)) int other(int number) { return number & 1 ? number * 3 : number; }
+int main(void)
+{
+    int sum = 0;
+    for (int i = 0; i < 1400; i++)
+        sum += classify(i % 20 < 17 ? 3 : i % 14);
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+# Inlined, the branch to free() becomes a call. The pointer is promoted, and -plt takes the PLT entry out of the call.
+PLT = """\
+#include <stdio.h>
+#include <stdlib.h>
+int free_some(void **);
+__asm__(".text\\n.globl free_some\\n.type free_some, @function\\nfree_some:\\nmov (%rdi), %rdi\\ntest %rdi, %rdi\\njne free\\nret\\n"
+        ".size free_some, .-free_some\\n");
+int main(void)
+{
+    int (*volatile absolute)(int) = abs;
+    int sum = 0;
+    for (int i = 0; i < 1400; i++) {
+        void *some = i % 3 ? malloc(i) : NULL;
+        free_some(&some);
+        sum += absolute(i - 700);
+    }
+    printf("%d\\n", sum);
+    return 0;
+}
+"""
+
+
+class PltEntries(unittest.TestCase):
+    """Branches to PLT entries that BOLT has replaced by calls and by slots."""
+
+    def test_branches(self):
+        for options in (["-inline-all"], ["-inline-all", "-split-functions", "-split-strategy=all"], ["-inline-all", "-plt=all"],
+                        ["-indirect-call-promotion=all", "-plt=all"]):
+            with self.subTest(options), tempfile.TemporaryDirectory() as name:
+                folder = pathlib.Path(name)
+                (folder / "source").write_text(PLT, encoding="ascii")
+                truth, moved = traces_both_ways(folder, ["gcc", "-xc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now", "source"],
+                                                ["-reorder-blocks=ext-tsp", *options])
+                wanted = test_to_input.branch_counts(truth)
+                self.assertGreater(len(wanted), 12)
+                self.assertEqual(wanted, test_to_input.branch_counts(moved))
 
 
 # The test of what was less, which BOLT puts first, was the one behind the first test's jump.
