@@ -141,9 +141,11 @@ enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wan
 }
 
 enum bat_code bat_binary_load_tables(const struct bat_binary *binary, struct bat_sparse_map *sparse,
-                                     const uint8_t *wanted, struct bat_error *error)
+                                     const uint8_t *wanted, bat_sparse_run_fn *run,
+                                     struct bat_error *error)
 {
-    enum bat_code code = bat_sparse_load(sparse, binary->note, binary->note_size, wanted, error);
+    enum bat_code code =
+        bat_sparse_load(sparse, binary->note, binary->note_size, wanted, run, error);
     bat_binary_release_note(binary, binary->note, binary->note_size);
     return code;
 }

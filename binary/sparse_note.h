@@ -15,6 +15,7 @@ enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wan
 
 /* bat_sparse_load() with the note of the binary. */
 enum bat_code bat_binary_load_tables(const struct bat_binary *binary, struct bat_sparse_map *sparse,
-                                     const uint8_t *wanted, struct bat_error *error);
+                                     const uint8_t *wanted, bat_sparse_run_fn *run,
+                                     struct bat_error *error);
 
 #endif

@@ -54,7 +54,8 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
 {
     size_t entries = (size_t)decoding->map->entry_count + more;
     size_t blocks = (size_t)decoding->map->block_count + more;
-    if (decoding->has_fixed_arrays && entries > decoding->entry_capacity)
+    if (decoding->has_fixed_arrays &&
+        (entries > decoding->entry_capacity || blocks > decoding->block_capacity))
         return bat_decode_fail_changed(decoding->reader.error);
     if ((entries > decoding->entry_capacity && !grow_entries(decoding, entries)) ||
         (blocks > decoding->block_capacity && !grow_blocks(decoding, blocks)))

@@ -30,27 +30,72 @@ static bool is_kept(const struct bat_map *map, uint32_t table, const uint8_t *wa
     return !wanted || wanted[from->parent] || from->address == 0;
 }
 
-/* Make space for the entries of the tables that are kept. */
-static enum bat_code allocate(struct bat_decoding *decoding, const uint8_t *wanted)
+/* Tables that are loaded together. */
+struct part {
+    const struct bat_sparse_table *tables;
+    const uint8_t *wanted;
+    uint32_t first, end;
+    struct bat_map map; /* the whole one, but for the entries that it has so far */
+    struct bat_decoding decoding;
+    struct bat_error error;
+    enum bat_code code;
+};
+
+/* So many entries are worth another thread. */
+#define ENTRIES_OF_TWO 65536u
+
+/*
+ * Divide the tables into one or two parts with about as many entries, and say where in the map's
+ * arrays the entries of each are. Returns the number of parts.
+ */
+static unsigned divide(const struct bat_map *map, struct part parts[2], bool has_threads)
 {
-    struct bat_map *map = decoding->map;
+    const uint32_t tables = bat_map_tables(map);
+    const uint8_t *wanted = parts[0].wanted;
+    size_t all = 0;
     uint32_t most = 0;
-    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+    for (uint32_t i = 0; i < tables; i++) {
         if (!is_kept(map, i, wanted))
             continue;
+        all += map->tables[i].entry_count;
         if (map->tables[i].entry_count > most)
             most = map->tables[i].entry_count;
-        decoding->entry_capacity += map->tables[i].entry_count;
-        decoding->block_capacity += map->tables[i].block_count;
     }
-    map->output_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->output_offsets));
-    map->input_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->input_offsets));
-    /* The decoder makes room for a table as if all of its entries were blocks. */
-    decoding->block_capacity += most;
-    map->block_hashes = bat_array_new(decoding->block_capacity, sizeof(*map->block_hashes));
-    map->block_indices = bat_array_new(decoding->block_capacity, sizeof(*map->block_indices));
+    const unsigned count = has_threads && all >= ENTRIES_OF_TWO ? 2 : 1;
+    size_t entries = 0;
+    size_t blocks = 0;
+    uint32_t next = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct part *part = &parts[i];
+        part->first = next;
+        part->map.entry_count = (uint32_t)entries;
+        part->map.block_count = (uint32_t)blocks;
+        for (; next < tables && (i + 1 == count || entries < all / 2); next++) {
+            if (!is_kept(map, next, wanted))
+                continue;
+            entries += map->tables[next].entry_count;
+            blocks += map->tables[next].block_count;
+        }
+        part->end = next;
+        /* The decoder makes room for a table as if all of its entries were blocks. */
+        blocks += most;
+        part->decoding.entry_capacity = entries;
+        part->decoding.block_capacity = blocks;
+        part->decoding.has_fixed_arrays = true;
+    }
+    return count;
+}
+
+/* Make space for the entries of the tables that are kept. */
+static enum bat_code allocate(struct bat_map *map, const struct bat_decoding *last,
+                              struct bat_error *error)
+{
+    map->output_offsets = bat_array_new(last->entry_capacity, sizeof(*map->output_offsets));
+    map->input_offsets = bat_array_new(last->entry_capacity, sizeof(*map->input_offsets));
+    map->block_hashes = bat_array_new(last->block_capacity, sizeof(*map->block_hashes));
+    map->block_indices = bat_array_new(last->block_capacity, sizeof(*map->block_indices));
     if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
-        return bat_fail_memory(decoding->reader.error, "to decode the note");
+        return bat_fail_memory(error, "to decode the note");
     return BAT_OK;
 }
 
@@ -69,37 +114,73 @@ static enum bat_code decode_again(struct bat_decoding *decoding, uint32_t place,
                                                          : code;
 }
 
-static enum bat_code load_tables(struct bat_decoding *decoding,
-                                 const struct bat_sparse_table *tables, const uint8_t *wanted)
+static void *load_part(void *context)
 {
-    struct bat_map *map = decoding->map;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < bat_map_tables(map) && code == BAT_OK; i++) {
+    struct part *part = context;
+    struct bat_map *map = &part->map;
+    for (uint32_t i = part->first; i < part->end && part->code == BAT_OK; i++) {
         struct bat_table *table = &map->tables[i];
-        if (is_kept(map, i, wanted)) {
-            code = decode_again(decoding, tables[i].body, table);
+        if (is_kept(map, i, part->wanted)) {
+            part->code = decode_again(&part->decoding, part->tables[i].body, table);
             continue;
         }
         table->first_entry = table->entry_count = 0;
         table->first_block = table->block_count = 0;
         table->equal_count = 0;
     }
-    return code;
+    return NULL;
+}
+
+/* Load all parts into the map. */
+static enum bat_code load_parts(struct bat_map *map, struct part parts[2], unsigned count,
+                                bat_sparse_run_fn *run, struct bat_error *error)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct bat_map whole = *map;
+        whole.entry_count = parts[i].map.entry_count;
+        whole.block_count = parts[i].map.block_count;
+        parts[i].map = whole;
+        parts[i].decoding.map = &parts[i].map;
+        parts[i].decoding.reader.error = &parts[i].error;
+    }
+    const uint32_t second = parts[1].map.block_count;
+    if (count == 1)
+        load_part(parts);
+    else
+        run(load_part, parts, sizeof(parts[0]), count);
+    for (unsigned i = 0; i < count; i++) {
+        if (parts[i].code == BAT_OK)
+            continue;
+        if (error)
+            *error = parts[i].error;
+        return parts[i].code;
+    }
+    map->entry_count = parts[count - 1].map.entry_count;
+    map->block_count = parts[count - 1].map.block_count;
+    for (uint32_t i = parts[0].map.block_count; count == 2 && i < second; i++) {
+        map->block_hashes[i] = 0;
+        map->block_indices[i] = 0;
+    }
+    return BAT_OK;
 }
 
 enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
-                              const uint8_t *wanted, struct bat_error *error)
+                              const uint8_t *wanted, bat_sparse_run_fn *run,
+                              struct bat_error *error)
 {
     if (!sparse->tables)
         return BAT_OK;
     const uint8_t *description;
     size_t description_size;
     BAT_TRY(bat_note_description(section, size, &description, &description_size, error));
-    struct bat_decoding decoding = {
-        .map = sparse->map,
-        .reader = {.start = section, .end = description + description_size, .error = error}};
-    enum bat_code code = allocate(&decoding, wanted);
-    code = code ? code : load_tables(&decoding, sparse->tables, wanted);
+    const struct part part = {
+        .tables = sparse->tables,
+        .wanted = wanted,
+        .decoding = {.reader = {.start = section, .end = description + description_size}}};
+    struct part parts[2] = {part, part};
+    const unsigned count = divide(sparse->map, parts, run != NULL);
+    enum bat_code code = allocate(sparse->map, &parts[count - 1].decoding, error);
+    code = code ? code : load_parts(sparse->map, parts, count, run, error);
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = bat_fail_memory(error, "to decode the note");
     free(sparse->tables);

@@ -33,14 +33,20 @@ enum bat_code bat_decode_sparse(const void *section, size_t size, bool wants_lar
                                 bat_consumed_fn *consumed, void *consumed_context,
                                 struct bat_sparse_map *sparse, struct bat_error *error);
 
+/* Calls run for each of count parts, an array of items of part_size bytes, by several threads. */
+typedef void bat_sparse_run_fn(void *(*run)(void *part), void *parts, size_t part_size,
+                               unsigned count);
+
 /*
  * The second step, to be called once: decode the entries of the hot functions for which wanted (one
  * byte for each hot table; NULL: all) is not 0, and of their fragments. The other tables have no
  * entries then. section must be the same bytes as before. Nothing is done if the map is complete.
- * Fails as bat_decode(); then sparse can only be freed.
+ * Many entries are decoded by run, in parts; NULL: all by the caller's thread. Fails as
+ * bat_decode(); then sparse can only be freed.
  */
 enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
-                              const uint8_t *wanted, struct bat_error *error);
+                              const uint8_t *wanted, bat_sparse_run_fn *run,
+                              struct bat_error *error);
 
 /*
  * Called by the decoder when it has checked the entries of a table, which begin at an offset of the

@@ -157,7 +157,7 @@ static enum bat_code decode_sparse(struct reading *reading)
     if (code != BAT_OK || !sparse->tables || bat_map_tables(sparse->map) == 0 ||
         sparse->map->tables[sparse->map->by_address[0]].address != 0)
         return code;
-    return bat_binary_load_tables(reading->binary, sparse, NULL, &reading->error);
+    return bat_binary_load_tables(reading->binary, sparse, NULL, NULL, &reading->error);
 }
 
 static enum bat_code decode_note(struct reading *reading)

@@ -123,8 +123,9 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     for (uint32_t i = 0; i < records->function_count; i++)
         if (translation->surveyed[i] && records->tables[i] != BAT_NONE)
             wanted[bat_map_parent(map, records->tables[i])] = 1;
-    enum bat_code code =
-        bat_binary_load_tables(records->binary, sparse, wanted, translation->error);
+    enum bat_code code = bat_binary_load_tables(
+        records->binary, sparse, wanted, translation->options.threads == 1 ? NULL : bat_parts_run,
+        translation->error);
     if (code == BAT_OK && !translation->options.keep_all_records &&
         records->kind == BAT_PROFILE_BRANCHES) {
         code = bat_records_read_flows(translation->records, wanted, translation->error);
@@ -192,6 +193,6 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
     if (is_enough)
         code = translation_name(translation, translation->surveyed);
     if (code == BAT_OK && sparse->tables)
-        code = bat_binary_load_tables(records->binary, sparse, NULL, translation->error);
+        code = bat_binary_load_tables(records->binary, sparse, NULL, NULL, translation->error);
     return code;
 }

@@ -4,6 +4,7 @@
  * bat_decode(), and the tables that are wanted get the same entries.
  */
 #include "decoder/sparse.h"
+#include "support/parallel.h"
 #include "unit_test.h"
 #include "worked_example.h"
 
@@ -55,7 +56,8 @@ static void load(const struct section *section, struct bat_sparse_map *sparse,
                  const uint8_t *wanted)
 {
     struct bat_error error;
-    if (bat_sparse_load(sparse, section->bytes, section->size, wanted, &error) != BAT_OK)
+    if (bat_sparse_load(sparse, section->bytes, section->size, wanted, bat_parts_run, &error) !=
+        BAT_OK)
         fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
     assert_null(sparse->tables);
 }
@@ -357,6 +359,19 @@ static void count_consumed(const uint8_t *bytes, size_t size, void *context)
     consumed->calls++;
 }
 
+/* End a section, which begins with the header of start_note() and its tables. */
+static void finish_section(struct section *section)
+{
+    uint32_t description = (uint32_t)section->size - 20;
+    while (section->size % 4 != 0)
+        add(section, "\0", 1);
+    struct note_bytes header = {.size = 0};
+    put_hex(&header, "05000000");
+    put_word(&header, description, 4);
+    put_hex(&header, "01000000 424f4c5400000000");
+    memcpy(section->bytes, header.bytes, header.size);
+}
+
 static struct section large_section(void)
 {
     struct section section = {NULL, 0, 0};
@@ -374,14 +389,7 @@ static struct section large_section(void)
         part.size = 0;
     }
     add(&section, "\0", 1);
-    uint32_t description = (uint32_t)section.size - 20;
-    while (section.size % 4 != 0)
-        add(&section, "\0", 1);
-    struct note_bytes header = {.size = 0};
-    put_hex(&header, "05000000");
-    put_word(&header, description, 4);
-    put_hex(&header, "01000000 424f4c5400000000");
-    memcpy(section.bytes, header.bytes, header.size);
+    finish_section(&section);
     return section;
 }
 
@@ -404,6 +412,62 @@ TEST(test_large_tables)
             fail_msg("entry %u is wrong", (unsigned)i);
     bat_sparse_free(&sparse);
     free(section.bytes);
+}
+
+/* Tables of so many entries, every second one a block. */
+static struct section section_of(const uint32_t *entries, uint32_t tables)
+{
+    struct section section = {NULL, 0, 0};
+    struct note_bytes part;
+    start_note(&part);
+    put_uleb(&part, tables);
+    for (uint32_t i = 0; i < tables; i++) {
+        put_uleb(&part, 0x1000);
+        put_hex(&part, "1122334455667788 01 00");
+        put_uleb(&part, entries[i]);
+        put_hex(&part, "00");
+        add_note(&section, &part);
+        for (uint32_t entry = 0; entry < entries[i]; entry++) {
+            const uint32_t hash[2] = {i, entry};
+            add(&section, "\x01\x01", 2);
+            if (entry % 2 == 1)
+                add(&section, hash, sizeof(hash));
+            if (entry % 2 == 1)
+                add(&section, "\x01", 1);
+        }
+        part.size = 0;
+    }
+    add(&section, "\0", 1);
+    finish_section(&section);
+    return section;
+}
+
+/* Threads decode a part of the tables each, which begins and ends anywhere. */
+TEST(test_parts)
+{
+    static const uint32_t entries[][5] = {{40000, 40000, 1, 40000, 40000},
+                                          {1, 0, 90000, 1, 40000},
+                                          {90000, 7, 1, 0, 3},
+                                          {0, 1, 1, 1, 90001}};
+    static const uint8_t wanted[][5] = {{1, 1, 1, 1, 1}, {1, 0, 1, 0, 1}, {0, 1, 0, 1, 1}};
+    for (unsigned i = 0; i < COUNT(entries); i++) {
+        struct section section = section_of(entries[i], 5);
+        struct bat_map *full;
+        assert_ok(bat_decode(section.bytes, section.size, NULL, &full, NULL));
+        for (unsigned j = 0; j < COUNT(wanted); j++) {
+            struct bat_sparse_map sparse;
+            begin(&section, &sparse);
+            load(&section, &sparse, wanted[j]);
+            for (uint32_t k = 0; k < 5; k++)
+                if (wanted[j][k])
+                    assert_same_entries(sparse.map, full, k);
+                else
+                    assert_int_equal(sparse.map->tables[k].entry_count, 0);
+            bat_sparse_free(&sparse);
+        }
+        bat_map_free(full);
+        free(section.bytes);
+    }
 }
 
 /* --- Hostile notes -----------------------------------------------------------------------------
@@ -516,7 +580,8 @@ TEST(test_changed_between_steps)
         begin(&section, &sparse);
         memset(section.bytes + i, 0xff, section.size - i);
         struct bat_error error = {0};
-        enum bat_code code = bat_sparse_load(&sparse, section.bytes, section.size, NULL, &error);
+        enum bat_code code =
+            bat_sparse_load(&sparse, section.bytes, section.size, NULL, bat_parts_run, &error);
         assert_true(code == BAT_OK || (error.code == code && error.message[0]));
         if (i == 20)
             assert_int_not_equal(code, BAT_OK);

@@ -283,8 +283,8 @@ TEST(test_changed_note)
     struct bat_binary changed = scene->binary;
     changed.note = note;
     changed.elf = NULL;
-    assert_int_not_equal(bat_binary_load_tables(&changed, &scene->sparse, NULL, &scene->error),
-                         BAT_OK);
+    assert_int_not_equal(
+        bat_binary_load_tables(&changed, &scene->sparse, NULL, NULL, &scene->error), BAT_OK);
     assert_int_equal(scene->error.place, BAT_PLACE_SECTION);
     free(note);
 }
