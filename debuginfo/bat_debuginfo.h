@@ -32,10 +32,10 @@ struct bat_debuginfo;
  * Open the debug information of the ELF file at path. It is searched for
  *   1. in debug_file, if that is not NULL, and then only there;
  *   2. in the file itself;
- *   3. where libdwfl finds it: by its build-id, as .build-id/xx/yyyy.debug below the file's folder
- *      and below /usr/lib/debug; by its .gnu_debuglink, beside the file, in .debug beside it, and
- *      below /usr/lib/debug; from the servers of the environment variable DEBUGINFOD_URLS, if it is
- *      set (else nothing is asked over a network).
+ *   3. where elfutils and gdb look: by its build-id, as .build-id/xx/yyyy.debug below the folder of
+ *      the file and below /usr/lib/debug; by its .gnu_debuglink, beside the file, in .debug beside
+ *      it, and below /usr/lib/debug; from the servers of the environment variable DEBUGINFOD_URLS,
+ *      if it is set (else nothing is asked over a network).
  * If both files have a build-id, these must be equal. Otherwise a file that .gnu_debuglink names
  * must have the checksum that it gives.
  *

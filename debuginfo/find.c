@@ -9,19 +9,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "bat_elf.h"
 #include "debuginfo.h"
 #include "elfnote/descriptors.h"
 #include "spec/hex_bytes.h"
+#include "spec/keep_bytes.h"
+#include "spec/little_endian.h"
 #include "spec/sort.h"
 
 /* The program whose debug information is wanted. */
 struct program {
     struct bat_elf *elf;
     const char *path;
-    char *folder; /* of the file, without the last slash; absolute */
+    char *folder;     /* of the file, without the last slash; absolute */
+    const char *name; /* of the file in its folder */
     const uint8_t *build_id;
     size_t build_id_size;
 };
@@ -75,13 +80,108 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
                     own, found);
 }
 
-/* --- Where elfutils looks ------------------------------------------------------------------- */
+/* --- Separate files ------------------------------------------------------------------------- */
 
-/* The separate debug file that libdwfl finds. */
+/* The separate debug file that was found. */
 struct separate {
     int file; /* -1: none */
     char *path;
 };
+
+/* The link to a debug file that a program has. */
+struct link {
+    const char *name; /* NULL: it has none */
+    uint32_t sum;     /* CRC-32 of the debug file; 0: not known */
+};
+
+/* What .gnu_debuglink says: a name with its zero, up to a multiple of 4 bytes, and a sum. */
+static struct link read_link(const struct program *program)
+{
+    const struct bat_section *section = bat_elf_section(program->elf, ".gnu_debuglink");
+    uint64_t size = 0;
+    const uint8_t *bytes = section ? bat_elf_section_bytes(program->elf, section, &size) : NULL;
+    if (bytes)
+        bat_keep_bytes(bytes, size);
+    const uint8_t *end = bytes ? memchr(bytes, 0, size) : NULL;
+    if (!end || end == bytes)
+        return (struct link){0};
+    size_t sum = ((size_t)(end - bytes) + 4) / 4 * 4;
+    return (struct link){(const char *)bytes, sum + 4 <= size ? bat_load32(bytes + sum) : 0};
+}
+
+/* True if the file is the program's: by build-id if the program has one, else by its sum. */
+static bool is_of_program(const struct program *program, const struct bat_elf *file, uint32_t sum)
+{
+    size_t size;
+    if (program->build_id_size) {
+        const uint8_t *id = bat_elf_build_id(file, &size);
+        return size == program->build_id_size && memcmp(id, program->build_id, size) == 0;
+    }
+    uint64_t whole;
+    const uint8_t *bytes = bat_elf_bytes(file, &whole);
+    return sum == 0 || crc32_z(0, bytes, whole) == sum;
+}
+
+/* True if both paths lead to the same file. */
+static bool is_same_file(const char *path, const char *other)
+{
+    struct stat first;
+    struct stat second;
+    return stat(path, &first) == 0 && stat(other, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Keep the file with that name in folder and below, if it is the program's debug file. */
+static bool try_file(const struct program *program, const char *folder, const char *below,
+                     const char *name, uint32_t sum, struct separate *found)
+{
+    char path[PATH_MAX];
+    struct bat_elf *file;
+    int size = snprintf(path, sizeof(path), "%s%s/%s", folder, below, name);
+    if (size < 0 || (size_t)size >= sizeof(path) || is_same_file(path, program->path) ||
+        bat_elf_open(path, &file, NULL) != BAT_OK)
+        return false;
+    if (is_of_program(program, file, sum))
+        *found = (struct separate){bat_elf_descriptor(file), strdup(path)};
+    bat_elf_close(file);
+    return found->file >= 0;
+}
+
+#define DEBUG_FOLDER "/usr/lib/debug"
+
+static bool find_by_build_id(const struct program *program, struct separate *found)
+{
+    char id[160];
+    char name[168];
+    if (program->build_id_size < 2 || program->build_id_size > 64)
+        return false;
+    bat_hex_bytes(id, sizeof(id), program->build_id, program->build_id_size);
+    snprintf(name, sizeof(name), "%.2s/%s.debug", id, id + 2);
+    if (!try_file(program, program->folder, "/.build-id", name, 0, found) &&
+        !try_file(program, DEBUG_FOLDER, "/.build-id", name, 0, found))
+        return false;
+    /* It is a symbolic link mostly; other files are beside what it leads to. */
+    char *real = realpath(found->path ? found->path : "", NULL);
+    if (real) {
+        free(found->path);
+        found->path = real;
+    }
+    return true;
+}
+
+/* Beside the program, and below the debug folder, where the program's folder may lack its first
+ * parts. */
+static bool find_by_name(const struct program *program, const char *name, uint32_t sum,
+                         struct separate *found)
+{
+    if (try_file(program, program->folder, "", name, sum, found) ||
+        try_file(program, program->folder, "/.debug", name, sum, found))
+        return true;
+    const char *below = strchr(program->folder, '/');
+    while (below && !try_file(program, DEBUG_FOLDER, below, name, sum, found))
+        below = strchr(below + 1, '/');
+    return found->file >= 0 || try_file(program, DEBUG_FOLDER, "", name, sum, found);
+}
 
 /* The path of an open file, or NULL: libdwfl has none for what debuginfod fetched. */
 static char *path_of_open(int file)
@@ -91,78 +191,45 @@ static char *path_of_open(int file)
     return realpath(name, NULL);
 }
 
-/* libdwfl's standard search, which also keeps the file that it finds. */
-static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr start,
-                      const char *main_file, const char *link, GElf_Word sum, char **path)
+/*
+ * Ask the servers of DEBUGINFOD_URLS. libdwfl gets the build-id alone: it and libelf would map
+ * files that other programs may change, and libelf 0.188 reads a changed header outside of the
+ * file.
+ */
+static void ask_servers(const struct program *program, struct separate *found)
 {
-    struct separate *separate = *context;
-    int file =
-        dwfl_standard_find_debuginfo(module, context, name, start, main_file, link, sum, path);
-    if (file >= 0 && separate->file < 0) {
-        separate->file = fcntl(file, F_DUPFD_CLOEXEC, 3);
-        separate->path = *path ? strdup(*path) : path_of_open(file);
-    }
-    return file;
-}
-
-/* Report the program alone to libdwfl, and ask for its DWARF. */
-static void ask_libdwfl(const struct program *program, char *folders, struct separate *separate)
-{
-    const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
-                                      .find_debuginfo = keep_found,
-                                      .section_address = dwfl_offline_section_address,
-                                      .debuginfo_path = &folders};
-    char *path = realpath(program->path, NULL);
-    int file = path ? bat_regular_open(AT_FDCWD, path) : -1;
-    Dwfl *libdwfl = file >= 0 ? dwfl_begin(&callbacks) : NULL;
-    Dwfl_Module *module = libdwfl ? dwfl_report_elf(libdwfl, path, path, file, 0, true) : NULL;
-    void **context;
-    Dwarf_Addr bias;
-    if (module) {
-        dwfl_module_info(module, &context, NULL, NULL, NULL, NULL, NULL, NULL);
-        *context = separate;
-        dwfl_module_getdwarf(module, &bias);
-    } else if (file >= 0) {
-        close(file);
+    char nowhere[] = "";
+    char *folders = nowhere;
+    const Dwfl_Callbacks callbacks = {.debuginfo_path = &folders};
+    Dwfl *libdwfl = program->build_id_size ? dwfl_begin(&callbacks) : NULL;
+    Dwfl_Module *module = libdwfl ? dwfl_report_module(libdwfl, "program", 0, 1) : NULL;
+    char *path = NULL;
+    if (module &&
+        dwfl_module_report_build_id(module, program->build_id, program->build_id_size, 0) == 0) {
+        int file = dwfl_standard_find_debuginfo(module, NULL, NULL, 0, NULL, NULL, 0, &path);
+        if (file >= 0) {
+            found->file = fcntl(file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+            found->path = path_of_open(file);
+            close(file);
+        }
     }
     dwfl_end(libdwfl);
     free(path);
 }
 
-/* The name that .gnu_debuglink has, or NULL. */
-static const char *read_link(const struct program *program)
-{
-    const struct bat_section *section = bat_elf_section(program->elf, ".gnu_debuglink");
-    uint64_t size = 0;
-    const uint8_t *bytes = section ? bat_elf_section_bytes(program->elf, section, &size) : NULL;
-    return bytes && memchr(bytes, 0, size) && bytes[0] ? (const char *)bytes : NULL;
-}
-
-/* True if the file that .gnu_debuglink names is a stream in one of the folders for it. */
-static bool links_to_stream(const struct program *program)
-{
-    const char *const formats[] = {"%s/%s", "%s/.debug/%s", "/usr/lib/debug%s/%s"};
-    const char *name = read_link(program);
-    bool found = false;
-    for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]) && !found; i++) {
-        char path[PATH_MAX];
-        int size = snprintf(path, sizeof(path), formats[i], program->folder, name);
-        found = size >= 0 && (size_t)size < sizeof(path) && bat_is_special(path);
-    }
-    return found;
-}
-
-/* Search as elfutils and gdb do: by build-id, by .gnu_debuglink, from debuginfod. */
+/* Search as elfutils and gdb do: by build-id, by .gnu_debuglink or name, from debuginfod. */
 static struct separate find_separate(const struct program *program)
 {
-    struct separate separate = {.file = -1};
-    char *folders;
-    if (links_to_stream(program) ||
-        asprintf(&folders, ":.debug:%s:/usr/lib/debug", program->folder) < 0)
-        return separate;
-    ask_libdwfl(program, folders, &separate);
-    free(folders);
-    return separate;
+    struct separate found = {.file = -1};
+    struct link link = read_link(program);
+    char name[NAME_MAX + sizeof(".debug")];
+    snprintf(name, sizeof(name), "%.*s.debug", NAME_MAX, program->name);
+    if (!find_by_build_id(program, &found) &&
+        !(link.name ? find_by_name(program, link.name, link.sum, &found)
+                    : find_by_name(program, name, 0, &found) ||
+                          find_by_name(program, program->name, 0, &found)))
+        ask_servers(program, &found);
+    return found;
 }
 
 /* Fail for a program whose debug information was found nowhere. */
@@ -170,7 +237,7 @@ static enum bat_code fail_without(const struct program *program, struct bat_erro
 {
     char id[48];
     bat_hex_bytes(id, sizeof(id), program->build_id, program->build_id_size);
-    const char *name = read_link(program);
+    const char *name = read_link(program).name;
     return bat_fail(error, BAT_ERR_NO_DEBUG,
                     "expected DWARF debug information, found none in the file, by build-id (%s) or "
                     "by .gnu_debuglink (%.100s): compile with -g (for AutoFDO: -g1 "
@@ -270,18 +337,19 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
 }
 
 /*
- * The folder that path is in; symbolic links are followed, as gdb does. An open file without a
- * name, such as the binary from a store, has only the folder of its path.
+ * Find the folder that the program is in; symbolic links are followed, as gdb does. An open file
+ * without a name, such as the binary from a store, has only the folder of its path.
  */
-static char *folder_of(const char *path)
+static bool find_folder(struct program *program)
 {
-    char *real = realpath(path, NULL);
-    if (!real && errno == ENOENT)
-        real = strdup(path);
-    char *slash = real ? strrchr(real, '/') : NULL;
+    program->folder = realpath(program->path, NULL);
+    if (!program->folder && errno == ENOENT)
+        program->folder = strdup(program->path);
+    char *slash = program->folder ? strrchr(program->folder, '/') : NULL;
+    program->name = slash ? slash + 1 : program->folder;
     if (slash)
         *slash = 0;
-    return real;
+    return program->folder != NULL;
 }
 
 /* Sort the segments, and join those that touch. */
@@ -318,10 +386,9 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
     BAT_TRY(bat_elf_open(path, &program.elf, error));
     enum bat_code code = BAT_OK;
     program.build_id = bat_elf_build_id(program.elf, &program.build_id_size);
-    program.folder = folder_of(path);
     debuginfo->program_path = strdup(path);
     debuginfo->debug_file = debug_file ? strdup(debug_file) : NULL;
-    if (!program.folder)
+    if (!find_folder(&program))
         code = bat_fail(error, BAT_ERR_IO, "cannot be found: %m");
     else if (!debuginfo->program_path || (debug_file && !debuginfo->debug_file))
         code = bat_fail_memory(error, "to read debug information");

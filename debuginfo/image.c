@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "debuginfo.h"
+#include "spec/keep_bytes.h"
 
 /* ELFCOMPRESS_ZSTD, which glibc 2.36 does not define. */
 #define COMPRESSED_BY_ZSTD 2u
@@ -44,19 +45,27 @@ struct changes {
     size_t total; /* bytes to put behind the file */
 };
 
-/* Find the section headers. False if there are none, or if they are cut off. */
+/*
+ * Find the section headers. False if there are none, or if they are cut off. libelf reads them
+ * again: another program that changes the file must not change them any more.
+ */
 static bool find_headers(const struct debug_image *image, struct changes *changes)
 {
     Elf64_Ehdr header;
+    bat_keep_bytes(image->bytes, sizeof(header));
     memcpy(&header, image->bytes, sizeof(header));
     if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr) ||
         header.e_shoff > image->file_size || image->file_size - header.e_shoff < sizeof(Elf64_Shdr))
         return false;
     *changes = (struct changes){.headers = image->bytes + header.e_shoff};
     Elf64_Shdr first;
+    bat_keep_bytes(changes->headers, sizeof(first));
     memcpy(&first, changes->headers, sizeof(first));
     changes->count = header.e_shnum ? header.e_shnum : first.sh_size;
-    return changes->count <= (image->file_size - header.e_shoff) / sizeof(first);
+    if (changes->count > (image->file_size - header.e_shoff) / sizeof(first))
+        return false;
+    bat_keep_bytes(changes->headers, changes->count * sizeof(first));
+    return true;
 }
 
 static Elf64_Shdr section_at(const struct changes *changes, size_t i)
