@@ -7,7 +7,7 @@
 
 #include "binary/code/conditions.h"
 #include "dominators.h"
-#include "loops.h"
+#include "loop_likeness.h"
 
 #define ROUNDS 10u
 
@@ -23,6 +23,7 @@
 #define UNKNOWN_DOMINATOR 0.3f
 #define SHARE_ORDER 0.08f
 #define OTHER_DEPTH 0.1f /* less for each loop that is around one of two blocks only */
+#define OTHER_LOOP 0.7f  /* less for loops that have nothing in common */
 #define SURE 0.6f        /* a pair that tells the order */
 
 /* What is around an old node; the count of nodes stands for none. */
@@ -49,7 +50,7 @@ struct end {
 /* What of a pair does not change in the rounds. */
 struct trust {
     float around; /* the share of what is around */
-    float depth;  /* less than 1 if one is in more loops */
+    float loops;  /* less than 1 if the loops around them are others */
 };
 
 /* Rows of values, in the order of what is around a new node. */
@@ -83,7 +84,7 @@ void flooding_free(struct flooding_side *side)
 {
     free(side->dominators);
     free(side->post_dominators);
-    free(side->depths);
+    next_loops_free(&side->loops);
     free(side->before);
     free(side->conditions);
     *side = (struct flooding_side){0};
@@ -121,12 +122,11 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
     *side = (struct flooding_side){.program = program,
                                    .graph = graph,
                                    .dominators = next_dominators(graph, false),
-                                   .post_dominators = next_dominators(graph, true),
-                                   .depths = next_loop_depths(graph)};
+                                   .post_dominators = next_dominators(graph, true)};
     side->conditions = calloc((size_t)graph->node_count + 1, sizeof(*side->conditions));
     side->before = malloc(((size_t)graph->link_count + 1) * sizeof(*side->before));
-    if (!side->dominators || !side->post_dominators || !side->depths || !side->conditions ||
-        !side->before)
+    if (!next_loops_find(graph, &side->loops) || !side->dominators || !side->post_dominators ||
+        !side->conditions || !side->before)
         return bat_fail_memory(error, "for a graph");
     for (uint32_t i = 0; i < graph->link_count; i++)
         side->before[i] = graph->links[graph->by_target[i]].from;
@@ -448,7 +448,7 @@ static void run_row(struct flooding *flooding, uint32_t j)
     const float *restrict around = flooding->before;
     const struct trust *restrict trust = flooding->trust + first;
     for (uint32_t k = 0; k < count; k++)
-        value[k] = ((1 - trust[k].around) * base[k] + trust[k].around * around[k]) * trust[k].depth;
+        value[k] = ((1 - trust[k].around) * base[k] + trust[k].around * around[k]) * trust[k].loops;
     set_entries(flooding, j);
     const uint32_t *restrict olds = likeness->old_of + first;
     float order = flooding->order ? flooding->order[j] : 0;
@@ -523,19 +523,24 @@ static bool set_trust(struct flooding *flooding)
 {
     const struct likeness *likeness = flooding->likeness;
     size_t nodes = (size_t)likeness->old_count + likeness->new_count;
+    const struct next_loops *loops[2] = {&flooding->a->loops, &flooding->b->loops};
     float *sizes = malloc((nodes + 1) * sizeof(*sizes));
-    for (size_t i = 0; i < nodes && sizes; i++)
+    float *alike;
+    bool is_fine = next_compare_loops(loops[0], loops[1], likeness, &alike) && sizes;
+    for (size_t i = 0; i < nodes && is_fine; i++)
         sizes[i] = log2f(1 + (float)likeness->sizes[i]);
-    for (uint32_t j = 0; j < likeness->new_count && sizes; j++)
+    for (uint32_t j = 0; j < likeness->new_count && is_fine; j++)
         for (uint32_t pair = likeness->first[j]; pair < likeness->first[j + 1]; pair++) {
             uint32_t i = likeness->old_of[pair];
-            float deeper = fabsf((float)flooding->a->depths[i] - (float)flooding->b->depths[j]);
+            float deeper = fabsf((float)loops[0]->depths[i] - (float)loops[1]->depths[j]);
+            float other = alike ? 1 - alike[next_loop_pair(loops[0], i, loops[1], j)] : 0;
             flooding->trust[pair] =
                 (struct trust){trust_around(sizes[i] + sizes[likeness->old_count + j]),
-                               1 - OTHER_DEPTH * smaller(2, deeper)};
+                               (1 - OTHER_DEPTH * smaller(2, deeper)) * (1 - OTHER_LOOP * other)};
         }
     free(sizes);
-    return sizes;
+    free(alike);
+    return is_fine;
 }
 
 static bool begin_flooding(struct flooding *flooding)

@@ -8,6 +8,7 @@
 #define BAT_NEXT_FLOODING_H
 
 #include "likeness.h"
+#include "loops.h"
 
 /* Two graphs with what flooding needs of them. */
 struct flooding_side {
@@ -15,7 +16,7 @@ struct flooding_side {
     const struct next_graph *graph;
     uint32_t *dominators; /* see dominators.h */
     uint32_t *post_dominators;
-    uint8_t *depths;  /* of each node in loops: see loops.h */
+    struct next_loops loops;
     uint32_t *before; /* node i's predecessors are before[into[i] .. into[i + 1]) of the graph */
     /* Of each node's conditional branch, with FLOODING_TESTS; 0 if it has none at its end. */
     uint32_t *conditions;

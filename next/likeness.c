@@ -30,11 +30,6 @@
 #define WEIGHT_CONSTANT 2.0f
 #define WEIGHT_PROBE 4.0f
 
-struct feature {
-    uint32_t id;
-    float weight;
-};
-
 struct postings {
     uint32_t node; /* old ones first */
     float weight;
@@ -183,6 +178,7 @@ static bool make_postings(struct features_making *making)
                 (struct postings){(uint32_t)sorted[i].key, float_of(sorted[i].value)};
     }
     making->first_posting[making->id_count] = count;
+    making->likeness->feature_count = making->id_count;
     free(making->raw);
     making->raw = NULL;
     return true;
@@ -219,21 +215,20 @@ static bool make_features(struct features_making *making)
             struct postings *posting = &making->postings[i];
             posting->weight /= sqrtf(squares[posting->node]);
             likeness->features[likeness->first_feature[posting->node + 1]++] =
-                (struct feature){id, posting->weight};
+                (struct likeness_feature){id, posting->weight};
         }
     free(squares);
     return true;
 }
 
-float likeness_of_content(const struct likeness *likeness, uint32_t old_node, uint32_t new_node)
+float likeness_of_content(const struct likeness *likeness, uint32_t one, uint32_t other)
 {
-    new_node += likeness->old_count;
-    uint32_t a = likeness->first_feature[old_node];
-    uint32_t b = likeness->first_feature[new_node];
+    uint32_t a = likeness->first_feature[one];
+    uint32_t b = likeness->first_feature[other];
     float sum = 0;
-    while (a < likeness->first_feature[old_node + 1] && b < likeness->first_feature[new_node + 1]) {
-        const struct feature *left = &likeness->features[a];
-        const struct feature *right = &likeness->features[b];
+    while (a < likeness->first_feature[one + 1] && b < likeness->first_feature[other + 1]) {
+        const struct likeness_feature *left = &likeness->features[a];
+        const struct likeness_feature *right = &likeness->features[b];
         if (left->id == right->id)
             sum += left->weight * right->weight;
         a += left->id <= right->id;
@@ -340,7 +335,7 @@ static bool find_candidates(struct features_making *making, uint32_t node, float
     uint32_t touched_count = 0;
     uint32_t all = node + likeness->old_count;
     for (uint32_t i = likeness->first_feature[all]; i < likeness->first_feature[all + 1]; i++) {
-        const struct feature *feature = &likeness->features[i];
+        const struct likeness_feature *feature = &likeness->features[i];
         uint32_t first = making->first_posting[feature->id];
         uint32_t end = making->first_posting[feature->id + 1];
         if (end - first > COMMON_MIN)
@@ -380,8 +375,8 @@ static bool sort_pairs(struct features_making *making)
 static float content_of(const struct features_making *making, struct bat_sort_key *pair)
 {
     if (pair->value == CONTENT_UNKNOWN) {
-        float content =
-            likeness_of_content(making->likeness, (uint32_t)pair->key, (uint32_t)(pair->key >> 32));
+        const uint32_t new_node = (uint32_t)(pair->key >> 32) + making->likeness->old_count;
+        float content = likeness_of_content(making->likeness, (uint32_t)pair->key, new_node);
         uint32_t bits;
         memcpy(&bits, &content, sizeof(bits));
         pair->value = bits;
@@ -502,7 +497,7 @@ static float compare_tables(const struct features_making *making, uint32_t old_n
     const struct next_table *b = table_of(making, 1, new_node, &unit);
     if (!a || a->count > 2 * b->count || b->count > 2 * a->count)
         return -1;
-    return likeness_of_content(making->likeness, old_node, new_node);
+    return likeness_of_content(making->likeness, old_node, new_node + making->likeness->old_count);
 }
 
 /* Keep pairs once if there may be many of them several times: tables share targets. */

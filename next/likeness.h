@@ -12,6 +12,12 @@
 /* Up to so many pairs, all nodes are paired with all; above that each new one with a few. */
 #define LIKENESS_DENSE_MAX (UINT64_C(1) << 17)
 
+/* What a block has in common with others, and how much it tells. */
+struct likeness_feature {
+    uint32_t id;
+    float weight;
+};
+
 struct likeness {
     uint32_t old_count; /* nodes */
     uint32_t new_count;
@@ -24,9 +30,10 @@ struct likeness {
     uint32_t pair_count;
 
     /* For each node, old ones first: its features, each with its weight. */
-    struct feature *features;
+    struct likeness_feature *features; /* ascending */
     uint32_t *first_feature;
-    uint32_t *sizes; /* instructions but no-operations */
+    uint32_t feature_count; /* different ones: their numbers are less */
+    uint32_t *sizes;        /* instructions but no-operations */
 };
 
 /* Find the pairs and their content. Free it also after a failure. */
@@ -56,7 +63,8 @@ static inline uint32_t likeness_pair(const struct likeness *likeness, uint32_t o
                                                                                     : BAT_NONE;
 }
 
-/* Likeness of the instructions of two nodes, paired or not, 0 to 1. */
-float likeness_of_content(const struct likeness *likeness, uint32_t old_node, uint32_t new_node);
+/* Likeness of the instructions of two nodes of either graph, 0 to 1; new ones have the numbers from
+ * old_count on. */
+float likeness_of_content(const struct likeness *likeness, uint32_t one, uint32_t other);
 
 #endif

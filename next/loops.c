@@ -7,7 +7,7 @@
 
 struct finding {
     const struct next_graph *graph;
-    uint8_t *depths;
+    struct next_loops *loops;
     uint8_t *is_cut;   /* for each link: it leads back to the beginning of a loop */
     uint8_t *is_entry; /* for each node: its loop is entered here */
     uint32_t *number;  /* in the order of the walk, from 1; 0: not seen */
@@ -99,13 +99,14 @@ static void find_entries(struct finding *finding)
             finding->is_entry[finding->set[i]] = 1;
 }
 
-/* Count a loop for each node in one, and cut links back to its entries. False if there is none. */
-static bool count_loops(struct finding *finding)
+/* Number the loops, and cut links back to their entries. False if there is none. */
+static bool add_loops(struct finding *finding)
 {
     const struct next_graph *graph = finding->graph;
-    uint32_t *is_loop = finding->next; /* for each set */
+    struct next_loops *loops = finding->loops;
+    uint32_t *loop_of = finding->next; /* for each set: its loop from 2; 1: not numbered, 0: none */
     bool is_any = false;
-    memset(is_loop, 0, graph->node_count * sizeof(*is_loop));
+    memset(loop_of, 0, graph->node_count * sizeof(*loop_of));
     for (uint32_t i = 0; i < graph->link_count; i++) {
         const struct next_link *link = &graph->links[i];
         if (finding->is_cut[i] || finding->set[link->from] != finding->set[link->to])
@@ -116,18 +117,38 @@ static bool count_loops(struct finding *finding)
         finding->is_cut[i] = 1;
         /* It goes round, or nothing of it ran. */
         if (link->count > 0 || !(graph->nodes[link->to].count > 0))
-            is_loop[finding->set[link->to]] = 1;
+            loop_of[finding->set[link->to]] = 1;
     }
-    for (uint32_t i = 0; i < graph->node_count; i++)
-        finding->depths[i] = (uint8_t)(finding->depths[i] + is_loop[finding->set[i]]);
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        uint32_t *loop = &loop_of[finding->set[i]];
+        if (*loop == 0)
+            continue;
+        if (*loop == 1) {
+            loops->around[loops->count] = loops->inner[i];
+            *loop = 2 + loops->count++;
+        }
+        loops->inner[i] = *loop - 2;
+        loops->depths[i]++;
+    }
     return is_any;
 }
 
-uint8_t *next_loop_depths(const struct next_graph *graph)
+void next_loops_free(struct next_loops *loops)
+{
+    free(loops->depths);
+    free(loops->inner);
+    free(loops->around);
+    *loops = (struct next_loops){0};
+}
+
+bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
 {
     size_t count = (size_t)graph->node_count + 1;
+    *loops = (struct next_loops){.depths = calloc(count, 1),
+                                 .inner = malloc(count * sizeof(uint32_t)),
+                                 .around = malloc(count * LOOPS_DEPTH_MAX * sizeof(uint32_t))};
     struct finding finding = {.graph = graph,
-                              .depths = calloc(count, 1),
+                              .loops = loops,
                               .is_cut = calloc((size_t)graph->link_count + 1, 1),
                               .is_entry = malloc(count),
                               .number = malloc(count * sizeof(uint32_t)),
@@ -137,13 +158,15 @@ uint8_t *next_loop_depths(const struct next_graph *graph)
                               .stack = malloc(count * sizeof(uint32_t)),
                               .next = malloc(count * sizeof(uint32_t)),
                               .entered = malloc(count * sizeof(uint32_t))};
-    bool is_fine = finding.depths && finding.is_cut && finding.is_entry && finding.number &&
-                   finding.lowest && finding.set && finding.open && finding.stack && finding.next &&
-                   finding.entered;
+    bool is_fine = loops->depths && loops->inner && loops->around && finding.is_cut &&
+                   finding.is_entry && finding.number && finding.lowest && finding.set &&
+                   finding.open && finding.stack && finding.next && finding.entered;
+    if (is_fine)
+        memset(loops->inner, 0xff, count * sizeof(*loops->inner));
     for (uint32_t i = 0; is_fine && graph->node_count > 0 && i < LOOPS_DEPTH_MAX; i++) {
         find_sets(&finding);
         find_entries(&finding);
-        if (!count_loops(&finding))
+        if (!add_loops(&finding))
             break;
     }
     free(finding.is_cut);
@@ -155,8 +178,5 @@ uint8_t *next_loop_depths(const struct next_graph *graph)
     free(finding.stack);
     free(finding.next);
     free(finding.entered);
-    if (is_fine)
-        return finding.depths;
-    free(finding.depths);
-    return NULL;
+    return is_fine;
 }

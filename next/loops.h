@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How deep in loops the nodes of a graph are. Internal to next/. */
+/* The loops of a graph. Internal to next/. */
 #ifndef BAT_NEXT_LOOPS_H
 #define BAT_NEXT_LOOPS_H
 
@@ -8,14 +8,22 @@
 /* What is deeper counts as this deep. */
 #define LOOPS_DEPTH_MAX 6u
 
+struct next_loops {
+    uint8_t *depths;  /* of each node: the number of loops around it, at most LOOPS_DEPTH_MAX */
+    uint32_t *inner;  /* ... and the innermost one of them, or BAT_NONE */
+    uint32_t *around; /* for each loop: the one around it, or BAT_NONE */
+    uint32_t count;
+};
+
 /*
- * For each node the number of loops around it, at most LOOPS_DEPTH_MAX. A loop is a strongly
- * connected set of nodes; without the links that lead back to where it is entered it falls apart,
- * and what is left connected is the loops in it. It may have several entries: jumps by tables at
- * the end of each case are one loop, like a single jump by a table. A loop that was measured and
- * never went round is none: where a compiler has taken the first round out of it, that is what ran.
- * The caller frees it. NULL without memory. Linear in the graph.
+ * Find the loops of a graph. A loop is a strongly connected set of nodes; without the links that
+ * lead back to where it is entered it falls apart, and what is left connected is the loops in it.
+ * It may have several entries: jumps by tables at the end of each case are one loop, like a single
+ * jump by a table. A loop that was measured and never went round is none: where a compiler has
+ * taken the first round out of it, that is what ran. Free it also after false: no memory. Linear in
+ * the graph.
  */
-uint8_t *next_loop_depths(const struct next_graph *graph);
+bool next_loops_find(const struct next_graph *graph, struct next_loops *loops);
+void next_loops_free(struct next_loops *loops);
 
 #endif

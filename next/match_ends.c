@@ -19,6 +19,8 @@
 #define COMMON_SURE 5.0f
 #define EXTRA_MIN 4.0f
 #define CHAIN_MAX 4u /* blocks that lead to a branch */
+#define TWIN_VALUE_MIN 0.1f
+#define TWIN_CONTENT_MIN 0.8f
 
 struct token {
     uint32_t id;
@@ -39,6 +41,7 @@ struct ends {
     struct tokens tokens;
     struct token *left; /* of old nodes: what their matches lack; as tokens.all */
     uint32_t *new_of;   /* for each old node */
+    uint32_t *twin_of;  /* ... the new one that has its code, too, or BAT_NONE */
     uint32_t *mark;     /* for each node of either graph: the walk that last saw it */
     uint32_t walk;
     uint32_t near[NEAR_MAX];
@@ -336,6 +339,35 @@ static void find_copied_ends(struct ends *ends)
     }
 }
 
+/* True if a node leads directly to another. */
+static bool is_link(const struct next_graph *graph, uint32_t from, uint32_t to)
+{
+    for (uint32_t i = 0; i < degree(graph, from, true); i++)
+        if (neighbour(graph, from, i, true) == to)
+            return true;
+    return false;
+}
+
+/* The new program has a way past a branch that the old one has between two blocks ("jump
+ * threading"): the branch's match may run less often. */
+static void find_bypassed(struct ends *ends)
+{
+    for (uint32_t k = 0; k < ends->b->link_count; k++) {
+        const struct next_link *link = &ends->b->links[k];
+        uint32_t from = ends->match->all[link->from].ends_as;
+        uint32_t to = ends->match->all[link->to].begins_as;
+        if (from == BAT_NONE || to == BAT_NONE || is_link(ends->a, from, to))
+            continue;
+        for (uint32_t i = 0; i < degree(ends->a, from, true); i++) {
+            uint32_t between = neighbour(ends->a, from, i, true);
+            uint32_t other = ends->new_of[between];
+            if (between != from && other != BAT_NONE && other != link->from && other != link->to &&
+                degree(ends->a, between, true) > 1 && is_link(ends->a, between, to))
+                ends->match->all[other].is_copied = true;
+        }
+    }
+}
+
 /* A new block that has, too, the code of an old one that is matched elsewhere: the old program has
  * the code twice. */
 static void add_extra(struct ends *ends, uint32_t old_node, uint32_t start, struct list code)
@@ -352,11 +384,44 @@ static void add_extra(struct ends *ends, uint32_t old_node, uint32_t start, stru
     }
 }
 
+/*
+ * Old blocks that ran, have no match, and are much like the match of the new block that they are
+ * the most like: the old program has the code twice. False without memory.
+ */
+static bool find_twins(struct ends *ends)
+{
+    const struct likeness *likeness = ends->match->likeness;
+    uint32_t olds = ends->a->node_count;
+    float *best = malloc(((size_t)olds + 1) * sizeof(*best));
+    for (uint32_t i = 0; i < olds && best; i++) {
+        best[i] = TWIN_VALUE_MIN;
+        ends->twin_of[i] = BAT_NONE;
+    }
+    for (uint32_t j = 0; j < ends->match->count && best; j++) {
+        uint32_t own = ends->match->all[j].old_of;
+        for (uint32_t k = likeness->first[j]; own != BAT_NONE && k < likeness->first[j + 1]; k++) {
+            uint32_t i = likeness->old_of[k];
+            if (ends->new_of[i] != BAT_NONE || likeness->value[k] <= best[i] ||
+                !(ends->a->nodes[i].count > 0) ||
+                likeness_of_content(likeness, i, own) < TWIN_CONTENT_MIN)
+                continue;
+            best[i] = likeness->value[k];
+            ends->twin_of[i] = j;
+        }
+    }
+    free(best);
+    return best;
+}
+
 static void find_extra(struct ends *ends)
 {
     for (uint32_t i = 0; i < ends->a->node_count; i++) {
         bool is_matched = ends->new_of[i] != BAT_NONE;
         struct list code = is_matched ? left_of(ends, i) : old_code(ends, i);
+        if (ends->twin_of[i] != BAT_NONE) {
+            ends->match->all[ends->twin_of[i]].extra += ends->a->nodes[i].count;
+            continue;
+        }
         if (!(ends->a->nodes[i].count > 0) || weigh(ends, code) < EXTRA_MIN)
             continue;
         if (is_matched) {
@@ -378,8 +443,9 @@ static bool begin(struct ends *ends, const struct flooding_side *a, const struct
     uint32_t olds = ends->a->node_count;
     uint32_t nodes = olds + ends->b->node_count;
     ends->new_of = malloc(((size_t)olds + 1) * sizeof(*ends->new_of));
+    ends->twin_of = malloc(((size_t)olds + 1) * sizeof(*ends->twin_of));
     ends->mark = calloc((size_t)nodes + 1, sizeof(*ends->mark));
-    if (!ends->new_of || !ends->mark || !make_tokens(ends, a, b))
+    if (!ends->new_of || !ends->twin_of || !ends->mark || !make_tokens(ends, a, b))
         return false;
     ends->left = malloc(((size_t)ends->tokens.first[olds] + 1) * sizeof(*ends->left));
     if (!ends->left)
@@ -397,7 +463,7 @@ static bool begin(struct ends *ends, const struct flooding_side *a, const struct
         ends->new_of[matched->old_of] = j;
         share(ends, left_of(ends, matched->old_of), new_code(ends, j), true);
     }
-    return true;
+    return find_twins(ends);
 }
 
 enum bat_code next_match_ends(const struct flooding_side *old_side,
@@ -413,6 +479,7 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
         find_pieces(&ends);
         find_pieces(&ends);
         find_copied_ends(&ends);
+        find_bypassed(&ends);
         find_extra(&ends);
     }
     free(ends.tokens.all);
@@ -420,6 +487,7 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
     free(ends.tokens.rarity);
     free(ends.left);
     free(ends.new_of);
+    free(ends.twin_of);
     free(ends.mark);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to match ends of blocks");
 }

@@ -411,7 +411,7 @@ TEST(test_orders)
 static void check_depths(struct made *made, const uint8_t *expected)
 {
     finish(made);
-    assert_memory_equal(made->side.depths, expected, made->graph.node_count);
+    assert_memory_equal(made->side.loops.depths, expected, made->graph.node_count);
     close_made(made);
 }
 
@@ -428,7 +428,15 @@ TEST(test_loops)
     add_link(&made, 2, 2, NEXT_EDGE_TAKEN, 0);
     add_link(&made, 3, 4, NEXT_EDGE_ON, 0);
     add_link(&made, 3, 1, NEXT_EDGE_TAKEN, 0);
-    check_depths(&made, (const uint8_t[]){0, 1, 2, 1, 0});
+    finish(&made);
+    const struct next_loops *loops = &made.side.loops;
+    assert_int_equal(loops->count, 2);
+    assert_int_equal(loops->inner[0], BAT_NONE);
+    assert_int_equal(loops->inner[1], loops->inner[3]);
+    assert_int_equal(loops->around[loops->inner[2]], loops->inner[1]);
+    assert_int_equal(loops->around[loops->inner[1]], BAT_NONE);
+    assert_memory_equal(loops->depths, ((const uint8_t[]){0, 1, 2, 1, 0}), 5);
+    close_made(&made);
     /* An interpreter with a jump by a table at the end of each case is one loop, not three. */
     begin(&made);
     for (uint32_t i = 0; i < 4; i++)
