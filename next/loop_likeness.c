@@ -14,6 +14,9 @@
 #define WORK_MAX (UINT64_C(1) << 24)
 #define PAIRS_MAX (UINT64_C(1) << 20)
 
+/* Room for so many features is made at first. */
+#define FEATURES_MIN 256u
+
 /* The features of all that is in each loop. */
 struct loop_features {
     uint32_t count; /* of loops, and the whole as the last */
@@ -117,10 +120,12 @@ static bool loop_features_make(const struct next_loops *loops, const struct like
     size_t *places = calloc((size_t)likeness->feature_count + 1, sizeof(*places));
     struct members members = {0};
     *features = (struct loop_features){.count = loops->count + 1,
+                                       .all = malloc(FEATURES_MIN * sizeof(*features->all)),
+                                       .all_capacity = FEATURES_MIN,
                                        .first = malloc(count * sizeof(size_t)),
                                        .end = malloc(count * sizeof(size_t))};
-    bool is_fine =
-        places && features->first && features->end && list_members(loops, nodes, &members);
+    bool is_fine = places && features->all && features->first && features->end &&
+                   list_members(loops, nodes, &members);
     /* A loop around another has the lesser number. */
     for (uint32_t i = loops->count; i-- > 0 && is_fine;)
         is_fine = add_members(features, &members, likeness, first_node, i, places);

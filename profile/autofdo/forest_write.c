@@ -244,7 +244,7 @@ static bool sort_children(struct forest_writer *writer)
 static char *put_indentation(char *at, size_t depth)
 {
     for (size_t i = 0; i < depth; i += 8)
-        memcpy(at + i, "        ", 8); /* up to BAT_PUT_SLACK bytes more */
+        memset(at + i, ' ', 8); /* up to BAT_PUT_SLACK bytes more */
     return at + depth;
 }
 
