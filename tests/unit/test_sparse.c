@@ -372,6 +372,15 @@ static void finish_section(struct section *section)
     memcpy(section->bytes, header.bytes, header.size);
 }
 
+/* The beginning of a hot table, up to its first entry. */
+static void put_table(struct note_bytes *part, uint32_t entries)
+{
+    put_uleb(part, 0x1000);
+    put_hex(part, "1122334455667788 01 00");
+    put_uleb(part, entries);
+    put_hex(part, "00");
+}
+
 static struct section large_section(void)
 {
     struct section section = {NULL, 0, 0};
@@ -379,10 +388,8 @@ static struct section large_section(void)
     start_note(&part);
     put_uleb(&part, LARGE_TABLES);
     for (unsigned i = 0; i < LARGE_TABLES; i++) {
-        put_uleb(&part, 0x1000);
-        put_hex(&part, "1122334455667788 01 00");
-        put_uleb(&part, LARGE_ENTRIES);
-        put_hex(&part, "00 01 01"); /* a branch entry: output 1, input 0 */
+        put_table(&part, LARGE_ENTRIES);
+        put_hex(&part, "01 01"); /* a branch entry: output 1, input 0 */
         add_note(&section, &part);
         for (uint32_t entry = 1; entry < LARGE_ENTRIES; entry++)
             add(&section, "\x01\x02", 2);
@@ -422,10 +429,7 @@ static struct section section_of(const uint32_t *entries, uint32_t tables)
     start_note(&part);
     put_uleb(&part, tables);
     for (uint32_t i = 0; i < tables; i++) {
-        put_uleb(&part, 0x1000);
-        put_hex(&part, "1122334455667788 01 00");
-        put_uleb(&part, entries[i]);
-        put_hex(&part, "00");
+        put_table(&part, entries[i]);
         add_note(&section, &part);
         for (uint32_t entry = 0; entry < entries[i]; entry++) {
             const uint32_t hash[2] = {i, entry};
