@@ -4,13 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "support/parallel.h"
-
 /* One of the two tasks. It runs in a new thread, or if none can be started, in the caller's. */
 struct task {
     pthread_t thread;
     bool has_thread;
-    bool is_begun;
     enum bat_code code;
     struct bat_error error;
 };
@@ -47,7 +44,6 @@ static void *run_find(void *context)
 
 static void start(struct task *task, void *(*run)(void *), struct bat_preparation *preparation)
 {
-    task->is_begun = true;
     task->has_thread =
         preparation->threads != 1 && pthread_create(&task->thread, NULL, run, preparation) == 0;
     if (!task->has_thread)
@@ -60,12 +56,6 @@ static void wait_for(struct task *task)
         pthread_join(task->thread, NULL);
     task->has_thread = false;
 }
-
-/*
- * The functions take longest, and the caller reads a profile meanwhile. With so few processors the
- * note waits for the caller, because it would only take time from the functions.
- */
-#define PROCESSORS_FOR_TWO 2u
 
 static struct bat_preparation *begin(struct bat_binary *binary, struct bat_elf *symbols,
                                      unsigned threads)
@@ -80,8 +70,7 @@ static struct bat_preparation *begin(struct bat_binary *binary, struct bat_elf *
     preparation->symbols = symbols;
     preparation->threads = threads;
     start(&preparation->find, run_find, preparation);
-    if (bat_parallel_threads(threads, SIZE_MAX) > PROCESSORS_FOR_TWO)
-        start(&preparation->decode, run_decode, preparation);
+    start(&preparation->decode, run_decode, preparation);
     return preparation;
 }
 
@@ -101,9 +90,6 @@ enum bat_code bat_preparation_take(struct bat_preparation *preparation,
                                    struct bat_functions **functions, struct bat_sparse_map *sparse,
                                    struct bat_error *error)
 {
-    if (!preparation->decode.is_begun)
-        run_decode(preparation);
-    preparation->decode.is_begun = true;
     wait_for(&preparation->find);
     wait_for(&preparation->decode);
     preparation->is_taken = true;
