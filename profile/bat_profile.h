@@ -572,9 +572,10 @@ BAT_API enum bat_code bat_chain_mover_new(struct bat_binary *binary,
 
 /*
  * Make of a sample of the BOLTed binary that of the input's own run: calls that BOLT has inlined
- * become branches and callers, branches of BOLT's own are dropped. What is not known there becomes
- * BAT_ADDRESS_EXTERNAL and BAT_TRACE_FALLTHROUGH_ONLY. *moved is valid until the next call. Fails
- * with BAT_ERR_MEMORY. Linear in the sample's stacks, and once in the code that it runs through.
+ * become branches and callers, branches of BOLT's own are dropped, and functions that it folded
+ * into one are those that were called. What is not known there becomes BAT_ADDRESS_EXTERNAL and
+ * BAT_TRACE_FALLTHROUGH_ONLY. *moved is valid until the next call. Fails with BAT_ERR_MEMORY or
+ * BAT_ERR_RANGE. Linear in the sample's stacks, and once in the code that it runs through.
  */
 BAT_API enum bat_code bat_chain_move(struct bat_chain_mover *mover,
                                      const struct bat_call_chain *chain,

@@ -81,14 +81,6 @@ BAT_API enum bat_code bat_contexts_add(struct bat_contexts *contexts,
                                        const struct bat_call_chain *sample);
 
 /*
- * After all samples, which were moved to the input of original (bat_chain_move()): where BOLT has
- * folded functions into one, give its counts to those that were called. Fails with BAT_ERR_MEMORY
- * or BAT_ERR_RANGE. Linear in the counts and in the code of folded functions.
- */
-BAT_API enum bat_code bat_contexts_unfold(struct bat_contexts *contexts,
-                                          const struct bat_original *original);
-
-/*
  * Write LLVM's sample profile with contexts as text: "[main:3 @ f]:total:head" and its counts. At
  * most so many threads, 0: one for each processor. Nothing can be added afterwards. counters may be
  * NULL. Fails with BAT_ERR_NO_DEBUG if no sample is at a probe.

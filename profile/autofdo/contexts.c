@@ -654,12 +654,6 @@ enum bat_code bat_contexts_add(struct bat_contexts *contexts, const struct bat_c
     return unwinder_add(&contexts->unwinder, sample);
 }
 
-enum bat_code bat_contexts_unfold(struct bat_contexts *contexts,
-                                  const struct bat_original *original)
-{
-    return unwinder_unfold(&contexts->unwinder, &contexts->functions, original);
-}
-
 enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads,
                                  struct bat_output *output, struct bat_autofdo_counters *counters,
                                  struct bat_error *error)

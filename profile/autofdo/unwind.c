@@ -70,7 +70,7 @@ enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t
 }
 
 /* Remember a call that was sampled: bytes before other ones can be read in several ways. */
-enum bat_code unwinder_note_call(struct unwinder *unwinder, uint64_t behind, uint64_t call)
+static enum bat_code note_call(struct unwinder *unwinder, uint64_t behind, uint64_t call)
 {
     const uint64_t *found = bat_counts_find(&unwinder->calls, &behind);
     if (found && found[2] != 0)
@@ -135,7 +135,7 @@ static enum bat_code find_step(struct unwinder *unwinder, const struct bat_chain
     if (code == BAT_OK && bat_kind_is_call(kind)) {
         unwound->step = STEP_CALL;
         unwound->behind = run->branch + length;
-        return unwinder_note_call(unwinder, unwound->behind, run->branch);
+        return note_call(unwinder, unwound->behind, run->branch);
     }
     if (kind == BAT_INSTRUCTION_RETURN) {
         unwound->step = STEP_RETURN;

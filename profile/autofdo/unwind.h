@@ -58,17 +58,6 @@ enum bat_code unwinder_flush(struct unwinder *unwinder);
 /* The address of the call before an address, which can be that of a context; 0: there is none. */
 enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t *call);
 
-/* Remember a call, which ends at an address. */
-enum bat_code unwinder_note_call(struct unwinder *unwinder, uint64_t behind, uint64_t call);
-
-/*
- * After all samples, which were moved to the input of original: where BOLT has folded functions
- * into one, give its counts and its calls to the function that was called in each context, or that
- * one jumped to (tail calls). Calls by pointer name none: those counts stay.
- */
-enum bat_code unwinder_unfold(struct unwinder *unwinder, const struct probe_functions *functions,
-                              const struct bat_original *original);
-
 /* The kind of the instruction at an address: enum bat_instruction_kind. */
 enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);
 

@@ -8,6 +8,7 @@
 #include "spec/free_all.h"
 #include "spec/grow.h"
 #include "to_input.h"
+#include "unfold_chain.h"
 
 /* The moved frames or pieces of something that samples have again and again. */
 struct moved_part {
@@ -18,8 +19,9 @@ struct moved_part {
 struct bat_chain_mover {
     struct input_move move;
     struct bat_original_walks walks;
-    struct input_trail trail;  /* the pieces of all traces that were moved */
-    struct bat_counts traces;  /* branch, from, to: first piece and their number, frame */
+    struct chain_unfolding *unfolding; /* NULL: BOLT folded nothing */
+    struct input_trail trail;          /* the pieces of all traces that were moved */
+    struct bat_counts traces;          /* branch, from, to: first piece and their number, frame */
     struct bat_counts callers; /* an address in a call: first of call_frames and their number, 0 */
     uint64_t *call_frames;     /* of calls: their frames, the innermost first */
     size_t call_frame_count;
@@ -193,6 +195,9 @@ enum bat_code bat_chain_move(struct bat_chain_mover *mover, const struct bat_cal
         code = add_inlined(&mover->move.follow.flow, frame, &mover->frames, &mover->depth,
                            &mover->frame_capacity);
     code = code ? code : move_callers(mover, chain);
+    if (code == BAT_OK && mover->unfolding)
+        code = chain_unfold(mover->unfolding, mover->frames, mover->depth, mover->runs,
+                            mover->run_count, chain->count);
     *moved = (struct bat_call_chain){.frames = mover->frames,
                                      .depth = mover->depth,
                                      .runs = mover->runs,
@@ -218,6 +223,7 @@ enum bat_code bat_chain_mover_new(struct bat_binary *binary, const struct bat_or
     made->move.nodes_left = UINT64_MAX;
     enum bat_code code = input_follow_open(&made->move.follow, original);
     code = code ? code : input_explained_open(&made->move);
+    code = code ? code : chain_unfolding_new(original, &made->unfolding);
     if (code == BAT_OK) {
         *mover = made;
         return BAT_OK;
@@ -235,6 +241,7 @@ void bat_chain_mover_free(struct bat_chain_mover *mover)
     input_joins_free(&mover->move.joins);
     input_starts_free(&mover->move.starts);
     input_explained_close(&mover->move);
+    chain_unfolding_free(mover->unfolding);
     bat_counts_free(&mover->traces);
     bat_counts_free(&mover->callers);
     BAT_FREE_ALL(mover->trail.pieces, mover->call_frames, mover->frames, mover->runs, mover);

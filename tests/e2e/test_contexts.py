@@ -152,19 +152,26 @@ class Contexts(ContextTest):
         self.assertGreaterEqual(sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0], 99.5)
 
     def test_folded(self):
-        """Functions that BOLT folded into one have their contexts, if they were called by their names, or jumped to (walk)."""
+        """Functions that BOLT folded into one have their contexts: called by their names, jumped to (walk), or called by
+        pointers (held: two of three lead to held_blue), in the profile and in the samples."""
         program, binary, samples = samples_of(*FOLDED)
-        base = entries(self.our(program.input, self.script(samples_of("folded-probes")[2])).read_text(encoding="ascii"))
-        found = entries(self.our(binary, self.script(samples), f"--original={program.input}").read_text(encoding="ascii"))
+        base = self.our(program.input, self.script(samples_of("folded-probes")[2]), name="base")
+        script, original = self.script(samples), f"--original={program.input}"
+        text = self.our(binary, script, original, name="text", form="hybrid")
+        found = {"csspgo": self.our(binary, script, original), "hybrid": self.our(program.input, text, name="by_text")}
         def named(name, contexts):
             """The totals of the contexts of a function's deepest calls."""
             return sorted(int(c.split(":")[-2]) for c in contexts if re.search(rf"_ZL\d+{name}i\.[^@]*\]:\d+:\d+$", c))
-        for name in ("deep_red", "deep_blue", "last_red", "last_blue", "walk_red", "walk_blue", "step_red", "step_blue"):
-            with self.subTest(name):
-                self.assertEqual(len(named(name, base)), len(named(name, found)))
-                self.assertTrue(named(name, base))
-                for one, other in zip(named(name, base), named(name, found), strict=True):
-                    self.assertLess(abs(one - other), 20)
+        exact = entries(base.read_text(encoding="ascii"))
+        for form, profile in found.items():
+            self.assertGreaterEqual(sample_profile.overlap(base, profile)[0], 99.5)
+            contexts = entries(profile.read_text(encoding="ascii"))
+            for name in (f"{kind}_{color}" for kind in ("deep", "last", "walk", "step", "held") for color in ("red", "blue")):
+                with self.subTest(f"{name} {form}"):
+                    self.assertEqual(len(named(name, exact)), len(named(name, contexts)))
+                    self.assertTrue(named(name, exact))
+                    for one, other in zip(named(name, exact), named(name, contexts), strict=True):
+                        self.assertLess(abs(one - other), 20)
 
     def test_unfinished_frames(self):
         """In a prologue a frame pointer leads past the caller: the branches tell it."""

@@ -192,9 +192,6 @@ static enum tool_exit write_contexts(const struct foreign_profile *wanted,
         return tool_report(path, &error);
     struct samples_reading reading = {.contexts = contexts, .done = done};
     enum tool_exit status = read_samples(wanted, &reading);
-    if (status == TOOL_FINE && wanted->work->original &&
-        bat_contexts_unfold(contexts, wanted->work->original) != BAT_OK)
-        status = tool_no_memory(path);
     if (status == TOOL_FINE &&
         bat_contexts_write(contexts, wanted->threads, wanted->output, done, &error) != BAT_OK)
         status = tool_report_output(path, &error);
