@@ -92,6 +92,19 @@ BAT_API enum bat_code bat_binary_table_names(struct bat_binary *binary, const ch
 BAT_API enum bat_code bat_binary_write_json(struct bat_binary *binary, const bool *is_wanted,
                                             struct bat_output *output, struct bat_error *error);
 
+/*
+ * Read a description of a note as JSON (spec/json.md) from an open file, up to its end, without
+ * keeping the text in memory: time is linear in the text, memory in the map. Members may be in any
+ * order, tables and entries too: they are sorted, and entries of equal output offset keep their
+ * order. A fragment may precede its parent, but is then kept until the end. Unknown members are
+ * errors, unless their names begin with "x-".
+ *
+ * On success, free *map with bat_map_free(). On failure it is NULL, and error has the line and
+ * column, from 1 and in bytes, of the wrong value or object. (Columns of a string with escapes
+ * count the characters that these stand for.) The minimal build fails with BAT_ERR_UNSUPPORTED.
+ */
+BAT_API enum bat_code bat_map_read_json(int file, struct bat_map **map, struct bat_error *error);
+
 /* --- Symbols of functions ------------------------------------------------------------------- */
 
 /*

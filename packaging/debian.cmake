@@ -54,7 +54,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbatkit-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 # The development packages are for static links.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
-libcapstone-dev, libdw-dev, libelf-dev, liblzma-dev, libprotobuf-c-dev, libxxhash-dev, libzstd-dev, libzydis-dev, zlib1g-dev")
+libcapstone-dev, libdw-dev, libelf-dev, liblzma-dev, libprotobuf-c-dev, libxxhash-dev, libyajl-dev, libzstd-dev, libzydis-dev, zlib1g-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library for BOLT Address Translation notes (development)
 ${about}
 .

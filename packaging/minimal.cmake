@@ -7,10 +7,11 @@ foreach(source binary/functions/eh_frame binary/functions/name_parts support/dwa
   support/text_writer)
   list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/${source}.c)
 endforeach()
+list(FILTER BATKIT_SOURCES EXCLUDE REGEX "/binary/read_json[a-z_]*\\.c$")
 list(REMOVE_ITEM BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/unpack.c
   ${PROJECT_SOURCE_DIR}/validate/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/check_probes.c)
-list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/unpack.c
+list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/binary/minimal/read_json.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/unpack.c
   ${PROJECT_SOURCE_DIR}/validate/minimal/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/minimal/check_probes.c)
 set(BATKIT_HEADERS spec/bat.h decoder/bat_decoder.h encoder/bat_encoder.h elfnote/bat_elf.h elfnote/bat_output.h
@@ -36,7 +37,6 @@ set(BATKIT_ALL_TOOLS batdump batinject batvalidate)
 # A macro, because it sets the lists of sources.
 macro(minimal_tools)
   list(FILTER tool_common INCLUDE REGEX "/(common_options|output|steps|stores|tool|truncated)\\.c$")
-  list(FILTER batinject_sources EXCLUDE REGEX "/json_[a-z]+\\.c$")
   foreach(tool ${BATKIT_ALL_TOOLS})
     file(GLOB stand_ins CONFIGURE_DEPENDS tools/${tool}/minimal/*.c)
     foreach(stand_in ${stand_ins})

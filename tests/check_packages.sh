@@ -28,7 +28,7 @@ for package in batkit libbatkit0 libbatkit-dev; do
     # lintian's limit; dpkg indents each line by a space.
     long=$(field $package Description | grep -n '.\{80\}') && fail "$package: long line of its description: $long"
 done
-for library in libc6 libcapstone4 libelf1 libdw1 liblzma5 libprotobuf-c1 libxxhash0 libzstd1 libzydis4.0; do
+for library in libc6 libcapstone4 libelf1 libdw1 liblzma5 libprotobuf-c1 libxxhash0 libyajl2 libzstd1 libzydis4.0; do
     field batkit Depends | grep -q "\\<$library " || fail "batkit does not depend on $library"
     field libbatkit0 Depends | grep -q "\\<$library " || fail "libbatkit0 does not depend on $library"
 done

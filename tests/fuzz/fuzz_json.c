@@ -11,7 +11,6 @@
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "fuzz.h"
-#include "tools/batinject/json_note.h"
 #include "tools/common/output.h"
 
 static struct bat_map *through_note(const struct bat_map *map)
@@ -40,7 +39,7 @@ static struct bat_map *through_text(struct bat_map *map)
     fuzz_expect(output_end(output, TOOL_FINE) == TOOL_FINE, "a file in memory can be written");
     fuzz_expect(lseek(file, 0, SEEK_SET) == 0, "a file in memory can be read from its start");
     struct bat_map *again;
-    code = json_note_read(file, &again, &error);
+    code = bat_map_read_json(file, &again, &error);
     fuzz_expect(code == BAT_OK, "what is printed as JSON can be read");
     close(file);
     return again;
@@ -51,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int file = fuzz_memory_file(data, size);
     struct bat_map *map;
     struct bat_error error;
-    enum bat_code code = json_note_read(file, &map, &error);
+    enum bat_code code = bat_map_read_json(file, &map, &error);
     close(file);
     if (code != BAT_OK) {
         fuzz_expect(map == NULL, "there is no map where there is an error");

@@ -13,7 +13,6 @@
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"
-#include "json_note.h"
 
 /* A bad note may have an error in each of its tables: only the first findings are printed. */
 #define FINDINGS_SHOWN 10u
@@ -126,7 +125,7 @@ static bool note_from_json(struct injection *injection)
         return tool_refuse(path, "cannot be opened: %m");
     struct bat_error error;
     struct bat_map *map = NULL;
-    enum bat_code code = json_note_read(file, &map, &error);
+    enum bat_code code = bat_map_read_json(file, &map, &error);
     if (file != STDIN_FILENO)
         close(file);
     return code == BAT_OK ? encode(injection, map, name) : tool_complain(name, &error);

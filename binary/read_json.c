@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "json_note.h"
+#include "read_json.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "json_tables.h"
+#include "bat_binary.h"
 
 /* A skipped member may nest this deep. */
 #define DEPTH_MAX 100u
@@ -463,7 +463,7 @@ static const yajl_callbacks callbacks = {
 
 /* --- The file ------------------------------------------------------------------------------- */
 
-enum bat_code json_note_read(int file, struct bat_map **map, struct bat_error *error)
+enum bat_code bat_map_read_json(int file, struct bat_map **map, struct bat_error *error)
 {
     *map = NULL;
     struct reader reader = {.where = IN_FILE};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "tools/batinject/json_note.h"
+#include "bat_binary.h"
 
 #include "spec/left_out.h"
 
-enum bat_code json_note_read(int file, struct bat_map **map, struct bat_error *error)
+enum bat_code bat_map_read_json(int file, struct bat_map **map, struct bat_error *error)
 {
     (void)file;
     *map = NULL;

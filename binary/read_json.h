@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How json_note.c reads: the text, the members of its objects, the tables that they make. */
-#ifndef BAT_TOOLS_BATINJECT_JSON_TABLES_H
-#define BAT_TOOLS_BATINJECT_JSON_TABLES_H
+/* How read_json.c reads: the text, the members of its objects, the tables that they make. */
+#ifndef BAT_BINARY_READ_JSON_H
+#define BAT_BINARY_READ_JSON_H
 
 #include <stddef.h>
 #include <stdint.h>

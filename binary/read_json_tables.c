@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "json_tables.h"
+#include "read_json.h"
 #include "spec/grow.h"
 
 #include <inttypes.h>
