@@ -7,11 +7,12 @@ foreach(source binary/functions/eh_frame binary/functions/name_parts support/dwa
   support/text_writer)
   list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/${source}.c)
 endforeach()
-list(FILTER BATKIT_SOURCES EXCLUDE REGEX "/binary/read_json[a-z_]*\\.c$")
+list(FILTER BATKIT_SOURCES EXCLUDE REGEX "/binary/(profile_name|read_json[a-z_]*)\\.c$")
 list(REMOVE_ITEM BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/elfnote/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/unpack.c
   ${PROJECT_SOURCE_DIR}/validate/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/check_probes.c)
-list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/binary/minimal/read_json.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/unpack.c
+file(GLOB minimal_sources CONFIGURE_DEPENDS binary/minimal/*.c binary/original/minimal/*.c)
+list(APPEND BATKIT_SOURCES ${minimal_sources} ${PROJECT_SOURCE_DIR}/elfnote/minimal/debugdata.c ${PROJECT_SOURCE_DIR}/elfnote/minimal/unpack.c
   ${PROJECT_SOURCE_DIR}/validate/minimal/check_original.c
   ${PROJECT_SOURCE_DIR}/validate/minimal/check_probes.c)
 set(BATKIT_HEADERS spec/bat.h decoder/bat_decoder.h encoder/bat_encoder.h elfnote/bat_elf.h elfnote/bat_output.h

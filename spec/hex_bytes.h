@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Build-ids in hexadecimal. Internal to the library and the tools. */
+/* Build-ids and addresses in hexadecimal. Internal to the library and the tools. */
 #ifndef BAT_SPEC_HEX_BYTES_H
 #define BAT_SPEC_HEX_BYTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 /*
  * Put two lower-case digits for each byte into text, for as many as there is room for in text_size
@@ -19,6 +22,19 @@ static inline char *bat_hex_bytes(char *text, size_t text_size, const uint8_t *b
     }
     *text = '\0';
     return text;
+}
+
+/* Parse "0x..." or plain hexadecimal digits as an address. False if text is anything else. */
+static inline bool bat_parse_address(const char *text, uint64_t *address)
+{
+    const char *digits = text;
+    if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+        digits += 2;
+    size_t length = strlen(digits);
+    if (length == 0 || length > 16 || strspn(digits, "0123456789abcdefABCDEF") != length)
+        return false;
+    *address = strtoull(digits, NULL, 16);
+    return true;
 }
 
 #endif

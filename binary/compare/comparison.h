@@ -4,6 +4,7 @@
 #define BAT_BINARY_COMPARE_COMPARISON_H
 
 #include "bat_binary.h"
+#include "support/text_writer.h"
 
 /* What differs in a function, as bits. */
 enum function_change {
@@ -104,5 +105,14 @@ static inline uint64_t compared_size(const struct compared_function *function)
 {
     return function->hot_size + function->cold_size;
 }
+
+/*
+ * Print it as text or JSON, with at most limit functions or sections in each list; 0: all. False
+ * without memory.
+ */
+bool comparison_print_text(struct bat_text_writer *output, const struct comparison *comparison,
+                           uint32_t limit);
+bool comparison_print_json(struct bat_text_writer *output, const struct comparison *comparison,
+                           uint32_t limit);
 
 #endif

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "bat_binary.h"
-#include "dump.h"
+#include "binary/compare/comparison.h"
+#include "binary/note_text.h"
 #include "spec/free_all.h"
+#include "spec/hex_bytes.h"
+#include "tools/common/output.h"
 #include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
@@ -46,7 +49,7 @@ struct options {
     const char *output;
     const char **functions;
     size_t function_count;
-    struct dump_address *addresses;
+    struct note_address *addresses;
     size_t address_count;
     struct original_queries queries;
 };
@@ -130,7 +133,7 @@ static const char brief[] =
     "Exit status: 0 fine, 1 bad file, 2 wrong usage; --compare: as diff's.\n";
 
 /* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
-static bool parse_translate(const char *text, struct dump_address *address)
+static bool parse_translate(const char *text, struct note_address *address)
 {
     char digits[32];
     const char *colon = strchr(text, ':');
@@ -142,7 +145,7 @@ static bool parse_translate(const char *text, struct dump_address *address)
     address->is_branch_source = colon && strcmp(colon, ":1") == 0;
     if (colon && !address->is_branch_source && strcmp(colon, ":0") != 0)
         return false;
-    return tool_parse_address(digits, &address->address);
+    return bat_parse_address(digits, &address->address);
 }
 
 static bool has_original_queries(const struct options *options)
@@ -246,7 +249,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 /* Print the selected tables as JSON. */
 static bool print_json(struct output *output, const struct options *options,
-                       struct bat_binary *binary, const struct selection *selection)
+                       struct bat_binary *binary, const struct note_selection *selection)
 {
     struct bat_error error;
     /* Of what cannot be written, output_end() tells. */
@@ -271,20 +274,36 @@ static bool print_names(struct output *output, const struct options *options,
 }
 
 static bool print_text(struct output *output, const struct options *options,
-                       const struct bat_binary *binary, const struct selection *selection,
+                       const struct bat_binary *binary, const struct note_selection *selection,
                        const struct bat_names *names)
 {
+    struct bat_error error;
     bool tables = options->dump_all || options->function_count != 0;
     if (!tables && options->address_count == 0)
-        return summarize(&output->text, options->path, binary);
-    dump_text_parsed(&output->text, binary->map);
+        return note_summary(&output->text, options->path, binary, &error) == BAT_OK ||
+               tool_complain(options->path, &error);
+    note_text_parsed(&output->text, binary->map);
     if (tables)
-        dump_text_tables(&output->text, binary->map, selection,
+        note_text_tables(&output->text, binary->map, selection,
                          options->function_count ? names : NULL);
     if (options->address_count != 0)
-        dump_text_translations(&output->text, binary, names, options->addresses,
+        note_text_translations(&output->text, binary, names, options->addresses,
                                options->address_count);
     return true;
+}
+
+/* Select the functions that were asked for. False, with a message for each that is not there. */
+static bool select_functions(const struct options *options, const struct bat_binary *binary,
+                             const struct bat_names *names, struct note_selection *selection)
+{
+    struct bat_error error;
+    if (note_selection_none(binary->map, selection, &error) != BAT_OK)
+        return tool_complain(options->path, &error);
+    bool found = true;
+    for (size_t i = 0; i < options->function_count; i++)
+        if (note_selection_add(selection, binary, names, options->functions[i], &error) != BAT_OK)
+            found = tool_complain(options->path, &error);
+    return found;
 }
 
 /* Find all that was asked for, and print it if nothing is missing. */
@@ -296,17 +315,16 @@ static bool print_requested(struct output *output, const struct options *options
     if ((options->function_count != 0 || options->address_count != 0) &&
         bat_names_collect(binary, &names, &error) != BAT_OK)
         return tool_complain(options->path, &error);
-    struct selection selection = selection_all(binary->map);
+    struct note_selection selection = note_selection_all(binary->map);
     bool fine =
-        options->function_count == 0 || selection_find(&selection, options->path, binary, &names,
-                                                       options->functions, options->function_count);
+        options->function_count == 0 || select_functions(options, binary, &names, &selection);
     if (fine && options->list_functions)
         fine = print_names(output, options, binary);
     else if (fine && options->json)
         fine = print_json(output, options, binary, &selection);
     else if (fine)
         fine = print_text(output, options, binary, &selection, &names);
-    selection_free(&selection);
+    free(selection.chosen);
     bat_names_free(&names);
     return fine;
 }
@@ -330,11 +348,16 @@ static enum bat_code open_file(const struct options *options, const char *path,
 static bool print_answer(struct output *output, const struct options *options,
                          struct bat_binary *binary)
 {
-    if (options->probes)
-        return dump_probes(&output->text, options->path, binary, options->queries.path);
-    return has_original_queries(options)
-               ? dump_original(&output->text, options->path, binary, &options->queries)
-               : print_requested(output, options, binary);
+    struct bat_error error;
+    const char *failed;
+    if (!options->probes && !has_original_queries(options))
+        return print_requested(output, options, binary);
+    enum bat_code code = options->probes
+                             ? original_probes_text(&output->text, options->path, binary,
+                                                    options->queries.path, &failed, &error)
+                             : original_places_text(&output->text, options->path, binary,
+                                                    &options->queries, &failed, &error);
+    return code == BAT_OK || tool_complain(failed, &error);
 }
 
 static enum tool_exit run(const struct options *options)
@@ -393,8 +416,10 @@ static enum tool_exit run_compare(const struct options *options)
             tool_report(comparison.failed, &error);
     }
     if (output) {
-        bool fine = options->json ? compare_print_json(&output->text, &comparison, limit)
-                                  : compare_print_text(&output->text, &comparison, limit);
+        bool fine = options->json ? comparison_print_json(&output->text, &comparison, limit)
+                                  : comparison_print_text(&output->text, &comparison, limit);
+        if (!fine)
+            tool_no_memory(NULL);
         if (output_end(output, TOOL_FINE) == TOOL_FINE && fine)
             status = (enum tool_exit)(comparison_is_same(&comparison) ? SAME : DIFFERENT);
     }

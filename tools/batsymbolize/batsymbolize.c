@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "bat_symbolize.h"
+#include "spec/hex_bytes.h"
 #include "support/temporary.h"
 #include "symbolize_input.h"
 #include "tools/common/demangle.h"
@@ -224,7 +225,7 @@ static void take_file(struct arguments *arguments)
     struct stat status;
     uint64_t address;
     if (arguments->text.path || arguments->address_count == 0 ||
-        tool_parse_address(arguments->addresses[0], &address))
+        bat_parse_address(arguments->addresses[0], &address))
         return;
     if (stat(arguments->addresses[0], &status) != 0 || !S_ISREG(status.st_mode)) {
         arguments->no_file = arguments->addresses[0];

@@ -224,18 +224,6 @@ enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t
     return tool_report(file, &error);
 }
 
-bool tool_parse_address(const char *text, uint64_t *address)
-{
-    const char *digits = text;
-    if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
-        digits += 2;
-    size_t length = strlen(digits);
-    if (length == 0 || length > 16 || strspn(digits, "0123456789abcdefABCDEF") != length)
-        return false;
-    *address = strtoull(digits, NULL, 16);
-    return true;
-}
-
 unsigned tool_parse_threads(const char *text, struct argp_state *state)
 {
     char *end;

@@ -99,9 +99,6 @@ void tool_print(const char *format, ...) BAT_PRINTF(1, 2);
  */
 enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count);
 
-/* Parse "0x..." or plain hexadecimal digits as an address. False if text is anything else. */
-bool tool_parse_address(const char *text, uint64_t *address);
-
 /* The value of --threads, 0 to 64. Exits for another text. */
 unsigned tool_parse_threads(const char *text, struct argp_state *state);
 

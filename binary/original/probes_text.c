@@ -4,7 +4,7 @@
 
 #include "bat_original.h"
 #include "bat_probes.h"
-#include "dump.h"
+#include "binary/note_text.h"
 #include "spec/escape_controls.h"
 
 /* What is open while probes are printed. */
@@ -132,20 +132,21 @@ static void put_probes(const struct probe_dump *dump)
                         dump->probes->unplaced_count);
 }
 
-bool dump_probes(struct bat_text_writer *output, const char *path, struct bat_binary *binary,
-                 const char *original_path)
+enum bat_code original_probes_text(struct bat_text_writer *output, const char *path,
+                                   struct bat_binary *binary, const char *original_path,
+                                   const char **failed, struct bat_error *error)
 {
-    struct bat_error error;
     struct bat_probes *probes;
-    if (bat_probes_read(binary->elf, NULL, &probes, &error) != BAT_OK)
-        return tool_complain(path, &error);
+    *failed = path;
+    BAT_TRY(bat_probes_read(binary->elf, NULL, &probes, error));
     struct bat_names names = {0};
     struct bat_original *original = NULL;
-    bool fine = bat_names_collect(binary, &names, &error) == BAT_OK || tool_complain(path, &error);
-    if (fine && original_path &&
-        bat_original_open(original_path, binary, NULL, &original, &error) != BAT_OK)
-        fine = tool_complain(original_path, &error);
-    if (fine) {
+    enum bat_code code = bat_names_collect(binary, &names, error);
+    if (code == BAT_OK && original_path) {
+        *failed = original_path;
+        code = bat_original_open(original_path, binary, NULL, &original, error);
+    }
+    if (code == BAT_OK) {
         const struct probe_dump dump = {output, probes, binary, &names, original};
         put_functions(&dump);
         put_probes(&dump);
@@ -153,5 +154,5 @@ bool dump_probes(struct bat_text_writer *output, const char *path, struct bat_bi
     bat_original_close(original);
     bat_names_free(&names);
     bat_probes_free(probes);
-    return fine;
+    return code;
 }

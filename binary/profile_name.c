@@ -3,15 +3,14 @@
 
 #include "bat_decoder.h"
 #include "binary/functions/functions.h"
-#include "dump.h"
+#include "note_text.h"
 
-bool find_profile_name(const char *path, const struct bat_binary *binary, const char *name,
-                       void (*found)(void *context, uint32_t table), void *context)
+enum bat_code find_profile_name(const struct bat_binary *binary, const char *name,
+                                void (*found)(void *context, uint32_t table), void *context,
+                                struct bat_error *error)
 {
     struct bat_functions *functions = NULL;
-    struct bat_error error;
-    if (bat_functions_create(binary->elf, NULL, &functions, &error) != BAT_OK)
-        return tool_complain(path, &error);
+    BAT_TRY(bat_functions_create(binary->elf, NULL, &functions, error));
     uint32_t count = 0;
     const struct bat_function_symbol *all = bat_functions_all(functions, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -20,5 +19,5 @@ bool find_profile_name(const char *path, const struct bat_binary *binary, const 
             found(context, table);
     }
     bat_functions_free(functions);
-    return true;
+    return BAT_OK;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "dump.h"
+#include "note_text.h"
 
 #include <inttypes.h>
 
 #include "binary/note_facts.h"
-#include "tools/common/output.h"
 
 /* Width of the first column, and of the numbers behind it. */
 #define LABEL_WIDTH 26
@@ -143,19 +142,20 @@ static void print_shares(struct bat_text_writer *output, const struct bat_shares
     print_share(output, "the note", total, total);
 }
 
-bool summarize(struct bat_text_writer *output, const char *path, const struct bat_binary *binary)
+enum bat_code note_summary(struct bat_text_writer *output, const char *path,
+                           const struct bat_binary *binary, struct bat_error *error)
 {
     struct bat_shares shares;
     bat_map_shares(binary->map, &shares);
     uint64_t sum = bat_shares_sum(&shares);
     if (sum != binary->note_size)
-        return tool_refuse(path,
-                           "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
-                           binary->note_size, sum);
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
+                        binary->note_size, sum);
     bat_text_name(output, "", path, "\n");
     print_origin(output, binary);
     print_contents(output, binary->map);
     bat_text_string(output, "\nBytes\n");
     print_shares(output, &shares, sum);
-    return true;
+    return BAT_OK;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "dump.h"
+#include "note_text.h"
 
 #include <elf.h>
 #include <inttypes.h>
 
 #include "bat_decoder.h"
-#include "tools/common/output.h"
 
 /* No line of numbers is longer. */
 #define LINE_SIZE_MAX 128u
@@ -14,7 +13,7 @@
 #define TEXT_FACTOR 2u
 #define NAMES_SPARE 65536u
 
-void dump_text_parsed(struct bat_text_writer *output, const struct bat_map *map)
+void note_text_parsed(struct bat_text_writer *output, const struct bat_map *map)
 {
     bat_text_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
     if (map->version == BAT_VERSION_1)
@@ -130,13 +129,13 @@ static void dump_table(struct bat_text_writer *output, const struct bat_map *map
 }
 
 static void dump_parents(struct bat_text_writer *output, const struct bat_map *map,
-                         const struct selection *selection)
+                         const struct note_selection *selection)
 {
     if (selection->fragments == 0)
         return;
     bat_text_format(output, "%" PRIu32 " cold mappings:\n", selection->fragments);
     for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
-        if (!selection_has(selection, i))
+        if (!note_selection_has(selection, i))
             continue;
         char *at = bat_text_room(output, LINE_SIZE_MAX);
         at = bat_put_text(at, "0x");
@@ -158,19 +157,19 @@ static uint64_t names_size(const struct bat_names *names)
     return size;
 }
 
-void dump_text_tables(struct bat_text_writer *output, const struct bat_map *map,
-                      const struct selection *selection, const struct bat_names *names)
+void note_text_tables(struct bat_text_writer *output, const struct bat_map *map,
+                      const struct note_selection *selection, const struct bat_names *names)
 {
     uint64_t text_left = names ? names_size(names) : 0;
     bat_text_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
     for (uint32_t i = 0; i < bat_map_tables(map) && output->code == BAT_OK; i++)
-        if (selection_has(selection, map->by_address[i]))
+        if (note_selection_has(selection, map->by_address[i]))
             dump_table(output, map, map->by_address[i], names, &text_left);
     dump_parents(output, map, selection);
 }
 
 static void dump_translation(struct bat_text_writer *output, const struct bat_binary *binary,
-                             const struct bat_names *names, const struct dump_address *request,
+                             const struct bat_names *names, const struct note_address *request,
                              uint64_t *text_left)
 {
     const struct bat_map *map = binary->map;
@@ -195,8 +194,8 @@ static void dump_translation(struct bat_text_writer *output, const struct bat_bi
                     bat_map_translate(map, table, address - start, request->is_branch_source));
 }
 
-void dump_text_translations(struct bat_text_writer *output, const struct bat_binary *binary,
-                            const struct bat_names *names, const struct dump_address *addresses,
+void note_text_translations(struct bat_text_writer *output, const struct bat_binary *binary,
+                            const struct bat_names *names, const struct note_address *addresses,
                             size_t count)
 {
     uint64_t text_left = UINT64_MAX; /* one for each that was asked for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "dump.h"
+#include "note_text.h"
 
 #include <stdio.h>
 #include <string.h>

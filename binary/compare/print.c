@@ -4,17 +4,7 @@
 #include <stdlib.h>
 
 #include "binary/note_facts.h"
-#include "dump.h"
-#include "tools/common/output.h"
-
-/* As list_functions(), with a message. */
-static bool make_list(const struct compared_side *side, unsigned change, struct function_list *list)
-{
-    bool fits = list_functions(side, change, list);
-    if (!fits)
-        tool_no_memory(NULL);
-    return fits;
-}
+#include "comparison.h"
 
 static uint32_t limited(uint32_t count, uint32_t limit)
 {
@@ -135,7 +125,7 @@ static bool print_list(struct bat_text_writer *output, const struct compared_sid
                        const char *title, unsigned change, uint32_t limit)
 {
     struct function_list list;
-    if (!make_list(side, change, &list))
+    if (!list_functions(side, change, &list))
         return false;
     if (list.count != 0)
         bat_text_format(output, "\nFunctions: %s\n", title);
@@ -154,8 +144,8 @@ static bool print_list(struct bat_text_writer *output, const struct compared_sid
     return true;
 }
 
-bool compare_print_text(struct bat_text_writer *output, const struct comparison *comparison,
-                        uint32_t limit)
+bool comparison_print_text(struct bat_text_writer *output, const struct comparison *comparison,
+                           uint32_t limit)
 {
     print_summary(output, comparison);
     print_sizes(output, comparison, limit);
@@ -205,7 +195,7 @@ static bool print_json_list(struct bat_text_writer *output, const struct compare
                             const char *key, unsigned change, uint32_t limit)
 {
     struct function_list list;
-    if (!make_list(side, change, &list))
+    if (!list_functions(side, change, &list))
         return false;
     bat_text_format(output, ",\n\"%s\":{\"count\":%" PRIu32 ",\"functions\":[", key, list.count);
     for (uint32_t i = 0; i < limited(list.count, limit); i++) {
@@ -225,8 +215,8 @@ static bool print_json_list(struct bat_text_writer *output, const struct compare
     return true;
 }
 
-bool compare_print_json(struct bat_text_writer *output, const struct comparison *comparison,
-                        uint32_t limit)
+bool comparison_print_json(struct bat_text_writer *output, const struct comparison *comparison,
+                           uint32_t limit)
 {
     bat_text_format(output, "{\"format\":\"batkit-compare\",\"schema\":1,\"same\":%s,",
                     comparison_is_same(comparison) ? "true" : "false");
