@@ -86,13 +86,13 @@ static=$(pkg-config --cflags --libs --static batkit)
 # shellcheck disable=SC2046
 compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
 readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "the program needs a shared libbatkit, not libbatkit.a"
-# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis, and libm belongs to
+# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis, none of this name of yajl (it is libyajl_s.a), and libm belongs to
 # the C library.
 # shellcheck disable=SC2046
 compile with_archives $(echo "$static" |
     sed "s|-lbatkit|-Wl,--whole-archive $libraries/libbatkit.a -Wl,--no-whole-archive -Wl,-Bstatic|
-         s,-l\(Zydis\|m\)\>,-Wl\,-Bdynamic & -Wl\,-Bstatic,g; s|\$| -Wl,-Bdynamic|")
-readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
+         s,-l\(Zydis\|yajl\|m\)\>,-Wl\,-Bdynamic & -Wl\,-Bstatic,g; s|\$| -Wl,-Bdynamic|")
+readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libyajl\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
     fail "the program was linked with archives, but still needs $(cat shared)"
 
 # The same by CMake: the requested component, or else the shared library.

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "debuginfo/optional_elf.h"
 #include "foreign_profile.h"
 #include "next/carry.h"
-#include "optional_elf.h"
 #include "profile/translate/records_to_traces.h"
 #include "support/text_memory.h"
 #include "translate_work.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "debuginfo/optional_elf.h"
 #include "foreign_profile.h"
 
 #include <string.h>
 
 #include "bat_autofdo.h"
-#include "optional_elf.h"
 #include "spec/hex_bytes.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"

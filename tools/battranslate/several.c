@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/find/originals.h"
 #include "support/parallel.h"
 #include "targets.h"
 #include "tools/common/output.h"
@@ -134,8 +135,9 @@ static enum tool_exit find_originals(struct several *several)
 {
     if (!several->request->originals)
         return TOOL_FINE;
-    several->originals = originals_open(several->request->originals);
-    enum tool_exit status = several->originals ? TOOL_FINE : TOOL_BAD;
+    enum tool_exit status = TOOL_FINE;
+    if (originals_open(several->request->originals, &several->originals, &several->error) != BAT_OK)
+        status = tool_report(originals_failed(several->originals), &several->error);
     for (size_t i = 0; i < several->targets.count && status == TOOL_FINE; i++)
         status = find_original(several, &several->targets.items[i]);
     return status;

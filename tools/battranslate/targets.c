@@ -11,6 +11,8 @@
 
 #include "elfnote/replace_file.h"
 #include "spec/free_all.h"
+#include "store/find/mapped.h"
+#include "support/string_table.h"
 
 /* --- Outputs -------------------------------------------------------------------------------- */
 
@@ -204,6 +206,11 @@ static enum tool_exit make_folder(struct targets *targets, const char *folder)
 
 /* --- All targets ---------------------------------------------------------------------------- */
 
+static void report(const char *path, const struct bat_error *error)
+{
+    tool_report(path, error);
+}
+
 enum tool_exit targets_make(struct targets *targets, const struct translate_request *request)
 {
     *targets = (struct targets){0};
@@ -211,7 +218,12 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
     size_t count = request->binary_count;
     enum tool_exit status = TOOL_FINE;
     if (request->all) {
-        status = mapped_find(&mapped, request);
+        const struct mapped_request all = {.profiles = request->profiles,
+                                           .profile_count = request->profile_count,
+                                           .stores = &request->stores,
+                                           .keep_going = request->keep_going,
+                                           .report = report};
+        status = mapped_find(&mapped, &all) ? TOOL_FINE : TOOL_BAD;
         count = mapped.count;
     }
     if (status == TOOL_FINE) {

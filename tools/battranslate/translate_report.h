@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "bat_profile.h"
+#include "support/figures.h"
 #include "tools/common/check_print.h"
 #include "tools/common/tool.h"
 
@@ -83,32 +84,6 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,
                         const struct report_judgements *judgements);
-
-struct figure {
-    const char *key;   /* in JSON */
-    const char *label; /* for people */
-    uint64_t value;
-    uint64_t whole; /* of which value is a part; 0 for none */
-};
-
-/* Those of one report. */
-#define FIGURES_MAX 64u
-
-struct figures {
-    struct figure all[FIGURES_MAX];
-    size_t count;
-};
-
-void figures_add(struct figures *figures, const struct figure *more, size_t count);
-
-/* 0 of nothing. */
-double figures_percent(uint64_t part, uint64_t whole);
-
-/*
- * Print figures: a line each, with labels of so many columns, or as JSON the beginning of an
- * object, whose end is the caller's.
- */
-void figures_print(FILE *file, bool as_json, int columns, const struct figures *figures);
 
 /*
  * Compare the records with the fdata in the file at path. TOOL_BAD, with a message, if that cannot

@@ -3,8 +3,8 @@
 #include <malloc.h>
 #include <string.h>
 
+#include "debuginfo/optional_elf.h"
 #include "elfnote/shipped.h"
-#include "optional_elf.h"
 #include "profile/profile.h"
 #include "tools/common/profile_warnings.h"
 #include "translate_report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "targets.h"
+#include "originals.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -11,7 +11,7 @@
 
 #include "binary/build_ids.h"
 #include "binary/note_facts.h"
-#include "optional_elf.h"
+#include "debuginfo/optional_elf.h"
 #include "spec/grow.h"
 
 /* Folders in folders. */
@@ -28,6 +28,8 @@ struct originals {
     struct file *files;
     size_t count;
     size_t capacity;
+    char *failed;            /* the path that the error is of; or NULL */
+    struct bat_error *error; /* while they are listed */
 };
 
 void originals_free(struct originals *originals)
@@ -39,6 +41,7 @@ void originals_free(struct originals *originals)
         free(originals->files[i].build_id);
     }
     free(originals->files);
+    free(originals->failed);
     free(originals);
 }
 
@@ -53,22 +56,35 @@ static bool has_code(const struct bat_elf *elf)
     return false;
 }
 
-/* Returns false. */
-static bool fail(const char *path, const char *what, int error)
+static enum bat_code fail_memory(const struct originals *originals)
 {
-    return tool_refuse(path, "%s: %s", what, strerror(error));
+    return bat_fail_memory(originals->error, "for the folder of input binaries");
 }
 
-/* Add an open file. As all that follow, false with a message on failure. */
-static bool add_elf(struct originals *originals, const char *path, const struct bat_elf *elf)
+/* The error is of that file. Returns code. */
+static enum bat_code fail_of(struct originals *originals, const char *path, enum bat_code code)
+{
+    if (!originals->failed)
+        originals->failed = strdup(path);
+    return code;
+}
+
+static enum bat_code fail(struct originals *originals, const char *path, const char *what)
+{
+    return fail_of(originals, path,
+                   bat_fail(originals->error, BAT_ERR_IO, "%s: %s", what, strerror(errno)));
+}
+
+static enum bat_code add_elf(struct originals *originals, const char *path,
+                             const struct bat_elf *elf)
 {
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     if (!build_id || size == 0 || note_is_bolted(elf) || !has_code(elf))
-        return true;
+        return BAT_OK;
     if (!bat_grow(&originals->files, &originals->capacity, originals->count,
                   sizeof(*originals->files)))
-        return tool_refuse(NULL, "not enough memory");
+        return fail_memory(originals);
     struct file *file = &originals->files[originals->count];
     *file = (struct file){.path = strdup(path),
                           .build_id = malloc(size),
@@ -76,48 +92,48 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
                           .has_symbols = bat_elf_has_symbols(elf)};
     originals->count++;
     if (!file->path || !file->build_id)
-        return tool_refuse(NULL, "not enough memory");
+        return fail_memory(originals);
     memcpy(file->build_id, build_id, size);
-    return true;
+    return BAT_OK;
 }
 
-static bool add_file(struct originals *originals, const char *path)
+static enum bat_code add_file(struct originals *originals, const char *path)
 {
     struct bat_elf *elf;
-    struct bat_error error;
-    if (optional_elf_open(path, &elf, &error) != BAT_OK)
-        return tool_complain(path, &error);
-    bool is_added = !elf || add_elf(originals, path, elf);
+    enum bat_code code = optional_elf_open(path, &elf, originals->error);
+    if (code != BAT_OK)
+        return fail_of(originals, path, code);
+    code = elf ? add_elf(originals, path, elf) : BAT_OK;
     bat_elf_close(elf);
-    return is_added;
+    return code;
 }
 
-static bool add_folder(struct originals *originals, const char *folder, unsigned depth);
+static enum bat_code add_folder(struct originals *originals, const char *folder, unsigned depth);
 
-static bool add_path(struct originals *originals, const char *path, unsigned depth)
+static enum bat_code add_path(struct originals *originals, const char *path, unsigned depth)
 {
     struct stat status;
     if (stat(path, &status) != 0)
-        return optional_is_missing(errno) || fail(path, "cannot be read", errno);
+        return optional_is_missing(errno) ? BAT_OK : fail(originals, path, "cannot be read");
     if (S_ISREG(status.st_mode))
         return add_file(originals, path);
     if (!S_ISDIR(status.st_mode) || depth == DEPTH_MAX)
-        return true;
+        return BAT_OK;
     /* Links to folders are not followed. */
     if (lstat(path, &status) != 0)
-        return optional_is_missing(errno) || fail(path, "cannot be read", errno);
-    return !S_ISDIR(status.st_mode) || add_folder(originals, path, depth + 1);
+        return optional_is_missing(errno) ? BAT_OK : fail(originals, path, "cannot be read");
+    return S_ISDIR(status.st_mode) ? add_folder(originals, path, depth + 1) : BAT_OK;
 }
 
-static bool add_entry(struct originals *originals, const char *folder, const char *name,
-                      unsigned depth)
+static enum bat_code add_entry(struct originals *originals, const char *folder, const char *name,
+                               unsigned depth)
 {
     char *path;
     if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return tool_refuse(NULL, "not enough memory");
-    bool is_fine = add_path(originals, path, depth);
+        return fail_memory(originals);
+    enum bat_code code = add_path(originals, path, depth);
     free(path);
-    return is_fine;
+    return code;
 }
 
 static int by_name(const struct dirent **left, const struct dirent **right)
@@ -126,31 +142,37 @@ static int by_name(const struct dirent **left, const struct dirent **right)
 }
 
 /* A folder below that this user cannot read is left out. */
-static bool add_folder(struct originals *originals, const char *folder, unsigned depth)
+static enum bat_code add_folder(struct originals *originals, const char *folder, unsigned depth)
 {
     struct dirent **entries;
     int count = scandir(folder, &entries, NULL, by_name);
     if (count < 0)
-        return (depth != 0 && optional_is_missing(errno)) ||
-               fail(folder, "cannot read the folder", errno);
-    bool is_fine = true;
+        return depth != 0 && optional_is_missing(errno)
+                   ? BAT_OK
+                   : fail(originals, folder, "cannot read the folder");
+    enum bat_code code = BAT_OK;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
-        if (is_fine && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
-            is_fine = add_entry(originals, folder, name, depth);
+        if (code == BAT_OK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            code = add_entry(originals, folder, name, depth);
         free(entries[i]);
     }
     free(entries);
-    return is_fine;
+    return code;
 }
 
-struct originals *originals_open(const char *folder)
+enum bat_code originals_open(const char *folder, struct originals **originals,
+                             struct bat_error *error)
 {
-    struct originals *originals = calloc(1, sizeof(*originals));
-    if (originals ? add_folder(originals, folder, 0) : tool_refuse(NULL, "not enough memory"))
-        return originals;
-    originals_free(originals);
-    return NULL;
+    *originals = calloc(1, sizeof(**originals));
+    BAT_TRY_MEMORY(*originals, error, "for the folder of input binaries");
+    (*originals)->error = error;
+    return add_folder(*originals, folder, 0);
+}
+
+const char *originals_failed(const struct originals *originals)
+{
+    return originals ? originals->failed : NULL;
 }
 
 const char *originals_find(const struct originals *originals, const struct bat_elf *elf)

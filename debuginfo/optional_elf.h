@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files that may be of use: those of a folder, or of a profile's mappings. */
-#ifndef BAT_TOOLS_BATTRANSLATE_OPTIONAL_ELF_H
-#define BAT_TOOLS_BATTRANSLATE_OPTIONAL_ELF_H
+#ifndef BAT_DEBUGINFO_OPTIONAL_ELF_H
+#define BAT_DEBUGINFO_OPTIONAL_ELF_H
 
 #include "bat_elf.h"
 
@@ -17,6 +17,10 @@ bool optional_is_missing(int error);
  * BAT_ERR_IO.
  */
 enum bat_code optional_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
+
+/* True if the file has that build-id, or one of them is not known (size 0). If the size of the
+ * other one is not known, it is padded with zeros. */
+bool optional_elf_is(const struct bat_elf *elf, const uint8_t *build_id, size_t size);
 
 /*
  * If the program at path has no symbol table, open its debug file: debug_file or, if that is NULL,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The file on this machine that a recording is of. */
-#ifndef BAT_TOOLS_BATTRANSLATE_RECORDED_BINARY_H
-#define BAT_TOOLS_BATTRANSLATE_RECORDED_BINARY_H
+#ifndef BAT_STORE_FIND_RECORDED_BINARY_H
+#define BAT_STORE_FIND_RECORDED_BINARY_H
 
+#include "bat_store.h"
 #include "profile/perf/recording.h"
-#include "request.h"
 
 enum recorded_state {
     RECORDED_BOLTED,      /* its profile can be translated */
@@ -20,12 +20,19 @@ const char *recorded_state_word(enum recorded_state state);
 
 struct recorded_binary {
     enum recorded_state state;
-    const char *path; /* of the request or of the recorded file */
+    const char *path; /* of a named binary or of the recorded file */
     char message[BAT_MESSAGE_SIZE];
 };
 
-/* Look among the request's binaries, at the recorded path, and in the stores. */
+/* Where to look. */
+struct recorded_places {
+    const char *const *binaries; /* that the user names */
+    size_t binary_count;
+    const struct bat_stores *stores;
+};
+
+/* Look among the binaries, at the recorded path, and in the stores. */
 void recorded_binary_find(const struct perf_recorded_file *file,
-                          const struct translate_request *request, struct recorded_binary *found);
+                          const struct recorded_places *places, struct recorded_binary *found);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "targets.h"
+#include "mapped.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "bat_profile.h"
-#include "optional_elf.h"
+#include "debuginfo/optional_elf.h"
 #include "spec/grow.h"
 #include "spec/hex_bytes.h"
 
@@ -89,11 +89,7 @@ static enum bat_code is_usable(const struct bat_mapped_file *file, bool *result,
     enum bat_code code = optional_elf_open(file->path, &elf, error);
     if (code != BAT_OK || !elf)
         return code;
-    size_t size;
-    const uint8_t *build_id = bat_elf_build_id(elf, &size);
-    /* A build-id whose size is not known is padded with zeros. */
-    bool is_same = !build_id || file->build_id_size == 0 ||
-                   (size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0);
+    bool is_same = optional_elf_is(elf, file->build_id, file->build_id_size);
     struct bat_elf *symbols = NULL;
     *result = is_same && bat_elf_has_symbols(elf);
     if (is_same && !*result)
@@ -119,8 +115,7 @@ static enum bat_code open_shipped(const struct bat_mapped_file *file, struct bat
     if (code != BAT_OK || !*elf)
         return code;
     size_t size;
-    const uint8_t *build_id = bat_elf_build_id(*elf, &size);
-    if (build_id && size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0)
+    if (bat_elf_build_id(*elf, &size) && optional_elf_is(*elf, file->build_id, file->build_id_size))
         return BAT_OK;
     bat_elf_close(*elf);
     *elf = NULL;
@@ -131,7 +126,7 @@ static enum bat_code open_shipped(const struct bat_mapped_file *file, struct bat
 static bool report(struct mapped *mapped, const struct bat_mapped_file *file,
                    const struct bat_error *error)
 {
-    tool_report(file->path, error);
+    mapped->request->report(file->path, error);
     mapped->has_failed = true;
     return true;
 }
@@ -151,8 +146,9 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
             is_padding = file->build_id[k] == 0;
-        if (is_padding &&
-            !tool_stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored)) {
+        if (is_padding && bat_stores_find(mapped->request->stores, file->build_id, sizes[i],
+                                          shipped, stored, error) != BAT_OK) {
+            mapped->request->report(NULL, error);
             mapped->has_failed = true;
             mapped->has_stopped |= stored->is_system_full;
         }
@@ -189,8 +185,9 @@ static bool add_file(const struct bat_mapped_file *file, void *context)
     if (usable)
         return add_item(mapped, file, bat_stored_nothing());
     struct bat_stored stored;
-    bool may_be_stored = mapped->stores->count != 0 && file->build_id && file->build_id_size != 0 &&
-                         file->build_id_size <= MAPPED_ID_MAX && file->path[0] == '/';
+    bool may_be_stored = mapped->request->stores->count != 0 && file->build_id &&
+                         file->build_id_size != 0 && file->build_id_size <= MAPPED_ID_MAX &&
+                         file->path[0] == '/';
     if (!may_be_stored || is_known_build(mapped, file))
         return true;
     if (find_stored(mapped, file, &stored, &error) != BAT_OK)
@@ -198,28 +195,37 @@ static bool add_file(const struct bat_mapped_file *file, void *context)
     return !mapped->has_stopped && (stored.file < 0 || add_item(mapped, file, stored));
 }
 
-enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request *request)
+/* Report an error that is not of a file. Returns false. */
+static bool fail(const struct mapped_request *request, const char *path,
+                 const struct bat_error *error)
 {
-    *mapped = (struct mapped){.stores = &request->stores};
+    request->report(path, error);
+    return false;
+}
+
+bool mapped_find(struct mapped *mapped, const struct mapped_request *request)
+{
+    struct bat_error error;
+    *mapped = (struct mapped){.request = request};
     for (size_t i = 0; i < request->profile_count; i++) {
-        struct bat_error error;
-        if (strcmp(request->profiles[i], "-") == 0)
-            return tool_message(NULL,
-                                "expected files for --all, which reads them twice, found standard "
-                                "input");
+        if (strcmp(request->profiles[i], "-") == 0) {
+            bat_fail(&error, BAT_ERR_ARGUMENT,
+                     "expected files for --all, which reads them twice, found standard input");
+            return fail(request, NULL, &error);
+        }
         if (bat_mapped_files(request->profiles[i], add_file, mapped, &error) != BAT_OK) {
             if (mapped->has_stopped)
-                return TOOL_BAD;
+                return false;
             /* What is wrong with it is said when it is read. */
             if (request->keep_going && error.code != BAT_ERR_MEMORY)
                 continue;
-            return tool_report(request->profiles[i], &error);
+            return fail(request, request->profiles[i], &error);
         }
     }
-    if (mapped->has_failed)
-        return TOOL_BAD;
-    if (mapped->count != 0)
-        return TOOL_FINE;
-    return tool_message(NULL, "expected mapped files with symbols on this machine%s, found none",
-                        request->stores.count != 0 ? " or in a store" : "");
+    if (mapped->has_failed || mapped->count != 0)
+        return !mapped->has_failed;
+    bat_fail(&error, BAT_ERR_MISMATCH,
+             "expected mapped files with symbols on this machine%s, found none",
+             request->stores->count != 0 ? " or in a store" : "");
+    return fail(request, NULL, &error);
 }

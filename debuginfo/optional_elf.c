@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "bat_debuginfo.h"
 #include "elfnote/descriptors.h"
@@ -21,6 +22,13 @@ enum bat_code optional_elf_open(const char *path, struct bat_elf **elf, struct b
         return optional_is_missing(errno) ? BAT_OK : bat_regular_fail(error);
     enum bat_code code = bat_elf_open_file(file, path, elf, error);
     return code == BAT_ERR_MEMORY || code == BAT_ERR_IO ? code : BAT_OK;
+}
+
+bool optional_elf_is(const struct bat_elf *elf, const uint8_t *build_id, size_t size)
+{
+    size_t own_size;
+    const uint8_t *own = bat_elf_build_id(elf, &own_size);
+    return !own || size == 0 || (own_size <= size && memcmp(own, build_id, own_size) == 0);
 }
 
 enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bat_binary.h"
-#include "optional_elf.h"
+#include "debuginfo/optional_elf.h"
 
 const char *recorded_state_word(enum recorded_state state)
 {
@@ -23,12 +23,7 @@ static enum match match_file(const char *path, const struct perf_recorded_file *
     struct bat_error ignored;
     if (optional_elf_open(path, &elf, &ignored) != BAT_OK || !elf)
         return MATCH_NO_FILE;
-    size_t size;
-    const uint8_t *build_id = bat_elf_build_id(elf, &size);
-    /* A build-id whose size is not known is padded with zeros. */
-    const bool is_same =
-        !build_id || file->build_id_size == 0 ||
-        (size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0);
+    const bool is_same = optional_elf_is(elf, file->build_id, file->build_id_size);
     bat_elf_close(elf);
     return is_same ? MATCH_YES : MATCH_OTHER;
 }
@@ -40,12 +35,12 @@ static bool is_named(const char *path, const struct perf_recorded_file *file)
     return (file->build_id_size != 0 || is_same_name) && match_file(path, file) == MATCH_YES;
 }
 
-static void judge_file(const struct translate_request *request, struct recorded_binary *found)
+static void judge_file(const struct recorded_places *places, struct recorded_binary *found)
 {
     struct bat_stored stored = bat_stored_nothing();
     struct bat_binary binary;
     struct bat_error error;
-    enum bat_code code = bat_stores_find_whole(&request->stores, found->path, &stored, &error);
+    enum bat_code code = bat_stores_find_whole(places->stores, found->path, &stored, &error);
     if (code == BAT_OK)
         code = bat_binary_find_note_if_any(bat_stored_or(&stored, found->path), &binary, &error);
     if (code == BAT_OK) {
@@ -59,13 +54,13 @@ static void judge_file(const struct translate_request *request, struct recorded_
 }
 
 void recorded_binary_find(const struct perf_recorded_file *file,
-                          const struct translate_request *request, struct recorded_binary *found)
+                          const struct recorded_places *places, struct recorded_binary *found)
 {
     *found = (struct recorded_binary){.state = RECORDED_NO_FILE, .path = file->path};
-    for (size_t i = 0; i < request->binary_count; i++) {
-        if (is_named(request->binaries[i], file)) {
-            found->path = request->binaries[i];
-            judge_file(request, found);
+    for (size_t i = 0; i < places->binary_count; i++) {
+        if (is_named(places->binaries[i], file)) {
+            found->path = places->binaries[i];
+            judge_file(places, found);
             return;
         }
     }
@@ -75,5 +70,5 @@ void recorded_binary_find(const struct perf_recorded_file *file,
     const enum match match = match_file(file->path, file);
     found->state = match == MATCH_OTHER ? RECORDED_OTHER_BUILD : RECORDED_MISSING;
     if (match == MATCH_YES)
-        judge_file(request, found);
+        judge_file(places, found);
 }

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * battranslate --explain-recording: what a recording holds, for which binaries, whether it is fit,
- * and the command to run next.
- */
+#include "explain_recording.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "recorded_binary.h"
-#include "tools/common/output.h"
-#include "translate.h"
-#include "translate_report.h"
+#include "support/figures.h"
 
 /* Files that the table shows, and commands. */
 #define FILES_SHOWN ((size_t)12)
@@ -26,7 +21,7 @@ static const char *const fitness_words[] = {"yes", "in part", "no"};
 #define REASONS_MAX 8u
 
 struct explanation {
-    const struct translate_request *request;
+    const struct recording_question *question;
     const struct perf_recording *recording;
     struct recorded_binary *binaries; /* of the files shown */
     size_t shown;
@@ -118,7 +113,7 @@ static void print_head(const struct explanation *explanation)
 {
     const struct perf_recording *recording = explanation->recording;
     struct bat_text_writer *output = explanation->output;
-    bat_text_escaped(output, explanation->request->recording);
+    bat_text_escaped(output, explanation->question->recording);
     bat_text_format(output, ": %" PRIu64 " sample%s", recording->samples,
                     recording->samples == 1 ? "" : "s");
     for (size_t i = 0; i < recording->event_count; i++)
@@ -213,7 +208,7 @@ static void print_command(const struct explanation *explanation, const char *bin
     bat_text_string(output, "battranslate ");
     print_word(output, binary);
     bat_text_string(output, " -p ");
-    print_word(output, explanation->request->recording);
+    print_word(output, explanation->question->recording);
     bat_text_string(output, explanation->recording->stacks == 0 ? " -ba -o " : " -o ");
     char *name;
     if (asprintf(&name, "%s.fdata", basename(binary)) < 0)
@@ -307,7 +302,7 @@ static void print_json(const struct explanation *explanation)
 {
     const struct perf_recording *recording = explanation->recording;
     struct bat_text_writer *output = explanation->output;
-    bat_text_member(output, "{\"recording\": ", explanation->request->recording);
+    bat_text_member(output, "{\"recording\": ", explanation->question->recording);
     bat_text_string(output, ", \"events\": [");
     for (size_t i = 0; i < recording->event_count; i++)
         bat_text_member(output, i == 0 ? "" : ", ", recording->events[i]);
@@ -332,15 +327,15 @@ static void print_json(const struct explanation *explanation)
 static void explain(struct explanation *explanation)
 {
     for (size_t i = 0; i < explanation->shown; i++) {
-        recorded_binary_find(&explanation->recording->files[i], explanation->request,
+        recorded_binary_find(&explanation->recording->files[i], &explanation->question->places,
                              &explanation->binaries[i]);
         explanation->bolted += explanation->binaries[i].state == RECORDED_BOLTED;
     }
     judge_samples(explanation);
     judge_rest(explanation);
-    if (explanation->request->json_report)
+    if (explanation->question->as_json)
         print_json(explanation);
-    else if (!explanation->request->quiet)
+    else if (!explanation->question->is_quiet)
         print_text(explanation);
 }
 
@@ -359,18 +354,12 @@ static enum bat_code take_recording(const struct perf_recording *recording, void
     return BAT_OK;
 }
 
-enum tool_exit explain_recording_run(const struct translate_request *request)
+enum bat_code recording_explain(const struct recording_question *question,
+                                struct bat_text_writer *output, bool *is_fit,
+                                struct bat_error *error)
 {
-    struct explanation explanation = {.request = request};
-    struct bat_error error;
-    struct output *output = output_begin_path(request->output, &request->recording, 1);
-    if (!output)
-        return TOOL_BAD;
-    output->is_report = true;
-    explanation.output = &output->text;
-    if (perf_recording_read(request->recording, take_recording, &explanation, &error) != BAT_OK) {
-        output_free(output);
-        return tool_report(request->recording, &error);
-    }
-    return output_end(output, explanation.fitness == UNFIT ? TOOL_BAD : TOOL_FINE);
+    struct explanation explanation = {.question = question, .output = output};
+    BAT_TRY(perf_recording_read(question->recording, take_recording, &explanation, error));
+    *is_fit = explanation.fitness != UNFIT;
+    return BAT_OK;
 }

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a recording holds, for which binaries, whether it is fit, and the command to run next.
+ * Internal to the library and the tools.
+ */
+#ifndef BAT_STORE_FIND_EXPLAIN_RECORDING_H
+#define BAT_STORE_FIND_EXPLAIN_RECORDING_H
+
+#include "recorded_binary.h"
+#include "support/text_writer.h"
+
+struct recording_question {
+    const char *recording;
+    struct recorded_places places;
+    bool as_json;
+    bool is_quiet; /* no text: only whether it is fit */
+};
+
+/*
+ * Print the answer. *is_fit is false if a translation would give nothing. Fails as
+ * perf_recording_read().
+ */
+enum bat_code recording_explain(const struct recording_question *question,
+                                struct bat_text_writer *output, bool *is_fit,
+                                struct bat_error *error);
+
+#endif
