@@ -86,8 +86,8 @@ static=$(pkg-config --cflags --libs --static batkit)
 # shellcheck disable=SC2046
 compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
 readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "the program needs a shared libbatkit, not libbatkit.a"
-# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis, none of this name of yajl (it is libyajl_s.a), and libm belongs to
-# the C library.
+# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis, yajl's has another
+# name (libyajl_s.a), and libm belongs to the C library.
 # shellcheck disable=SC2046
 compile with_archives $(echo "$static" |
     sed "s|-lbatkit|-Wl,--whole-archive $libraries/libbatkit.a -Wl,--no-whole-archive -Wl,-Bstatic|
