@@ -6,8 +6,10 @@
 #include "debuginfo/optional_elf.h"
 #include "foreign_profile.h"
 #include "next/carry.h"
+#include "next/report_text.h"
 #include "profile/translate/records_to_traces.h"
 #include "support/text_memory.h"
+#include "tools/common/output.h"
 #include "translate_work.h"
 
 /* The next build, and its profile. */
@@ -53,31 +55,6 @@ static enum tool_exit open_build(const struct translate_request *request, struct
     return TOOL_FINE;
 }
 
-static void put_place(struct bat_text_writer *out, const char *function, uint32_t offset)
-{
-    bat_text_escaped(out, function ? function : "[unknown]");
-    bat_text_format(out, "+0x%" PRIx32, offset);
-}
-
-/* Print a block of the function that is explained. */
-static void print_block(const struct next_explained *block, void *context)
-{
-    struct bat_text_writer *out = context;
-    put_place(out, block->function, block->offset);
-    bat_text_format(out, ": %" PRIu64, block->count);
-    if (!block->old_function) {
-        bat_text_string(out, ", inferred\n");
-        return;
-    }
-    bat_text_string(out, block->is_piece ? ", a piece of " : ", was ");
-    put_place(out, block->old_function, block->old_offset);
-    bat_text_format(out, " (%" PRIu64 "), %.0f%%", block->old_count,
-                    100 * (double)block->confidence);
-    if (!block->is_piece)
-        bat_text_format(out, " sure, code alike by %.0f%%", 100 * (double)block->content);
-    bat_text_string(out, "\n");
-}
-
 /* Print the explanation of a function. */
 static enum tool_exit print_explanation(struct bat_text_memory *explanation, const char *function,
                                         FILE *report)
@@ -107,7 +84,7 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
         .new_symbols = next->symbols,
         .threads = request->reading.threads,
         .explain = request->explain,
-        .explained = request->explain ? print_block : NULL,
+        .explained = request->explain ? next_explained_text : NULL,
         .explain_context = &explanation.text,
         .found_min = NEXT_FOUND_MIN};
     struct bat_elf *elf = work->original ? bat_original_elf(work->original) : work->binary.elf;
@@ -162,7 +139,6 @@ static enum tool_exit add_release(struct work *whole, size_t index, struct parts
     }
     enum tool_exit status = work_open(old);
     status = status ? status : work_read_profiles(old, parts);
-    parts->request = whole->arguments; /* which outlives it */
     old->parts = parts;
     status = status ? status : work_make_records(old);
     status = status ? status : add_records(old, work_report_file(whole), next);
@@ -189,87 +165,6 @@ static enum tool_exit translate_next(struct work *work, struct next_build *next)
 
 /* --- The report ----------------------------------------------------------------------------- */
 
-/* Functions that changed most, in the text; JSON has all. */
-#define CHANGED_PRINTED 5u
-
-static void print_changed(struct bat_text_writer *out, const struct next_report *report)
-{
-    size_t count =
-        report->changed_count < CHANGED_PRINTED ? report->changed_count : CHANGED_PRINTED;
-    for (size_t i = 0; i < count; i++) {
-        const struct next_changed *changed = &report->changed[i];
-        bat_text_format(out, i == 0 ? "  most changed: " : "                ");
-        bat_text_escaped(out, changed->name);
-        bat_text_format(out, ", %.1f%% of the profile",
-                        figures_percent(changed->count, report->all.count));
-        if (changed->new_name)
-            bat_text_format(out, ", alike by %.0f%%\n", 100 * (double)changed->likeness);
-        else
-            bat_text_string(out, ", gone\n");
-    }
-}
-
-static void print_text(struct bat_text_writer *out, const struct next_report *report)
-{
-    bat_text_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
-                    report->all.functions);
-    struct next_way ways[NEXT_WAYS];
-    next_report_ways(report, ways);
-    for (size_t i = 0; i < NEXT_WAYS; i++)
-        if (ways[i].share.functions != 0)
-            bat_text_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
-                            figures_percent(ways[i].share.count, report->all.count),
-                            ways[i].share.functions, ways[i].words);
-    if (report->blocks != 0)
-        bat_text_format(out,
-                        "in changed functions %.1f%% of the counts are of blocks that were found, "
-                        "%.1f%% were inferred\n",
-                        figures_percent(report->blocks_matched, report->blocks),
-                        figures_percent(report->blocks - report->blocks_matched, report->blocks));
-    print_changed(out, report);
-    if (report->copies + report->unknown != 0)
-        bat_text_format(out,
-                        "of new functions that are called, %" PRIu64
-                        " are like an old one and got its "
-                        "counts, %" PRIu64 " are not and got none\n",
-                        report->copies, report->unknown);
-}
-
-static void print_share_json(struct bat_text_writer *out, const char *name,
-                             const struct next_share *share)
-{
-    bat_text_format(out, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
-                    share->functions, share->count);
-}
-
-/* Print the members of an object. */
-static void print_json(struct bat_text_writer *out, const struct next_report *report)
-{
-    print_share_json(out, "all", &report->all);
-    print_share_json(out, "same", &report->same);
-    print_share_json(out, "by_name", &report->by_name);
-    print_share_json(out, "by_plain_name", &report->by_plain_name);
-    print_share_json(out, "by_code", &report->by_code);
-    print_share_json(out, "gone", &report->gone);
-    bat_text_format(out,
-                    "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
-                    ",\"blocks_matched\":%" PRIu64,
-                    report->copies, report->unknown, report->blocks, report->blocks_matched);
-    bat_text_string(out, ",\"changed\":[");
-    for (size_t i = 0; i < report->changed_count; i++) {
-        const struct next_changed *changed = &report->changed[i];
-        bat_text_member(out, i ? ",{\"name\":" : "{\"name\":", changed->name);
-        bat_text_string(out, ",\"next\":");
-        if (changed->new_name)
-            bat_text_json(out, changed->new_name);
-        else
-            bat_text_string(out, "null");
-        bat_text_format(out, ",\"count\":%" PRIu64 ",\"likeness\":%.3f}", changed->count,
-                        (double)changed->likeness);
-    }
-    bat_text_string(out, "]");
-}
-
 static void print_report_text(const struct work *work, const struct next_build *next,
                               const struct report_judgements *judgements,
                               struct bat_text_writer *out)
@@ -278,7 +173,7 @@ static void print_report_text(const struct work *work, const struct next_build *
     for (size_t i = 0; i < next->count; i++) {
         if (next->count > 1)
             bat_text_name(out, "", request->releases[i].binary, ": ");
-        print_text(out, &next->reports[i]);
+        next_report_text(&next->reports[i], out);
     }
     if (judgements->has_fdata)
         bat_text_format(
@@ -305,7 +200,7 @@ static void print_report_json(const struct work *work, const struct next_build *
     for (size_t i = 0; i < next->count; i++) {
         if (is_list)
             bat_text_string(out, i ? ",{" : "{");
-        print_json(out, &next->reports[i]);
+        next_report_json(&next->reports[i], out);
         if (is_list)
             bat_text_string(out, "}");
     }

@@ -8,7 +8,6 @@
 #include "spec/hex_bytes.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
-#include "translate_report.h"
 #include "translate_work.h"
 
 /* --- The report ------------------------------------------------------------------------------- */

@@ -226,8 +226,8 @@ static enum tool_exit read_profiles(struct several *several)
     }
     struct reading reading = {
         .profiles = profiles, .count = targets->count, .counters = &several->counters};
-    status =
-        status ? status : parts_read(&several->parts, several->request, read_profile, &reading);
+    status = status ? status
+                    : work_read_parts(&several->parts, several->request, read_profile, &reading);
     /* Each profile has those of all recordings. */
     if (status == TOOL_FINE && targets->count != 0)
         tool_warn_branch_filter(NULL, profiles[0]);
@@ -322,7 +322,7 @@ static void print_text(struct bat_text_writer *out, const struct several *severa
     bat_text_format(out, "%-36s %14" PRIu64 "\n", "samples", several->counters.samples);
     bat_text_format(out, "%-36s %14" PRIu64 "\n", "  in none of the binaries",
                     several->counters.none);
-    if (parts_are_reported(several->request))
+    if (work_reports_parts(several->request))
         parts_print_text(&several->parts, out);
     for (size_t i = 0; i < several->targets.count; i++) {
         const struct target *target = &several->targets.items[i];
@@ -342,7 +342,7 @@ static void print_json(struct bat_text_writer *out, const struct several *severa
 {
     bat_text_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64, several->counters.samples,
                     several->counters.none);
-    if (parts_are_reported(several->request))
+    if (work_reports_parts(several->request))
         parts_print_json(&several->parts, out);
     bat_text_string(out, ",\"binaries\":[");
     bool is_first = true;
@@ -427,7 +427,7 @@ enum tool_exit several_run(const struct translate_request *request)
     tool_allow_files();
     enum tool_exit status = targets_make(&several.targets, request);
     status = status ? status : translate_targets(&several);
-    status = status ? status : parts_status(&several.parts);
+    status = status ? status : work_parts_status(&several.parts);
     bat_output_abandon(several.output);
     bool is_done = status == TOOL_FINE || status == TOOL_PARTIAL;
     if (!is_done)

@@ -206,11 +206,6 @@ static enum tool_exit make_folder(struct targets *targets, const char *folder)
 
 /* --- All targets ---------------------------------------------------------------------------- */
 
-static void report(const char *path, const struct bat_error *error)
-{
-    tool_report(path, error);
-}
-
 enum tool_exit targets_make(struct targets *targets, const struct translate_request *request)
 {
     *targets = (struct targets){0};
@@ -222,7 +217,7 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
                                            .profile_count = request->profile_count,
                                            .stores = &request->stores,
                                            .keep_going = request->keep_going,
-                                           .report = report};
+                                           .report = tool_tell_error};
         status = mapped_find(&mapped, &all) ? TOOL_FINE : TOOL_BAD;
         count = mapped.count;
     }

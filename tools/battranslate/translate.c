@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "formats.h"
-#include "translate_report.h"
+#include "tools/common/output.h"
 
 /* --- Beginning and committing outputs ------------------------------------------------------- */
 
@@ -106,7 +106,7 @@ static enum tool_exit print_all(const struct work *work, const char *report, siz
     struct output *out = output_begin(fileno(work_report_file(work)));
     if (!out)
         return TOOL_BAD;
-    bool has_parts = parts_are_reported(work->arguments);
+    bool has_parts = work_reports_parts(work->arguments);
     bool as_json = work->arguments->json_report;
     /* Without the newline and the brace that end the object. */
     if (has_parts && as_json && size > 2)
@@ -155,12 +155,12 @@ enum tool_exit translate_run(const struct translate_request *request)
     status = status ? status : check_outputs(&work);
     if (status == TOOL_FINE)
         status = request->format == FORMAT_PERFSCRIPT             ? run_perf_text(&work)
-                 : !request->quiet || parts_are_reported(request) ? run_with_report(&work, &parts)
+                 : !request->quiet || work_reports_parts(request) ? run_with_report(&work, &parts)
                                                                   : run(&work, &parts);
     if (status == TOOL_FINE && request->heatmap.path)
         status = write_heatmap(&work);
     status = status ? status : commit_outputs(&work);
-    status = status ? status : parts_status(&parts);
+    status = status ? status : work_parts_status(&parts);
     work_close(&work);
     parts_free(&parts);
     return status;

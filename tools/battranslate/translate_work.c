@@ -7,7 +7,6 @@
 #include "elfnote/shipped.h"
 #include "profile/profile.h"
 #include "tools/common/profile_warnings.h"
-#include "translate_report.h"
 #include "translate_work.h"
 
 /* The file that has the note. */
@@ -212,7 +211,7 @@ enum tool_exit work_read_profiles(struct work *work, struct parts *parts)
 {
     BAT_TRY(work_make_profile(work, true));
     work->parts = parts;
-    enum tool_exit status = parts_read(parts, work->arguments, read_profile, work);
+    enum tool_exit status = work_read_parts(parts, work->arguments, read_profile, work);
     tool_warn_branch_filter(work->arguments->binary, work->profile);
     return status;
 }
@@ -246,8 +245,8 @@ enum tool_exit work_check(struct work *work, const struct bat_verdict_next *next
         return TOOL_FINE;
     struct bat_verdict_baseline baseline = {0};
     const char *former = is_wanted ? arguments->check.baseline_path : NULL;
-    if (former && baseline_compare(former, work->records, &baseline) != TOOL_FINE)
-        return TOOL_BAD;
+    if (former && baseline_compare(former, work->records, &baseline, &work->error) != BAT_OK)
+        return tool_report(former, &work->error);
     struct bat_records *all_records = NULL;
     if (is_wanted && !to_input && !work_translate_again(work, &all_records))
         return tool_report(arguments->binary, &work->error);
@@ -356,7 +355,9 @@ enum tool_exit work_move(struct work *work)
     if (may_be_empty && arguments->wants_check && bat_profile_distinct(work->profile) == 0)
         return TOOL_FINE; /* the checks will say so */
     return report_check_moved(arguments->binary, work->binary.elf, work->profile, &work->to_input,
-                              may_be_empty);
+                              may_be_empty, tool_tell, &work->error) == BAT_OK
+               ? TOOL_FINE
+               : tool_report(arguments->binary, &work->error);
 }
 
 /* Change the profile as options say. */

@@ -8,11 +8,11 @@
 #include "bat_binary.h"
 #include "bat_original.h"
 #include "bat_profile.h"
-#include "parts.h"
+#include "profile/read/parts.h"
+#include "profile/report/report.h"
 #include "request.h"
 #include "tools/common/check_print.h"
 #include "tools/common/tool.h"
-#include "translate_report.h"
 
 /* -o and -w. */
 #define OUTPUTS_MAX 2u
@@ -61,6 +61,16 @@ enum tool_exit work_finish(struct work *work);
 
 /* Read the request's profiles into the profile that is made for it; parts must outlive work. */
 enum tool_exit work_read_profiles(struct work *work, struct parts *parts);
+
+/* Read a request's profiles with read. Prints errors. parts_free() must follow. */
+enum tool_exit work_read_parts(struct parts *parts, const struct translate_request *request,
+                               parts_read_fn *read, void *context);
+
+/* TOOL_PARTIAL if a profile was left out, else TOOL_FINE. */
+enum tool_exit work_parts_status(const struct parts *parts);
+
+/* True if there is something to report of parts: --once or --keep-going was given. */
+bool work_reports_parts(const struct translate_request *request);
 
 /* Make the records that --for carries: the profile's, in the input binary if that is given. */
 enum tool_exit work_make_records(struct work *work);

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "bat_symbolizer.h"
+#include "profile/report/report.h"
 #include "support/counts.h"
 #include "support/demangled_names.h"
 #include "tools/common/demangle.h"
 #include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
-#include "translate_report.h"
 
 /* The most frames of one address; no compiler inlines so deeply. */
 #define FRAMES_MAX 256u

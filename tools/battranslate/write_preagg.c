@@ -14,9 +14,10 @@ enum tool_exit preagg_finish(struct work *work)
     const struct translate_request *arguments = work->arguments;
     const bool is_moved = arguments->original != NULL;
     /* With --once the text says which parts it has, even if these have no samples. */
-    enum tool_exit status =
-        is_moved ? work_move(work)
-                 : report_check_samples(arguments->binary, work->profile, arguments->once);
+    enum tool_exit status = is_moved ? work_move(work) : TOOL_FINE;
+    if (!is_moved && report_check_samples(arguments->binary, work->profile, arguments->once,
+                                          tool_tell, &work->error) != BAT_OK)
+        status = tool_report(arguments->binary, &work->error);
     if (status == TOOL_FINE &&
         (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
          bat_profile_write_preagg(is_moved ? work->input : work->profile, work->outputs[0],

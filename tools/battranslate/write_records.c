@@ -13,8 +13,10 @@ static enum tool_exit translate(struct work *work)
         return tool_report(work->error.place == BAT_PLACE_SECTION ? work_note_path(work->arguments)
                                                                   : work->arguments->binary,
                            &work->error);
-    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
-                        work->arguments->wants_check);
+    if (report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
+                     work->arguments->wants_check, tool_tell, &work->error) == BAT_OK)
+        return TOOL_FINE;
+    return tool_report(work->arguments->binary, &work->error);
 }
 
 /* Make the records in the input binary. */
@@ -67,7 +69,11 @@ static enum tool_exit judge_outputs(const struct work *work, struct report_judge
     const char *path = arguments->next       ? arguments->next
                        : arguments->original ? arguments->original
                                              : arguments->binary;
-    return report_judge(path, work->records, as_fdata, as_yaml, judgements);
+    struct bat_error error; /* work's is that of the writing thread */
+    return report_judge(path, work->records, as_fdata, as_yaml, tool_tell, judgements, &error) ==
+                   BAT_OK
+               ? TOOL_FINE
+               : tool_report(path, &error);
 }
 
 /* Judging, in a thread beside the writing: the outputs, and the checks that every report has. */
@@ -89,7 +95,7 @@ static void *run_judging(void *context)
 
 enum tool_exit work_write_records(struct work *work, struct report_judgements *judgements)
 {
-    report_check_balances(work->arguments->binary, work->records);
+    report_check_balances(work->arguments->binary, work->records, tool_tell);
     tool_step("writing the profile");
     if (work->arguments->quiet && !work->arguments->wants_check)
         return write_outputs(work);

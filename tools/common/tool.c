@@ -205,6 +205,16 @@ enum tool_exit tool_report_output(const char *file, const struct bat_error *erro
     return tool_report(error->code == BAT_ERR_IO ? NULL : file, error);
 }
 
+void tool_tell_error(const char *file, const struct bat_error *error)
+{
+    tool_report(file, error);
+}
+
+void tool_tell(const char *file, const char *sentence)
+{
+    tool_message(file, "%s", sentence);
+}
+
 bool tool_complain(const char *file, const struct bat_error *error)
 {
     tool_report(file, error);

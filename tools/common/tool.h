@@ -76,6 +76,10 @@ enum tool_exit tool_no_memory(const char *file);
 /* The same of an output. If it cannot be written, the message has the path already. */
 enum tool_exit tool_report_output(const char *file, const struct bat_error *error);
 
+/* The same, as the library calls back: with an error, with a sentence. */
+void tool_tell_error(const char *file, const struct bat_error *error);
+void tool_tell(const char *file, const char *sentence);
+
 /* tool_report() and tool_message() for functions that return false after a failure. */
 bool tool_complain(const char *file, const struct bat_error *error);
 bool tool_refuse(const char *file, const char *format, ...) BAT_PRINTF(2, 3);

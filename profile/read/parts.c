@@ -4,73 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
-#include "profile/read/part_digests.h"
+#include "part_digests.h"
 #include "spec/compare_numbers.h"
 #include "support/temporary.h"
-#include "support/text_writer.h"
-#include "tools/common/output.h"
-
-/* --- Progress --------------------------------------------------------------------------------- */
-
-struct progress {
-    bool is_shown;
-    const char *file;
-    uint64_t total; /* bytes of all regular files */
-    atomic_uint_fast64_t done;
-    atomic_int_fast64_t next; /* time of the next print, in milliseconds */
-};
-
-/* The line changes at most so often. */
-#define EVERY_MILLISECONDS 200
-
-static int64_t now_milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-static void progress_begin(struct progress *progress, const struct translate_request *request)
-{
-    *progress = (struct progress){.is_shown = !request->quiet && isatty(STDERR_FILENO)};
-    if (!progress->is_shown)
-        return;
-    for (size_t i = 0; i < request->profile_count; i++) {
-        struct stat status;
-        if (stat(request->profiles[i], &status) == 0 && S_ISREG(status.st_mode))
-            progress->total += (uint64_t)status.st_size;
-    }
-    atomic_store(&progress->next, now_milliseconds());
-}
-
-/* Bytes were read, by any thread. */
-static void progress_update(uint64_t bytes, void *context)
-{
-    struct progress *progress = context;
-    if (!progress->is_shown)
-        return;
-    uint64_t done = atomic_fetch_add(&progress->done, bytes) + bytes;
-    int64_t now = now_milliseconds();
-    int_fast64_t next = atomic_load(&progress->next);
-    /* Only one of several threads prints. */
-    if (now < next ||
-        !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
-        return;
-    if (progress->total)
-        tool_step("reading %s: %" PRIu64 " of %" PRIu64 " MB", progress->file, done >> 20,
-                  progress->total >> 20);
-    else
-        tool_step("reading %s: %" PRIu64 " MB", progress->file, done >> 20);
-}
 
 /* --- Failing -------------------------------------------------------------------------------- */
 
@@ -85,18 +28,17 @@ static bool is_everyones(const struct bat_error *error)
            (error->code == BAT_ERR_RANGE && error->place != BAT_PLACE_TEXT);
 }
 
-/* Report that a profile failed. TOOL_FINE if the others are read nevertheless. */
-static enum tool_exit fail_part(const struct parts *parts, struct part *part,
-                                const struct bat_error *error)
+/* Report that a profile failed. True if the others are read nevertheless. */
+static bool leave_out(const struct parts *parts, struct part *part, const struct bat_error *error)
 {
-    tool_report(part->path, error);
-    if (!parts->request->keep_going || is_everyones(error))
-        return TOOL_BAD;
+    parts->request.report(part->path, error);
+    if (!parts->request.keep_going || is_everyones(error))
+        return false;
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
     part->state = PART_LEFT_OUT;
     part->reason = strdup(text);
-    return TOOL_FINE;
+    return true;
 }
 
 /* --- Which parts a profile holds ------------------------------------------------------------ */
@@ -177,17 +119,17 @@ static uint64_t *sorted_digests(const struct bat_counts *digests)
     return sorted;
 }
 
-static enum tool_exit examine_all(struct parts *parts)
+static bool examine_all(struct parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++) {
         struct part *part = &parts->items[i];
         struct bat_error error;
-        if (examine(part, &error) != BAT_OK)
-            BAT_TRY(fail_part(parts, part, &error));
+        if (examine(part, &error) != BAT_OK && !leave_out(parts, part, &error))
+            return false;
         /* Nothing is looked up in these, only in those that were counted. */
         bat_counts_sort(&part->digests);
     }
-    return TOOL_FINE;
+    return true;
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -227,65 +169,68 @@ static enum bat_code read_part(struct parts *parts, struct part *part,
 }
 
 /* Read all that wait, in the order of these numbers. */
-static enum tool_exit read_all(struct parts *parts, const size_t *order, parts_read_fn *read,
-                               void *context)
+static bool read_all(struct parts *parts, const size_t *order, parts_read_fn *read, void *context)
 {
-    struct progress progress;
-    struct bat_read_options options = parts->request->reading;
-    options.progress = progress_update;
-    options.progress_context = &progress;
-    progress_begin(&progress, parts->request);
+    struct bat_error error;
     size_t done = 0;
     for (size_t i = 0; i < parts->count; i++) {
         struct part *part = &parts->items[order[i]];
-        struct bat_error error;
         if (part->state != PART_WAITING)
             continue;
-        progress.file = part->path;
-        tool_step("reading %s", part->path);
-        if (read_part(parts, part, &options, read, context, &error) != BAT_OK)
-            BAT_TRY(fail_part(parts, part, &error));
+        if (parts->request.begin)
+            parts->request.begin(part->path, parts->request.reading->progress_context);
+        if (read_part(parts, part, parts->request.reading, read, context, &error) != BAT_OK &&
+            !leave_out(parts, part, &error))
+            return false;
         done += part->state == PART_READ;
     }
-    tool_step(NULL);
     if (done != 0)
-        return TOOL_FINE;
-    return tool_message(NULL, "expected at least one profile that can be read, found none of %zu",
-                        parts->count);
+        return true;
+    bat_fail(&error, BAT_ERR_SYNTAX,
+             "expected at least one profile that can be read, found none "
+             "of %zu",
+             parts->count);
+    parts->request.report(NULL, &error);
+    return false;
 }
 
 /* Set up the items. Returns their numbers in the order of reading, to be freed. */
 static size_t *list_parts(struct parts *parts)
 {
-    const struct translate_request *request = parts->request;
-    parts->items = calloc(request->profile_count + 1, sizeof(*parts->items));
-    size_t *order = calloc(request->profile_count + 1, sizeof(*order));
+    const size_t count = parts->request.profile_count;
+    parts->items = calloc(count + 1, sizeof(*parts->items));
+    size_t *order = calloc(count + 1, sizeof(*order));
     if (!parts->items || !order) {
         free(order);
         return NULL;
     }
-    for (size_t i = 0; i < request->profile_count; i++) {
-        parts->items[i] = (struct part){
-            .path = request->profiles[i], .file = -1, .digests = bat_counts_new(BAT_DIGEST_WORDS)};
+    for (size_t i = 0; i < count; i++) {
+        parts->items[i] = (struct part){.path = parts->request.profiles[i],
+                                        .file = -1,
+                                        .digests = bat_counts_new(BAT_DIGEST_WORDS)};
         order[i] = i;
     }
-    parts->count = request->profile_count;
+    parts->count = count;
     return order;
 }
 
-enum tool_exit parts_read(struct parts *parts, const struct translate_request *request,
-                          parts_read_fn *read, void *context)
+bool parts_read(struct parts *parts, const struct parts_request *request, parts_read_fn *read,
+                void *context)
 {
-    *parts = (struct parts){.request = request, .counted = bat_counts_new(BAT_DIGEST_WORDS)};
+    *parts = (struct parts){.request = *request, .counted = bat_counts_new(BAT_DIGEST_WORDS)};
     size_t *order = list_parts(parts);
-    if (!order)
-        return tool_no_memory(NULL);
-    enum tool_exit status = request->once ? examine_all(parts) : TOOL_FINE;
+    if (!order) {
+        struct bat_error error;
+        bat_fail_memory(&error, "for the profiles");
+        request->report(NULL, &error);
+        return false;
+    }
+    bool is_fine = !request->once || examine_all(parts);
     if (request->once)
         qsort_r(order, parts->count, sizeof(*order), compare_parts, parts);
-    status = status ? status : read_all(parts, order, read, context);
+    is_fine = is_fine && read_all(parts, order, read, context);
     free(order);
-    return status;
+    return is_fine;
 }
 
 void parts_free(struct parts *parts)
@@ -308,12 +253,17 @@ uint64_t parts_count(const struct parts *parts)
     return parts->counted.count;
 }
 
-enum tool_exit parts_status(const struct parts *parts)
+static size_t count_state(const struct parts *parts, enum part_state state)
 {
+    size_t count = 0;
     for (size_t i = 0; i < parts->count; i++)
-        if (parts->items[i].state == PART_LEFT_OUT)
-            return TOOL_PARTIAL;
-    return TOOL_FINE;
+        count += parts->items[i].state == state;
+    return count;
+}
+
+bool parts_are_left_out(const struct parts *parts)
+{
+    return count_state(parts, PART_LEFT_OUT) != 0;
 }
 
 /* --- D records ------------------------------------------------------------------------------ */
@@ -321,7 +271,7 @@ enum tool_exit parts_status(const struct parts *parts)
 enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *output,
                                   struct bat_error *error)
 {
-    if (!parts->request->once)
+    if (!parts->request.once)
         return BAT_OK;
     uint64_t *digests = sorted_digests(&parts->counted);
     BAT_TRY_MEMORY(digests, error, "to write the profile");
@@ -343,19 +293,6 @@ enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *
 
 /* --- The report ----------------------------------------------------------------------------- */
 
-bool parts_are_reported(const struct translate_request *request)
-{
-    return request->once || request->keep_going;
-}
-
-static size_t count_state(const struct parts *parts, enum part_state state)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < parts->count; i++)
-        count += parts->items[i].state == state;
-    return count;
-}
-
 static const char *reason_of(const struct part *part)
 {
     return part->reason ? part->reason : "";
@@ -363,7 +300,7 @@ static const char *reason_of(const struct part *part)
 
 void parts_print_text(const struct parts *parts, struct bat_text_writer *out)
 {
-    const bool once = parts->request->once;
+    const bool once = parts->request.once;
     bat_text_format(out, "%-36s %14zu\n", "profiles counted", count_state(parts, PART_READ));
     if (once)
         bat_text_format(out, "%-36s %14zu\n", "  not again: counted before",
@@ -387,7 +324,7 @@ void parts_print_text(const struct parts *parts, struct bat_text_writer *out)
 void parts_print_json(const struct parts *parts, struct bat_text_writer *out)
 {
     bat_text_format(out, ",\"profiles_counted\":%zu", count_state(parts, PART_READ));
-    if (parts->request->once)
+    if (parts->request.once)
         bat_text_format(out, ",\"parts\":%" PRIu32, parts->counted.count);
     bat_text_string(out, ",\"repeated\":[");
     const char *comma = "";

@@ -1,15 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "translate_report.h"
+#include "report.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <string.h>
 
+#include "profile/verdict/warnings.h"
 #include "spec/hex_bytes.h"
-#include "tools/common/output.h"
-#include "tools/common/profile_warnings.h"
+#include "support/text_memory.h"
 
 /* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0
+
+/* The longest sentence of a warning, with two build-ids. */
+#define SENTENCE_SIZE 1024u
+
+/* Tell a warning. */
+static void BAT_PRINTF(3, 4) warn(report_tell_fn *tell, const char *path, const char *format, ...)
+{
+    char sentence[SENTENCE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    tell(path, sentence);
+}
+
+static void warn_limited(report_tell_fn *tell, const char *path, const char *step, uint64_t limited)
+{
+    char text[PROFILE_WARNING_SIZE];
+    if (profile_warning_limited(step, limited, text))
+        warn(tell, path, "warning: %s", text);
+}
 
 void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
 {
@@ -37,19 +59,20 @@ static void describe_ids(const struct bat_elf *elf, const struct bat_profile *pr
 }
 
 /* An empty profile, of an idle service for example, is no error, as in perf2bolt. */
-static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
-                                 const struct bat_profile *profile, uint64_t samples)
+static enum bat_code warn_empty(report_tell_fn *tell, const char *path, const struct bat_elf *elf,
+                                const struct bat_profile *profile, uint64_t samples)
 {
     char ids[512];
     snprintf(ids, sizeof(ids), "%s", bat_profile_elsewhere(profile));
     /* perf's processes have the binary; text may be of any. */
     if (bat_profile_counters(profile).perf_samples == 0)
         describe_ids(elf, profile, ids, sizeof(ids));
-    tool_message(path,
-                 "warning: the profile is empty: expected samples in functions of the binary, "
-                 "found none of %" PRIu64 "%s%s",
-                 samples, *ids ? ": " : "", ids);
-    return TOOL_FINE;
+    warn(
+        tell, path,
+        "warning: the profile is empty: expected samples in functions of the binary, found none of "
+        "%" PRIu64 "%s%s",
+        samples, *ids ? ": " : "", ids);
+    return BAT_OK;
 }
 
 /* --- Balances ----------------------------------------------------------------------------- */
@@ -135,127 +158,127 @@ static void print_balances(FILE *file, bool as_json, const char *key, const char
 }
 
 /* Warn of counts that are not accounted for. */
-static void check_balances(const char *path, const char *step, const struct bat_balances *balances,
-                           const struct bat_balance *records)
+static void check_balances(report_tell_fn *tell, const char *path, const char *step,
+                           const struct bat_balances *balances, const struct bat_balance *records)
 {
     struct named_balance all[BALANCES];
     name_balances(balances, records, all);
     for (size_t i = 0; i < BALANCES; i++)
         if (bat_balance_missing(&all[i].balance) != 0)
-            tool_message(path,
-                         "warning: counts of %s do not add up when the profile is %s: expected "
-                         "%" PRIu64 " to be accounted for, found %" PRId64 " less",
-                         all[i].name, step, all[i].balance.in + all[i].balance.made,
-                         (int64_t)bat_balance_missing(&all[i].balance));
+            warn(tell, path,
+                 "warning: counts of %s do not add up when the profile is %s: expected "
+                 "%" PRIu64 " to be accounted for, found %" PRId64 " less",
+                 all[i].name, step, all[i].balance.in + all[i].balance.made,
+                 (int64_t)bat_balance_missing(&all[i].balance));
 }
 
-void report_check_balances(const char *path, const struct bat_records *records)
+void report_check_balances(const char *path, const struct bat_records *records,
+                           report_tell_fn *tell)
 {
     const struct bat_translate_counters done = bat_records_counters(records);
-    check_balances(path, "translated", &done.balances, &done.records);
-    tool_warn_limited(path, "looking for inlined calls", done.limited);
+    check_balances(tell, path, "translated", &done.balances, &done.records);
+    warn_limited(tell, path, "looking for inlined calls", done.limited);
 }
 
 /* --- Checks ------------------------------------------------------------------------------- */
 
-enum tool_exit report_check(const char *path, const struct bat_elf *elf,
-                            const struct bat_profile *profile, const struct bat_records *records,
-                            bool has_check)
+enum bat_code report_check(const char *path, const struct bat_elf *elf,
+                           const struct bat_profile *profile, const struct bat_records *records,
+                           bool has_check, report_tell_fn *tell, struct bat_error *error)
 {
     struct bat_translate_counters counters = bat_records_counters(records);
     struct bat_profile_counters read = bat_profile_counters(profile);
     if (counters.inside == 0 && bat_records_count(records) == 0) {
         uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
         if (text + read.perf_samples == 0 && has_check)
-            return TOOL_FINE;
+            return BAT_OK;
         if (text + read.perf_samples == 0)
-            return tool_fail_without_records(path, profile);
+            return profile_fail_without_records(profile, error);
         if (text != 0 && counters.samples == 0)
-            return tool_message(path,
-                                "expected basic samples (S records), found none in the profile");
-        return warn_empty(path, elf, profile,
+            return bat_fail(error, BAT_ERR_MISMATCH,
+                            "expected basic samples (S records), found none in the profile");
+        return warn_empty(tell, path, elf, profile,
                           counters.samples ? counters.samples : read.perf_samples);
     }
     /* perf recorded all code of the processes, also that of libraries, which text has as 0. */
     uint64_t strange = read.perf_samples ? 0 : counters.out_of_range - counters.elsewhere;
     uint64_t misfits = counters.invalid - counters.unread + strange;
     if (figures_percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
-        return TOOL_FINE;
+        return BAT_OK;
     char ids[512];
     describe_ids(elf, profile, ids, sizeof(ids));
-    tool_message(path,
-                 "warning: %.1f%% of the traces do not fit the binary's code; the profile may be "
-                 "of another build: %s",
-                 figures_percent(misfits, counters.fallthroughs), ids);
-    return TOOL_FINE;
+    warn(tell, path,
+         "warning: %.1f%% of the traces do not fit the binary's code; the profile may be "
+         "of another build: %s",
+         figures_percent(misfits, counters.fallthroughs), ids);
+    return BAT_OK;
 }
 
-enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile,
-                                    bool may_be_empty)
+enum bat_code report_check_samples(const char *path, const struct bat_profile *profile,
+                                   bool may_be_empty, report_tell_fn *tell, struct bat_error *error)
 {
     uint64_t memory_samples = bat_profile_memory_samples(profile);
     struct bat_profile_counters read = bat_profile_counters(profile);
     if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty)
-        return tool_fail_without_records(path, profile);
+        return profile_fail_without_records(profile, error);
     if (memory_samples != 0)
-        tool_message(path,
-                     "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
-                     "profile and are left out",
-                     memory_samples);
-    return TOOL_FINE;
+        warn(tell, path,
+             "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
+             "profile and are left out",
+             memory_samples);
+    return BAT_OK;
 }
 
-enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
-                                  const struct bat_profile *profile,
-                                  const struct bat_to_input_counters *counters, bool may_be_empty)
+enum bat_code report_check_moved(const char *path, const struct bat_elf *elf,
+                                 const struct bat_profile *profile,
+                                 const struct bat_to_input_counters *counters, bool may_be_empty,
+                                 report_tell_fn *tell, struct bat_error *error)
 {
-    if (report_check_samples(path, profile, false) != TOOL_FINE)
-        return TOOL_BAD;
-    check_balances(path, "moved", &counters->balances, NULL);
-    tool_warn_limited(path, "following the input binary's code", counters->limited);
+    BAT_TRY(report_check_samples(path, profile, false, tell, error));
+    check_balances(tell, path, "moved", &counters->balances, NULL);
+    warn_limited(tell, path, "following the input binary's code", counters->limited);
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
-            return warn_empty(path, elf, profile, counters->samples);
-        return tool_message(path,
-                            "expected samples in functions of the binary, found none of %" PRIu64,
-                            counters->samples);
+            return warn_empty(tell, path, elf, profile, counters->samples);
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples in functions of the binary, found none of %" PRIu64,
+                        counters->samples);
     }
     if (figures_percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
-        tool_message(path,
-                     "warning: %.1f%% of the traces do not fit the input binary's code; the "
-                     "profile may be of another build",
-                     figures_percent(counters->misfits, counters->samples));
-    return TOOL_FINE;
+        warn(tell, path,
+             "warning: %.1f%% of the traces do not fit the input binary's code; the "
+             "profile may be of another build",
+             figures_percent(counters->misfits, counters->samples));
+    return BAT_OK;
 }
 
 /* --- What llvm-bolt will refuse ----------------------------------------------------------- */
 
-static enum tool_exit judge(const char *path, struct bat_records *records, bool is_yaml,
-                            bool *is_known, struct bat_judgement *judgement)
+static enum bat_code judge(const char *path, struct bat_records *records, bool is_yaml,
+                           report_tell_fn *tell, bool *is_known, struct bat_judgement *judgement,
+                           struct bat_error *error)
 {
-    struct bat_error error;
-    enum bat_code code = bat_records_judge(records, is_yaml, judgement, &error);
+    enum bat_code code = bat_records_judge(records, is_yaml, judgement, error);
     *is_known = code == BAT_OK;
-    if (code == BAT_ERR_MEMORY)
-        return tool_report(path, &error);
-    if (code != BAT_OK) {
-        char text[BAT_MESSAGE_SIZE + 64];
-        bat_error_text(&error, text, sizeof(text));
-        tool_message(path, "warning: cannot determine what llvm-bolt will refuse: %s", text);
-    }
-    return TOOL_FINE;
+    if (code == BAT_OK || code == BAT_ERR_MEMORY)
+        return code;
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(error, text, sizeof(text));
+    warn(tell, path, "warning: cannot determine what llvm-bolt will refuse: %s", text);
+    return BAT_OK;
 }
 
-enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
-                            bool as_yaml, struct report_judgements *judgements)
+enum bat_code report_judge(const char *path, struct bat_records *records, bool as_fdata,
+                           bool as_yaml, report_tell_fn *tell, struct report_judgements *judgements,
+                           struct bat_error *error)
 {
     *judgements = (struct report_judgements){0};
-    enum tool_exit status = TOOL_FINE;
+    enum bat_code code = BAT_OK;
     if (as_fdata)
-        status = judge(path, records, false, &judgements->has_fdata, &judgements->fdata);
-    if (as_yaml && status == TOOL_FINE)
-        status = judge(path, records, true, &judgements->has_yaml, &judgements->yaml);
-    return status;
+        code = judge(path, records, false, tell, &judgements->has_fdata, &judgements->fdata, error);
+    if (as_yaml && code == BAT_OK)
+        code = judge(path, records, true, tell, &judgements->has_yaml, &judgements->yaml, error);
+    return code;
 }
 
 /* --- At the end --------------------------------------------------------------------------- */
@@ -439,10 +462,10 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
     const uint64_t count = counters->by_note_functions;
     if (count == 0 && !as_json)
         return;
-    struct output *out = output_begin_stream(file);
-    if (!out)
+    struct bat_text_memory memory;
+    if (bat_text_memory_begin(&memory, NULL) != BAT_OK)
         return;
-    struct bat_text_writer *output = &out->text;
+    struct bat_text_writer *output = &memory.text;
     if (as_json)
         bat_text_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
     else
@@ -456,7 +479,11 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
         (as_json ? put_unexplained_json : put_unexplained)(output, &counters->heaviest[i]);
     }
     bat_text_string(output, as_json ? "]" : "");
-    output_end(out, TOOL_FINE);
+    const size_t size = bat_text_memory_size(&memory);
+    const char *text = bat_text_memory_take(&memory);
+    if (text)
+        fwrite(text, 1, size, file);
+    bat_text_memory_free(&memory);
 }
 
 /* What follows the figures of a move. */
