@@ -5,13 +5,6 @@
 
 #include "profile/verdict/warnings.h"
 
-void tool_warn_limited(const char *file, const char *work, uint64_t limited)
-{
-    char text[PROFILE_WARNING_SIZE];
-    if (profile_warning_limited(work, limited, text))
-        tool_message(file, "warning: %s", text);
-}
-
 void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
 {
     char text[PROFILE_WARNING_SIZE];
@@ -29,11 +22,4 @@ void split_units_warn(const char *path, uint64_t missing, uint64_t read)
                  " units that were read was not found: their inlined calls are known only if the "
                  "compiler also put these into the program (-fsplit-dwarf-inlining)",
                  missing, read);
-}
-
-enum tool_exit tool_fail_without_records(const char *file, const struct bat_profile *profile)
-{
-    struct bat_error error;
-    profile_fail_without_records(profile, &error);
-    return tool_report(file, &error);
 }

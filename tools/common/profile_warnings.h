@@ -7,9 +7,6 @@
 
 #include "tool.h"
 
-/* Warn that a kind of work, "following the input's code", has reached its limits; not 0 times. */
-void tool_warn_limited(const char *file, const char *work, uint64_t limited);
-
 struct bat_profile;
 
 /* Warn if recordings were restricted to some branches. file may be NULL. */
@@ -17,11 +14,5 @@ void tool_warn_branch_filter(const char *file, const struct bat_profile *profile
 
 /* If missing is not 0, warn that so many of the read units lack their split debug information. */
 void split_units_warn(const char *path, uint64_t missing, uint64_t read);
-
-/*
- * Report that a profile, or what was read into it, has no records: of a recording by perf, why that
- * may be. TOOL_BAD.
- */
-enum tool_exit tool_fail_without_records(const char *file, const struct bat_profile *profile);
 
 #endif
