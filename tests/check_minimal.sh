@@ -80,7 +80,7 @@ refuses() {
 input=$tests/data/demo/small
 refuses --original batdump --original="$input" --to-input=0x401000 "$binary"
 refuses --probes batdump --probes "$binary"
-refuses "the look-up of a local function's name in profiles" batdump --function=f/f.c/1 "$binary"
+refuses "$binary: the look-up of a local function's name in profiles" batdump --function=f/f.c/1 "$binary"
 refuses "$binary: the check against the input binary" batvalidate --original="$input" "$binary"
 echo '{}' >note.json
 refuses "note.json: --json" batinject "$input" --json=note.json -o injected
