@@ -111,6 +111,27 @@ BAT_API bool bat_probes_are_in(const struct bat_elf *elf);
 BAT_API enum bat_code bat_probes_read(struct bat_elf *elf, struct bat_elf *symbols,
                                       struct bat_probes **probes, struct bat_error *error);
 
+/* Addresses [start, end). */
+struct bat_probe_span {
+    uint64_t start;
+    uint64_t end;
+};
+
+/* Spans of which none is empty, and no two overlap, ascending. */
+struct bat_probe_spans {
+    const struct bat_probe_span *spans;
+    size_t count;
+};
+
+/*
+ * The same, of the probes in wanted spans only; NULL: of all. There are no other probes, no
+ * top-level bodies without one of these, and no functions that no node is of; unplaced_count is
+ * that of the section. All bytes are read, and damage to any of them is found.
+ */
+BAT_API enum bat_code bat_probes_read_spans(struct bat_elf *elf, struct bat_elf *symbols,
+                                            const struct bat_probe_spans *wanted,
+                                            struct bat_probes **probes, struct bat_error *error);
+
 /* NULL is allowed. */
 BAT_API void bat_probes_free(struct bat_probes *probes);
 

@@ -34,6 +34,13 @@ struct level {
     uint32_t left; /* bodies inlined in it that follow */
 };
 
+/* Addresses [start, start + size), all of them wanted, or none. */
+struct stretch {
+    uint64_t start;
+    uint64_t size;
+    bool is_wanted;
+};
+
 struct reading {
     struct probe_bytes bytes;
     struct probe_bases *bases;
@@ -46,6 +53,8 @@ struct reading {
     bool lacks_discriminators;
     enum start start;
     uint64_t address;
+    struct stretch stretch;  /* that the last probe was in, if only some are wanted */
+    uint32_t probes_at_body; /* number of probes before the top-level body that is read */
     unsigned depth;
     struct level levels[BAT_PROBE_DEPTH_MAX];
 };
@@ -81,13 +90,37 @@ static enum bat_code read_word(struct reading *reading, bool is_sentinel)
     return code;
 }
 
+/* Find the wanted span around an address, or the gap between two. */
+static void find_stretch(struct reading *reading, uint64_t address)
+{
+    const struct bat_probe_spans *wanted = reading->into->wanted;
+    const size_t next = BAT_COUNT_UP_TO(wanted->spans, wanted->count, start, address);
+    const struct bat_probe_span *before = next > 0 ? &wanted->spans[next - 1] : NULL;
+    const uint64_t after = next < wanted->count ? wanted->spans[next].start : UINT64_MAX;
+    if (before && address < before->end)
+        reading->stretch = (struct stretch){before->start, before->end - before->start, true};
+    else
+        reading->stretch =
+            (struct stretch){before ? before->end : 0, after - (before ? before->end : 0), false};
+}
+
+static inline bool is_wanted(struct reading *reading, uint64_t address)
+{
+    if (!reading->into->wanted)
+        return true;
+    if (address - reading->stretch.start >= reading->stretch.size)
+        find_stretch(reading, address);
+    return reading->stretch.is_wanted;
+}
+
 static void keep_probe(struct reading *reading, const struct bat_probe *probe)
 {
     if (reading->start == START_UNKNOWN) {
         reading->unplaced_count++;
         return;
     }
-    reading->into->probes[reading->probe_count++] = *probe;
+    if (is_wanted(reading, probe->address))
+        reading->into->probes[reading->probe_count++] = *probe;
 }
 
 static enum bat_code read_probe(struct reading *reading, uint32_t node)
@@ -115,8 +148,10 @@ static enum bat_code read_probe(struct reading *reading, uint32_t node)
 static void keep_node(struct reading *reading, struct bat_probe_node node)
 {
     struct owned_probes *into = reading->into;
-    if (node.parent == BAT_NONE)
+    if (node.parent == BAT_NONE) {
         into->bodies[reading->body_count++] = reading->node_count;
+        reading->probes_at_body = reading->probe_count;
+    }
     into->nodes[reading->node_count++] = node;
 }
 
@@ -150,11 +185,21 @@ static enum bat_code read_body(struct reading *reading, uint32_t parent, uint32_
     return code;
 }
 
+/* Forget the top-level body that was read, if only some are wanted, and it has no probe in these.
+ */
+static void leave_unwanted(struct reading *reading)
+{
+    if (reading->into->wanted && reading->probe_count == reading->probes_at_body)
+        reading->node_count = reading->into->bodies[--reading->body_count];
+}
+
 /* End those bodies on the way down to the current one in which no more are inlined. */
 static void end_levels(struct reading *reading)
 {
     while (reading->depth > 0 && reading->levels[reading->depth - 1].left == 0)
         end_node(reading, reading->levels[--reading->depth].node);
+    if (reading->depth == 0)
+        leave_unwanted(reading);
 }
 
 /* Read the next body; *reading has the way down to it. */
@@ -188,6 +233,7 @@ static enum bat_code read_all(struct reading *reading, struct probe_bytes bytes)
     reading->has_addresses = false;
     reading->start = START_ADDRESS;
     reading->address = 0;
+    reading->stretch = (struct stretch){.size = 0};
     reading->depth = 0;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && (reading->bytes.at < reading->bytes.end || reading->depth > 0))
@@ -258,77 +304,12 @@ static bool sort_probes(struct owned_probes *into, size_t count)
     return spare != NULL;
 }
 
-/* Functions by their GUIDs: the first one with each value of the upper bits, or the next. */
-struct function_index {
-    const struct bat_probe_function *functions;
-    uint32_t *firsts;
-    unsigned shift; /* to the upper bits */
-};
-
-/* GUIDs are hashes, spread evenly: with more values than functions, few of them share one. */
-static bool index_functions(struct function_index *index, const struct owned_probes *probes)
-{
-    const uint32_t count = probes->public.function_count;
-    unsigned bits = 1;
-    while (bits < 31 && 1u << bits < 2 * (uint64_t)count)
-        bits++;
-    *index = (struct function_index){
-        .functions = probes->functions,
-        .firsts = bat_array_new(((size_t)1 << bits) + 1, sizeof(*index->firsts)),
-        .shift = 64 - bits};
-    uint32_t next = 0;
-    for (uint32_t value = 0; index->firsts && value <= 1u << bits; value++) {
-        while (next < count && index->functions[next].guid >> index->shift < value)
-            next++;
-        index->firsts[value] = next;
-    }
-    return index->firsts != NULL;
-}
-
-static inline const uint32_t *firsts_of(const struct function_index *index, uint64_t guid)
-{
-    return &index->firsts[guid >> index->shift];
-}
-
-/* The first function with this GUID; BAT_NONE: there is none. */
-static uint32_t function_of(const struct function_index *index, uint64_t guid)
-{
-    const uint32_t *first = firsts_of(index, guid);
-    const struct bat_probe_function *functions = index->functions + first[0];
-    const uint32_t count = first[1] - first[0];
-    uint32_t found = 0;
-    if (count != 0 && functions[0].guid < guid)
-        found = (uint32_t)BAT_COUNT_BELOW(functions, count, guid, guid);
-    return found < count && functions[found].guid == guid ? first[0] + found : BAT_NONE;
-}
-
-/* Memory that is needed this many nodes later is fetched. */
-#define AHEAD 8u
-
-static bool find_functions(struct owned_probes *into, uint32_t count)
-{
-    struct function_index index;
-    struct bat_probe_node *nodes = into->nodes;
-    if (!index_functions(&index, into))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (count - i > 2 * AHEAD) {
-            __builtin_prefetch(firsts_of(&index, nodes[i + 2 * AHEAD].guid));
-            __builtin_prefetch(index.functions + *firsts_of(&index, nodes[i + AHEAD].guid));
-        }
-        nodes[i].function = function_of(&index, nodes[i].guid);
-    }
-    free(index.firsts);
-    return true;
-}
-
 /* Sort what was read, and make it public. */
 static bool finish(struct reading *reading)
 {
     struct owned_probes *into = reading->into;
     into->nodes = bat_array_shrink(into->nodes, reading->node_count, sizeof(*into->nodes));
-    if (!find_functions(into, reading->node_count) || !sort_probes(into, reading->probe_count) ||
-        !sort_bodies(into, reading->body_count))
+    if (!sort_probes(into, reading->probe_count) || !sort_bodies(into, reading->body_count))
         return false;
     into->probes = bat_array_shrink(into->probes, reading->probe_count, sizeof(*into->probes));
     struct bat_probes *public = &into->public;

@@ -1,8 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* .pseudo_probe_desc: spec/pseudo-probes.md 2. */
+#include <stdlib.h>
 
 #include "reading.h"
 #include "spec/array.h"
+#include "spec/binary_search.h"
+#include "support/hash_seed.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* --- The GUIDs of nodes ----------------------------------------------------------------------- */
+
+/* A hash table. */
+struct guids {
+    uint64_t *slots; /* 0: empty, which stands for GUID 0, too, and that is in each set */
+    uint64_t mask;
+    uint64_t seed;
+};
+
+static uint64_t *find_guid(const struct guids *guids, uint64_t guid)
+{
+    uint64_t at = XXH3_64bits_withSeed(&guid, sizeof(guid), guids->seed) & guids->mask;
+    while (guids->slots[at] != 0 && guids->slots[at] != guid)
+        at = (at + 1) & guids->mask;
+    return &guids->slots[at];
+}
+
+static bool collect_guids(struct guids *guids, const struct bat_probes *probes)
+{
+    uint64_t size = 1;
+    while (size < 2 * (uint64_t)probes->node_count + 1)
+        size *= 2;
+    *guids = (struct guids){
+        .slots = calloc(size, sizeof(*guids->slots)), .mask = size - 1, .seed = bat_hash_seed()};
+    for (uint32_t i = 0; guids->slots && i < probes->node_count; i++)
+        *find_guid(guids, probes->nodes[i].guid) = probes->nodes[i].guid;
+    return guids->slots != NULL;
+}
+
+/* --- Records ---------------------------------------------------------------------------------- */
 
 static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_function *function)
 {
@@ -15,39 +52,124 @@ static enum bat_code read_record(struct probe_bytes *bytes, struct bat_probe_fun
     return BAT_OK;
 }
 
-/* Count the records up to the end of the section. */
-static enum bat_code count_records(struct probe_bytes bytes, uint32_t *count)
+static enum bat_code fail_memory(const struct probe_bytes *bytes, uint32_t count)
 {
-    struct bat_probe_function ignored;
-    for (*count = 0; bytes.at < bytes.end; ++*count)
-        BAT_TRY(read_record(&bytes, &ignored));
-    return BAT_OK;
+    return bat_fail_memory(bytes->error, "for %u functions with probes", count);
 }
 
-/* Read them: at most so many as were counted, if another program changes the file meanwhile.
- * *count is set to the number of those read. */
-static enum bat_code read_records(struct probe_bytes bytes, struct bat_probe_function *functions,
-                                  struct bat_sort_key *keys, uint32_t *count)
+/* Read the records up to the end of the section: all, or (wanted is not NULL) those of GUIDs. */
+static enum bat_code read_records(struct probe_bytes bytes, const struct guids *wanted,
+                                  struct owned_probes *probes)
 {
-    const uint32_t counted = *count;
-    for (*count = 0; bytes.at < bytes.end && *count < counted; ++*count) {
-        struct bat_probe_function *function = &functions[*count];
-        BAT_TRY(read_record(&bytes, function));
-        keys[*count] = (struct bat_sort_key){function->guid, *count};
+    uint32_t *count = &probes->public.function_count;
+    size_t room = 0;
+    while (bytes.at < bytes.end) {
+        struct bat_probe_function function;
+        BAT_TRY(read_record(&bytes, &function));
+        if (wanted && *find_guid(wanted, function.guid) != function.guid)
+            continue;
+        if (*count == room) {
+            room = 2 * room + 64;
+            void *grown = bat_array_grow(probes->functions, room, sizeof(function));
+            if (!grown)
+                return fail_memory(&bytes, *count);
+            probes->functions = grown;
+        }
+        probes->functions[(*count)++] = function;
     }
     return BAT_OK;
 }
 
+/* Sort them by GUID. */
+static bool sort_functions(struct owned_probes *probes)
+{
+    const uint32_t count = probes->public.function_count;
+    struct bat_sort_key *keys = bat_array_new(count, sizeof(*keys));
+    for (uint32_t i = 0; keys && i < count; i++)
+        keys[i] = (struct bat_sort_key){probes->functions[i].guid, i};
+    if (count == 0)
+        probes->functions = bat_array_new(0, 1);
+    probes->functions = probes_sorted(probes->functions, keys, count, sizeof(*probes->functions));
+    probes->public.functions = probes->functions;
+    return probes->functions != NULL;
+}
+
+/* --- The functions of nodes ------------------------------------------------------------------- */
+
+/* Functions by their GUIDs: the first one with each value of the upper bits, or the next. */
+struct function_index {
+    const struct bat_probe_function *functions;
+    uint32_t *firsts;
+    unsigned shift; /* to the upper bits */
+};
+
+/* GUIDs are hashes, spread evenly: with more values than functions, few of them share one. */
+static bool index_functions(struct function_index *index, const struct owned_probes *probes)
+{
+    const uint32_t count = probes->public.function_count;
+    unsigned bits = 1;
+    while (bits < 31 && 1u << bits < 2 * (uint64_t)count)
+        bits++;
+    *index = (struct function_index){
+        .functions = probes->functions,
+        .firsts = bat_array_new(((size_t)1 << bits) + 1, sizeof(*index->firsts)),
+        .shift = 64 - bits};
+    uint32_t next = 0;
+    for (uint32_t value = 0; index->firsts && value <= 1u << bits; value++) {
+        while (next < count && index->functions[next].guid >> index->shift < value)
+            next++;
+        index->firsts[value] = next;
+    }
+    return index->firsts != NULL;
+}
+
+static inline const uint32_t *firsts_of(const struct function_index *index, uint64_t guid)
+{
+    return &index->firsts[guid >> index->shift];
+}
+
+/* The first function with this GUID; BAT_NONE: there is none. */
+static uint32_t function_of(const struct function_index *index, uint64_t guid)
+{
+    const uint32_t *first = firsts_of(index, guid);
+    const struct bat_probe_function *functions = index->functions + first[0];
+    const uint32_t count = first[1] - first[0];
+    uint32_t found = 0;
+    if (count != 0 && functions[0].guid < guid)
+        found = (uint32_t)BAT_COUNT_BELOW(functions, count, guid, guid);
+    return found < count && functions[found].guid == guid ? first[0] + found : BAT_NONE;
+}
+
+/* Memory that is needed this many nodes later is fetched. */
+#define AHEAD 8u
+
+/* Tell the nodes their functions. */
+static bool find_functions(struct owned_probes *into)
+{
+    struct function_index index;
+    struct bat_probe_node *nodes = into->nodes;
+    const uint32_t count = into->public.node_count;
+    if (!index_functions(&index, into))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (count - i > 2 * AHEAD) {
+            __builtin_prefetch(firsts_of(&index, nodes[i + 2 * AHEAD].guid));
+            __builtin_prefetch(index.functions + *firsts_of(&index, nodes[i + AHEAD].guid));
+        }
+        nodes[i].function = function_of(&index, nodes[i].guid);
+    }
+    free(index.firsts);
+    return true;
+}
+
 enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes)
 {
-    uint32_t count;
-    BAT_TRY(count_records(bytes, &count));
-    struct bat_probe_function *functions = bat_array_new(count, sizeof(*functions));
-    struct bat_sort_key *keys = bat_array_new(count, sizeof(*keys));
-    enum bat_code code = functions && keys ? read_records(bytes, functions, keys, &count) : BAT_OK;
-    probes->functions = probes_sorted(functions, keys, count, sizeof(*functions));
-    probes->public.functions = probes->functions;
-    probes->public.function_count = count;
-    return probes->functions ? code
-                             : bat_fail_memory(bytes.error, "for %u functions with probes", count);
+    struct guids guids = {.slots = NULL};
+    if (probes->wanted && !collect_guids(&guids, &probes->public))
+        return fail_memory(&bytes, probes->public.node_count);
+    enum bat_code code = read_records(bytes, probes->wanted ? &guids : NULL, probes);
+    free(guids.slots);
+    if (code == BAT_OK && (!sort_functions(probes) || !find_functions(probes)))
+        code = fail_memory(&bytes, probes->public.function_count);
+    return code;
 }

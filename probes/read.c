@@ -54,23 +54,31 @@ static enum bat_code no_probes(const struct bat_elf *elf, struct bat_error *erro
 static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *symbols,
                                    struct owned_probes *probes, struct bat_error *error)
 {
+    struct probe_bytes descriptions;
+    BAT_TRY(open_section(elf, DESCRIPTIONS, &descriptions, error));
     struct probe_bytes bytes;
-    BAT_TRY(open_section(elf, DESCRIPTIONS, &bytes, error));
-    BAT_TRY(probes_read_functions(bytes, probes));
     BAT_TRY(open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};
     enum bat_code code = probes_read_bodies(bytes, &bases, probes);
     probe_bases_free(&bases);
-    return code;
+    return code ? code : probes_read_functions(descriptions, probes);
 }
 
 enum bat_code bat_probes_read(struct bat_elf *elf, struct bat_elf *symbols,
                               struct bat_probes **probes, struct bat_error *error)
 {
+    return bat_probes_read_spans(elf, symbols, NULL, probes, error);
+}
+
+enum bat_code bat_probes_read_spans(struct bat_elf *elf, struct bat_elf *symbols,
+                                    const struct bat_probe_spans *wanted,
+                                    struct bat_probes **probes, struct bat_error *error)
+{
     if (!bat_probes_are_in(elf))
         return no_probes(elf, error);
     struct owned_probes *owned = calloc(1, sizeof(*owned));
     BAT_TRY_MEMORY(owned, error, "to read probes");
+    owned->wanted = wanted;
     enum bat_code code = read_sections(elf, symbols ? symbols : elf, owned, error);
     if (code != BAT_OK) {
         bat_probes_free(&owned->public);

@@ -49,13 +49,15 @@ BAT_API enum bat_code bat_autofdo_write(const struct bat_profile *profile,
 /*
  * Write LLVM's sample profile by pseudo probes (spec/pseudo-probes.md 5), for a program that was
  * compiled with -fpseudo-probe-for-profiling, also after BOLT: the addresses of profile and probes
- * are those of elf. symbols is elf, or its file with symbols: functions are known by them. Traces
- * are counted; basic samples are not. At most so many threads, 0: one for each processor; output
- * and counters as above. Fails with BAT_ERR_NO_DEBUG if no sample is at a probe.
+ * are those of elf. symbols is elf, or its file with symbols: functions are known by them; probes
+ * is the one of the two, or of its other copies, that has probes. Traces are counted; basic samples
+ * are not. At most so many threads, 0: one for each processor; output and counters as above. Fails
+ * with BAT_ERR_NO_DEBUG if no sample is at a probe, or no symbol tells where the probes are, and as
+ * bat_probes_read().
  */
 BAT_API enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile,
                                                const struct bat_elf *elf, struct bat_elf *symbols,
-                                               const struct bat_probes *probes, unsigned threads,
+                                               struct bat_elf *probes, unsigned threads,
                                                struct bat_output *output,
                                                struct bat_autofdo_counters *counters,
                                                struct bat_error *error);

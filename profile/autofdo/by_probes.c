@@ -8,6 +8,8 @@
 #include "probe_functions.h"
 #include "ranges.h"
 #include "spec/array.h"
+#include "spec/free_all.h"
+#include "support/key_sort.h"
 
 /* Of nodes that are not in the forest: not seen yet; left out. */
 #define PLACE_NEW 0u
@@ -16,12 +18,19 @@
 /* The probe that a function is entered at. */
 #define ENTRY_ID 1u
 
+/* The files that probes and symbols are in. */
+struct probe_sources {
+    struct bat_elf *probes;
+    struct bat_elf *symbols;
+};
+
 struct probe_work {
     const struct bat_profile *profile;
-    const struct bat_probes *probes;
+    struct bat_probes *probes; /* those in code that is counted, see read_probes() */
     struct code_map code;
     struct ranges ranges;
     struct probe_functions functions;
+    bool *marks; /* of functions' names: it has samples */
     struct forest forest;
     uint32_t *names;  /* of the probes' functions in the forest, as far as they were needed */
     uint32_t *places; /* of the probes' nodes: their number in the forest plus 1, or PLACE_* */
@@ -90,21 +99,29 @@ static bool have_address(const struct probe_piece *pieces, size_t count, uint64_
 }
 
 /* Mark the functions that have an address in code with a symbol. */
-static void mark_functions(const struct probe_functions *functions, uint64_t address, bool *marks)
+static void mark_functions(struct probe_work *work, uint64_t address)
 {
     const struct probe_piece *pieces;
-    const size_t count = probe_functions_before(functions, address, &pieces);
+    const size_t count = probe_functions_before(&work->functions, address, &pieces);
     if (have_address(pieces, count, address))
         for (size_t i = 0; i < count; i++)
-            marks[pieces[i].function] = true;
+            work->marks[pieces[i].function] = true;
 }
 
-static void mark_branched(const struct probe_work *work, bool *marks)
+/* Mark those where ranges start. */
+static void mark_started(struct probe_work *work)
+{
+    const struct bat_counts *ranges = &work->ranges.ranges;
+    for (uint32_t i = 0; i < ranges->count; i++)
+        mark_functions(work, bat_counts_item(ranges, i)[0]);
+}
+
+static void mark_branched(struct probe_work *work)
 {
     const struct bat_counts *branches = &work->ranges.branches;
     for (uint32_t i = 0; i < branches->count; i++) {
-        mark_functions(&work->functions, bat_counts_item(branches, i)[0], marks);
-        mark_functions(&work->functions, bat_counts_item(branches, i)[1], marks);
+        mark_functions(work, bat_counts_item(branches, i)[0]);
+        mark_functions(work, bat_counts_item(branches, i)[1]);
     }
 }
 
@@ -120,7 +137,7 @@ static void leave_out(struct probe_work *work, uint32_t body)
  * sampled functions all the same was merged with the sampled function's, and has lost its place in
  * it. Without symbols all bodies are read.
  */
-static enum bat_code choose_bodies(struct probe_work *work, const bool *marks)
+static enum bat_code choose_bodies(struct probe_work *work)
 {
     const struct bat_probes *probes = work->probes;
     bool *chosen = calloc((size_t)probes->node_count + 1, sizeof(*chosen));
@@ -129,8 +146,9 @@ static enum bat_code choose_bodies(struct probe_work *work, const bool *marks)
     for (uint32_t i = 0; i < work->functions.names.count; i++) {
         uint32_t first = 0;
         const uint32_t count =
-            marks[i] ? bat_probes_bodies(probes, probe_functions_guid(&work->functions, i), &first)
-                     : 0;
+            work->marks[i]
+                ? bat_probes_bodies(probes, probe_functions_guid(&work->functions, i), &first)
+                : 0;
         for (uint32_t j = first; j < first + count; j++)
             chosen[probes->bodies[j]] = true;
     }
@@ -145,8 +163,7 @@ static enum bat_code choose_bodies(struct probe_work *work, const bool *marks)
  * List the executed ranges and, with count 0, all pieces of the functions where they start: to the
  * compiler count 0 means not executed, and no count means unknown.
  */
-static void list_ranges(const struct probe_work *work, const bool *started,
-                        struct range_run *listed, size_t *count)
+static void list_ranges(const struct probe_work *work, struct range_run *listed, size_t *count)
 {
     const struct bat_counts *ranges = &work->ranges.ranges;
     const struct probe_functions *functions = &work->functions;
@@ -156,29 +173,100 @@ static void list_ranges(const struct probe_work *work, const bool *started,
         listed[(*count)++] = (struct range_run){range[0], range[1], range[2]};
     }
     for (size_t i = 0; i < functions->count; i++)
-        if (started[functions->pieces[i].function])
+        if (work->marks[functions->pieces[i].function])
             listed[(*count)++] =
                 (struct range_run){functions->pieces[i].start, functions->pieces[i].end - 1, 0};
 }
 
-/* List the ranges, and choose the bodies that are read. */
-static enum bat_code prepare_ranges(struct probe_work *work, struct range_run **listed,
-                                    size_t *count)
+/* Cut the executed ranges into runs, and mark the functions that have samples. */
+static enum bat_code prepare_runs(struct probe_work *work, struct range_run **runs, size_t *count)
 {
-    const struct bat_counts *ranges = &work->ranges.ranges;
     const struct probe_functions *functions = &work->functions;
-    bool *marks = calloc((size_t)functions->names.count + 1, sizeof(*marks));
-    *listed = bat_array_new(ranges->count + functions->count, sizeof(**listed));
-    enum bat_code code = marks && *listed ? BAT_OK : BAT_ERR_MEMORY;
-    if (code == BAT_OK) {
-        for (uint32_t i = 0; i < ranges->count; i++)
-            mark_functions(functions, bat_counts_item(ranges, i)[0], marks);
-        list_ranges(work, marks, *listed, count);
-        mark_branched(work, marks);
-        code = choose_bodies(work, marks);
+    work->marks = calloc((size_t)functions->names.count + 1, sizeof(*work->marks));
+    struct range_run *listed =
+        bat_array_new(work->ranges.ranges.count + functions->count, sizeof(*listed));
+    enum bat_code code = BAT_ERR_MEMORY;
+    if (work->marks && listed) {
+        size_t listed_count;
+        mark_started(work);
+        list_ranges(work, listed, &listed_count);
+        mark_branched(work);
+        code = ranges_cut(listed, listed_count, runs, count, work->error);
     }
-    free(marks);
+    free(listed);
     return code;
+}
+
+/* --- Reading probes ------------------------------------------------------------------------- */
+
+/* Add [start, end) to spans, unless the last one has it; count is that of spans. */
+static void add_span(struct bat_sort_key *spans, size_t *count, uint64_t start, uint64_t end)
+{
+    if (*count == 0 || start < spans[*count - 1].key || start > spans[*count - 1].value)
+        spans[(*count)++] = (struct bat_sort_key){start, end};
+    else if (end > spans[*count - 1].value)
+        spans[*count - 1].value = end;
+}
+
+/* List the code whose probes are asked for: that of runs, of functions with samples, and the calls
+ * that were executed. */
+static void list_spans(const struct probe_work *work, const struct range_run *runs,
+                       size_t run_count, struct bat_sort_key *spans, size_t *count)
+{
+    const struct probe_functions *functions = &work->functions;
+    const struct bat_counts *branches = &work->ranges.branches;
+    *count = 0;
+    for (size_t i = 0; i < run_count; i++)
+        add_span(spans, count, runs[i].first, runs[i].last + 1);
+    for (size_t i = 0; i < functions->count; i++)
+        if (work->marks[functions->pieces[i].function])
+            add_span(spans, count, functions->pieces[i].start, functions->pieces[i].end);
+    for (uint32_t i = 0; i < branches->count; i++) {
+        const uint64_t source = bat_counts_item(branches, i)[0];
+        add_span(spans, count, source, source + 1);
+    }
+}
+
+/* Put sorted spans that overlap or touch together. */
+static void join_spans(const struct bat_sort_key *spans, size_t count,
+                       struct bat_probe_span *joined, struct bat_probe_spans *wanted)
+{
+    *wanted = (struct bat_probe_spans){joined, 0};
+    for (size_t i = 0; i < count; i++) {
+        struct bat_probe_span *last = wanted->count > 0 ? &joined[wanted->count - 1] : NULL;
+        if (!last || spans[i].key > last->end)
+            joined[wanted->count++] = (struct bat_probe_span){spans[i].key, spans[i].value};
+        else if (spans[i].value > last->end)
+            last->end = spans[i].value;
+    }
+}
+
+/* Read the probes of the program that are looked at below: most of its code has no samples. */
+static enum bat_code read_probes(struct probe_work *work, const struct range_run *runs,
+                                 size_t run_count, const struct probe_sources *from)
+{
+    const size_t most = run_count + work->functions.count + work->ranges.branches.count;
+    struct bat_sort_key *spans = bat_array_new(2 * most, sizeof(*spans));
+    struct bat_probe_span *joined = bat_array_new(most, sizeof(*joined));
+    enum bat_code code = BAT_OK;
+    if (spans && joined) {
+        size_t count;
+        struct bat_probe_spans wanted;
+        list_spans(work, runs, run_count, spans, &count);
+        join_spans(bat_sort_keys(spans, spans + most, count), count, joined, &wanted);
+        code =
+            bat_probes_read_spans(from->probes, from->symbols, &wanted, &work->probes, work->error);
+    } else {
+        code = bat_fail_memory(work->error, "to make the profile");
+    }
+    free(spans);
+    free(joined);
+    BAT_TRY(code);
+    work->places = calloc((size_t)work->probes->node_count + 1, sizeof(*work->places));
+    work->names = probe_function_names(work->probes);
+    return work->places && work->names
+               ? probes_check_symbols(work->probes, from->symbols, work->error)
+               : bat_fail_memory(work->error, "to make the profile");
 }
 
 /* Count the samples of ranges in which there is no probe. The ranges ascend. */
@@ -232,19 +320,22 @@ static enum bat_code count_runs(struct probe_work *work, const struct range_run 
     return code;
 }
 
-static enum bat_code count_ranges(struct probe_work *work)
+static enum bat_code count_ranges(struct probe_work *work, const struct probe_sources *from)
 {
-    struct range_run *ranges;
-    size_t count;
-    count_without_probes(work);
-    enum bat_code code = prepare_ranges(work, &ranges, &count);
     struct range_run *runs = NULL;
-    size_t run_count;
-    code = code ? code : ranges_cut(ranges, count, &runs, &run_count, work->error);
-    free(ranges);
-    code = code ? code : count_runs(work, runs, run_count);
+    size_t count = 0;
+    enum bat_code code = prepare_runs(work, &runs, &count);
+    if (code != BAT_OK)
+        return bat_fail_memory(work->error, "to make the profile");
+    code = read_probes(work, runs, count, from);
+    if (code == BAT_OK) {
+        count_without_probes(work);
+        code = choose_bodies(work);
+        code = code ? code : count_runs(work, runs, count);
+        code = code ? bat_fail_memory(work->error, "to make the profile") : BAT_OK;
+    }
     free(runs);
-    return code == BAT_OK ? code : bat_fail_memory(work->error, "to make the profile");
+    return code;
 }
 
 /* --- Calls ---------------------------------------------------------------------------------- */
@@ -308,13 +399,13 @@ static enum bat_code fail_empty(struct probe_work *work)
                     (unsigned long long)counters->without_probes);
 }
 
-static enum bat_code make_forest(struct probe_work *work, struct bat_elf *symbols)
+static enum bat_code make_forest(struct probe_work *work, const struct probe_sources *from)
 {
-    enum bat_code code = probe_functions_read(&work->functions, symbols, work->error);
+    enum bat_code code = probe_functions_read(&work->functions, from->symbols, work->error);
     if (code == BAT_OK)
         code =
             ranges_collect(&work->ranges, work->profile, &work->code, &work->counters, work->error);
-    code = code ? code : count_ranges(work);
+    code = code ? code : count_ranges(work, from);
     code = code ? code : count_calls(work);
     if (code == BAT_OK && work->forest.node_count == 0)
         code = fail_empty(work);
@@ -322,20 +413,15 @@ static enum bat_code make_forest(struct probe_work *work, struct bat_elf *symbol
 }
 
 enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const struct bat_elf *elf,
-                                       struct bat_elf *symbols, const struct bat_probes *probes,
+                                       struct bat_elf *symbols, struct bat_elf *probes,
                                        unsigned threads, struct bat_output *output,
                                        struct bat_autofdo_counters *counters,
                                        struct bat_error *error)
 {
-    struct probe_work work = {
-        .profile = profile, .probes = probes, .forest = forest_new(), .error = error};
+    struct probe_work work = {.profile = profile, .forest = forest_new(), .error = error};
     work.forest.adds_up = true;
-    work.places = calloc((size_t)probes->node_count + 1, sizeof(*work.places));
-    work.names = probe_function_names(probes);
-    enum bat_code code = work.places && work.names
-                             ? code_map_create(&work.code, elf, error)
-                             : bat_fail_memory(work.error, "to make the profile");
-    code = code ? code : make_forest(&work, symbols);
+    enum bat_code code = code_map_create(&work.code, elf, error);
+    code = code ? code : make_forest(&work, &(struct probe_sources){probes, symbols});
     if (code == BAT_OK) {
         forest_add_up(&work.forest);
         code = forest_write(&work.forest, threads, output, &work.counters.functions, error);
@@ -346,7 +432,7 @@ enum bat_code bat_autofdo_write_probes(const struct bat_profile *profile, const 
     ranges_free(&work.ranges);
     probe_functions_free(&work.functions);
     forest_free(&work.forest);
-    free(work.names);
-    free(work.places);
+    bat_probes_free(work.probes);
+    BAT_FREE_ALL(work.marks, work.names, work.places);
     return code;
 }

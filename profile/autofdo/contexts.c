@@ -640,7 +640,8 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
     made->forest.adds_up = true;
     made->nodes = bat_counts_new(2);
     made->call_probes = bat_counts_new(1);
-    enum bat_code code = unwinder_new(&made->unwinder, elf, probes, error);
+    enum bat_code code = probes_check_symbols(probes, symbols, error);
+    code = code ? code : unwinder_new(&made->unwinder, elf, probes, error);
     code = code ? code : probe_functions_read(&made->functions, symbols, error);
     if (code == BAT_OK)
         return BAT_OK;

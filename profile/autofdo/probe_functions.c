@@ -72,6 +72,17 @@ void probe_functions_free(struct probe_functions *functions)
     free(functions->pieces);
 }
 
+enum bat_code probes_check_symbols(const struct bat_probes *probes, const struct bat_elf *elf,
+                                   struct bat_error *error)
+{
+    if (bat_elf_has_symbols(elf) || probes->is_rewritten || probes->probe_count != 0)
+        return BAT_OK;
+    return bat_fail(
+        error, BAT_ERR_NO_DEBUG,
+        "expected symbols, which the addresses of pseudo probes are counted from, found "
+        "none: name the unstripped program with --debug-file");
+}
+
 uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t function)
 {
     uint64_t *guid = &functions->guids[function];

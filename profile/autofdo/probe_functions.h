@@ -30,6 +30,10 @@ enum bat_code probe_functions_read(struct probe_functions *functions, struct bat
                                    struct bat_error *error);
 void probe_functions_free(struct probe_functions *functions);
 
+/* Fails with BAT_ERR_NO_DEBUG if no probe has an address, as elf has no symbols to count from. */
+enum bat_code probes_check_symbols(const struct bat_probes *probes, const struct bat_elf *elf,
+                                   struct bat_error *error);
+
 /* The GUID of a function. */
 uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t function);
 

@@ -71,6 +71,31 @@ static void expect_names(const struct bat_probes *probes)
     }
 }
 
+/* Probes of some addresses are those that all probes have there. */
+static void expect_spans(struct bat_elf *elf, const struct bat_probes *all)
+{
+    const struct bat_probe_span spans[] = {{TEXT + 2, TEXT + 7}, {TEXT + 9, TEXT + 10}};
+    struct bat_probes *probes;
+    struct bat_error error;
+    fuzz_expect(bat_probes_read_spans(elf, NULL, &(struct bat_probe_spans){spans, 2}, &probes,
+                                      &error) == BAT_OK,
+                "what can be read can be read in part");
+    expect_trees(probes);
+    expect_order(probes);
+    uint32_t at = 0;
+    for (size_t span = 0; span < 2; span++) {
+        uint32_t first;
+        const uint32_t count = bat_probes_between(all, spans[span].start, spans[span].end, &first);
+        for (uint32_t i = first; i < first + count; i++, at++)
+            fuzz_expect(at < probes->probe_count && probes->probes[at].id == all->probes[i].id &&
+                            probes->nodes[probes->probes[at].node].guid ==
+                                all->nodes[all->probes[i].node].guid,
+                        "a part has the probes of its addresses");
+    }
+    fuzz_expect(at == probes->probe_count, "a part has no other probes");
+    bat_probes_free(probes);
+}
+
 /* A program with the sections, and symbols of the functions f and g. */
 static char *make_program(const uint8_t *data, size_t size)
 {
@@ -114,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         expect_trees(probes);
         expect_order(probes);
         expect_names(probes);
+        expect_spans(elf, probes);
         bat_probes_free(probes);
     } else {
         fuzz_expect_error(code, &error, UINT64_MAX);

@@ -209,6 +209,82 @@ TEST(test_stripped)
     bat_probes_free(probes);
 }
 
+/* Read the probes in two spans, and compare with those of all probes that are in them. */
+static void expect_spans(struct bat_elf *elf, const struct bat_probes *all,
+                         const struct bat_probe_span spans[2])
+{
+    const struct bat_probe_spans wanted = {spans, 2};
+    struct bat_probes *probes;
+    struct bat_error error;
+    assert_ok(bat_probes_read_spans(elf, NULL, &wanted, &probes, &error));
+    uint32_t found = 0;
+    for (size_t span = 0; span < 2; span++) {
+        uint32_t first;
+        const uint32_t count = bat_probes_between(all, spans[span].start, spans[span].end, &first);
+        for (uint32_t i = first; i < first + count; i++, found++) {
+            const struct bat_probe *probe = &all->probes[i];
+            const uint32_t function = all->nodes[probe->node].function;
+            expect_probe(probes, found, probe->address, all->nodes[probe->node].guid, probe->id,
+                         probe->type);
+            assert_int_equal(probes->probes[found].discriminator, probe->discriminator);
+            /* Its tree is whole, and its function has its name. */
+            const struct bat_probe_node *node = &probes->nodes[probes->probes[found].node];
+            assert_int_equal(node->end - probes->probes[found].node,
+                             all->nodes[probe->node].end - probe->node);
+            const uint32_t top = bat_probes_top(probes, probes->probes[found].node);
+            assert_int_equal(probes->nodes[top].guid,
+                             all->nodes[bat_probes_top(all, probe->node)].guid);
+            assert_int_equal(node->function == BAT_NONE, function == BAT_NONE);
+            if (function != BAT_NONE)
+                assert_ptr_equal(probes->functions[node->function].name,
+                                 all->functions[function].name);
+        }
+    }
+    assert_int_equal(probes->probe_count, found);
+    for (uint32_t i = 0; i < probes->body_count; i++) {
+        const uint32_t body = probes->bodies[i];
+        uint32_t own = 0;
+        for (uint32_t j = 0; j < probes->probe_count; j++)
+            own += bat_probes_top(probes, probes->probes[j].node) == body;
+        assert_true(own > 0);
+    }
+    for (uint32_t i = 0; i < probes->function_count; i++) {
+        uint32_t own = 0;
+        for (uint32_t j = 0; j < probes->node_count; j++)
+            own += probes->nodes[j].guid == probes->functions[i].guid;
+        assert_true(own > 0);
+    }
+    bat_probes_free(probes);
+}
+
+TEST(test_spans)
+{
+    static const uint8_t bodies[] = INLINED_BODY ALIAS_BODY THIRD_BODY;
+    static const uint64_t bounds[] = {0,        0x201845, 0x201846, 0x20184e, 0x20184f,
+                                      0x202000, 0x203002, 0x203004, 0x203005, UINT64_MAX};
+    enum { COUNT = sizeof(bounds) / sizeof(*bounds) };
+    struct file file =
+        open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
+    struct bat_probes *all;
+    struct bat_error error;
+    assert_ok(bat_probes_read(file.elf, NULL, &all, &error));
+    for (size_t a = 0; a + 3 < COUNT; a++)
+        for (size_t b = a + 1; b + 2 < COUNT; b++)
+            for (size_t c = b + 1; c + 1 < COUNT; c++)
+                for (size_t d = c + 1; d < COUNT; d++)
+                    expect_spans(
+                        file.elf, all,
+                        (struct bat_probe_span[]){{bounds[a], bounds[b]}, {bounds[c], bounds[d]}});
+    bat_probes_free(all);
+
+    struct bat_probes *none;
+    assert_ok(
+        bat_probes_read_spans(file.elf, NULL, &(struct bat_probe_spans){NULL, 0}, &none, &error));
+    assert_int_equal(none->probe_count + none->node_count + none->body_count, 0);
+    assert_int_equal(none->function_count, 0);
+    bat_probes_free(none);
+}
+
 /* --- Damaged sections ------------------------------------------------------------------------- */
 
 static void expect_failure(const void *first, size_t first_size, const void *second,

@@ -181,20 +181,25 @@ static enum tool_exit read_samples(const struct foreign_profile *wanted,
 
 static enum tool_exit write_contexts(const struct foreign_profile *wanted,
                                      const struct probe_files *files,
-                                     const struct bat_probes *probes,
                                      struct bat_autofdo_counters *done)
 {
     const char *path = bat_elf_path(wanted->elf);
+    struct bat_probes *probes;
     struct bat_contexts *contexts;
     struct bat_error error;
-    if (bat_contexts_new(wanted->elf, files->symbols, probes, &contexts, &error) != BAT_OK)
+    if (bat_probes_read(files->probes, files->symbols, &probes, &error) != BAT_OK)
+        return tool_report(bat_elf_path(files->probes), &error);
+    if (bat_contexts_new(wanted->elf, files->symbols, probes, &contexts, &error) != BAT_OK) {
+        bat_probes_free(probes);
         return tool_report(path, &error);
+    }
     struct samples_reading reading = {.contexts = contexts, .done = done};
     enum tool_exit status = read_samples(wanted, &reading);
     if (status == TOOL_FINE &&
         bat_contexts_write(contexts, wanted->threads, wanted->output, done, &error) != BAT_OK)
         status = tool_report_output(path, &error);
     bat_contexts_free(contexts);
+    bat_probes_free(probes);
     return status;
 }
 
@@ -221,25 +226,16 @@ static enum tool_exit write_by_probes(const struct foreign_profile *wanted,
                                       struct bat_autofdo_counters *done)
 {
     const char *path = bat_elf_path(files->probes);
-    struct bat_probes *probes;
-    struct bat_error error;
-    if (bat_probes_read(files->probes, files->symbols, &probes, &error) != BAT_OK)
-        return tool_report(path, &error);
     enum tool_exit status = TOOL_FINE;
-    if (!bat_elf_has_symbols(files->symbols) && probes->probe_count == 0)
-        status = tool_message(path, "expected symbols, which the addresses of pseudo probes are "
-                                    "counted from, found none: name the unstripped program with "
-                                    "--debug-file");
-    else if (!bat_elf_has_symbols(files->symbols))
+    struct bat_error error;
+    if (wanted->work)
+        status = write_contexts(wanted, files, done);
+    else if (bat_autofdo_write_probes(wanted->profile, wanted->elf, files->symbols, files->probes,
+                                      wanted->threads, wanted->output, done, &error) != BAT_OK)
+        status = tool_report_output(path, &error);
+    if (status == TOOL_FINE && !bat_elf_has_symbols(files->symbols))
         tool_message(path, "warning: has no symbols: the profile has neither names of called "
                            "functions nor blocks that were not executed (--debug-file)");
-    if (status == TOOL_FINE && wanted->work)
-        status = write_contexts(wanted, files, probes, done);
-    else if (status == TOOL_FINE &&
-             bat_autofdo_write_probes(wanted->profile, wanted->elf, files->symbols, probes,
-                                      wanted->threads, wanted->output, done, &error) != BAT_OK)
-        status = tool_report_output(bat_elf_path(wanted->elf), &error);
-    bat_probes_free(probes);
     return status;
 }
 
