@@ -119,6 +119,20 @@ static enum bat_code add_inner(struct next_measured *measured, uint32_t index, u
     return code;
 }
 
+/* True if a record from elsewhere that leads to a place of a block is the return of a call there or
+ * right before: other objects' returns have records. */
+static bool is_return(const struct next_unit *unit, uint32_t block, uint64_t offset)
+{
+    const struct next_block *at = &unit->blocks[block];
+    if (offset != at->start)
+        return true;
+    if (block == 0 || at->is_entered)
+        return false;
+    const struct next_block *before = &unit->blocks[block - 1];
+    return before->end == NEXT_END_ON && before->function == at->function &&
+           unit->instructions[at->first_instruction - 1].flags & NEXT_IS_CALL;
+}
+
 /* A record that enters a unit from elsewhere. */
 static enum bat_code add_entry(struct next_measured *measured, uint32_t index, uint32_t unit,
                                bool is_external, struct bat_error *error)
@@ -130,7 +144,7 @@ static enum bat_code add_entry(struct next_measured *measured, uint32_t index, u
     uint32_t block = next_block_at(measured->program, code_of, (uint32_t)item[2], item[3]);
     if (block == 0 && item[3] == 0)
         counts->entry += item[4];
-    else if (block != BAT_NONE)
+    else if (block != BAT_NONE && !is_return(code_of, block, item[3]))
         counts->entered[block] += item[4];
     if (is_external && block == 0)
         counts->external += item[4];

@@ -387,6 +387,28 @@ class Compilers(unittest.TestCase):
         """The same fields and numbers in other instructions, in another order."""
         self.assertEqual(self.wrong(self.build(self.fields(range(8), False), self.fields((4, 5, 6, 7, 0, 1, 2, 3), True))), [])
 
+    RETURNS = """
+        struct thing;
+        unsigned long strlen(const char *);
+        long work(struct thing *t, const char *text) {
+            long s = 0;
+            for (int i = 0; i < 20; i++) s += strlen(text + i) * 3 ^ MORE;
+            return s;
+        }
+    """
+
+    def test_returns(self):
+        """A block with a call to another object runs as often as it is entered: returns are no more entries."""
+        pair = self.build(*(self.RETURNS.replace("MORE", more) for more in ("7", "(s >> 9)")))
+        entered = collections.Counter()
+        for (_, _, _, _, to, to_offset), (_, count) in bolt_profiles.read_fdata(pair.folder / "old.fdata")[1].items():
+            entered[to, int(to_offset, 16)] += count
+        self.assertIn("[unknown]", (pair.folder / "old.fdata").read_text(encoding="utf-8"))
+        blocks = re.findall(r"was work\+0x(\w+) \((\d+)\)", pair.carry("--explain=work"))
+        self.assertGreater(len(blocks), 2)
+        self.assertEqual([(place, int(count)) for place, count in blocks],
+                         [(place, entered["work", int(place, 16)]) for place, _ in blocks])
+
     NESTED = """
         struct thing { int a, type, c, count, seen[60]; };
         __attribute__((noinline)) int deep(struct thing *t, int x) {
