@@ -119,15 +119,22 @@ class Contexts(ContextTest):
         """Of a BOLTed one, too, where llvm-profgen finds them; with --original those of the input's own run."""
         for (name, variant), is_found in BOLTED.items():
             with self.subTest(f"{name} {variant}"):
-                program, binary, samples = samples_of(name, variant)
+                _, binary, samples = samples_of(name, variant)
                 if is_found:
                     self.equal(binary, samples)
-                base = self.our(program.input, self.script(samples_of(name)[2]), name="base")
-                script = self.script(samples)
-                theirs = sample_profile.overlap(base, self.their(binary, script))[0]
-                original = sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0]
-                self.assertGreaterEqual(original, theirs)
-                self.assertGreaterEqual(original, 99.5)
+                self.near(name, variant)
+
+    def near(self, name, variant):
+        """The profile of a BOLTed program with --original is that of the input's own run, at least as near as llvm-profgen's of
+        the BOLTed program is. So it is to llvm-profgen's of the input's own run, or 99%: of another run that can have no more,
+        as llvm-profgen leaves out other samples (spec/pseudo-probes.md 6)."""
+        program, binary, samples = samples_of(name, variant)
+        base, script = self.script(samples_of(name)[2], "base script"), self.script(samples)
+        theirs, ours = self.their(binary, script), self.our(binary, script, f"--original={program.input}")
+        by_profgen, by_us = self.their(program.input, base, "base by llvm-profgen"), self.our(program.input, base, name="base")
+        self.assertGreaterEqual(sample_profile.overlap(by_profgen, ours)[0], min(99, sample_profile.overlap(by_profgen, theirs)[0]))
+        self.assertGreaterEqual(sample_profile.overlap(by_us, ours)[0], sample_profile.overlap(by_us, theirs)[0])
+        self.assertGreaterEqual(sample_profile.overlap(by_us, ours)[0], 99.5)
 
     def test_flat(self):
         """Without its contexts, the profile of a BOLTed program is as near to llvm-profgen's flat one of the input's own run as
@@ -147,9 +154,8 @@ class Contexts(ContextTest):
         """SQLite with -inline-all: the contexts of calls that BOLT inlined come back."""
         program, binary, samples = samples_of("sqlite-probes", "inline")
         base = self.our(program.input, self.script(samples_of("sqlite-probes")[2]), name="base")
-        script = self.script(samples)
-        self.assertLess(sample_profile.overlap(base, self.our(binary, script))[0], 95)
-        self.assertGreaterEqual(sample_profile.overlap(base, self.our(binary, script, f"--original={program.input}"))[0], 99.5)
+        self.assertLess(sample_profile.overlap(base, self.our(binary, self.script(samples)))[0], 95)
+        self.near("sqlite-probes", "inline")
 
     def test_folded(self):
         """Functions that BOLT folded into one have their contexts: called by their names, jumped to (walk), or called by
