@@ -78,6 +78,7 @@ int perf_compare_changes(const void *left, const void *right);
 struct perf_found {
     uint32_t processes;   /* that have it */
     bool has_other_build; /* a file of its name has another build-id */
+    bool is_elsewhere;    /* a file of its name is mapped where it has no code */
 };
 
 struct perf_event;

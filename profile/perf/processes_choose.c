@@ -116,12 +116,23 @@ static void append_binaries(struct text *text, const struct perf_processes *proc
         append(text, " or one of %" PRIu32 " others", processes->binary_count - 1);
 }
 
-static bool has_other_build(const struct perf_processes *processes)
+/* What was found instead of the binaries, and what to do. */
+static const char *const found_none[] = {"none",
+                                         " (give the program that ran, or record this one):"};
+static const char *const found_other_build[] = {
+    "only other builds of it", " (give the build that ran; --ignore-build-id accepts any):"};
+static const char *const found_elsewhere[] = {
+    "a file of its name only, mapped where this one has no code", " (give the build that ran):"};
+
+static const char *const *what_was_found(const struct perf_processes *processes)
 {
-    for (uint32_t i = 0; i < processes->binary_count; i++)
+    bool is_elsewhere = false;
+    for (uint32_t i = 0; i < processes->binary_count; i++) {
         if (processes->found[i].has_other_build)
-            return true;
-    return false;
+            return found_other_build;
+        is_elsewhere |= processes->found[i].is_elsewhere;
+    }
+    return is_elsewhere ? found_elsewhere : found_none;
 }
 
 /* The name that uname -m has for a machine; NULL for others. */
@@ -162,15 +173,11 @@ enum bat_code perf_processes_fail(const struct perf_processes *processes, struct
     struct text text = {.limit = BAT_MESSAGE_SIZE};
     append(&text, "expected a process that has ");
     append_binaries(&text, processes, true);
-    append(&text, ", found %s", has_other_build(processes) ? "only other builds of it" : "none");
+    const char *const *found = what_was_found(processes);
+    append(&text, ", found %s", found[0]);
     if (append_cause(&text, processes))
         return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
-    if (has_other_build(processes))
-        append(&text, " (give the build that ran; --ignore-build-id accepts any):");
-    else
-        append(&text, processes->files.count != 0
-                          ? " (give the program that ran, or record this one):"
-                          : ":");
+    append(&text, "%s", processes->files.count != 0 ? found[1] : ":");
     if (append_objects(&text, processes, false) == 0)
         append(&text, " no mappings were recorded%s,",
                processes->is_text ? ", or none printed (perf script --show-mmap-events)" : "");

@@ -213,12 +213,14 @@ static enum bat_code map_binary(struct replay *replay, const struct perf_event *
     struct perf_processes *processes = replay->processes;
     const struct perf_binary *binary = &processes->binaries[owner.binary];
     uint64_t bias;
-    if (!find_bias(binary, event, &bias))
-        return BAT_OK;
     if (owner.is_other_build) {
         const uint64_t *file = bat_counts_item(&processes->files, event->other);
         processes->found[owner.binary].has_other_build = true;
         processes->objects[file[0]].is_other_build = true;
+        return BAT_OK;
+    }
+    if (!find_bias(binary, event, &bias)) {
+        processes->found[owner.binary].is_elsewhere = true;
         return BAT_OK;
     }
     struct state *state = get_state(replay, event->process, owner.binary);

@@ -124,6 +124,20 @@ class Messages(perf_scenes.SceneTest):
                       "131 samples), ", done.stderr)
         self.assertRegex(done.stderr, r" and \d+ more\n$")
 
+    def test_other_layout(self):
+        """A file of the name, mapped at a place in the file where the binary has no code."""
+        for build_id, found in ((IDS[0], "only other builds of it (give the build that ran; --ignore-build-id accepts any): "
+                                         f"/opt/bolted (build-id {IDS[0].hex()}, 7 of 7 samples)"),
+                                (None, "a file of its name only, mapped where this one has no code (give the build that ran): "
+                                       "/opt/bolted (7 of 7 samples)")):
+            with self.subTest(build_id):
+                self.scene = Scene(fixtures.get(PIE))
+                session = self.scene.session
+                session.comm(99, 99, "bolted", exec=True)
+                session.mmap2(99, 99, 0x10000000, 0x10000, 0x70000000, "/opt/bolted", build_id=build_id)
+                self.samples(99, 0x10000010, 7)
+                self.refused(self.scene, self.lacking + found)
+
     def test_no_sample_in_the_binary(self):
         """A process has the binary, but others, its libraries, memory without a file and the kernel were sampled."""
         process = self.scene.start(100)
