@@ -24,13 +24,7 @@ static const char doc[] =
     "neither a server nor a network.\n\n"
     "Exit status: 0 if all is well, 1 for bad input, 2 for wrong usage.";
 
-enum option_key {
-    OPTION_OLD_PROFILE = 1000,
-    OPTION_CHECK_LIMIT,
-    OPTION_CHECK_STRICT,
-    OPTION_CHECK_SUPPRESS,
-    OPTION_LIST_CHECKS,
-};
+enum option_key { OPTION_OLD_PROFILE = 1000 };
 
 /* What the command line asks for. */
 struct request {
@@ -77,12 +71,12 @@ static const struct argp_option argp_options[] = {
      2},
     {"open", SETS(TOOL_FLAG, opens), NULL, 0, "Show it in the browser that xdg-open starts", 2},
     {NULL, 0, NULL, 0, "Whether the profile is fit:", 3},
-    {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,
+    {"check-limit", CHECK_LIMIT, "ID=VALUE", 0,
      "Judge the profile with another limit for the check ID. May be given many times", 3},
-    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 3},
-    {"check-suppress", OPTION_CHECK_SUPPRESS, "FILE", 0,
+    {"check-strict", CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 3},
+    {"check-suppress", CHECK_SUPPRESS, "FILE", 0,
      "Judge the profile without the findings that FILE names, with reasons", 3},
-    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 3},
+    {"list-checks", CHECK_LIST, NULL, 0, "Print all checks with their limits and exit", 3},
     {0},
 };
 
@@ -141,31 +135,6 @@ static void check_end(const struct request *request, struct argp_state *state)
                    request->page.old_binary, request->page.binary);
 }
 
-static error_t parse_check_option(int key, char *argument, struct argp_state *state)
-{
-    struct request *request = state->input;
-    const char *expected;
-    switch (key) {
-    case OPTION_CHECK_LIMIT:
-        if (!bat_verdict_parse_limit(&request->page.check, argument, &expected))
-            argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
-        break;
-    case OPTION_CHECK_STRICT:
-        request->page.check.is_strict = true;
-        break;
-    case OPTION_CHECK_SUPPRESS:
-        request->page.check.suppressions_path = argument;
-        break;
-    case OPTION_LIST_CHECKS:
-        check_print_list();
-        exit(TOOL_FINE);
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    request->has_check = true;
-    return 0;
-}
-
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct request *request = state->input;
@@ -191,7 +160,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         check_end(request, state);
         return 0;
     default:
-        return parse_check_option(key, argument, state);
+        if (!check_parse(key, argument, state, &request->page.check))
+            return ARGP_ERR_UNKNOWN;
+        request->has_check = true;
+        return 0;
     }
 }
 

@@ -20,10 +20,6 @@ enum option_key {
     KEY_THREADS,
     KEY_CHECK,
     KEY_CHECK_BASELINE,
-    KEY_CHECK_LIMIT,
-    KEY_CHECK_STRICT,
-    KEY_CHECK_SUPPRESS,
-    KEY_LIST_CHECKS,
     KEY_MIN_OVERLAP,
 };
 
@@ -144,13 +140,12 @@ static const struct argp_option options[] = {
      6},
     {"check-baseline", KEY_CHECK_BASELINE, "FDATA", 0,
      "--check against a former profile: whether samples are missing, or are in other functions", 6},
-    {"check-limit", KEY_CHECK_LIMIT, "ID=VALUE", 0,
+    {"check-limit", CHECK_LIMIT, "ID=VALUE", 0,
      "--check with another limit for the check ID. May be given many times", 6},
-    {"check-strict", KEY_CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too",
-     6},
-    {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
+    {"check-strict", CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too", 6},
+    {"check-suppress", CHECK_SUPPRESS, "FILE", 0,
      "--check without the findings that FILE names, with reasons", 6},
-    {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
+    {"list-checks", CHECK_LIST, NULL, 0, "Print all checks with their limits and exit", 6},
     {"explain-recording", SETS(TOOL_TEXT, recording), "RECORDING", 0,
      "Print what RECORDING holds, which is perf.data, text of perf script or a profile of stacks: "
      "for which binaries, whether it is fit, and the command to run next. The exit status is 1 for "
@@ -429,33 +424,6 @@ static double parse_overlap(const char *text, struct argp_state *state)
     return overlap;
 }
 
-static error_t parse_check_option(int key, char *argument, struct argp_state *state)
-{
-    struct translate_request *arguments = state->input;
-    const char *expected;
-    switch (key) {
-    case KEY_CHECK_LIMIT:
-        if (!bat_verdict_parse_limit(&arguments->check, argument, &expected))
-            argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
-        break;
-    case KEY_CHECK_BASELINE:
-        arguments->check.baseline_path = argument;
-        break;
-    case KEY_CHECK_STRICT:
-        arguments->check.is_strict = true;
-        break;
-    case KEY_CHECK_SUPPRESS:
-        arguments->check.suppressions_path = argument;
-        break;
-    case KEY_CHECK:
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    arguments->wants_check = true;
-    return 0;
-}
-
 /* Set what an option says of one of several old builds, too. */
 static void set_release(struct translate_request *arguments, int key, const char *argument,
                         struct argp_state *state)
@@ -508,12 +476,17 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         choose_format(arguments);
         return check_arguments(arguments, state);
-    case KEY_LIST_CHECKS:
-        check_print_list();
-        exit(TOOL_FINE);
+    case KEY_CHECK_BASELINE:
+        arguments->check.baseline_path = argument;
+        break;
+    case KEY_CHECK:
+        break;
     default:
-        return parse_check_option(key, argument, state);
+        if (!check_parse(key, argument, state, &arguments->check))
+            return ARGP_ERR_UNKNOWN;
     }
+    arguments->wants_check = true;
+    return 0;
 }
 
 static const char brief[] =

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "check_print.h"
 
+#include <argp.h>
 #include <stdlib.h>
 
 #include "output.h"
@@ -53,9 +54,9 @@ void check_print_line_json(const struct bat_profile_verdict *check, FILE *file)
     fputs("]}", file);
 }
 
-/* --- The list --------------------------------------------------------------------------------- */
+/* --- Options ---------------------------------------------------------------------------------- */
 
-void check_print_list(void)
+static void print_list(void)
 {
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++) {
         const struct bat_verdict_kind *kind = bat_verdict_kind((enum bat_verdict_check)i);
@@ -63,5 +64,28 @@ void check_print_list(void)
                    kind->is_minimum ? "at least" : "at most",
                    kind->is_share ? 100 * kind->limit : kind->limit, kind->is_share ? "%" : " ",
                    kind->summary, kind->has_functions ? " (by function)" : "");
+    }
+}
+
+bool check_parse(int key, char *argument, struct argp_state *state,
+                 struct bat_verdict_options *options)
+{
+    const char *expected;
+    switch (key) {
+    case CHECK_LIMIT:
+        if (!bat_verdict_parse_limit(options, argument, &expected))
+            argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
+        return true;
+    case CHECK_STRICT:
+        options->is_strict = true;
+        return true;
+    case CHECK_SUPPRESS:
+        options->suppressions_path = argument;
+        return true;
+    case CHECK_LIST:
+        print_list();
+        exit(TOOL_FINE);
+    default:
+        return false;
     }
 }

@@ -8,8 +8,16 @@
 #include "bat_verdict.h"
 #include "tool.h"
 
-/* Print all checks with their severities and default limits to standard output. */
-void check_print_list(void);
+/* Keys of the options that check_parse() reads. */
+enum check_key { CHECK_LIMIT = 0x800, CHECK_STRICT, CHECK_SUPPRESS, CHECK_LIST };
+
+/*
+ * Read an option of the checks. False if it is another key; exits for a bad value, and after the
+ * list of all checks with their severities and default limits.
+ */
+struct argp_state;
+bool check_parse(int key, char *argument, struct argp_state *state,
+                 struct bat_verdict_options *options);
 
 /* bat_verdict_write() to a file. TOOL_BAD, with a message, if there is no memory. */
 enum tool_exit check_print(const struct bat_profile_verdict *check, const char *binary, FILE *file);
