@@ -7,6 +7,124 @@
 #include <string.h>
 
 #include "bat_binary.h"
+#include "spec/grow.h"
+
+/* --- Members of objects ------------------------------------------------------------------------
+ */
+
+enum type {
+    JSON_TEXT,    /* any string; ignored */
+    JSON_WORD,    /* one of a few strings; its value is the position among them */
+    JSON_NUMBER,  /* a whole number up to max, or a "0x.." string */
+    JSON_ADDRESS, /* a "0x.." string of up to 64 bits */
+    JSON_BOOLEAN,
+    JSON_ARRAY,
+    JSON_ANY, /* of a member that is skipped */
+};
+
+struct member {
+    const char *name; /* NULL behind an object's last member */
+    enum type type;
+    uint64_t max;
+    const char *const *words; /* NULL behind the last */
+};
+
+enum note_member {
+    NOTE_FORMAT,
+    NOTE_SCHEMA,
+    NOTE_VERSION,
+    NOTE_HOT_INDEX,
+    NOTE_BUILD_ID,
+    NOTE_BOLT_INFO,
+    NOTE_FUNCTIONS,
+};
+
+enum table_member {
+    TABLE_KIND,
+    TABLE_ADDRESS,
+    TABLE_NAME,
+    TABLE_HASH,
+    TABLE_NUM_BLOCKS,
+    TABLE_SECONDARY_ENTRY_POINTS,
+    TABLE_PARENT,
+    TABLE_SKEW,
+    TABLE_EQUAL_PREFIX,
+    TABLE_NUM_ENTRIES,
+    TABLE_ENTRIES,
+    TABLE_MEMBERS /* no object has more */
+};
+
+enum entry_member { ENTRY_OUTPUT, ENTRY_INPUT, ENTRY_HASH, ENTRY_INDEX, ENTRY_BRANCH };
+
+enum hot_index_word { WORD_TABLE, WORD_MERGED };
+enum kind_word { WORD_HOT, WORD_COLD };
+
+static const char *const format_words[] = {"batkit-note", NULL};
+static const char *const hot_index_words[] = {
+    [WORD_TABLE] = "table", [WORD_MERGED] = "merged", NULL};
+static const char *const kind_words[] = {[WORD_HOT] = "hot", [WORD_COLD] = "cold", NULL};
+
+static const struct member note_members[] = {
+    [NOTE_FORMAT] = {"format", JSON_WORD, 0, format_words},
+    [NOTE_SCHEMA] = {"schema", JSON_NUMBER, UINT64_MAX, NULL},
+    [NOTE_VERSION] = {"version", JSON_NUMBER, UINT64_MAX, NULL},
+    [NOTE_HOT_INDEX] = {"hot_index", JSON_WORD, 0, hot_index_words},
+    [NOTE_BUILD_ID] = {"build_id", JSON_TEXT, 0, NULL},
+    [NOTE_BOLT_INFO] = {"bolt_info", JSON_TEXT, 0, NULL},
+    [NOTE_FUNCTIONS] = {"functions", JSON_ARRAY, 0, NULL},
+    {0},
+};
+
+static const struct member table_members[] = {
+    [TABLE_KIND] = {"kind", JSON_WORD, 0, kind_words},
+    [TABLE_ADDRESS] = {"address", JSON_ADDRESS, UINT64_MAX, NULL},
+    [TABLE_NAME] = {"name", JSON_TEXT, 0, NULL},
+    [TABLE_HASH] = {"hash", JSON_ADDRESS, UINT64_MAX, NULL},
+    [TABLE_NUM_BLOCKS] = {"num_blocks", JSON_NUMBER, UINT32_MAX, NULL},
+    [TABLE_SECONDARY_ENTRY_POINTS] = {"secondary_entry_points", JSON_ARRAY, 0, NULL},
+    [TABLE_PARENT] = {"parent", JSON_ADDRESS, UINT64_MAX, NULL},
+    [TABLE_SKEW] = {"skew", JSON_NUMBER, UINT64_MAX, NULL},
+    [TABLE_EQUAL_PREFIX] = {"equal_prefix", JSON_NUMBER, UINT64_MAX, NULL},
+    [TABLE_NUM_ENTRIES] = {"num_entries", JSON_NUMBER, UINT64_MAX, NULL},
+    [TABLE_ENTRIES] = {"entries", JSON_ARRAY, 0, NULL},
+    {0},
+};
+
+static const struct member entry_members[] = {
+    [ENTRY_OUTPUT] = {"output", JSON_NUMBER, UINT32_MAX, NULL},
+    [ENTRY_INPUT] = {"input", JSON_NUMBER, INT32_MAX, NULL},
+    [ENTRY_HASH] = {"hash", JSON_ADDRESS, UINT64_MAX, NULL},
+    [ENTRY_INDEX] = {"index", JSON_NUMBER, UINT32_MAX, NULL},
+    [ENTRY_BRANCH] = {"branch", JSON_BOOLEAN, 1, NULL},
+    {0},
+};
+
+/* A member whose name begins with "x-". */
+static const struct member skipped_member = {"", JSON_ANY, 0, NULL};
+/* A secondary entry point: an element of an array, treated as a member. */
+static const struct member secondary_member = {"secondary_entry_points", JSON_NUMBER, UINT32_MAX,
+                                               NULL};
+
+static const char *type_name(enum type type)
+{
+    switch (type) {
+    case JSON_TEXT:
+    case JSON_WORD:
+        return "a string";
+    case JSON_NUMBER:
+        return "a whole number";
+    case JSON_ADDRESS:
+        return "a string such as \"0x4005d0\"";
+    case JSON_BOOLEAN:
+        return "true or false";
+    case JSON_ARRAY:
+        return "an array";
+    default:
+        return "any value";
+    }
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
 
 /* A skipped member may nest this deep. */
 #define DEPTH_MAX 100u
@@ -16,7 +134,7 @@
 
 /* An object that is being read. */
 struct object {
-    const struct json_member *members;
+    const struct member *members;
     struct json_place place;
     uint32_t seen; /* bit n for member n */
     uint64_t values[TABLE_MEMBERS];
@@ -36,8 +154,8 @@ enum where {
 struct reader {
     struct json_text text;
     enum where where;
-    const struct json_member *member; /* whose value is next; NULL: a name is next */
-    unsigned skipped_depth;           /* open arrays and objects of a skipped member */
+    const struct member *member; /* whose value is next; NULL: a name is next */
+    unsigned skipped_depth;      /* open arrays and objects of a skipped member */
     struct object note;
     struct object entry;
     struct object object; /* a table */
@@ -84,8 +202,8 @@ static struct object *current_object(struct reader *reader)
     }
 }
 
-static int begin_object(struct reader *reader, struct object *object,
-                        const struct json_member *members, enum where where)
+static int begin_object(struct reader *reader, struct object *object, const struct member *members,
+                        enum where where)
 {
     object->members = members;
     object->place = json_text_place(&reader->text, 1);
@@ -108,7 +226,7 @@ static int on_key(void *context, const unsigned char *key, size_t length)
     if (reader->skipped_depth > 0 || !object)
         return 1;
     if (length >= 2 && memcmp(name, "x-", 2) == 0) {
-        reader->member = &json_skipped_member;
+        reader->member = &skipped_member;
         return 1;
     }
     for (size_t i = 0; object->members[i].name; i++) {
@@ -132,19 +250,19 @@ static int on_key(void *context, const unsigned char *key, size_t length)
 /* --- Values ------------------------------------------------------------------------------- */
 
 /* The member of the current value; NULL if only an object may be here. */
-static const struct json_member *wanted(const struct reader *reader)
+static const struct member *wanted(const struct reader *reader)
 {
-    return reader->where == IN_SECONDARY_ENTRY_POINTS ? &json_secondary_member : reader->member;
+    return reader->where == IN_SECONDARY_ENTRY_POINTS ? &secondary_member : reader->member;
 }
 
 /* A value of the wrong kind, or where none belongs. */
 static int stop_unexpected(struct reader *reader, size_t length, const char *found)
 {
     struct json_place place = json_text_place(&reader->text, length);
-    const struct json_member *member = wanted(reader);
+    const struct member *member = wanted(reader);
     if (member)
         return json_text_stop(&reader->text, BAT_ERR_SYNTAX, place, "\"%s\": expected %s, found %s",
-                              member->name, json_type_name(member->type), found);
+                              member->name, type_name(member->type), found);
     const char *expected = "an object";
     if (reader->where == IN_FUNCTIONS)
         expected = "an object for each table in \"functions\"";
@@ -166,10 +284,14 @@ static int check_version(struct reader *reader, uint64_t version)
 /* Store the value of the current member. */
 static int store(struct reader *reader, uint64_t value)
 {
+    struct json_table *table = &reader->table;
     if (reader->where == IN_SECONDARY_ENTRY_POINTS)
-        return json_table_add_secondary(&reader->table, (uint32_t)value) ? 1 : stop_memory(reader);
+        return BAT_APPEND(table->secondary_entries, table->secondary_count,
+                          table->secondary_capacity, (uint32_t)value)
+                   ? 1
+                   : stop_memory(reader);
     struct object *object = current_object(reader);
-    if (object && reader->member != &json_skipped_member)
+    if (object && reader->member != &skipped_member)
         object->values[reader->member - object->members] = value;
     bool is_version = object == &reader->note && reader->member == &object->members[NOTE_VERSION];
     reader->member = NULL;
@@ -192,7 +314,7 @@ static bool parse_digits(const char *digits, size_t length, unsigned base, uint6
 }
 
 /* A "0x.." string for a number or an address. */
-static int hexadecimal(struct reader *reader, const struct json_member *member, const char *text,
+static int hexadecimal(struct reader *reader, const struct member *member, const char *text,
                        size_t length)
 {
     struct json_place place = json_text_place(&reader->text, length + QUOTES);
@@ -211,8 +333,7 @@ static int hexadecimal(struct reader *reader, const struct json_member *member, 
     return store(reader, value);
 }
 
-static int word(struct reader *reader, const struct json_member *member, const char *text,
-                size_t length)
+static int word(struct reader *reader, const struct member *member, const char *text, size_t length)
 {
     char known[64] = "";
     for (size_t i = 0; member->words[i]; i++) {
@@ -229,7 +350,7 @@ static int word(struct reader *reader, const struct json_member *member, const c
 static int on_string(void *context, const unsigned char *string, size_t length)
 {
     struct reader *reader = context;
-    const struct json_member *member = wanted(reader);
+    const struct member *member = wanted(reader);
     const char *text = (const char *)string;
     if (reader->skipped_depth > 0)
         return 1;
@@ -245,7 +366,7 @@ static int on_string(void *context, const unsigned char *string, size_t length)
 static int on_number(void *context, const char *text, size_t length)
 {
     struct reader *reader = context;
-    const struct json_member *member = wanted(reader);
+    const struct member *member = wanted(reader);
     if (reader->skipped_depth > 0)
         return 1;
     if (member && member->type == JSON_ANY)
@@ -270,7 +391,7 @@ static int on_number(void *context, const char *text, size_t length)
 static int on_boolean(void *context, int value)
 {
     struct reader *reader = context;
-    const struct json_member *member = wanted(reader);
+    const struct member *member = wanted(reader);
     if (reader->skipped_depth > 0)
         return 1;
     if (!member || (member->type != JSON_BOOLEAN && member->type != JSON_ANY))
@@ -326,7 +447,10 @@ static int end_entry(struct reader *reader)
         .is_branch = is_branch,
     };
     reader->where = IN_ENTRIES;
-    return json_table_add_entry(&reader->table, entry) ? 1 : stop_memory(reader);
+    struct json_table *table = &reader->table;
+    return BAT_APPEND(table->entries, table->entry_count, table->entry_capacity, entry)
+               ? 1
+               : stop_memory(reader);
 }
 
 static int end_table(struct reader *reader)
@@ -404,12 +528,12 @@ static int on_start_map(void *context)
     if (wanted(reader))
         return stop_unexpected(reader, 1, "an object");
     if (reader->where == IN_FILE)
-        return begin_object(reader, &reader->note, json_note_members, IN_NOTE);
+        return begin_object(reader, &reader->note, note_members, IN_NOTE);
     if (reader->where == IN_FUNCTIONS) {
-        json_table_reset(&reader->table);
-        return begin_object(reader, &reader->object, json_table_members, IN_TABLE);
+        reader->table.entry_count = reader->table.secondary_count = 0;
+        return begin_object(reader, &reader->object, table_members, IN_TABLE);
     }
-    return begin_object(reader, &reader->entry, json_entry_members, IN_ENTRY);
+    return begin_object(reader, &reader->entry, entry_members, IN_ENTRY);
 }
 
 static int on_end_map(void *context)
@@ -432,7 +556,7 @@ static int on_start_array(void *context)
         return stop_unexpected(reader, 1, "an array");
     if (reader->where == IN_NOTE)
         reader->where = IN_FUNCTIONS;
-    else if (reader->member == &json_table_members[TABLE_ENTRIES])
+    else if (reader->member == &table_members[TABLE_ENTRIES])
         reader->where = IN_ENTRIES;
     else
         reader->where = IN_SECONDARY_ENTRY_POINTS;

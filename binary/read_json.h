@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How read_json.c reads: the text, the members of its objects, the tables that they make. */
+/* How read_json.c reads: the text, and the tables that it makes. */
 #ifndef BAT_BINARY_READ_JSON_H
 #define BAT_BINARY_READ_JSON_H
 
@@ -42,66 +42,6 @@ struct json_place json_text_place(struct json_text *text, size_t length);
 int json_text_stop(struct json_text *text, enum bat_code code, struct json_place place,
                    const char *format, ...) BAT_PRINTF(4, 5);
 
-enum json_type {
-    JSON_TEXT,    /* any string; ignored */
-    JSON_WORD,    /* one of a few strings; its value is the position among them */
-    JSON_NUMBER,  /* a whole number up to max, or a "0x.." string */
-    JSON_ADDRESS, /* a "0x.." string of up to 64 bits */
-    JSON_BOOLEAN,
-    JSON_ARRAY,
-    JSON_ANY, /* of a member that is skipped */
-};
-
-struct json_member {
-    const char *name; /* NULL behind an object's last member */
-    enum json_type type;
-    uint64_t max;
-    const char *const *words; /* NULL behind the last */
-};
-
-enum json_note_member {
-    NOTE_FORMAT,
-    NOTE_SCHEMA,
-    NOTE_VERSION,
-    NOTE_HOT_INDEX,
-    NOTE_BUILD_ID,
-    NOTE_BOLT_INFO,
-    NOTE_FUNCTIONS,
-};
-
-enum json_table_member {
-    TABLE_KIND,
-    TABLE_ADDRESS,
-    TABLE_NAME,
-    TABLE_HASH,
-    TABLE_NUM_BLOCKS,
-    TABLE_SECONDARY_ENTRY_POINTS,
-    TABLE_PARENT,
-    TABLE_SKEW,
-    TABLE_EQUAL_PREFIX,
-    TABLE_NUM_ENTRIES,
-    TABLE_ENTRIES,
-    TABLE_MEMBERS /* no object has more */
-};
-
-enum json_entry_member { ENTRY_OUTPUT, ENTRY_INPUT, ENTRY_HASH, ENTRY_INDEX, ENTRY_BRANCH };
-
-enum json_hot_index_word { WORD_TABLE, WORD_MERGED };
-enum json_kind_word { WORD_HOT, WORD_COLD };
-
-extern const struct json_member json_note_members[];
-extern const struct json_member json_table_members[];
-extern const struct json_member json_entry_members[];
-
-/* A member whose name begins with "x-". */
-extern const struct json_member json_skipped_member;
-
-/* A secondary entry point: an element of an array, treated as a member. */
-extern const struct json_member json_secondary_member;
-
-/* The name of a type, for messages. */
-const char *json_type_name(enum json_type type);
-
 struct json_entry {
     uint64_t hash;
     uint32_t output;
@@ -126,12 +66,6 @@ struct json_table {
     size_t secondary_capacity;
 };
 
-/* Add to a table. False if there is no memory. */
-bool json_table_add_entry(struct json_table *table, struct json_entry entry);
-bool json_table_add_secondary(struct json_table *table, uint32_t offset);
-
-/* Make it an empty table again; its arrays are kept for the next one. */
-void json_table_reset(struct json_table *table);
 void json_table_free(struct json_table *table);
 
 /* All tables. */

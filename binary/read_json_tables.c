@@ -26,36 +26,6 @@ static enum bat_code at_table(enum bat_code code, const struct json_table *table
     return code;
 }
 
-/* --- One table ---------------------------------------------------------------------------- */
-
-bool json_table_add_entry(struct json_table *table, struct json_entry entry)
-{
-    bool fine =
-        bat_grow(&table->entries, &table->entry_capacity, table->entry_count, sizeof(entry));
-    if (fine)
-        table->entries[table->entry_count++] = entry;
-    return fine;
-}
-
-bool json_table_add_secondary(struct json_table *table, uint32_t offset)
-{
-    bool fine = bat_grow(&table->secondary_entries, &table->secondary_capacity,
-                         table->secondary_count, sizeof(offset));
-    if (fine)
-        table->secondary_entries[table->secondary_count++] = offset;
-    return fine;
-}
-
-void json_table_reset(struct json_table *table)
-{
-    *table = (struct json_table){
-        .entries = table->entries,
-        .entry_capacity = table->entry_capacity,
-        .secondary_entries = table->secondary_entries,
-        .secondary_capacity = table->secondary_capacity,
-    };
-}
-
 void json_table_free(struct json_table *table)
 {
     free(table->entries);
@@ -140,10 +110,9 @@ static enum bat_code build(struct json_tables *tables, const struct json_table *
 static enum bat_code wait_for_parent(struct json_tables *tables, struct json_table *table,
                                      struct bat_error *error)
 {
-    bool fine = bat_grow(&tables->waiting, &tables->waiting_capacity, tables->waiting_count,
-                         sizeof(*table));
-    BAT_TRY_MEMORY(fine, error, "for the tables");
-    tables->waiting[tables->waiting_count++] = *table;
+    BAT_TRY_MEMORY(
+        BAT_APPEND(tables->waiting, tables->waiting_count, tables->waiting_capacity, *table), error,
+        "for the tables");
     *table = (struct json_table){.entries = NULL};
     return BAT_OK;
 }
@@ -152,16 +121,12 @@ static enum bat_code wait_for_parent(struct json_tables *tables, struct json_tab
 static enum bat_code check_parent(const struct json_table *table, const struct known_table *parent,
                                   struct bat_error *error)
 {
-    if (!parent)
+    if (!parent || parent->is_cold)
         return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64
-                             ", is not a table of this note",
-                             table->address, table->parent);
-    if (parent->is_cold)
-        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64
-                             ", is a fragment too: expected a hot function",
-                             table->address, table->parent);
+                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64 ", is %s",
+                             table->address, table->parent,
+                             parent ? "a fragment too: expected a hot function"
+                                    : "not a table of this note");
     return BAT_OK;
 }
 
