@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bat_compare.h"
+#include "spec/array.h"
 
 /* Functions that are printed for people; JSON has all. */
 #define FUNCTIONS_PRINTED 20u
@@ -284,7 +285,7 @@ static enum bat_code fill_matrix(struct comparing *comparing, double *matrix)
 static enum bat_code compare_many(struct comparing *comparing)
 {
     size_t count = comparing->count;
-    double *matrix = malloc((count * count + 2 * count) * sizeof(*matrix));
+    double *matrix = bat_array_new(count * count + 2 * count, sizeof(*matrix));
     BAT_TRY_MEMORY(matrix, comparing->error, "for the overlaps");
     double *medians = matrix + count * count;
     double *scratch = medians + count;
