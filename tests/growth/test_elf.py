@@ -2,7 +2,9 @@
 """ELF files and notes that are made to cost work: headers and names that share bytes many times, tables
 with one block among branches."""
 
+import pathlib
 import struct
+import tempfile
 import unittest
 
 import growth
@@ -155,6 +157,29 @@ class Headers(growth.Growth):
             binary(folder / "in", prepare=prepare)
         self.assert_linear(make, lambda folder: ["batinject", folder / "in", "--remove", "-o",
                                                  folder / "out"], 1500)
+
+
+class Unused(growth.Growth):
+    """Sections that a command does not need."""
+
+    def test_pseudo_probes(self):
+        """Pseudo probes that nobody asked for cost nothing, whatever is in them."""
+        size = 4 << 20
+        for options in (["batdump"], ["batreport", "-p", "profile", "-o", "out"], ["battranslate", "-p", "profile", "-o", "out"],
+                        ["battranslate", "-p", "profile", "-o", "out", "--format=yaml"]):
+            work, memory = [], []
+            for content in (b"\x01", b"\x01" * size):
+                with tempfile.TemporaryDirectory(prefix="growth.") as name:
+                    folder = pathlib.Path(name)
+                    binary(folder / "in", [("f", TEXT, 0x100, 1)], prepare=lambda elf, content=content: [
+                        elf.section(section, odd_elf.SHT_PROGBITS, content) for section in (".pseudo_probe", ".pseudo_probe_desc")])
+                    (folder / "profile").write_text(f"B {TEXT + 4:x} {TEXT:x} 1 0\n")
+                    command = [options[0], *options[1:], folder / "in"]
+                    work.append(growth.instructions(command, cwd=folder))
+                    memory.append(growth.peak(command, cwd=folder)[0])
+            with self.subTest(options):
+                self.assertLess(work[1] - work[0], size / 100, work)
+                self.assertLess(memory[1] - memory[0], size / 100, memory)
 
 
 if __name__ == "__main__":
