@@ -11,6 +11,8 @@
     ": give perf.data itself, or what perf script --show-mmap-events -F pid,brstack prints"
 
 static const char report[] = "what perf report prints for people" TEXT_OF_PERF;
+static const char shown[] = "what perf report or perf annotate prints for people" TEXT_OF_PERF;
+static const char compared[] = "what perf diff prints for people" TEXT_OF_PERF;
 static const char annotated[] = "what perf annotate prints for people" TEXT_OF_PERF;
 static const char dumped[] = "a dump of records (perf script -D, perf report -D)" TEXT_OF_PERF;
 static const char printed[] =
@@ -44,7 +46,18 @@ static const struct {
     {"# To display the perf.data header info", report},
     {"# Samples: ", report},
     {"# Overhead", report},
+    {"# Event '", compared},
     {"# started on ", counted},
+};
+
+/* First lines, likewise. */
+static const struct {
+    const char *start;
+    const char *what;
+} first_lines[] = {
+    {"Samples: ", shown},
+    {"Aggregated stats:", report},
+    {"Performance counter stats for", counted},
 };
 
 static bool begins_with(const uint8_t *at, const char *text)
@@ -76,6 +89,14 @@ static const uint8_t *skip_digits(const uint8_t *at)
     while (*at >= '0' && *at <= '9')
         at++;
     return at == start ? NULL : at;
+}
+
+/* True for a share at this place, "11.73%", as lines of perf report begin with. */
+static bool is_share(const uint8_t *at)
+{
+    at = skip_digits(at);
+    at = at && *at == '.' ? skip_digits(at + 1) : NULL;
+    return at && *at == '%';
 }
 
 /* True if one of the fields is a time, "115539.936601:", which is in no text that can be read. */
@@ -113,8 +134,11 @@ static const char *what_line(const uint8_t *start, const uint8_t *at, const uint
 {
     if (is_annotated(at))
         return annotated;
-    if (begins_with(at, "Performance counter stats for"))
-        return counted;
+    if (is_share(at))
+        return report;
+    for (size_t i = 0; i < sizeof(first_lines) / sizeof(first_lines[0]); i++)
+        if (begins_with(at, first_lines[i].start))
+            return first_lines[i].what;
     if (begins_with(at, "0x") && memmem(at, (size_t)(newline - at), "]: event: ", 10))
         return dumped;
     return is_printed(start, at, newline, end) ? printed : NULL;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
@@ -66,8 +67,12 @@ static enum bat_code find_source(const struct profile_file *from, struct perf_so
         from->reader == READ_PERF_DATA ? BAT_OK : is_script(from, &source->is_text, error);
     if (code != BAT_OK || from->reader == READ_PERF_DATA || source->is_text)
         return code;
+    struct stat status;
+    const bool is_empty =
+        fstat(from->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0;
     return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                    "expected perf.data or the text of perf script, found something else");
+                    "expected perf.data or the text of perf script, found %s",
+                    is_empty ? "an empty file" : "something else");
 }
 
 /* Open a recording in one of these forms; on success the caller closes from->file. */

@@ -58,7 +58,8 @@ class Texts(toolbox.Case):
     def perf(self, *arguments, data=None):
         """What perf prints, in a file."""
         path = self.folder / "printed"
-        path.write_bytes(subprocess.run(["perf", *arguments, "-f", "-i", data or self.data], check=True,
+        named = ["-f"] if arguments[0] == "diff" else ["-f", "-i"]
+        path.write_bytes(subprocess.run(["perf", *arguments, *named, data or self.data], check=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout)
         self.assertGreater(path.stat().st_size, 100)
         return path
@@ -114,6 +115,10 @@ class Texts(toolbox.Case):
         self.refused(self.perf("report", "--stdio"), report)
         self.refused(self.perf("report", "--stdio", "--header"), report)
         self.refused(self.perf("report", "--stdio", "-t", ","), report)
+        self.refused(self.perf("report", "--stdio", "-q"), report)
+        self.refused(self.perf("report", "--stats"), report)
+        self.refused(self.perf("annotate", "--stdio2"), f"found what perf report or perf annotate prints for people: {WHAT_TO_GIVE}")
+        self.refused(self.perf("diff", self.data), f"found what perf diff prints for people: {WHAT_TO_GIVE}")
         self.refused(self.perf("annotate", "--stdio"),
                      f"found what perf annotate prints for people: {WHAT_TO_GIVE}")
         self.refused(self.perf("script", "-D"), f"found a dump of records (perf script -D, perf report -D): {WHAT_TO_GIVE}")
@@ -135,6 +140,8 @@ class Texts(toolbox.Case):
             return done.stdout + done.stderr
         self.assertIn("found what perf report prints for people: give perf.data itself",
                       explain(self.perf("report", "--stdio")))
+        (self.folder / "empty").touch()
+        self.assertIn("expected perf.data or the text of perf script, found an empty file", explain(self.folder / "empty"))
         self.assertIn("its samples are as perf script prints them for people, without -F",
                       explain(self.perf("script", "--show-mmap-events")))
 
