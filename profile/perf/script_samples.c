@@ -489,7 +489,7 @@ static enum bat_code read_line(struct perf_script_reader *reader, struct perf_sa
         return read_without_process(reader, sample);
     if (read_process(line, &sample->process) || begin_behind_command(line, &sample->process))
         return read_fields(reader, sample);
-    if (has_stack_alone(line->start)) {
+    if (has_stack_alone(line->start) || (!is_record(line) && find_stack(line))) {
         line->at = bat_skip_blanks(line->start);
         return perf_script_fail(line, "a process id in front of a branch stack (perf script "
                                       "--show-mmap-events -F pid,brstack)");

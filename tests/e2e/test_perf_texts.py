@@ -90,6 +90,10 @@ class Texts(toolbox.Case):
                 text = self.perf("script", "--show-mmap-events", "--show-task-events", "-F", fields)
                 self.assertEqual(self.translate(text), expected)
 
+    def test_no_process(self):
+        """A command alone does not say which process it is."""
+        self.refused(self.perf("script", "--show-mmap-events", "-F", "comm,brstack"), "expected a process id in front of a branch stack")
+
     def test_messages_of_perf_at_the_end(self):
         """What perf says of lost events belongs to no sample."""
         text = self.perf("script", "--show-mmap-events", "-F", "pid,brstack")
