@@ -32,6 +32,7 @@ struct next_report {
     struct next_share by_plain_name; /* ... but for what compilers append to it */
     struct next_share by_code;       /* ... found by their code, under another name */
     struct next_share gone;          /* ... not found */
+    uint64_t folded;                 /* functions that are one with another of all from now on */
     /* Without what other programs have, too: start-up code, standard libraries. */
     struct next_share own;
     struct next_share found;      /* ... of that, in code that is the new program's, too */

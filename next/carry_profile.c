@@ -31,8 +31,10 @@ static void fill_report(const struct next_carrying *carrying)
 static enum bat_code carry(struct next_carrying *carrying, const struct bat_records *records,
                            struct bat_profile *profile)
 {
-    enum bat_code code =
-        next_measure(&carrying->olds, records, &carrying->measured, carrying->error);
+    enum bat_code code = next_fold(carrying, records);
+    code = code ? code
+                : next_measure(&carrying->olds, &carrying->records, &carrying->measured,
+                               carrying->error);
     if (code == BAT_OK)
         code = next_match_functions(&carrying->measured, &carrying->news, &carrying->pairs,
                                     carrying->error);
@@ -61,6 +63,7 @@ static void carrying_free(struct next_carrying *carrying)
         free(counts->entered);
         free(counts);
     }
+    bat_counts_free(&carrying->folded_branches);
     free(carrying->counts);
     free(carrying->is_same);
     free(carrying->cold_functions);

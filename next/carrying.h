@@ -38,6 +38,8 @@ struct next_carrying {
     const struct next_carry_options *options;
     struct next_program olds;
     struct next_program news;
+    struct bat_records records; /* of olds: the caller's, or with those that are folded ... */
+    struct bat_counts folded_branches; /* ... then it has these */
     struct next_measured measured;
     struct next_pairs pairs;
     uint8_t *is_same;                /* for each old unit: its code is that of its partner */
@@ -71,6 +73,29 @@ enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_un
  * functions are; or if few names are in both.
  */
 enum bat_code next_check_foreign(struct next_carrying *carrying);
+
+/* A place of a function. */
+struct next_place {
+    uint32_t function;
+    uint32_t offset;
+    const struct next_instruction *instruction; /* NULL: at no instruction */
+};
+
+/* True if the code of two units is the same, but for addresses and names. */
+bool next_same_code(const struct next_unit *a, const struct next_unit *b);
+
+/* Find the place in b that stands for one in a, of program, whose code is the same. False if there
+ * is none. */
+bool next_same_place(const struct next_program *program, const struct next_unit *a,
+                     const struct next_unit *b, uint32_t function, uint64_t offset,
+                     struct next_place *place);
+
+/*
+ * Let one old unit stand for all that have the same code and, by their names, one place in the new
+ * program: linkers fold such functions. carrying->records become those of the old program with the
+ * records of these added up. n log n in the symbols and records, linear in the code of these units.
+ */
+enum bat_code next_fold(struct next_carrying *carrying, const struct bat_records *records);
 
 /* Set is_same: blocks, instructions and edges are the same, but for addresses and names. */
 enum bat_code next_find_same(struct next_carrying *carrying);

@@ -51,10 +51,47 @@ static void refer(struct description *description, uint64_t address)
     description->instruction->flags |= is_plain || name == 0 ? 0 : NEXT_NAMES;
 }
 
+/* The address that an operand is, in whatever form; linkers make one form of another. False for
+ * other operands. */
+static bool is_address(const struct description *description, const ZydisDecodedOperand *operand,
+                       uint64_t *address)
+{
+    const struct next_program *program = description->program;
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    if (decoded->operand_width != 64)
+        return false;
+    if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        *address = operand->imm.value.u;
+        return !operand->imm.is_relative && next_is_address(program, *address);
+    }
+    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.base != ZYDIS_REGISTER_RIP)
+        return false;
+    *address = description->address + decoded->length + (uint64_t)operand->mem.disp.value;
+    return decoded->mnemonic == ZYDIS_MNEMONIC_LEA || next_read_slot(program, address);
+}
+
+/* Describe it as LEA has it. */
+static void describe_address(struct description *description, uint64_t address)
+{
+    refer(description, address);
+    put(&description->shape, ZYDIS_OPERAND_TYPE_MEMORY);
+    put(&description->shape, 64);
+}
+
+/* True if the bytes at an offset of the instruction are the distance of a thread's variable. */
+static bool is_distance(const struct description *description, uint64_t offset)
+{
+    uint64_t ignored;
+    return next_linked(description->program, description->address + offset, &ignored);
+}
+
 static void describe_memory(struct description *description, const ZydisDecodedOperand *operand)
 {
     const ZydisDecodedOperandMem *memory = &operand->mem;
-    uint64_t displacement = memory->disp.has_displacement ? (uint64_t)memory->disp.value : 0;
+    uint64_t displacement = memory->disp.has_displacement &&
+                                    !is_distance(description, description->decoded->raw.disp.offset)
+                                ? (uint64_t)memory->disp.value
+                                : 0;
     bool is_reference =
         memory->base == ZYDIS_REGISTER_RIP ||
         (memory->disp.has_displacement && next_is_address(description->program, displacement));
@@ -85,6 +122,8 @@ static void describe_immediate(struct description *description, const ZydisDecod
     if (operand->imm.is_relative)
         return;
     uint64_t value = operand->imm.value.u;
+    if (is_distance(description, description->decoded->raw.imm[0].offset))
+        value = 0;
     if (operand->size >= 32 && next_is_address(description->program, value)) {
         refer(description, value);
         value = 0;
@@ -98,6 +137,11 @@ static void describe_immediate(struct description *description, const ZydisDecod
 
 static void describe_operand(struct description *description, const ZydisDecodedOperand *operand)
 {
+    uint64_t address;
+    if (is_address(description, operand, &address)) {
+        describe_address(description, address);
+        return;
+    }
     put(&description->shape, operand->type);
     put(&description->shape, operand->size);
     if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
@@ -133,11 +177,15 @@ static void describe_operands(struct description *description, const ZydisDecode
     bool is_branch = decoded->meta.category == ZYDIS_CATEGORY_CALL ||
                      decoded->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
                      decoded->meta.category == ZYDIS_CATEGORY_COND_BR;
+    /* TEST has memory as its first operand, but an immediate as its second. */
+    bool is_test = decoded->mnemonic == ZYDIS_MNEMONIC_TEST;
+    bool is_exchanged = is_test && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
     for (ZyanU8 i = 0; i < decoded->operand_count_visible; i++) {
-        if (is_branch && operands[i].type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-            describe_target(description, &operands[i]);
+        const ZydisDecodedOperand *operand = &operands[i ^ is_exchanged];
+        if (is_branch && operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
+            describe_target(description, operand);
         else
-            describe_operand(description, &operands[i]);
+            describe_operand(description, operand);
     }
     if (!is_branch || (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE))
         return;
@@ -148,15 +196,18 @@ static void describe_operands(struct description *description, const ZydisDecode
 }
 
 /* What a condition behind an instruction tests; 0 if the instruction does not change it. */
-static uint32_t compares(const ZydisDecodedInstruction *decoded,
-                         const ZydisDecodedOperand *operands)
+static uint32_t compares(const struct description *description, const ZydisDecodedOperand *operands)
 {
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    uint64_t address;
     switch (decoded->mnemonic) {
     case ZYDIS_MNEMONIC_TEST:
         return NEXT_COMPARES_CONSTANT;
     case ZYDIS_MNEMONIC_CMP:
-        return operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? NEXT_COMPARES_CONSTANT
-                                                                : NEXT_COMPARES_VALUES;
+        return operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ||
+                       is_address(description, &operands[1], &address)
+                   ? NEXT_COMPARES_CONSTANT
+                   : NEXT_COMPARES_VALUES;
     case ZYDIS_MNEMONIC_COMISD:
     case ZYDIS_MNEMONIC_COMISS:
     case ZYDIS_MNEMONIC_UCOMISD:
@@ -188,10 +239,15 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
     /* A condition and its opposite are alike: which way is taken depends on the layout. */
     bool is_condition = decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
     struct words kind = {0};
-    put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : decoded.mnemonic);
-    put(&description.exact, decoded.mnemonic);
+    uint64_t ignored;
+    bool is_address_move = decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
+                           operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                           is_address(&description, &operands[1], &ignored);
+    ZydisMnemonic mnemonic = is_address_move ? ZYDIS_MNEMONIC_LEA : decoded.mnemonic;
+    put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : mnemonic);
+    put(&description.exact, mnemonic);
     describe_operands(&description, operands);
-    instruction->flags |= compares(&decoded, operands);
+    instruction->flags |= compares(&description, operands);
     instruction->kind = hash_words(&kind);
     put(&description.shape, instruction->kind);
     instruction->shape = hash_words(&description.shape);

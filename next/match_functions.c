@@ -82,6 +82,7 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
         uint32_t unit = function == BAT_NONE ? BAT_NONE : program->unit_of[function];
         if (unit == BAT_NONE || program->first_part[unit] != function)
             continue;
+        unit = program->same_as[unit];
         uint64_t name = hash_name(symbol->name, strlen(symbol->name));
         if (by_file)
             name = name * 31 + hash_name(symbol->file, strlen(symbol->file));
@@ -101,7 +102,7 @@ static enum bat_code add_plain_names(struct function_matching *matching, bool is
     const struct next_program *program = matching->programs[is_new];
     for (uint32_t i = 0; i < program->unit_count; i++) {
         const char *name = next_unit_name(program, i);
-        if (is_paired(matching, is_new, i) || !*name)
+        if (is_paired(matching, is_new, i) || !*name || program->same_as[i] != i)
             continue;
         uint64_t whole = hash_name(name, next_plain_name_length(name));
         bool is_part = strstr(name, ".part.");
@@ -117,6 +118,43 @@ static void sort_names(struct function_matching *matching)
 {
     BAT_SORT(matching->names, matching->count, BAT_ASCENDING(struct naming, name),
              BAT_ASCENDING(struct naming, is_new), BAT_ASCENDING(struct naming, unit));
+}
+
+/* --- Folded functions ----------------------------------------------------------------------- */
+
+/* Take over where the old units of a group of symbols with one name, the old ones first, are in the
+ * new program, if each of them has a symbol there and all these are of one unit. */
+static void take_places(const struct naming *group, size_t count, uint32_t *places)
+{
+    size_t olds = 0;
+    while (olds < count && !group[olds].is_new)
+        olds++;
+    if (olds > count - olds || group[olds].unit != group[count - 1].unit)
+        return;
+    for (size_t i = 0; i < olds; i++)
+        if (places[group[i].unit] == BAT_NONE)
+            places[group[i].unit] = group[olds].unit;
+}
+
+enum bat_code next_find_places(struct next_program *old_program, struct next_program *new_program,
+                               uint32_t *places, struct bat_error *error)
+{
+    struct function_matching matching = {.programs = {old_program, new_program}, .error = error};
+    enum bat_code code = BAT_OK;
+    for (unsigned by_file = 2; by_file-- > 0 && code == BAT_OK;) {
+        for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
+            code = add_symbols(&matching, is_new, by_file);
+        sort_names(&matching);
+        for (size_t first = 0, end; first < matching.count && code == BAT_OK; first = end) {
+            end = first;
+            while (end < matching.count && matching.names[end].name == matching.names[first].name)
+                end++;
+            take_places(matching.names + first, end - first, places);
+        }
+        matching.count = 0;
+    }
+    free(matching.names);
+    return code;
 }
 
 /* --- Namesakes ------------------------------------------------------------------------------ */
@@ -315,6 +353,10 @@ enum bat_code next_match_functions(const struct next_measured *measured,
     }
     if (code == BAT_OK)
         take_old_names(&matching);
+    for (uint32_t i = 0; i < measured->program->unit_count && code == BAT_OK; i++) {
+        pairs->new_of[i] = pairs->new_of[measured->program->same_as[i]];
+        pairs->how[i] = pairs->how[measured->program->same_as[i]];
+    }
     free(matching.names);
     return code;
 }

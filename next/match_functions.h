@@ -31,6 +31,11 @@ enum bat_code next_match_functions(const struct next_measured *measured,
                                    struct bat_error *error);
 void next_pairs_free(struct next_pairs *pairs);
 
+/* Set, for each old unit of which places is BAT_NONE, the new one that has its name, if one alone
+ * does. n log n in the symbols. */
+enum bat_code next_find_places(struct next_program *old_program, struct next_program *new_program,
+                               uint32_t *places, struct bat_error *error);
+
 /* Pair functions by their code alone: for next_match_functions(). */
 enum bat_code next_match_by_code(const struct next_measured *measured,
                                  struct next_program *new_program, struct next_pairs *pairs,

@@ -42,19 +42,31 @@ static void add_parts(struct next_program *program, bool are_fragments)
     }
 }
 
+/* Functions that share a fragment, which a linker made of the same code of theirs, are units of
+ * their own; one of them has it. */
 static void make_units(struct next_program *program)
 {
-    for (uint32_t i = 0; i < program->function_count; i++)
+    for (uint32_t i = 0; i < program->function_count; i++) {
         program->unit_of[i] = program->next_part[i] = program->first_part[i] = BAT_NONE;
+        program->same_as[i] = i;
+    }
     for (uint32_t i = 0; i < program->function_count; i++) {
         program->code_size += program->all[i].size;
         if (program->all[i].flags & BAT_FUNCTION_PLT)
             continue;
         uint32_t whole = whole_of(program, i);
+        bool is_whole = !(program->all[i].flags & BAT_FUNCTION_FRAGMENT);
+        uint32_t unit = program->unit_of[whole];
+        if (unit == BAT_NONE || (is_whole && program->first_part[unit] != BAT_NONE))
+            unit = program->unit_count++;
         if (program->unit_of[whole] == BAT_NONE)
-            program->unit_of[whole] = program->unit_count++;
-        program->unit_of[i] = program->unit_of[whole];
+            program->unit_of[whole] = unit;
+        if (is_whole)
+            program->first_part[unit] = i;
+        program->unit_of[i] = unit;
     }
+    for (uint32_t i = 0; i < program->unit_count; i++)
+        program->first_part[i] = BAT_NONE;
     add_parts(program, true);
     add_parts(program, false);
 }
@@ -100,10 +112,11 @@ static enum bat_code allocate(struct next_program *program, struct bat_error *er
     program->unit_of = malloc(count * sizeof(*program->unit_of));
     program->first_part = malloc(count * sizeof(*program->first_part));
     program->next_part = malloc(count * sizeof(*program->next_part));
+    program->same_as = malloc(count * sizeof(*program->same_as));
     program->name_of = malloc(count * sizeof(*program->name_of));
     program->units = calloc(count, sizeof(struct next_unit *));
-    if (!program->unit_of || !program->first_part || !program->next_part || !program->name_of ||
-        !program->units)
+    if (!program->unit_of || !program->first_part || !program->next_part || !program->same_as ||
+        !program->name_of || !program->units)
         return bat_fail_memory(error, "for %zu functions", count);
     return BAT_OK;
 }
@@ -177,6 +190,7 @@ void next_program_free(struct next_program *program)
     free(program->unit_of);
     free(program->first_part);
     free(program->next_part);
+    free(program->same_as);
     free(program->name_of);
     free(program->units);
     *program = (struct next_program){0};

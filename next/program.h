@@ -32,6 +32,7 @@ struct next_program {
     /* For each unit: its first function, which has the name; other functions come later. */
     uint32_t *first_part;
     uint32_t *next_part; /* for each function: the next part of its unit, or BAT_NONE */
+    uint32_t *same_as;   /* for each unit: itself, or if it is folded the one that stands for it */
     uint32_t *name_of;   /* for each function: a hash of its name without numbers and suffixes, the
                             same for functions that are known to be the same */
     struct next_unit **units; /* for each unit: its code once it was read, or NULL */

@@ -19,7 +19,8 @@ struct named {
     bool is_slot;
 };
 
-/* An instruction of AArch64 with a part of an address. */
+/* An instruction of AArch64 with a part of an address, or where one of x86-64 has the distance of a
+ * thread's variable. */
 struct linked {
     uint64_t instruction;
     uint64_t address;
@@ -129,6 +130,48 @@ static bool has_part_of_address(uint32_t type)
     }
 }
 
+/*
+ * How far behind the place of a relocation the distance of a thread's variable from the thread's
+ * pointer is, in the code that linkers make of it; UINT64_MAX for other relocations. The distance
+ * depends on the other variables.
+ */
+static uint64_t thread_distance(uint32_t type)
+{
+    switch (type) {
+    case R_X86_64_TPOFF32:
+    case R_X86_64_DTPOFF32:
+    case R_X86_64_GOTTPOFF:
+    case R_X86_64_GOTPC32_TLSDESC:
+        return 0;
+    case R_X86_64_TLSGD: /* LEA and CALL become MOV and LEA */
+        return 8;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+static bool add_thread_distances(struct next_references *references, const uint8_t *bytes,
+                                 uint64_t size)
+{
+    for (uint64_t at = 0; size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+        const uint64_t info = bat_load64(bytes + at + offsetof(Elf64_Rela, r_info));
+        const uint64_t distance = thread_distance((uint32_t)info);
+        if (distance != UINT64_MAX &&
+            !BAT_APPEND(references->linked, references->linked_count, references->linked_capacity,
+                        (struct linked){.instruction = bat_load64(bytes + at) + distance}))
+            return false;
+    }
+    return true;
+}
+
+static bool has_thread_variables(const struct bat_section *sections, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sections[i].flags & SHF_TLS)
+            return true;
+    return false;
+}
+
 /* The value of a symbol in a table of them; false if there is none. */
 static bool symbol_value(const uint8_t *symbols, uint64_t size, uint64_t index, uint64_t *value)
 {
@@ -142,7 +185,7 @@ static bool symbol_value(const uint8_t *symbols, uint64_t size, uint64_t index, 
 static bool add_section_linked(struct next_references *references, const uint8_t *bytes,
                                uint64_t size, const uint8_t *symbols, uint64_t symbols_size)
 {
-    for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+    for (uint64_t at = 0; size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
         const uint8_t *entry = bytes + at;
         uint64_t info = bat_load64(entry + offsetof(Elf64_Rela, r_info));
         struct linked linked = {.instruction = bat_load64(entry)};
@@ -163,6 +206,9 @@ static enum bat_code add_linked(struct next_references *references, const struct
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
+    const bool is_aarch64 = bat_elf_machine(elf) == EM_AARCH64;
+    if (!is_aarch64 && !has_thread_variables(sections, count))
+        return BAT_OK;
     for (size_t i = 0; i < count; i++) {
         if (sections[i].type != SHT_RELA || (sections[i].flags & SHF_ALLOC) ||
             sections[i].info >= count || sections[i].link >= count ||
@@ -173,7 +219,10 @@ static enum bat_code add_linked(struct next_references *references, const struct
         const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
         const uint8_t *symbols =
             bat_elf_section_bytes(elf, &sections[sections[i].link], &symbols_size);
-        if (!add_section_linked(references, bytes, bytes ? size : 0, symbols, symbols_size))
+        if (!bytes)
+            continue;
+        if (is_aarch64 ? !add_section_linked(references, bytes, size, symbols, symbols_size)
+                       : !add_thread_distances(references, bytes, size))
             return bat_fail_memory(error, "for relocations of code");
     }
     BAT_SORT_BY_TWO(references->linked, references->linked_count, instruction, address);
@@ -208,7 +257,7 @@ enum bat_code next_references_open(struct next_program *program, struct bat_erro
     enum bat_code code = loaded_sections_read(&references->sections, program->elf, false, error);
     code = code ? code : add_symbols(references, program->symbols, error);
     code = code ? code : add_slots(references, program->elf, error);
-    if (code == BAT_OK && bat_elf_machine(program->elf) == EM_AARCH64)
+    if (code == BAT_OK)
         code = add_linked(references, program->elf, error);
     BAT_SORT(references->all, references->count, BAT_ASCENDING(struct named, address),
              BAT_DESCENDING(struct named, size));
@@ -243,6 +292,18 @@ static const struct named *find_named(const struct next_references *references, 
         found--;
     uint64_t size = found->size ? found->size : 1;
     return address - found->address < size ? found : NULL;
+}
+
+bool next_read_slot(const struct next_program *program, uint64_t *address)
+{
+    const struct bat_section *section = loaded_section_at(&program->references->sections, *address);
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(program->elf, *address, &size);
+    if (!section || strcmp(section->name, ".got") != 0 || !bytes || size < CONSTANT_SIZE ||
+        find_named(program->references, *address))
+        return false;
+    *address = bat_load64(bytes);
+    return true;
 }
 
 /* The length of a string at bytes; 0 if there is none. */

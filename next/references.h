@@ -17,9 +17,15 @@ void next_references_free(struct next_references *references);
  * program at fixed addresses. */
 bool next_is_address(const struct next_program *program, uint64_t value);
 
+/* The content of the slot of the GOT at an address, if the linker filled it: linkers replace loads
+ * of it. Where the loader will add the program's address the content may be 0. False if there is
+ * no such slot. */
+bool next_read_slot(const struct next_program *program, uint64_t *address);
+
 /*
  * AArch64: the address that the linker's own relocations (--emit-relocs) give an instruction which
- * has a part of it. False if it has none. Logarithmic.
+ * has a part of it. False if it has none. Logarithmic. x86-64: true if the bytes there, of an
+ * instruction, are the distance of a thread's variable.
  */
 bool next_linked(const struct next_program *program, uint64_t instruction, uint64_t *address);
 

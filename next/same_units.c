@@ -13,7 +13,7 @@ static bool same_block(const struct next_unit *a, const struct next_unit *b, uin
     if (left->instruction_count != right->instruction_count ||
         left->first_edge != right->first_edge || left->edge_count != right->edge_count ||
         left->end != right->end || left->is_padding != right->is_padding ||
-        left->is_entered != right->is_entered || left->is_cold != right->is_cold)
+        left->is_cold != right->is_cold)
         return false;
     for (uint32_t k = 0; k < left->instruction_count; k++) {
         const struct next_instruction *x = &a->instructions[left->first_instruction + k];
@@ -24,7 +24,7 @@ static bool same_block(const struct next_unit *a, const struct next_unit *b, uin
     return true;
 }
 
-static bool same_code(const struct next_unit *a, const struct next_unit *b)
+bool next_same_code(const struct next_unit *a, const struct next_unit *b)
 {
     if (!a->is_read || !b->is_read || a->block_count != b->block_count ||
         a->edge_count != b->edge_count || a->instruction_count != b->instruction_count)
@@ -36,6 +36,26 @@ static bool same_code(const struct next_unit *a, const struct next_unit *b)
     for (uint32_t i = 0; i < a->block_count; i++)
         if (!same_block(a, b, i))
             return false;
+    return true;
+}
+
+bool next_same_place(const struct next_program *program, const struct next_unit *a,
+                     const struct next_unit *b, uint32_t function, uint64_t offset,
+                     struct next_place *place)
+{
+    uint32_t block = next_block_at(program, a, function, offset);
+    if (block == BAT_NONE)
+        return false;
+    const struct next_block *from = &a->blocks[block];
+    const struct next_instruction *all = a->instructions + from->first_instruction;
+    uint32_t index = (uint32_t)BAT_COUNT_UP_TO(all, from->instruction_count, offset, offset);
+    if (index == 0)
+        return false;
+    const struct next_instruction *other =
+        &b->instructions[b->blocks[block].first_instruction + index - 1];
+    *place = (struct next_place){.function = b->blocks[block].function,
+                                 .offset = other->offset + (uint32_t)offset - all[index - 1].offset,
+                                 .instruction = other};
     return true;
 }
 
@@ -54,7 +74,7 @@ enum bat_code next_find_same(struct next_carrying *carrying)
         code = next_unit_get(&carrying->olds, i, &a, carrying->error);
         code = code ? code : next_unit_get(&carrying->news, partner, &b, carrying->error);
         if (code == BAT_OK)
-            carrying->is_same[i] = same_code(a, b);
+            carrying->is_same[i] = next_same_code(a, b);
     }
     return code;
 }

@@ -65,34 +65,14 @@ static void write_record(struct writing *writing, uint32_t from, uint32_t from_o
 
 /* --- Functions whose code did not change ----------------------------------------------------- */
 
-/* A place of a function in the new program. */
-struct place {
-    uint32_t function;
-    uint32_t offset;
-    const struct next_instruction *instruction; /* NULL: at no instruction */
-};
-
 /* The place in the partner of a unit whose code is the same. False if there is none. */
 static bool find_place(const struct writing *writing, uint32_t old_unit, uint32_t function,
-                       uint64_t offset, struct place *place)
+                       uint64_t offset, struct next_place *place)
 {
     const struct next_carrying *carrying = writing->carrying;
-    const struct next_unit *a = carrying->olds.units[old_unit];
-    const struct next_unit *b = carrying->news.units[carrying->pairs.new_of[old_unit]];
-    uint32_t block = next_block_at(&carrying->olds, a, function, offset);
-    if (block == BAT_NONE)
-        return false;
-    const struct next_block *from = &a->blocks[block];
-    const struct next_instruction *all = a->instructions + from->first_instruction;
-    uint32_t index = (uint32_t)BAT_COUNT_UP_TO(all, from->instruction_count, offset, offset);
-    if (index == 0)
-        return false;
-    const struct next_instruction *other =
-        &b->instructions[b->blocks[block].first_instruction + index - 1];
-    *place = (struct place){.function = b->blocks[block].function,
-                            .offset = other->offset + (uint32_t)offset - all[index - 1].offset,
-                            .instruction = other};
-    return true;
+    return next_same_place(&carrying->olds, carrying->olds.units[old_unit],
+                           carrying->news.units[carrying->pairs.new_of[old_unit]], function, offset,
+                           place);
 }
 
 /* The new function that an old one's calls lead to now; BAT_NONE if it is gone. */
@@ -113,10 +93,10 @@ static uint32_t partner_of(const struct next_carrying *carrying, uint32_t old_fu
 
 /* Where a record that starts in the same code, or outside of all functions, leads now. */
 static bool find_target(const struct writing *writing, const uint64_t *item,
-                        const struct place *from, struct place *to)
+                        const struct next_place *from, struct next_place *to)
 {
     const struct next_carrying *carrying = writing->carrying;
-    *to = (struct place){.function = BAT_NONE};
+    *to = (struct next_place){.function = BAT_NONE};
     if (!bat_records_is_function(carrying->measured.records, item[2]))
         return true;
     uint32_t function = (uint32_t)item[2];
@@ -147,21 +127,23 @@ static void write_same(struct writing *writing)
         uint32_t to_unit = bat_records_is_function(records, item[2])
                                ? carrying->olds.unit_of[(uint32_t)item[2]]
                                : BAT_NONE;
-        struct place from = {.function = BAT_NONE};
-        struct place to;
+        struct next_place from = {.function = BAT_NONE};
+        struct next_place to;
         if (from_unit != BAT_NONE &&
             (!carrying->is_same[from_unit] ||
              !find_place(writing, from_unit, (uint32_t)item[0], item[1], &from)))
             continue;
         bool is_plt = from_unit == BAT_NONE && bat_records_is_function(records, item[0]);
         if (is_plt)
-            from = (struct place){.function = partner_of(carrying, (uint32_t)item[0]),
-                                  .offset = (uint32_t)item[1]};
+            from = (struct next_place){.function = partner_of(carrying, (uint32_t)item[0]),
+                                       .offset = (uint32_t)item[1]};
         bool is_to_plt = to_unit == BAT_NONE && bat_records_is_function(records, item[2]);
         bool is_to_same = to_unit != BAT_NONE && carrying->is_same[to_unit];
         if (is_plt ? from.function == BAT_NONE : from_unit == BAT_NONE && !is_to_plt && !is_to_same)
             continue;
-        if (find_target(writing, item, &from, &to))
+        /* From outside to what is gone is no record. */
+        if (find_target(writing, item, &from, &to) &&
+            (from.function != BAT_NONE || to.function != BAT_NONE))
             write_record(writing, from.function, from.offset, to.function, to.offset, item[4],
                          item[5]);
     }

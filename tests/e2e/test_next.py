@@ -159,6 +159,103 @@ class Same(unittest.TestCase):
         self.check(pair)
 
 
+    def test_folded(self):
+        """lld has put one function in place of all with its code: their counts add up, and so do those of their parts."""
+        pair = Pair(self)
+        source = pair.folder / "source.cc"
+        source.write_text("".join(
+            f"extern long sum_{name};\n__attribute__((noipa)) static long work_{name}(long n) "
+            "{ long s = 0; while (n--) { s += n & 5 ? n : -n; if (__builtin_expect(n > 90, 0)) throw n; } return s; }\n"
+            f"__attribute__((noipa)) static long call_{name}(long n) {{ return work_{name}(n) + 1; }}\n"
+            f"long run_{name}(long n) {{ try {{ return call_{name}(n); }} catch (long) {{ return {rounds}; }} }}\n"
+            for name, rounds in (("first", 3), ("second", 50), ("third", 91))) +
+            "int main() { return run_first(9) + run_second(60) + run_third(95) == 7; }\n", encoding="ascii")
+        for version, linked in (("old", []), ("new", ["-Wl,--icf=all"])):
+            run("g++", *FLAGS, "-ffunction-sections", source.name, *LINKS, "-fuse-ld=lld", *linked, "-o", version,
+                folder=pair.folder)
+            pair.record(version)
+        symbols = [line.split() for line in run("nm", "new", folder=pair.folder).splitlines()]
+        places = {place for place, _, name in (s for s in symbols if len(s) == 3) if re.search("call_(first|second|third)", name)}
+        self.assertEqual(len(places), 1)
+        self.check(pair)
+        self.assertIn("their counts were added", pair.carry())
+
+    LINKED = """
+        extern int value; extern int *table[]; extern __thread long far; int work(int);
+        __thread long own = 3; static __thread int hidden[5] = {1};
+        static long sum;
+        __attribute__((noinline)) int compare(const void *p) { return p == &value ? 3 : p == table ? 5 : 7; }
+        __attribute__((noinline)) int threads(int n) {
+            own += n; hidden[n % 5] += far;
+            if (hidden[n % 3] > 40) far++;
+            return own + hidden[2];
+        }
+        __attribute__((noinline)) int jump(int n) {
+            static void *const places[] = {&&one, &&two, &&three};
+            switch (n % 9) {
+            case 0: goto two;
+            case 1: sum += 3; break;
+            case 2: sum ^= 5; break;
+            case 3: goto three;
+            case 4: sum += n; break;
+            case 5: n++; break;
+            case 6: n += sum; goto one;
+            }
+            if (n < 60) goto *places[n % 3];
+        one: sum += n;
+        two: sum += 2;
+        three: return sum & 0xff;
+        }
+        int main(void) {
+            int (*volatile call)(int) = work;
+            const void *all[] = {&value, table, &sum};
+            long total = 0;
+            for (int i = 0; i < 200; i++)
+                total += compare(all[i % 3]) + threads(i) + jump(i) + work(i) + call(i);
+            return total == 12345;
+        }
+    """
+    LINKED_MORE = """
+        int value = 5; int *table[4] = {&value}; __thread long far = 1; __thread char more[100] = "x";
+        int work(int n) { more[n % 100]++; return n % 7 ? value : *table[0] + more[n % 50]; }
+    """
+
+    def test_linked_otherwise(self):
+        """Position-independent objects at any or at fixed addresses: linkers replace loads of addresses, and threads'
+        variables are elsewhere. Start-up code is other files."""
+        start = {"_start", "_init", "frame_dummy", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux", "__cxa_finalize@PLT"}
+        for compiler in ("gcc", "clang"):
+            pair = Pair(self)
+            for name, text in (("first", self.LINKED), ("second", self.LINKED_MORE)):
+                (pair.folder / f"{name}.c").write_text(text, encoding="ascii")
+                run(compiler, "-O2", "-w", "-fPIC", "-c", f"{name}.c", folder=pair.folder)
+            run(compiler, "first.o", "second.o", "-pie", LINKS[1], "-o", "old", folder=pair.folder)
+            pair.record("old")
+            for linked in (["-no-pie"], ["-no-pie", "-fuse-ld=lld"], ["-pie", "-fuse-ld=lld"]):
+                with self.subTest(compiler=compiler, linked=linked):
+                    run(compiler, "second.o", "first.o", *linked, LINKS[1], "-o", "new", folder=pair.folder)
+                    pair.record("new")
+                    changed = json.loads(pair.carry("--report=json"))["next"]["changed"]
+                    self.assertLessEqual({function["name"].partition("/")[0] for function in changed}, start)
+                    count, rows = pair.differences()
+                    self.assertGreater(count, 20)
+                    self.assertEqual([row for row in rows if not start & {row[0][1].partition("/")[0], row[0][4].partition("/")[0]}], [])
+
+    def test_entry_gone(self):
+        """A PLT entry that the C++ library called from outside is gone: nothing is left of its record."""
+        pair = Pair(self)
+        (pair.folder / "source.cc").write_text(
+            "__attribute__((noipa)) int work(int n) { if (n % 3 == 0) throw n; return n; }\nint main() { int s = 0; "
+            "for (int i = 0; i < 30; i++) try { s += work(i); } catch (int n) { s -= n; } return s == 7; }\n", encoding="ascii")
+        run("g++", "-O2", "-fPIE", "-c", "source.cc", folder=pair.folder)
+        for version, linked in (("old", ["-no-pie", "-fuse-ld=gold"]), ("new", ["-pie", "-fuse-ld=bfd"])):
+            run("g++", "source.o", *linked, LINKS[1], "-o", version, folder=pair.folder)
+            pair.record(version)
+        self.assertIn("[unknown] 0 1 __gxx_personality_v0@PLT", (pair.folder / "old.fdata").read_text(encoding="ascii"))
+        pair.carry("-q")
+        self.assertNotRegex((pair.folder / "carried.fdata").read_text(encoding="ascii"), r"\[unknown\] 0 0 \[unknown\]")
+
+
 class Changed(unittest.TestCase):
     """The next version: llvm-bolt accepts all of the profile, and has nothing to infer."""
 
