@@ -232,9 +232,11 @@ static enum bat_code add_linked(struct next_references *references, const struct
 bool next_linked(const struct next_program *program, uint64_t instruction, uint64_t *address)
 {
     const struct next_references *references = program->references;
-    size_t i =
-        BAT_COUNT_BELOW(references->linked, references->linked_count, instruction, instruction);
-    if (i == references->linked_count || references->linked[i].instruction != instruction)
+    size_t i = references ? BAT_COUNT_BELOW(references->linked, references->linked_count,
+                                            instruction, instruction)
+                          : 0;
+    if (!references || i == references->linked_count ||
+        references->linked[i].instruction != instruction)
         return false;
     *address = references->linked[i].address;
     return true;

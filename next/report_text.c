@@ -60,6 +60,12 @@ void next_report_text(const struct next_report *report, struct bat_text_writer *
             bat_text_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
                             figures_percent(ways[i].share.count, report->all.count),
                             ways[i].share.functions, ways[i].words);
+    if (report->folded != 0)
+        bat_text_format(out,
+                        "the code of %" PRIu64
+                        " more functions is that of others in the next build: their counts were "
+                        "added to those\n",
+                        report->folded);
     if (report->blocks != 0)
         bat_text_format(out,
                         "in changed functions %.1f%% of the counts are of blocks that were found, "
@@ -91,9 +97,10 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
     print_share_json(out, "by_code", &report->by_code);
     print_share_json(out, "gone", &report->gone);
     bat_text_format(out,
-                    "\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64 ",\"blocks\":%" PRIu64
-                    ",\"blocks_matched\":%" PRIu64,
-                    report->copies, report->unknown, report->blocks, report->blocks_matched);
+                    "\"folded\":%" PRIu64 ",\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64
+                    ",\"blocks\":%" PRIu64 ",\"blocks_matched\":%" PRIu64,
+                    report->folded, report->copies, report->unknown, report->blocks,
+                    report->blocks_matched);
     bat_text_string(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];
