@@ -50,7 +50,7 @@ static void read_target(struct code_sweep *sweep, const struct bat_instruction *
         instruction->target = (uint32_t)offset;
         if (offset > 0 || !is_call) /* a recursive call enters nothing new */
             code_mark(sweep, offset, CODE_MARK_LABEL);
-    } else if (offset == sweep->size && offset < sweep->function->extent) {
+    } else if (offset == sweep->size && offset < bat_function_extent(sweep->function)) {
         /* A branch to the padding behind the function is what __builtin_unreachable() leaves. */
         instruction->kind = BAT_INSTRUCTION_NOP;
     }
@@ -68,7 +68,7 @@ static void read_reference(struct code_sweep *sweep, uint64_t reference)
     sweep->has_own_reference |= offset < sweep->size;
     code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
     if (sweep->reader->machine == EM_AARCH64 && offset > sweep->size &&
-        offset < sweep->function->extent)
+        offset < bat_function_extent(sweep->function))
         sweep->obstacle = BAT_CODE_MISALIGNED;
 }
 

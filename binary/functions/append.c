@@ -8,6 +8,7 @@
 #include "eh_frame.h"
 #include "plt.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
 
@@ -95,7 +96,7 @@ static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_e
     for (uint32_t i = start; i < symbols->count && symbols->all[i].address == entry->target; i++) {
         BAT_TRY(bat_budget_spend_names(&symbols->names, length + 1, error));
         if (symbols->all[i].binding == STB_LOCAL ||
-            strcmp(symbols->all[i].name, entry->symbol) != 0)
+            strcmp(draft_symbol_name(symbols, &symbols->all[i]), entry->symbol) != 0)
             continue;
         *first = start;
         return BAT_OK;
@@ -146,7 +147,7 @@ static enum bat_code collect_plt_entries(struct draft *draft, struct plt_functio
         }
         struct draft_function function = {
             .code = {.address = entries[i].address, .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE},
-            .naming = {.in = entries[i].in->index, .first = BAT_NONE},
+            .naming = {.in = DRAFT_IN(entries[i].in), .first = BAT_NONE},
         };
         if (entries[i].address == entries[i].in->address)
             function.code.flags |= BAT_FUNCTION_PLT_START;
@@ -176,7 +177,7 @@ static enum bat_code collect_plt_starts(struct draft *draft, struct plt_function
             .code = {.address = section->address,
                      .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE | BAT_FUNCTION_PLT_START |
                               BAT_FUNCTION_PLT_HEADER},
-            .naming = {.in = section->index, .first = BAT_NONE, .name = DRAFT_NAME_PSEUDO},
+            .naming = {.in = DRAFT_IN(section), .first = BAT_NONE, .name = DRAFT_NAME_PSEUDO},
         };
         BAT_TRY(add_plt_function(found, &start, error));
     }
@@ -358,7 +359,7 @@ static struct draft_function function_of(struct draft *draft, const struct draft
         .code = {.address = fde->address,
                  .size = fde->size,
                  .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE},
-        .naming = {.in = draft_section_at(draft, fde->address)->index,
+        .naming = {.in = DRAFT_IN(draft_section_at(draft, fde->address)),
                    .first = BAT_NONE,
                    .name = DRAFT_NAME_FDE},
     };
@@ -394,6 +395,8 @@ enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
                           : NULL;
     BAT_TRY_MEMORY(found, error, "for %zu FDEs", draft->fde_count);
     enum bat_code code = merge_new(draft, found, find_new(draft, found), error);
-    free(found);
+    BAT_FREE_ALL(found, draft->fdes);
+    draft->fdes = NULL;
+    draft->fde_count = 0;
     return code;
 }

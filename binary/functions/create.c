@@ -207,10 +207,10 @@ static bool is_padded(const struct bat_functions *functions, uint32_t index)
     const struct bat_function_symbol *function = &functions->all[index];
     enum padding known = atomic_load_explicit(&functions->padding[index], memory_order_relaxed);
     if (known == PADDING_UNKNOWN) {
-        known = draft_is_padding(functions->elf, function->address + function->size,
-                                 function->extent - function->size)
-                    ? PADDING_ONLY
-                    : PADDING_NOT;
+        known =
+            draft_is_padding(functions->elf, function->address + function->size, function->padding)
+                ? PADDING_ONLY
+                : PADDING_NOT;
         atomic_store_explicit(&functions->padding[index], (uint8_t)known, memory_order_relaxed);
     }
     return known == PADDING_ONLY;
@@ -246,7 +246,8 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
     uint64_t offset = address - functions->all[index].address;
     if (offset < functions->all[index].size)
         return index;
-    bool is_padding = offset < functions->all[index].extent && is_padded(functions, index);
+    bool is_padding = offset - functions->all[index].size < functions->all[index].padding &&
+                      is_padded(functions, index);
     return is_padding ? index : BAT_NONE;
 }
 
@@ -277,10 +278,16 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
         free(draft);
         return bat_fail_memory(error, "for the table of functions");
     }
+    size_t section_count;
     draft->elf = elf;
-    draft->file_sections = bat_elf_sections(elf, &(size_t){0});
+    draft->file_sections = bat_elf_sections(elf, &section_count);
     result->draft = draft;
-    enum bat_code code = find_functions(draft, symbols ? symbols : elf, threads, error);
+    enum bat_code code = BAT_OK;
+    if (section_count > DRAFT_SECTIONS_END)
+        code =
+            bat_fail(error, BAT_ERR_UNSUPPORTED, "%zu sections are not supported", section_count);
+    if (!code)
+        code = find_functions(draft, symbols ? symbols : elf, threads, error);
     if (!code)
         code = take_functions(result, draft, error);
     if (!code)
@@ -306,7 +313,7 @@ void bat_functions_take_first_names(struct bat_functions *functions)
             continue;
         const struct draft_symbol *symbol = &draft->symbols.all[naming->first];
         naming->symbol = naming->first;
-        if (symbol->length == 0)
+        if (symbol->is_nameless)
             naming->name = DRAFT_NAME_ANONYMOUS;
         else
             naming->name = symbol->binding == STB_LOCAL ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;

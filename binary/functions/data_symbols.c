@@ -37,12 +37,6 @@ void bat_data_symbols_free(struct bat_data_symbols *data)
 
 /* --- Building ----------------------------------------------------------------------------- */
 
-static bool is_data(const struct draft_symbols *symbols, const struct draft_symbol *symbol)
-{
-    const struct bat_section *in = draft_symbol_section(symbols, symbol);
-    return in && !(in->flags & SHF_EXECINSTR) && symbol->length != 0;
-}
-
 /* Make a data object for each address that has a data symbol. */
 static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_error *error)
 {
@@ -51,7 +45,7 @@ static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_erro
     BAT_TRY_MEMORY(data->all, error, "for %" PRIu32 " symbols", symbols->count);
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct draft_symbol *symbol = &symbols->all[i];
-        if (!is_data(symbols, symbol))
+        if (!symbol->is_in_data || symbol->is_nameless)
             continue;
         struct datum *last = data->count ? &data->all[data->count - 1] : NULL;
         if (last && last->address == symbol->address) {
@@ -88,6 +82,14 @@ static void find_parents(struct bat_data_symbols *data)
     }
 }
 
+/* The end of a symbol's section; 0 if another program has changed the file, so that it has none. */
+static uint64_t section_end(const struct symbol_table *table, uint32_t index)
+{
+    const Elf64_Sym symbol = symbol_table_at(table, index);
+    const struct bat_section *in = symbol_table_section(table, index, &symbol);
+    return in ? in->address + in->size : 0;
+}
+
 /* Extend objects of size 0 without a parent to the next one without, or to the section's end. */
 static void extend_unsized(struct bat_data_symbols *data)
 {
@@ -96,9 +98,7 @@ static void extend_unsized(struct bat_data_symbols *data)
         struct datum *datum = &data->all[i];
         if (datum->parent != BAT_NONE)
             continue;
-        const struct bat_section *in =
-            draft_symbol_section(&data->symbols, &data->symbols.all[datum->symbol]);
-        uint64_t end = in->address + in->size;
+        uint64_t end = section_end(&data->symbols.table, data->symbols.all[datum->symbol].index);
         if (next != BAT_NONE && data->all[next].address < end)
             end = data->all[next].address;
         if (datum->size == 0 && end > datum->address)
@@ -170,15 +170,15 @@ enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8
 
 char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index)
 {
-    const struct draft_symbol *symbol = &data->symbols.all[data->all[index].symbol];
+    const uint32_t at = data->all[index].symbol;
+    const struct draft_symbol *symbol = &data->symbols.all[at];
+    const uint32_t own_number = draft_number(data->symbols.numbers, at);
     /* BOLT puts PG before names that start like an assembler's private labels. */
     const char *prefix = symbol->is_private ? "PG" : "";
     char number[16] = "";
-    if (symbol->number != 0)
-        snprintf(number, sizeof(number), "/%" PRIu32, symbol->number);
-    size_t size = strlen(prefix) + symbol->length + strlen(number) + 1;
-    char *name = malloc(size);
-    if (name)
-        stpcpy(mempcpy(stpcpy(name, prefix), symbol->name, symbol->length), number);
-    return name;
+    if (own_number != 0)
+        snprintf(number, sizeof(number), "/%" PRIu32, own_number);
+    char *name;
+    const char *own_name = draft_symbol_name(&data->symbols, symbol);
+    return asprintf(&name, "%s%s%s", prefix, own_name, number) < 0 ? NULL : name;
 }

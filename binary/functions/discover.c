@@ -13,15 +13,6 @@
 
 /* --- One symbol --------------------------------------------------------------------------- */
 
-/* True if the symbol is in a section of code and may be a function. */
-static bool is_in_code(const struct draft_symbols *symbols, const struct draft_symbol *symbol)
-{
-    const struct bat_section *in = draft_symbol_section(symbols, symbol);
-    if (!in || !(in->flags & SHF_EXECINSTR) || symbol->address == in->address + in->size)
-        return false;
-    return !symbol->is_reserved;
-}
-
 bool draft_tolerates(const struct draft *draft, uint32_t function,
                      const struct draft_symbol *symbol)
 {
@@ -65,7 +56,7 @@ static void offer_name(const struct draft_symbols *symbols, struct draft_naming 
         return;
     naming->symbol = index;
     naming->has_final_name = is_final || symbol->file;
-    if (symbol->length == 0)
+    if (symbol->is_nameless)
         naming->name = DRAFT_NAME_ANONYMOUS;
     else if (!is_final && symbol->file)
         naming->name = DRAFT_NAME_FILE;
@@ -115,7 +106,7 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
             return BAT_OK;
         struct draft_function function = {
             .code = {.address = symbol->address, .flags = conflict ? BAT_FUNCTION_CONFLICT : 0},
-            .naming = {.in = in->index, .first = index},
+            .naming = {.in = DRAFT_IN(in), .first = index},
         };
         BAT_TRY(draft_append(functions, &function, error));
         if (symbol->type == STT_SECTION) /* it comes after all others of its address */
@@ -141,15 +132,33 @@ static bool is_plt_symbol(struct draft *draft, const struct draft_symbol *symbol
     return in && bat_plt_is_section(draft->elf, in);
 }
 
+/* How many addresses symbols of code or FDEs have. */
+static uint64_t count_addresses(const struct draft *draft)
+{
+    const struct draft_symbols *symbols = &draft->symbols;
+    uint64_t count = draft->fde_count;
+    uint64_t last = 0; /* no symbol is there */
+    size_t fde = 0;
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        const uint64_t address = symbols->all[i].address;
+        if (address == last || !symbols->all[i].is_in_code)
+            continue;
+        while (fde < draft->fde_count && draft->fdes[fde].address < address)
+            fde++;
+        count += fde == draft->fde_count || draft->fdes[fde].address != address;
+        last = address;
+    }
+    return count;
+}
+
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
 {
     size_t next_fde = 0;
     /* FDEs and PLT entries are added later: without growing, if there is room for them now. */
-    uint64_t capacity = (uint64_t)draft->symbols.count + draft->fde_count + PLT_ENTRIES_USUAL;
-    BAT_TRY(draft_reserve(&draft->functions, capacity, error));
+    BAT_TRY(draft_reserve(&draft->functions, count_addresses(draft) + PLT_ENTRIES_USUAL, error));
     for (uint32_t i = 0; i < draft->symbols.count; i++) {
         struct draft_symbol *symbol = &draft->symbols.all[i];
-        if (!is_in_code(&draft->symbols, symbol) || is_plt_symbol(draft, symbol))
+        if (!symbol->is_in_code || is_plt_symbol(draft, symbol))
             continue;
         if (belongs_to_last(draft, symbol))
             continue;

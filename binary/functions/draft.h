@@ -20,21 +20,18 @@
 struct draft_symbol {
     uint64_t address;
     uint64_t size;
-    const char *name;        /* of a nameless section symbol: the section's */
+    uint32_t index;          /* in the table, which has its name and section */
     uint32_t file;           /* see draft_file() */
-    uint32_t in;             /* see draft_symbol_section() */
     uint32_t hash;           /* of a local symbol's name */
-    uint32_t length;         /* of the name */
-    uint32_t number;         /* if needed: N of a local symbol's "f/N", from 1; the position of a
-                                nameless symbol among those, from 1; else 0 */
-    uint32_t file_number;    /* if needed: N of its "f/file.c/N", from 1; else 0 */
     uint8_t type;            /* STT_* */
     uint8_t binding;         /* STB_* */
     uint8_t slashes;         /* in the name, up to 2 */
+    bool is_in_code : 1;     /* in a section of code, and no mark of space that BOLT reserves */
+    bool is_in_data : 1;     /* in a section without code */
+    bool is_nameless : 1;    /* also without a section's name */
     bool is_fragment : 1;    /* has the name f.cold, f.warm, f.cold.N or f.warm.N */
     bool is_patched : 1;     /* has the name f.org.N */
     bool is_private : 1;     /* has the name of an assembler's private label, .Lf */
-    bool is_reserved : 1;    /* marks space that BOLT reserves: not a function */
     bool is_entry_point : 1; /* a secondary entry point of the function around it */
 };
 
@@ -50,6 +47,9 @@ struct draft_other {
 struct draft_symbols {
     struct draft_symbol *all;
     uint32_t count;
+    uint32_t *numbers;          /* if needed: N of a local symbol's "f/N", from 1; the position of
+                                   a nameless symbol among those, from 1; else 0 */
+    uint32_t *file_numbers;     /* if needed: N of its "f/file.c/N", from 1; else 0 */
     struct draft_other *others; /* local or nameless symbols of data, if only code is wanted */
     size_t other_count;
     size_t other_capacity;
@@ -73,6 +73,14 @@ void draft_symbols_free(struct draft_symbols *symbols);
 const char *draft_table_name(const struct symbol_table *table, uint32_t index,
                              const Elf64_Sym *symbol);
 
+/* The name of a symbol that was read: of a nameless section symbol the section's. */
+static inline const char *draft_symbol_name(const struct draft_symbols *symbols,
+                                            const struct draft_symbol *symbol)
+{
+    const Elf64_Sym from = symbol_table_at(&symbols->table, symbol->index);
+    return draft_table_name(&symbols->table, symbol->index, &from);
+}
+
 /*
  * Number the local symbols with the names of the symbols in wanted[], which need an "f/N", or with
  * by_file an "f/file.c/N". Only these names are numbered, because a look-up among few is cheap.
@@ -93,11 +101,10 @@ static inline const char *draft_file(const struct draft_symbols *symbols, uint32
     return file ? symbols->table.strings + file : NULL;
 }
 
-/* The section that holds a symbol; NULL for an absolute one. */
-static inline const struct bat_section *draft_symbol_section(const struct draft_symbols *symbols,
-                                                             const struct draft_symbol *symbol)
+/* The number of a symbol in one of these, if it needed one; else 0. */
+static inline uint32_t draft_number(const uint32_t *numbers, uint32_t symbol)
 {
-    return symbol->in ? &symbols->table.sections[symbol->in] : NULL;
+    return numbers ? numbers[symbol] : 0;
 }
 
 static inline bool draft_is_function(const struct draft_symbol *symbol)
@@ -121,12 +128,12 @@ enum draft_name {
 
 /* Where a function is, and what its name will be. */
 struct draft_naming {
-    uint32_t in;     /* the section at its address */
-    uint32_t symbol; /* PLAIN to PLT: the symbol that the name is from; PLT_TEXT: the name before
-                        "@PLT", in struct draft's texts */
-    uint32_t first;  /* the first symbol at its address; BAT_NONE without symbols */
-    uint8_t name;    /* enum draft_name */
-    bool has_final_name; /* its name has two slashes, and no other replaces it */
+    uint32_t symbol;   /* PLAIN to PLT: the symbol that the name is from; PLT_TEXT: the name before
+                          "@PLT", in struct draft's texts */
+    uint32_t first;    /* the first symbol at its address; BAT_NONE without symbols */
+    uint32_t in : 28;  /* the section at its address */
+    uint32_t name : 3; /* enum draft_name */
+    uint32_t has_final_name : 1; /* its name has two slashes, and no other replaces it */
 };
 
 /* A function that is added to others. */
@@ -174,6 +181,12 @@ struct draft {
     const char **texts;           /* names of PLT entries, of the file */
     uint32_t text_count;
 };
+
+/* More sections than struct draft_naming can name: their headers alone take 16 GB. */
+#define DRAFT_SECTIONS_END (1u << 28)
+
+/* A section's index for struct draft_naming. */
+#define DRAFT_IN(section) ((section)->index & (DRAFT_SECTIONS_END - 1))
 
 static inline const struct bat_section *draft_section(const struct draft *draft,
                                                       const struct draft_naming *naming)

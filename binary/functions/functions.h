@@ -45,11 +45,17 @@ enum bat_function_flag {
 struct bat_function_symbol {
     uint64_t address;
     uint64_t size;    /* bytes of code; in a damaged file it may reach into the next function */
-    uint64_t extent;  /* bytes of code or padding up to what follows, at least size */
     const char *name; /* owned by the table or by an ELF file that it was built from; NULL until
                          it is made */
+    uint32_t padding; /* bytes behind the code, up to what follows; UINT32_MAX: or more */
     uint32_t flags;
 };
+
+/* Bytes of code or padding up to what follows, or 4 GB of it. */
+static inline uint64_t bat_function_extent(const struct bat_function_symbol *function)
+{
+    return function->size + function->padding;
+}
 
 /* All functions of a file. Threads may share one for look-ups. */
 struct bat_functions;

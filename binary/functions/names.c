@@ -26,12 +26,12 @@ static size_t string_size(const struct draft *draft, const struct draft_naming *
     const struct draft_symbols *symbols = &draft->symbols;
     switch (naming->name) {
     case DRAFT_NAME_FILE:
-        return symbols->all[naming->symbol].length +
+        return strlen(draft_symbol_name(symbols, &symbols->all[naming->symbol])) +
                strlen(draft_file(symbols, symbols->all[naming->symbol].file));
     case DRAFT_NAME_PLAIN:
     case DRAFT_NAME_LOCAL:
     case DRAFT_NAME_PLT:
-        return symbols->all[naming->symbol].length;
+        return strlen(draft_symbol_name(symbols, &symbols->all[naming->symbol]));
     case DRAFT_NAME_PLT_TEXT:
         return strlen(draft->texts[naming->symbol]);
     default:
@@ -77,11 +77,11 @@ static void put_string(struct text *text, const char *string)
     put_bytes(text, string, strlen(string));
 }
 
-static void put_symbol(struct text *text, const struct draft_symbol *symbol)
+static void put_symbol(struct text *text, const struct draft_symbols *symbols, uint32_t symbol)
 {
-    if (symbol->is_private)
+    if (symbols->all[symbol].is_private)
         put_string(text, PRIVATE_PREFIX);
-    put_bytes(text, symbol->name, symbol->length);
+    put_string(text, draft_symbol_name(symbols, &symbols->all[symbol]));
 }
 
 static void put_digits(struct text *text, uint64_t value, unsigned base)
@@ -104,30 +104,30 @@ static void put_number(struct text *text, uint32_t number)
 static void put_name(const struct draft *draft, const struct draft_naming *naming, uint64_t address,
                      struct text *text)
 {
-    const bool has_symbol = naming->name <= DRAFT_NAME_PLT;
-    const struct draft_symbol *symbol = has_symbol ? &draft->symbols.all[naming->symbol] : NULL;
-    switch (naming->name) {
+    const struct draft_symbols *symbols = &draft->symbols;
+    const uint32_t symbol = naming->symbol;
+    switch ((enum draft_name)naming->name) {
     case DRAFT_NAME_PLAIN:
-        put_symbol(text, symbol);
+        put_symbol(text, symbols, symbol);
         return;
     case DRAFT_NAME_LOCAL:
-        put_symbol(text, symbol);
-        put_number(text, symbol->number);
+        put_symbol(text, symbols, symbol);
+        put_number(text, draft_number(symbols->numbers, symbol));
         return;
     case DRAFT_NAME_FILE:
-        put_symbol(text, symbol);
+        put_symbol(text, symbols, symbol);
         put_string(text, "/");
-        put_string(text, draft_file(&draft->symbols, symbol->file));
-        put_number(text, symbol->file_number);
+        put_string(text, draft_file(symbols, symbols->all[symbol].file));
+        put_number(text, draft_number(symbols->file_numbers, symbol));
         return;
     case DRAFT_NAME_ANONYMOUS:
         put_string(text, ANONYMOUS_PREFIX);
-        put_digits(text, symbol->number - 1, 10);
+        put_digits(text, (uint64_t)draft_number(symbols->numbers, symbol) - 1, 10);
         return;
     case DRAFT_NAME_PLT:
-        put_symbol(text, symbol);
-        if (symbol->number)
-            put_number(text, symbol->number);
+        put_symbol(text, symbols, symbol);
+        if (draft_number(symbols->numbers, symbol) != 0)
+            put_number(text, draft_number(symbols->numbers, symbol));
         put_string(text, PLT_SUFFIX);
         return;
     case DRAFT_NAME_PLT_TEXT:

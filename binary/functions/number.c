@@ -25,7 +25,7 @@ struct counters {
 
 static bool has_name(const struct draft_symbol *symbol, bool by_file)
 {
-    return by_file ? symbol->file != 0 : symbol->binding == STB_LOCAL && symbol->length != 0;
+    return by_file ? symbol->file != 0 : symbol->binding == STB_LOCAL && !symbol->is_nameless;
 }
 
 /* What is counted together. */
@@ -35,9 +35,10 @@ struct counted {
     uint32_t hash; /* of the name */
 };
 
-static struct counted counted_symbol(const struct draft_symbol *symbol)
+static struct counted counted_symbol(const struct draft_symbols *symbols,
+                                     const struct draft_symbol *symbol)
 {
-    return (struct counted){symbol->name, symbol->file, symbol->hash};
+    return (struct counted){draft_symbol_name(symbols, symbol), symbol->file, symbol->hash};
 }
 
 static bool same_string(const char *left, const char *right)
@@ -48,7 +49,7 @@ static bool same_string(const char *left, const char *right)
 static bool same_name(const struct counters *counters, const struct draft_symbols *symbols,
                       const struct draft_symbol *left, const struct counted *right)
 {
-    return same_string(left->name, right->name) &&
+    return same_string(draft_symbol_name(symbols, left), right->name) &&
            (!counters->by_file ||
             same_string(draft_file(symbols, left->file), draft_file(symbols, right->file)));
 }
@@ -106,7 +107,7 @@ static enum bat_code expect(struct draft_symbols *symbols, struct counters *coun
         const struct draft_symbol *symbol = &symbols->all[wanted[i]];
         if (!has_name(symbol, counters->by_file))
             continue;
-        const struct counted counted = counted_symbol(symbol);
+        const struct counted counted = counted_symbol(symbols, symbol);
         uint64_t hash;
         BAT_TRY(hash_name(counters, symbols, &counted, &hash, error));
         struct counter *slot = find_slot(counters, symbols, &counted, hash);
@@ -198,17 +199,28 @@ static enum bat_code count_others(struct draft_symbols *symbols, struct counters
 static enum bat_code number_expected(struct draft_symbols *symbols, struct counters *counters,
                                      struct picked *picked, struct bat_error *error)
 {
+    uint32_t *numbers = counters->by_file ? symbols->file_numbers : symbols->numbers;
     for (uint32_t i = 0; i < symbols->count; i++) {
-        struct draft_symbol *symbol = &symbols->all[i];
+        const struct draft_symbol *symbol = &symbols->all[i];
         if (!has_name(symbol, counters->by_file) || !may_count(counters, symbol->hash))
             continue;
         BAT_TRY(count_others(symbols, counters, picked, symbol->address, error));
-        const struct counted counted = counted_symbol(symbol);
+        const struct counted counted = counted_symbol(symbols, symbol);
         struct counter *slot;
         BAT_TRY(count_name(symbols, counters, &counted, &slot, error));
         if (slot)
-            *(counters->by_file ? &symbol->file_number : &symbol->number) = slot->count;
+            numbers[i] = slot->count;
     }
+    return BAT_OK;
+}
+
+/* Only the pages of symbols that are numbered are touched. */
+static enum bat_code make_numbers(const struct draft_symbols *symbols, uint32_t **numbers,
+                                  struct bat_error *error)
+{
+    if (!*numbers)
+        *numbers = calloc((size_t)symbols->count + 1, sizeof(**numbers));
+    BAT_TRY_MEMORY(*numbers, error, "for the numbers of local symbols");
     return BAT_OK;
 }
 
@@ -218,6 +230,7 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
 {
     if (wanted_count == 0)
         return BAT_OK;
+    BAT_TRY(make_numbers(symbols, by_file ? &symbols->file_numbers : &symbols->numbers, error));
     struct counters counters = {.mask = 1, .by_file = by_file};
     while (counters.mask < 2 * (uint64_t)wanted_count) /* at least half of the slots stay free */
         counters.mask = 2 * counters.mask + 1;
@@ -242,14 +255,15 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
 enum bat_code draft_symbols_number_nameless(struct draft_symbols *symbols, struct bat_error *error)
 {
     struct picked picked;
+    BAT_TRY(make_numbers(symbols, &symbols->numbers, error));
     BAT_TRY(pick_others(symbols, NULL, &picked, error));
     uint32_t count = 0;
     for (uint32_t i = 0; i < symbols->count; i++) {
-        if (symbols->all[i].length != 0)
+        if (!symbols->all[i].is_nameless)
             continue;
         while (next_below(symbols, &picked, symbols->all[i].address))
             count++;
-        symbols->all[i].number = ++count;
+        symbols->numbers[i] = ++count;
     }
     free(picked.memory);
     return BAT_OK;

@@ -52,14 +52,17 @@ static void set_size(struct bat_function_symbol *function, const struct bat_sect
     /* An FDE may claim more addresses than there are. */
     if (function->size > UINT64_MAX - function->address)
         function->size = UINT64_MAX - function->address;
-    function->extent = end > function->address ? end - function->address : 0;
-    if (function->size > function->extent) {
-        function->extent = function->size;
+    const uint64_t extent = end > function->address ? end - function->address : 0;
+    if (function->size > extent) {
         function->flags |= BAT_FUNCTION_CONFLICT;
-    } else if (function->size == 0 || (function->flags & BAT_FUNCTION_CONFLICT)) {
-        function->size = function->extent;
+        return;
+    }
+    if (function->size == 0 || (function->flags & BAT_FUNCTION_CONFLICT)) {
+        function->size = extent;
         function->flags |= BAT_FUNCTION_UNSIZED;
     }
+    const uint64_t padding = extent - function->size;
+    function->padding = padding < UINT32_MAX ? (uint32_t)padding : UINT32_MAX;
 }
 
 enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error)

@@ -9,6 +9,7 @@
 
 #include "name_parts.h"
 #include "spec/binary_search.h"
+#include "spec/free_all.h"
 #include "spec/grow.h"
 #include "spec/large_memory.h"
 #include "support/hash_seed.h"
@@ -104,18 +105,18 @@ static uint32_t hash_name(const struct draft_symbols *symbols, const char *name,
 
 /* Everything about a name is found here, while its bytes are near. */
 static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_symbol *symbol,
-                                   struct bat_error *error)
+                                   const char *name, struct bat_error *error)
 {
     size_t length;
-    BAT_TRY(measure_name(symbols, symbol->name, &length, error));
-    symbol->length = (uint32_t)length;
-    symbol->slashes = slashes_in(symbol->name, length);
-    symbol->is_fragment = fragment_name_stem(symbol->name, length) != 0;
-    symbol->is_patched = patched_name_stem(symbol->name, length) != 0;
-    symbol->is_private = symbol->name[0] == '.' && symbol->name[1] == 'L';
-    symbol->is_reserved = is_reserved(symbol->name);
+    BAT_TRY(measure_name(symbols, name, &length, error));
+    symbol->is_nameless = length == 0;
+    symbol->slashes = slashes_in(name, length);
+    symbol->is_fragment = fragment_name_stem(name, length) != 0;
+    symbol->is_patched = patched_name_stem(name, length) != 0;
+    symbol->is_private = name[0] == '.' && name[1] == 'L';
+    symbol->is_in_code = symbol->is_in_code && !is_reserved(name);
     if (symbol->binding == STB_LOCAL)
-        symbol->hash = hash_name(symbols, symbol->name, length);
+        symbol->hash = hash_name(symbols, name, length);
     return BAT_OK;
 }
 
@@ -142,17 +143,19 @@ static enum bat_code make_symbol(const struct bat_sort_key *key, struct draft_sy
     if (is_mark(table, &from, name))
         return BAT_OK;
     const struct bat_section *in = symbol_table_section(table, index, &from);
+    const bool is_code = in && (in->flags & SHF_EXECINSTR);
     struct draft_symbol *symbol = &symbols->all[symbols->count++];
     *symbol = (struct draft_symbol){
         .address = from.st_value,
         .size = from.st_size,
-        .name = name,
-        .in = in ? in->index : 0,
+        .index = index,
+        .file = file_of(&from, name, (uint32_t)(key->value >> 32)),
         .type = ELF64_ST_TYPE(from.st_info),
         .binding = ELF64_ST_BIND(from.st_info),
+        .is_in_code = is_code && from.st_value != in->address + in->size,
+        .is_in_data = in && !is_code,
     };
-    symbol->file = file_of(&from, name, (uint32_t)(key->value >> 32));
-    return describe_name(symbols, symbol, error);
+    return describe_name(symbols, symbol, name, error);
 }
 
 /* Add a symbol of data to those that only count, if it does. */
@@ -294,8 +297,7 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, bool only_code,
 
 void draft_symbols_free(struct draft_symbols *symbols)
 {
-    free(symbols->all);
-    free(symbols->others);
+    BAT_FREE_ALL(symbols->all, symbols->numbers, symbols->file_numbers, symbols->others);
     symbol_table_release(&symbols->table);
 }
 

@@ -112,7 +112,8 @@ static uint32_t find_remains(const struct pairing *pairing,
 
 static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
 {
-    return table == BAT_NONE || pairing->largest[table] < pairing->original->inputs[input].extent;
+    return table == BAT_NONE ||
+           pairing->largest[table] < bat_function_extent(&pairing->original->inputs[input]);
 }
 
 /* The first pair of symbols at an address or above. Most addresses are asked for in their order. */
@@ -196,7 +197,8 @@ static void count_misfit(const struct pairing *pairing, uint32_t table, uint32_t
     if (misfits->example != BAT_NONE && !is_worse)
         return;
     misfits->example = table;
-    misfits->example_size = misfit == BAT_NONE ? 0 : pairing->original->inputs[misfit].extent;
+    misfits->example_size =
+        misfit == BAT_NONE ? 0 : bat_function_extent(&pairing->original->inputs[misfit]);
     misfits->example_offset = pairing->largest[table];
 }
 

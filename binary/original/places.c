@@ -86,9 +86,10 @@ static struct bat_original_run run_of(const struct bat_original *original, uint3
     uint64_t end = is_last ? symbol->size : entries->outputs[entry + 1];
     return (struct bat_original_run){
         .output = symbol->address + entries->outputs[entry],
-        .output_end = symbol->address + (end < symbol->extent ? end : symbol->extent),
+        .output_end = symbol->address +
+                      (end < bat_function_extent(symbol) ? end : bat_function_extent(symbol)),
         .input = from->address + (entries->inputs[entry] >> 1),
-        .input_end = from->address + from->extent,
+        .input_end = from->address + bat_function_extent(from),
     };
 }
 
@@ -136,7 +137,7 @@ bool bat_original_input_of_again(const struct bat_original *original,
         if (!find_by_table(original, walks, output, input, is_branch_source, &place->address))
             return false;
     }
-    return place->address - from->address < from->extent;
+    return place->address - from->address < bat_function_extent(from);
 }
 
 bool bat_original_input_of(const struct bat_original *original, uint64_t output_address,
@@ -308,7 +309,7 @@ enum bat_code bat_original_outputs_of(const struct bat_original *original, uint6
         uint64_t offset = input_address - original->inputs[input].address;
         if (original->table_of[output] != BAT_NONE)
             code = search_tables(original, output, input, input_address, &found);
-        else if (offset < original->outputs[output].extent)
+        else if (offset < bat_function_extent(&original->outputs[output]))
             code = add_found(&found, original->outputs[output].address + offset);
     }
     if (code != BAT_OK) {

@@ -38,7 +38,7 @@ static struct input_followed function_of(struct input_follow *follow, uint32_t t
         .nodes = &follow->functions[hot],
         .hot = hot,
         .input_start = input->address,
-        .input_end = input->address + input->extent,
+        .input_end = input->address + bat_function_extent(input),
     };
 }
 

@@ -261,8 +261,8 @@ enum bat_code input_pointer_sources(const struct bat_original *original,
             input == BAT_NONE
                 ? NULL
                 : bat_elf_at_address(original->elf, original->inputs[input].address, &size);
-        if (bytes && size > original->inputs[input].extent)
-            size = original->inputs[input].extent;
+        if (bytes && size > bat_function_extent(&original->inputs[input]))
+            size = bat_function_extent(&original->inputs[input]);
         uint32_t found = 0;
         if (bytes) {
             code = look_at_function(&following, bytes, size, original->inputs[input].address);

@@ -113,8 +113,8 @@ static void count_sights(struct input_move *move, uint64_t count)
 static void look_at_jump(struct input_move *move, const struct input_jump *jump)
 {
     const struct bat_function_symbol *function = move->function;
-    if (jump->from - function->address >= function->extent ||
-        jump->to - function->address >= function->extent)
+    if (jump->from - function->address >= bat_function_extent(function) ||
+        jump->to - function->address >= bat_function_extent(function))
         move->sights.is_inlined = true;
 }
 

@@ -347,7 +347,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .function = &flow->functions[hot],
         .hot = hot,
         .start = input->address,
-        .end = input->address + input->extent,
+        .end = input->address + bat_function_extent(input),
         .goal = to,
         .passes_branches = passes_branches,
     };

@@ -78,14 +78,14 @@ static enum bat_code read_function(struct chain_unfolding *unfolding,
     if (*jumps)
         return BAT_OK;
     for (uint64_t at = 0;
-         at < function->extent && code == BAT_OK &&
+         at < bat_function_extent(function) && code == BAT_OK &&
          bat_original_decode(unfolding->folded.original->elf, function->address + at, &found);
          at += found.length) {
         const struct jump jump = {function->address + at, found.target};
         const uint64_t last = jump.source + found.length - 1;
         const bool leaves = found.kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
                             (bat_kind_is_branch(found.kind) &&
-                             found.target - function->address >= function->extent);
+                             found.target - function->address >= bat_function_extent(function));
         if (bat_kind_is_call(found.kind))
             code = bat_counts_add(&unfolding->calls, &last, jump.source, 0);
         else if (leaves && !BAT_APPEND(unfolding->jumps, unfolding->jump_count,

@@ -32,7 +32,7 @@ static void expect_found(const struct bat_functions *functions, uint64_t address
     if (index == expected)
         return;
     fuzz_expect(expected == BAT_NONE, "an address inside a function is found");
-    fuzz_expect(address - all[index].address < all[index].extent,
+    fuzz_expect(address - all[index].address < bat_function_extent(&all[index]),
                 "what is found for padding reaches as far");
 }
 
@@ -42,7 +42,8 @@ static void expect_sound(const struct bat_functions *functions)
     const struct bat_function_symbol *all = bat_functions_all(functions, &count);
     for (uint32_t i = 0; i < count; i++) {
         fuzz_expect(i == 0 || all[i - 1].address < all[i].address, "functions ascend");
-        fuzz_expect(all[i].extent >= all[i].size, "a function reaches over all of itself");
+        fuzz_expect(bat_function_extent(&all[i]) >= all[i].size,
+                    "a function reaches over all of itself");
         fuzz_expect(strlen(all[i].name) > 0, "a function has a name");
         uint32_t entries;
         const uint64_t *entry = bat_functions_entry_points(functions, i, &entries);

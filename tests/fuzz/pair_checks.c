@@ -30,7 +30,7 @@ static uint64_t choose_address(const struct bat_original *original, struct fuzz_
         return 0;
     const struct bat_function_symbol *function =
         &original->outputs[fuzz_take(bytes, 1) % original->output_count];
-    return function->address + fuzz_take(bytes, 1) % (function->extent + 1);
+    return function->address + fuzz_take(bytes, 1) % (bat_function_extent(function) + 1);
 }
 
 static struct bat_profile *make_profile(const struct bat_original *original,

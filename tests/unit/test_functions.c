@@ -561,7 +561,7 @@ TEST(test_fdes_of_any_size)
         const struct bat_function_symbol *all = bat_functions_all(table.functions, &count);
         for (uint32_t j = 0; j < count; j++) {
             assert_true(all[j].size <= UINT64_MAX - all[j].address);
-            assert_true(all[j].extent <= UINT64_MAX - all[j].address);
+            assert_true(bat_function_extent(&all[j]) <= UINT64_MAX - all[j].address);
         }
         struct bat_code_reader *reader;
         struct bat_code_blocks blocks;
