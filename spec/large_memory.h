@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The size of a large page of x86-64 and AArch64 with small pages of 4 KiB. */
-#define BAT_LARGE_PAGE ((uintptr_t)1 << 21)
-
 /* Arrays below this would waste too much of their last page. */
 #define BAT_LARGE_ARRAY ((size_t)1 << 21)
 
@@ -34,25 +31,10 @@ static inline void *bat_large(void *array, size_t size)
     return array;
 }
 
-/*
- * malloc() for count items of size bytes, whose product is a size_t. A large array begins where a
- * large page can begin, and ends where one ends if that takes less than a quarter of it: the rest
- * has small pages, as it would have at both ends otherwise.
- */
+/* malloc() for count items of size bytes, whose product is a size_t. */
 static inline void *bat_large_array(size_t count, size_t size)
 {
-    size_t bytes = count * size;
-    if (bytes < BAT_LARGE_ARRAY)
-        return malloc(bytes);
-    const size_t missing = -bytes % BAT_LARGE_PAGE;
-    if (missing < BAT_LARGE_PAGE / 4 && bytes <= SIZE_MAX - missing)
-        bytes += missing;
-    void *array;
-    const int failure = posix_memalign(&array, BAT_LARGE_PAGE, bytes);
-    if (failure == 0)
-        return bat_large(array, bytes);
-    errno = failure;
-    return NULL;
+    return bat_large(malloc(count * size), count * size);
 }
 
 /*

@@ -25,12 +25,10 @@ static size_t most_held; /* the most since it was last set to held */
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *pointer, size_t size);
-int __real_posix_memalign(void **pointer, size_t alignment, size_t size);
 void __real_free(void *pointer);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *pointer, size_t size);
-int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size);
 void __wrap_free(void *pointer);
 
 static void *count_in(void *pointer)
@@ -59,14 +57,6 @@ void *__wrap_realloc(void *pointer, size_t size)
     if (after)
         held -= before;
     return count_in(after);
-}
-
-int __wrap_posix_memalign(void **pointer, size_t alignment, size_t size)
-{
-    int failure = __real_posix_memalign(pointer, alignment, size);
-    if (failure == 0)
-        count_in(*pointer);
-    return failure;
 }
 
 void __wrap_free(void *pointer)

@@ -566,8 +566,9 @@ static const char documentation[] =
     "left out. Output files are "
     "written completely or not at all.";
 
-/* The heap's first part, which has large pages, and what makes a heap that was begun take it. */
-#define LARGE_HEAP (64 << 20)
+/* The heap's first part, which has large pages: enough for a program of clang's size. And what
+ * makes a heap that was begun take it. */
+#define LARGE_HEAP (192 << 20)
 #define BEGUN_HEAP ((size_t)256 << 10)
 
 /*
