@@ -137,13 +137,12 @@ static enum bat_code grow(struct bat_counts *counts)
     return enlarge(counts, counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY);
 }
 
-void bat_counts_expect(struct bat_counts *counts, uint32_t keys)
+enum bat_code bat_counts_expect(struct bat_counts *counts, uint32_t keys)
 {
     uint32_t capacity = counts->capacity ? counts->capacity : FIRST_CAPACITY;
     while (capacity < keys && capacity <= UINT32_MAX / 8)
         capacity *= 2;
-    if (capacity > counts->capacity)
-        enlarge(counts, capacity);
+    return capacity > counts->capacity ? enlarge(counts, capacity) : BAT_OK;
 }
 
 /* Add to the key whose slot is `slot`. There must be room for a new item. */

@@ -57,8 +57,9 @@ enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uin
 enum bat_code bat_counts_find_or_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                                      uint64_t second, const uint64_t **found, bool *is_new);
 
-/* Make room for so many keys at once, if there is memory: the table will not grow up to there. */
-void bat_counts_expect(struct bat_counts *counts, uint32_t keys);
+/* Make room for so many keys at once: the table will not grow up to there. Fails with
+ * BAT_ERR_MEMORY; the table is as it was then. */
+enum bat_code bat_counts_expect(struct bat_counts *counts, uint32_t keys);
 
 /* Make room for one key more, so that adding it cannot fail with BAT_ERR_MEMORY. */
 enum bat_code bat_counts_reserve(struct bat_counts *counts);

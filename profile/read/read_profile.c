@@ -296,6 +296,12 @@ enum bat_code bat_form_find(struct profile_file *found, const char *path, int fi
     return code;
 }
 
+/* A text up to this size probably has no record twice, because something has added it up. */
+#define SHORT_TEXT ((uint64_t)8 << 20)
+
+/* Bytes of a short record. */
+#define RECORD_USUAL 24u
+
 enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profile_file *from,
                                  enum text_form form, const struct bat_read_options *options,
                                  struct bat_error *error)
@@ -321,6 +327,10 @@ enum bat_code bat_form_read_text(struct bat_profile *profile, const struct profi
                                         .profile = parts.all[i],
                                         .options = options};
     }
+    /* Growing would touch half as much memory again. */
+    if (code == BAT_OK && form == TEXT_PREAGG && from->size <= SHORT_TEXT &&
+        bat_counts_expect(&profile->traces, (uint32_t)from->size / RECORD_USUAL) != BAT_OK)
+        code = bat_fail_memory(error, "to read the profile");
     if (code == BAT_OK) {
         bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = check_stretches(stretches, count, error);

@@ -111,9 +111,9 @@ static enum bat_code run_parts(struct translation *whole, struct part *parts, un
         parts[i].next = &next;
         if (i != 0 && begin_part(&parts[i], whole) != BAT_OK)
             return bat_fail_memory(whole->error, "for the translated profile");
-        /* About as many as its traces. */
-        bat_counts_expect(&parts[i].translation->records->branches,
-                          whole->profile->traces.count / count);
+        /* About as many as its traces. Without memory for them, adding them may fail. */
+        (void)bat_counts_expect(&parts[i].translation->records->branches,
+                                whole->profile->traces.count / count);
     }
     bat_parts_run(run_part, parts, sizeof(parts[0]), count);
     for (unsigned i = 0; i < count; i++) {
