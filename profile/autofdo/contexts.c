@@ -666,6 +666,8 @@ enum bat_code bat_contexts_write(struct bat_contexts *contexts, unsigned threads
                                              .branches = contexts->unwinder.branches.count};
     enum bat_code code = count_all(contexts);
     code = code ? code : add_checksums(contexts);
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code, "expected counts that add up to less than 2^63, found more");
     if (code != BAT_OK)
         return bat_fail_memory(error, "for contexts");
     if (contexts->forest.node_count == 0)

@@ -280,6 +280,14 @@ class Refused(ContextTest):
             self.refused("expected perf.data or the text of perf script, found something else", binary, "-p",
                          program.folder / "profile.pre", f"--format={form}")
 
+    def test_large_counts(self):
+        """Of all samples, and of a run that is in one sample several times."""
+        _, binary, samples = samples_of("inlined-probes")
+        loops = sorted(samples, key=lambda sample: len(set(sample[1])))
+        for number, form in ((2, "csspgo"), (2, "hybrid"), (1, "csspgo")):
+            large = {loops[-1]: 1, **dict.fromkeys(loops[:number], (1 << 63) - 2)}
+            self.refused("expected counts that add up to less than 2^63, found more", binary, "-p", self.script(large), f"--format={form}")
+
     def test_places_in_files(self):
         """What perf 6 prints of call stacks: where frames are in their files."""
         _, binary, samples = samples_of("inlined-probes")

@@ -140,6 +140,7 @@ struct samples_reading {
     struct bat_chains_writer *writer; /* NULL: they go into contexts */
     struct bat_chain_mover *mover;    /* to the input's addresses; or NULL */
     struct bat_autofdo_counters *done;
+    enum bat_code code; /* of the last sample */
 };
 
 static bool add_chain(const struct bat_call_chain *chain, void *context)
@@ -148,13 +149,18 @@ static bool add_chain(const struct bat_call_chain *chain, void *context)
     struct bat_call_chain moved = *chain;
     if (chain->run_count == 0)
         return true;
-    reading->done->samples += chain->count;
-    if (reading->mover && bat_chain_move(reading->mover, chain, &moved) != BAT_OK)
+    if (chain->count > INT64_MAX - reading->done->samples) {
+        reading->code = BAT_ERR_RANGE;
         return false;
-    if (reading->contexts)
-        return bat_contexts_add(reading->contexts, &moved) == BAT_OK;
-    bat_chains_writer_add(reading->writer, &moved);
-    return true;
+    }
+    reading->done->samples += chain->count;
+    if (reading->mover)
+        reading->code = bat_chain_move(reading->mover, chain, &moved);
+    if (reading->contexts && reading->code == BAT_OK)
+        reading->code = bat_contexts_add(reading->contexts, &moved);
+    else if (reading->code == BAT_OK)
+        bat_chains_writer_add(reading->writer, &moved);
+    return reading->code == BAT_OK;
 }
 
 /* Read the samples of the recordings. */
@@ -176,6 +182,8 @@ static enum tool_exit read_samples(const struct foreign_profile *wanted,
         code = bat_profile_call_chains(wanted->profile, path, &options, add_chain, reading, &error);
     }
     bat_chain_mover_free(reading->mover);
+    if (reading->code == BAT_ERR_RANGE)
+        return tool_message(path, "expected counts that add up to less than 2^63, found more");
     return code == BAT_OK ? TOOL_FINE : tool_report(path, &error);
 }
 
