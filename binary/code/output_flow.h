@@ -153,9 +153,6 @@ bool bat_output_block_is_jump(const struct bat_output_block *block);
 #define BAT_OWNER_UNKNOWN BAT_NONE
 #define BAT_OWNER_SEVERAL (BAT_NONE - 1)
 
-/* Read a function; NULL if there is no memory. Flows that it does not inline are not touched. */
-struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table);
-
 /* NULL is allowed. */
 void bat_output_flow_free(struct bat_output_flow *flow);
 
@@ -169,7 +166,7 @@ struct bat_flow_reader *bat_flow_reader_new(struct bat_output_flows *flows,
 /* NULL is allowed. */
 void bat_flow_reader_free(struct bat_flow_reader *reader);
 
-/* bat_output_flow_read() with the reader's memory. */
+/* Read a function; NULL if there is no memory. Flows that it does not inline are not touched. */
 struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table);
 
 /* Free the arrays that are not in its own block. */

@@ -696,14 +696,6 @@ struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uin
     return kept;
 }
 
-struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)
-{
-    struct bat_flow_reader *reader = bat_flow_reader_new(flows, NULL);
-    struct bat_output_flow *flow = reader ? bat_flow_reader_read(reader, table) : NULL;
-    bat_flow_reader_free(reader);
-    return flow;
-}
-
 enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
                                        const struct bat_caller *caller, struct bat_inlined *inlined)
 {
@@ -722,7 +714,9 @@ enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t t
         return BAT_OK;
     flows->is_being_read[table] = 1;
     flows->depth++;
-    flows->all[table] = bat_output_flow_read(flows, table);
+    struct bat_flow_reader *reader = bat_flow_reader_new(flows, NULL);
+    flows->all[table] = reader ? bat_flow_reader_read(reader, table) : NULL;
+    bat_flow_reader_free(reader);
     flows->depth--;
     flows->is_being_read[table] = 0;
     *flow = flows->all[table];

@@ -222,10 +222,6 @@ struct bat_original_entries {
     uint32_t count;
 };
 
-/* Returns the entries of a table. False if there is no memory. */
-bool bat_original_entries_of(const struct bat_original *original, uint32_t table,
-                             struct bat_original_entries *entries);
-
 /* The position of the table's last entry at or below an output offset, or BAT_NONE. */
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset);
 

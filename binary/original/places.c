@@ -39,8 +39,9 @@ static struct bat_sparse_entries *sparse_entries(const struct bat_original *orig
     return known;
 }
 
-bool bat_original_entries_of(const struct bat_original *original, uint32_t table,
-                             struct bat_original_entries *entries)
+/* Returns the entries of a table. False if there is no memory. */
+static bool entries_of(const struct bat_original *original, uint32_t table,
+                       struct bat_original_entries *entries)
 {
     if (!original->entries) {
         const struct bat_map *map = original->map;
@@ -68,7 +69,7 @@ bool bat_original_is_in_branch(const struct bat_original *original, uint32_t tab
 {
     uint64_t offset = output_address - original->map->tables[table].address;
     struct bat_original_entries entries;
-    if (!bat_original_entries_of(original, table, &entries))
+    if (!entries_of(original, table, &entries))
         return false;
     uint32_t up_to = BAT_NUMBERS_UP_TO(entries.outputs, entries.count, offset);
     return up_to != 0 && offset - entries.outputs[up_to - 1] < INSTRUCTION_MAX &&
@@ -101,7 +102,7 @@ static bool find_by_table(const struct bat_original *original, struct bat_origin
 {
     const uint64_t offset = *address - original->outputs[output].address;
     struct bat_original_entries entries;
-    if (!bat_original_entries_of(original, original->table_of[output], &entries))
+    if (!entries_of(original, original->table_of[output], &entries))
         return false;
     const uint32_t up_to = BAT_NUMBERS_UP_TO(entries.outputs, entries.count, offset);
     if (up_to == 0) {
@@ -180,8 +181,7 @@ static uint64_t common_size(const struct bat_original *original, uint32_t output
         return size;
     /* Code before the first entry, and code without a table, has equal offsets on both sides. */
     struct bat_original_entries entries;
-    const bool has_first = table != BAT_NONE &&
-                           bat_original_entries_of(original, table, &entries) &&
+    const bool has_first = table != BAT_NONE && entries_of(original, table, &entries) &&
                            entries.count != 0 && entries.outputs[0] == 0;
     return has_first ? size : input_size;
 }
@@ -251,7 +251,7 @@ static enum bat_code search_table(const struct bat_original *original, uint32_t 
                                   struct found *found)
 {
     struct bat_original_entries entries;
-    if (!bat_original_entries_of(original, original->table_of[output], &entries))
+    if (!entries_of(original, original->table_of[output], &entries))
         return BAT_ERR_MEMORY;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < entries.count && code == BAT_OK; i++) {

@@ -82,10 +82,4 @@ static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *re
                                                   : (enum bat_yaml_place)records->yaml_places[i];
 }
 
-/*
- * The blocks of a function with a table, by bat_yaml_blocks(); *count may be 0. The caller frees
- * them. NULL if there is no memory.
- */
-struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count);
-
 #endif

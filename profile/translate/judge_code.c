@@ -58,6 +58,20 @@ static bool takes_yaml(const struct judged_records *judged, const struct bat_cod
     return bat_code_graph_has_edge(graph, bid, to == BAT_NONE ? 0 : blocks[to].index);
 }
 
+/*
+ * The blocks of a function with a table, by bat_yaml_blocks(); *count may be 0. The caller frees
+ * them. NULL if there is no memory.
+ */
+static struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
+{
+    const struct bat_records *records = judged->records;
+    uint32_t table = records->tables[judged->function];
+    uint32_t capacity = bat_yaml_blocks(records, table, NULL, 0);
+    struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
+    *count = blocks ? bat_yaml_blocks(records, table, blocks, capacity) : 0;
+    return blocks;
+}
+
 static enum bat_code judge_yaml(const struct judged_records *judged,
                                 const struct bat_code_graph *graph, struct verdict *verdict,
                                 struct bat_error *error)
@@ -96,14 +110,4 @@ enum bat_code judge_by_code(const struct judged_records *judged, const struct ba
     *verdicts = (struct verdicts){0};
     judge_fdata(judged, graph, &verdicts->fdata);
     return judge_yaml(judged, graph, &verdicts->yaml, error);
-}
-
-struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
-{
-    const struct bat_records *records = judged->records;
-    uint32_t table = records->tables[judged->function];
-    uint32_t capacity = bat_yaml_blocks(records, table, NULL, 0);
-    struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
-    *count = blocks ? bat_yaml_blocks(records, table, blocks, capacity) : 0;
-    return blocks;
 }

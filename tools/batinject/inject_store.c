@@ -17,9 +17,10 @@ static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uin
 {
     const struct bat_stores stores = {.folders = {folder}, .count = 1};
     struct bat_stored stored;
-    bool is_fine = tool_stores_find(&stores, id, size, elf, &stored);
+    struct bat_error error;
+    enum bat_code code = bat_stores_find(&stores, id, size, elf, &stored, &error);
     bat_stored_close(&stored);
-    return is_fine;
+    return code == BAT_OK || tool_complain(NULL, &error);
 }
 
 /*

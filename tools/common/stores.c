@@ -7,14 +7,6 @@ bool tool_stores_add_environment(struct bat_stores *stores)
     return bat_stores_add_environment(stores, &error) == BAT_OK || tool_complain(NULL, &error);
 }
 
-bool tool_stores_find(const struct bat_stores *stores, const uint8_t *build_id, size_t size,
-                      const struct bat_elf *shipped, struct bat_stored *stored)
-{
-    struct bat_error error;
-    return bat_stores_find(stores, build_id, size, shipped, stored, &error) == BAT_OK ||
-           tool_complain(NULL, &error);
-}
-
 bool tool_stores_find_whole(const struct bat_stores *stores, const char *path,
                             struct bat_stored *stored)
 {

@@ -8,8 +8,6 @@
 
 /* These return false after a failure. */
 bool tool_stores_add_environment(struct bat_stores *stores);
-bool tool_stores_find(const struct bat_stores *stores, const uint8_t *build_id, size_t size,
-                      const struct bat_elf *shipped, struct bat_stored *stored);
 bool tool_stores_find_whole(const struct bat_stores *stores, const char *path,
                             struct bat_stored *stored);
 
