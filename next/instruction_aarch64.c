@@ -4,6 +4,8 @@
 #include "binary/code/instructions.h"
 #include "encodings_aarch64.h"
 #include "references.h"
+
+#define NO_OPERATION 0xd503201fu
 #include "spec/little_endian.h"
 
 #include <elf.h>
@@ -305,7 +307,8 @@ static void describe_branch(struct description *description)
     bool is_call = bat_kind_is_call(decoded.kind);
     if (is_call)
         instruction->flags |= NEXT_IS_CALL;
-    if (decoded.kind == BAT_INSTRUCTION_NOP)
+    if (decoded.kind == BAT_INSTRUCTION_NOP &&
+        description->word == bat_load32(description->bytes)) /* no linker has made it */
         instruction->flags |= NEXT_IS_NOP;
     if (decoded.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
         decoded.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
@@ -422,13 +425,47 @@ static void set_hashes(struct description *description, uint32_t more)
     instruction->exact = next_hash(exact, sizeof(exact), 0);
 }
 
+static bool is_adr(uint32_t word)
+{
+    return (word & 0x9f000000) == 0x10000000;
+}
+
+/*
+ * Linkers make ADRP and ADD of ADRP and a load of the GOT, and a no-operation and ADR of ADRP and
+ * ADD. The instruction that there was in place of a word.
+ */
+static uint32_t before_relaxation(const struct next_program *program,
+                                  const struct next_pages *pages, const uint8_t *bytes, size_t size,
+                                  uint64_t address)
+{
+    uint32_t word = bat_load32(bytes);
+    uint64_t available;
+    if (word == NO_OPERATION && size >= 2 * WORD_SIZE && is_adr(bat_load32(bytes + WORD_SIZE))) {
+        uint32_t adr = bat_load32(bytes + WORD_SIZE);
+        uint64_t page = (aarch64_address(adr, address + WORD_SIZE) >> 12) - (address >> 12);
+        return 0x90000000 | (uint32_t)(page & 3) << 29 | (uint32_t)(page >> 2 & 0x7ffff) << 5 |
+               AARCH64_D(adr);
+    }
+    const uint8_t *before =
+        is_adr(word) ? bat_elf_at_address(program->elf, address - WORD_SIZE, &available) : NULL;
+    if (before && available >= WORD_SIZE && bat_load32(before) == NO_OPERATION)
+        return 0x91000000 | (uint32_t)(aarch64_address(word, address) & AARCH64_PAGE_MASK) << 10 |
+               AARCH64_D(word) << 5 | AARCH64_D(word);
+    uint32_t base = AARCH64_N(word);
+    bool is_load = (word & 0xffc00000) == 0xf9400000; /* LDR Xt, [Xn, #imm] */
+    uint64_t slot = pages->page[base] + (uint64_t)(word >> 10 & AARCH64_PAGE_MASK) * 8;
+    if (is_load && pages->known >> base & 1 && next_read_slot(program, &slot))
+        return 0x91000000 | base << 5 | AARCH64_D(word);
+    return word;
+}
+
 bool next_describe_aarch64(const struct next_program *program, struct next_pages *pages,
                            const uint8_t *bytes, size_t size, uint64_t address,
                            struct next_instruction *instruction, uint32_t *length)
 {
     if (size < WORD_SIZE)
         return false;
-    uint32_t word = bat_load32(bytes);
+    uint32_t word = before_relaxation(program, pages, bytes, size, address);
     *length = WORD_SIZE;
     *instruction = (struct next_instruction){.callee = BAT_NONE};
     struct description description = {.program = program,

@@ -77,6 +77,22 @@ class Same(unittest.TestCase):
                 self.check(self.build(generate.program(3, False), "-fPIC", links=["-pie", *links]))
 
 
+    def test_relaxed(self):
+        """lld makes shorter ways to near addresses and of loads of the GOT, GNU ld does not. Start-up code is other files."""
+        for number, options, linked in ((1, ["-fno-pie"], "-no-pie"), (3, ["-fPIC"], "-no-pie")):
+            with self.subTest(number=number, linked=linked):
+                pair = Pair(self)
+                (pair.folder / "source.c").write_text(generate.program(number, False), encoding="utf-8")
+                command = [CLANG, "--target=aarch64-linux-gnu", "-w", "-O2", *options]
+                run(*command, "-c", "source.c", folder=pair.folder)
+                for version, linker in (("old", "bfd"), ("new", "lld")):
+                    run(*command, "source.o", linked, "-z", "now", *KEPT, f"-fuse-ld={linker}", "-o", version, folder=pair.folder)
+                    pair.record(version)
+                self.assertIn("nop", run("aarch64-linux-gnu-objdump", "-d", "--disassemble=main", "new", folder=pair.folder))
+                changed = json.loads(pair.carry("--report=json"))["next"]["changed"]
+                self.assertLessEqual({function["name"].partition("/")[0] for function in changed},
+                                     {"_start", "call_weak_fn", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux"})
+
     def test_outline_atomics(self):
         """Atomic operations call functions of libgcc."""
         self.check(self.build("""
