@@ -8,7 +8,7 @@
 #define BAT_NEXT_FLOODING_H
 
 #include "likeness.h"
-#include "loops.h"
+#include "loop_likeness.h"
 
 /* Two graphs with what flooding needs of them. */
 struct flooding_side {
@@ -27,10 +27,11 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
                             struct flooding_side *side, struct bat_error *error);
 void flooding_free(struct flooding_side *side);
 
-/* Fill likeness->value. Linear in the pairs, and in the links around them. */
+/* Fill likeness->value; *partners, which the caller frees, is for each new loop its old one, or
+ * NULL if there are too many. Linear in the pairs, and in the links around them. */
 enum bat_code flooding_run(const struct flooding_side *old_side,
                            const struct flooding_side *new_side, struct likeness *likeness,
-                           struct bat_error *error);
+                           struct next_loop_partner **partners, struct bat_error *error);
 
 /* Raise likeness->base of pairs that aligned jump tables lead to; with_regions: also of what these
  * dominate. */

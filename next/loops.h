@@ -12,6 +12,8 @@ struct next_loops {
     uint8_t *depths;  /* of each node: the number of loops around it, at most LOOPS_DEPTH_MAX */
     uint32_t *inner;  /* ... and the innermost one of them, or BAT_NONE */
     uint32_t *around; /* for each loop: the one around it, or BAT_NONE */
+    uint32_t *back;   /* ... the only link that leads back to its entries; BAT_NONE if several do */
+    double *rounds;   /* ... the counts of all that do */
     uint32_t count;
 };
 

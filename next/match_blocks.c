@@ -22,6 +22,7 @@
 void next_match_free(struct next_match *match)
 {
     free(match->all);
+    free(match->partners);
     if (match->likeness)
         likeness_free(match->likeness);
     free(match->likeness);
@@ -216,7 +217,7 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
     if (code == BAT_OK)
         code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
                              match->likeness, error);
-    code = code ? code : flooding_run(old_side, new_side, match->likeness, error);
+    code = code ? code : flooding_run(old_side, new_side, match->likeness, &match->partners, error);
     return code ? code : match_by_likeness(old_side, new_side, match, error);
 }
 

@@ -406,6 +406,74 @@ TEST(test_orders)
         CONDITION_OTHER);
 }
 
+/* --- Code that is there more than once ------------------------------------------------------- */
+
+/* Old code that is there twice, too little to be told from other code: the one new block has the
+ * counts of both. */
+TEST(test_twins)
+{
+    static struct made olds;
+    static struct made news;
+    begin(&olds);
+    begin(&news);
+    add_block(&olds, 0, SIZE, 100);
+    add_block(&olds, 1, 2, 30);
+    add_block(&olds, 1, 2, 70);
+    add_block(&olds, 2, SIZE, 100);
+    add_link(&olds, 0, 1, NEXT_EDGE_TAKEN, 30);
+    add_link(&olds, 0, 2, NEXT_EDGE_ON, 70);
+    add_link(&olds, 1, 3, NEXT_EDGE_ON, 30);
+    add_link(&olds, 2, 3, NEXT_EDGE_ON, 70);
+    for (uint32_t i = 0; i < 3; i++)
+        add_block(&news, i, i == 1 ? 2 : SIZE, 0);
+    add_link(&news, 0, 1, NEXT_EDGE_ON, 0);
+    add_link(&news, 1, 2, NEXT_EDGE_ON, 0);
+    finish(&olds);
+    finish(&news);
+    struct next_match match;
+    assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
+    assert_true(match.all[1].old_of == 1 || match.all[1].old_of == 2);
+    assert_true(olds.nodes[match.all[1].old_of].count + match.all[1].extra == 100);
+    next_match_free(&match);
+    close_made(&olds);
+    close_made(&news);
+}
+
+/* 0 leads to the branch 1, which leads to 2 and 3; the new build may have a way from 0 to 2, too.
+ */
+static bool may_run_less(bool is_threaded)
+{
+    static struct made sides[2];
+    for (unsigned side = 0; side < 2; side++) {
+        begin(&sides[side]);
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&sides[side], i, SIZE, side ? 0 : 10);
+        if (side == 1 && is_threaded)
+            add_link(&sides[side], 0, 2, NEXT_EDGE_TAKEN, 0);
+        add_link(&sides[side], 0, 1, NEXT_EDGE_ON, side ? 0 : 10);
+        add_link(&sides[side], 1, 2, NEXT_EDGE_TAKEN, side ? 0 : 9);
+        add_link(&sides[side], 1, 3, NEXT_EDGE_ON, side ? 0 : 1);
+        finish(&sides[side]);
+    }
+    struct next_match match;
+    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
+    bool is_copied = match.all[1].is_copied;
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(match.all[i].old_of, i);
+        assert_true(i == 1 || !match.all[i].is_copied);
+    }
+    next_match_free(&match);
+    close_made(&sides[0]);
+    close_made(&sides[1]);
+    return is_copied;
+}
+
+TEST(test_threaded_jump)
+{
+    assert_true(may_run_less(true));
+    assert_false(may_run_less(false));
+}
+
 /* --- Loops ---------------------------------------------------------------------------------- */
 
 static void check_depths(struct made *made, const uint8_t *expected)
@@ -455,4 +523,41 @@ TEST(test_loops)
         add_link(&made, 1, 1, NEXT_EDGE_TAKEN, rounds);
         check_depths(&made, (const uint8_t[]){0, (uint8_t)rounds, 0});
     }
+}
+
+/* A loop that has the old one's code goes round as often, also if no block of it is matched. */
+TEST(test_rounds)
+{
+    static struct made sides[2];
+    for (unsigned side = 0; side < 2; side++) {
+        begin(&sides[side]);
+        for (uint32_t i = 0; i < 3; i++)
+            add_block(&sides[side], i, SIZE, side ? 0 : (double[]){100, 1000, 100}[i]);
+        add_link(&sides[side], 0, 1, NEXT_EDGE_ON, side ? 0 : 100);
+        add_link(&sides[side], 1, 2, NEXT_EDGE_ON, side ? 0 : 100);
+        add_link(&sides[side], 1, 1, NEXT_EDGE_TAKEN, side ? 0 : 900);
+        finish(&sides[side]);
+    }
+    struct next_match match;
+    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
+    assert_int_equal(match.partners[0].loop, 0);
+    for (uint32_t i = 0; i < 3; i++)
+        match.all[i] = (struct next_matched){.old_of = BAT_NONE,
+                                             .begins_as = BAT_NONE,
+                                             .ends_as = BAT_NONE,
+                                             .piece_of = BAT_NONE,
+                                             .copy_of = BAT_NONE};
+    const struct next_inference inference = {.old_side = &sides[0].side,
+                                             .new_side = &sides[1].side,
+                                             .match = &match,
+                                             .scale = 1,
+                                             .entries = 100};
+    struct next_inferred inferred;
+    assert_ok(next_infer(&inference, &inferred, NULL));
+    assert_int_equal(inferred.links[2], 900);
+    assert_int_equal(inferred.nodes[1], 1000);
+    next_inferred_free(&inferred);
+    next_match_free(&match);
+    close_made(&sides[0]);
+    close_made(&sides[1]);
 }
