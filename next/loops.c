@@ -167,11 +167,12 @@ void next_loops_free(struct next_loops *loops)
 bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
 {
     size_t count = (size_t)graph->node_count + 1;
+    /* Each loop has an entry, which is in no loop of it: there are no more of them than nodes. */
     *loops = (struct next_loops){.depths = calloc(count, 1),
                                  .inner = malloc(count * sizeof(uint32_t)),
-                                 .around = malloc(count * LOOPS_DEPTH_MAX * sizeof(uint32_t)),
-                                 .back = malloc(count * LOOPS_DEPTH_MAX * sizeof(uint32_t)),
-                                 .rounds = malloc(count * LOOPS_DEPTH_MAX * sizeof(double))};
+                                 .around = malloc(count * sizeof(uint32_t)),
+                                 .back = malloc(count * sizeof(uint32_t)),
+                                 .rounds = malloc(count * sizeof(double))};
     struct finding finding = {.graph = graph,
                               .loops = loops,
                               .is_cut = calloc((size_t)graph->link_count + 1, 1),
