@@ -28,8 +28,6 @@ static const struct {
     size_t size;
     const char *what;
 } beginnings[] = {
-    {"SIMPLEPERF", 10,
-     "what simpleperf report-sample --protobuf writes: give simpleperf's perf.data itself"},
     {"\x1f\x8b", 2, packed}, /* gzip */
     {"\xfd"
      "7zXZ",

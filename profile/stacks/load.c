@@ -23,12 +23,23 @@
 #define MEMORY_FREE ((size_t)64 << 20)
 #define MEMORY_PER_BYTE 24u
 
+/* So many bytes of a message have one that no text has; those of other formats have it later. */
+#define SCANNED 8u
+
+static bool is_simpleperf(const void *bytes, size_t size)
+{
+    return size >= sizeof(SIMPLEPERF_MAGIC) - 1 &&
+           memcmp(bytes, SIMPLEPERF_MAGIC, sizeof(SIMPLEPERF_MAGIC) - 1) == 0;
+}
+
 bool stack_profile_is(const void *bytes, size_t size)
 {
     static const uint8_t zstd[] = {0x28, 0xb5, 0x2f, 0xfd};
     const uint8_t *at = bytes;
-    const uint8_t *end = at + (size < STACK_PROFILE_HEAD ? size : STACK_PROFILE_HEAD);
+    const uint8_t *end = at + (size < SCANNED ? size : SCANNED);
     if (size >= 2 && at[0] == 0x1f && at[1] == 0x8b)
+        return true;
+    if (is_simpleperf(bytes, size))
         return true;
     /* A message begins with any field from 1 to 15, a number or bytes. */
     if (size < 2 || at[0] < 1 << 3 || at[0] >= 16 << 3 || (at[0] & 7) > 2 ||
@@ -99,6 +110,8 @@ static enum bat_code read_message(struct stack_reading *reading, const struct ba
 {
     struct bat_arena *arena = &reading->profile->arena;
     arena->limit = MEMORY_FREE + MEMORY_PER_BYTE * bytes->size;
+    if (is_simpleperf(bytes->bytes, bytes->size))
+        return stack_read_simpleperf(reading, bytes->bytes, bytes->size);
     enum bat_code code = stack_read_pprof(reading, bytes->bytes, bytes->size);
     if (code != BAT_ERR_SYNTAX)
         return code;

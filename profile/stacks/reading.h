@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the readers of both forms share. Internal to profile/stacks. */
+/* What the readers of all forms share. Internal to profile/stacks. */
 #ifndef BAT_PROFILE_STACKS_READING_H
 #define BAT_PROFILE_STACKS_READING_H
 
 #include "stack_profile.h"
+
+#define SIMPLEPERF_MAGIC "SIMPLEPERF"
 
 /* What is read, and where errors go. */
 struct stack_reading {
@@ -20,6 +22,9 @@ struct stack_reading {
  */
 enum bat_code stack_read_pprof(struct stack_reading *reading, const uint8_t *bytes, size_t size);
 enum bat_code stack_read_otlp(struct stack_reading *reading, const uint8_t *bytes, size_t size);
+/* The same of bytes that begin with SIMPLEPERF_MAGIC. Also BAT_ERR_TRUNCATED. */
+enum bat_code stack_read_simpleperf(struct stack_reading *reading, const uint8_t *bytes,
+                                    size_t size);
 
 /* protobuf-c's allocator, of an arena, which keeps what is freed until its end. */
 void *stack_allocate(void *arena, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Files of sampled stacks: pprof's profiles, packed by gzip or not, and OpenTelemetry's
- * (spec/stacks.md). protobuf-c reads both; what they have in common is here. Internal to the
+ * Files of sampled stacks: pprof's profiles, OpenTelemetry's and simpleperf's, packed by gzip or
+ * not (spec/stacks.md). protobuf-c reads them; what they have in common is here. Internal to the
  * library.
  */
 #ifndef BAT_PROFILE_STACKS_STACK_PROFILE_H
@@ -11,7 +11,7 @@
 #include "support/arena.h"
 
 /* So many of a file's first bytes tell whether it is one of these. */
-#define STACK_PROFILE_HEAD 8u
+#define STACK_PROFILE_HEAD 10u
 
 /* True if a file with these first bytes, STACK_PROFILE_HEAD or all that it has, may be a profile.
  */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles of stacks that others write, pprof's and OpenTelemetry's: battranslate makes of them the records of the same samples
-in perf.data, batsymbolize and batreport show their stacks, and every count survives the way there and back."""
+"""Profiles of stacks that others write, pprof's, OpenTelemetry's and simpleperf's: battranslate makes of them the records of the
+same samples in perf.data, batsymbolize and batreport show their stacks, and every count survives the way there and back."""
 
 import collections
 import gzip
@@ -21,6 +21,7 @@ import otlp_file
 import perf_scenes
 import pprof_file
 import report_page
+import simpleperf_file
 import toolbox
 from pprof_file import packed_message, packed_number
 
@@ -183,6 +184,52 @@ class Samples(Stacks):
             self.assertEqual({address: 9 * int(count) for address, count in counts[0].items()},
                              {address: int(count) for address, count in counts[2].items()})
 
+    def simpleperf(self, types=("cpu-cycles", "page-faults"), **changes):
+        """(bytes, (the addresses that were sampled, how often)): each second sample is of the other event, and counts nothing."""
+        samples, expected = [], collections.Counter()
+        for i, sample in enumerate(self.samples):
+            place = 3 if self.scene.recording.inside(sample.ip) else 0
+            if i % 2 == 0 and place == 3:
+                expected[sample.ip] += 1
+            samples.append(([(sample.ip, place, 1 if place else -1), (0x1234, 0, -1)], i % 2))
+        files = {0: ("/apex/libc.so", []), 3: (f"/data/app/{os.path.basename(self.fixture.bolted)}", [("f()", "_Z1fv"), ("g()", "_Z1gv")])}
+        return simpleperf_file.file(samples, files, types, **changes), expected
+
+    def test_simpleperf(self):
+        """report-sample --protobuf: each sample counts once, at its address in its file; of several events the first, or the wanted."""
+        data, expected = self.simpleperf()
+        for form in (data, gzip.compress(data)):
+            text = self.text_of(form)
+            self.assertEqual({int(line.split()[1], 16): int(line.split()[2]) for line in text.splitlines() if line[0] == "S"}, expected)
+            self.assertEqual(self.text_of(form, "--sample-type=cpu-cycles"), text)
+            self.assertNotEqual(self.text_of(form, "--sample-type=page-faults"), text)
+        self.assertGreater(len(expected), 5)
+        folded = self.fold(simpleperf_file.file([([(5, 1, 0), (9, 2, 1), (9, 7, -1)], 0)] * 4 + [([(1 << 63, 1, 3)], 0)],
+                                                {1: ("/a/one", [("inner()", "_Z5innerv")]), 2: ("/b/two", [("x", "x"), ("outer", "outer")]),
+                                                 7: ("/c/three", [])}))
+        self.assertEqual(sorted(folded.values()), [1, 4])
+        (stack,) = [s for s, count in folded.items() if count == 4]
+        self.assertRegex(stack, r"^.*three.*;outer;inner\(\)$")
+        found = json.loads(toolbox.fine("battranslate", "--explain-recording", self.file(data), "--json"))
+        self.assertEqual((found["samples"], found["events"]), ((len(self.samples) + 1) // 2, ["cpu-cycles"]))
+
+    def test_bad_simpleperf(self):
+        """One sentence, and no text: cut at any byte, other versions, numbers that lead nowhere."""
+        data, _ = self.simpleperf()
+        for size in (*range(10, 60), *range(len(data) - 40, len(data))):
+            self.assertRegex(self.text_of(data[:size], status=1), "found (the file's end after|version|0)|simpleperf's report, found")
+        one = simpleperf_file.file([([(1, 0, -1)], 0)], {})
+        for made, options, said in (
+                (self.simpleperf(version=2)[0], [], "expected version 1 of simpleperf's report, found 2"),
+                (one, [], "expected one of the profile's files, found one that is not in the profile: 0"),
+                (data, ["--sample-type=x"], "expected samples of the type x, found cpu-cycles, page-faults"),
+                (one, ["--sample-type=x"], "expected samples of the type x, found"),
+                (b"SIMPLEPERF\1\0\3\0\0\0abc\0\0\0\0", [], "0x10: expected a record of simpleperf, found other bytes"),
+                (b"SIMPLEPERF\1\0\x22\0\0\0abc", [], "0xc: expected a record of simpleperf of 34 bytes, found the file's end after 3"),
+                (simpleperf_file.file([], {}), [], "found no samples")):
+            with self.subTest(said):
+                self.assertIn(said, self.text_of(made, *options, status=1))
+
     def test_times(self):
         """Without values, each time counts 1; with both, the values count. Samples of one stack are added up."""
         code = next(s for s in self.scene.elf.segments if s.type == 1 and s.flags & 1)
@@ -303,7 +350,7 @@ class Samples(Stacks):
     def test_any_damage(self):
         """Any bytes changed, and any part of a file: records, or one sentence."""
         numbers = random.Random(1)
-        for plain in [p for p in self.profiles(self.stacks()[:40]) if p[0] != 0x1f]:
+        for plain in [*(p for p in self.profiles(self.stacks()[:40]) if p[0] != 0x1f), self.simpleperf()[0]]:
             for i in range(150):
                 data = bytearray(plain)
                 for _ in range(numbers.randint(1, 4)):

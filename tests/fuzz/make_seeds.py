@@ -443,7 +443,10 @@ def stack_profile_seeds():
                      (7, message((1, b"\1\2"))))
     profile = message((1, message((1, 1), (2, 2))), (2, message((1, 1), (4, b"\5"))), (2, message((1, 1), (5, bytes(8)))))
     otlp = message((1, message((2, message((2, profile)))))) + b"\x12" + bytes([len(tables) & 127 | 128, len(tables) >> 7]) + tables
-    return {"pprof": pprof, "pprof.gz": gzip.compress(pprof, mtime=0), "otlp": otlp}
+    records = [message((1, message((3, message((1, 5), (2, 1), (3, 0)))))),
+               message((3, message((1, 1), (2, b"/bin/f"), (3, b"f")))), message((5, message((1, b"cycles"))))]
+    simpleperf = b"SIMPLEPERF\1\0" + b"".join(struct.pack("<I", len(r)) + r for r in records) + bytes(4)
+    return {"pprof": pprof, "pprof.gz": gzip.compress(pprof, mtime=0), "otlp": otlp, "simpleperf": simpleperf}
 
 
 def main():
