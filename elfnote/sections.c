@@ -44,13 +44,14 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
     GElf_Shdr header;
     if (!gelf_getshdr(elf_getscn(elf->libelf, index), &header))
         return bat_fail(error, elf_libelf_code(), "section header %zu: %s", index, elf_errmsg(-1));
+    /* Section 0 is not a section, whatever its header says. */
+    const uint32_t type = index == 0 ? SHT_NULL : header.sh_type;
     struct bat_section *section = &elf->sections[index];
     *section = (struct bat_section){
         .name = "",
         .index = (uint32_t)index,
-        /* Section 0 is not a section, whatever its header says. */
-        .type = index == 0 ? SHT_NULL : header.sh_type,
-        .flags = header.sh_flags,
+        .type = type,
+        .flags = type == SHT_NULL ? 0 : header.sh_flags, /* what is no section is not loaded */
         .address = header.sh_addr,
         .offset = header.sh_offset,
         .size = header.sh_size,

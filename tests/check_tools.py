@@ -113,16 +113,24 @@ def python_names(source):
                 yield node.lineno, text_of(first.elts[0]), True
             if name in {"which", "version"}:
                 yield node.lineno, text_of(first), True
-        if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+        if isinstance(node, (ast.Tuple, ast.Dict)):
+            values = node.values if isinstance(node, ast.Dict) else node.elts[:1]
+            yield from ((node.lineno, text_of(v), False) for v in values if re.search("[-+]", text_of(v) or ""))
+        # A list of words is data more often than a command, which has options or parts known later.
+        if isinstance(node, ast.List) and node.elts:
             words = [text_of(e) for e in node.elts]
-            if len(words) > 1 or "-" in (words[0] or ""):
+            if "-" in (words[0] or "") or any(w is None or w.startswith(("-", HOLE)) for w in words[1:]):
                 yield node.lineno, words[0], False
             if words[0] in {"sh", "bash"} and "-c" in words:
                 for _, word, certain in shell_names(words[-1] or ""):
                     yield node.lineno, word, certain
-        if isinstance(node, ast.Dict):
-            for value in node.values:
-                yield node.lineno, text_of(value), False
+
+
+@functools.lru_cache(maxsize=None)
+def shell_functions():
+    """The names of all functions in shell scripts, which others read with `.`."""
+    texts = (path.read_text(encoding="utf-8") for folder in FOLDERS for path in (ROOT / folder).rglob("*.sh"))
+    return {name for text in texts for name in re.findall(r"(?m)^\s*(\w+)\(\)", text)}
 
 
 def shell_names(source):
@@ -137,7 +145,7 @@ def shell_names(source):
     source = re.sub(r"(?m)(^|\s)#.*$", "", source)
     source = re.sub(r"'[^']*'", quoted, source)
     source = re.sub(r'"(?:\\.|[^"\\])*"', quoted, source)
-    own = set(re.findall(r"(?m)^\s*(\w+)(?:\(\)|=)", source))
+    own = set(re.findall(r"(?m)^\s*(\w+)(?:\(\)|=)", source)) | shell_functions()
     joined = re.sub(r"\\\n", " ", source)
     for number, line in enumerate(joined.splitlines(), 1):
         line, inner = re.sub(r"\$\(([^()]*)\)", "$x", line), re.findall(r"\$\(([^()]*)\)", line)
@@ -146,7 +154,7 @@ def shell_names(source):
             several = words and words[0] in RUNNERS
             for word in words if several else words[:1]:
                 word = re.sub(r"\$\{?\w+\}?", HOLE, word)
-                if word not in own:
+                if word not in own and not (words[0] == "step" and word == words[1]):  # a step's name
                     yield number, word, False
 
 
