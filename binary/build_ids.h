@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Build-ids of BOLTed files and of their input. */
-#ifndef BAT_BINARY_BUILD_IDS_H
-#define BAT_BINARY_BUILD_IDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ bool build_id_is_of_input(const uint8_t *output, size_t size, const uint8_t *inp
  */
 bool build_ids_share_input(const uint8_t *left, size_t left_size, const uint8_t *right,
                            size_t right_size);
-
-#endif

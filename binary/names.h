@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Parts of the names of functions and fragments. Internal to binary/. */
-#ifndef BAT_BINARY_NAMES_H
-#define BAT_BINARY_NAMES_H
+#pragma once
 
 #include "bat_binary.h"
 
@@ -18,5 +17,3 @@ bool bat_names_after_parent(const struct bat_names *names, size_t first, size_t 
 
 /* The largest size of the symbols at the address; 0 if none has a size. Logarithmic. */
 uint64_t bat_names_size(const struct bat_names *names, uint64_t address);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the tools say of a note, in words and numbers. */
-#ifndef BAT_NOTE_FACTS_H
-#define BAT_NOTE_FACTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ static inline const char *with_commas(uint64_t value, char text[NUMBER_SIZE])
     } while (value != 0);
     return at;
 }
-
-#endif

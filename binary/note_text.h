@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The note as batdump prints it: a summary, or tables that are selected. */
-#ifndef BAT_BINARY_NOTE_TEXT_H
-#define BAT_BINARY_NOTE_TEXT_H
+#pragma once
 
 #include "bat_binary.h"
 #include "support/text_writer.h"
@@ -115,5 +114,3 @@ enum bat_code original_places_text(struct bat_text_writer *output, const char *p
 enum bat_code original_probes_text(struct bat_text_writer *output, const char *path,
                                    struct bat_binary *binary, const char *original_path,
                                    const char **failed, struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Parents of fragments by symbols, where the note leaves them open. Internal to binary/. */
-#ifndef BAT_BINARY_PARENTS_H
-#define BAT_BINARY_PARENTS_H
+#pragma once
 
 #include "bat_binary.h"
 
@@ -12,5 +11,3 @@
  * are found. Without sound symbols the map stays as it is. Fails with BAT_ERR_MEMORY only.
  */
 enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_error *error);
-
-#endif

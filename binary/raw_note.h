@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Raw notes: files and pipes that hold the content of .note.bolt_bat. Internal to binary/. */
-#ifndef BAT_BINARY_RAW_NOTE_H
-#define BAT_BINARY_RAW_NOTE_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -36,5 +35,3 @@ void bat_raw_note_free(struct bat_raw_note *note);
 
 /* Give back the memory of these bytes if they are mapped from a file. */
 void bat_raw_note_release(const struct bat_raw_note *note, const uint8_t *bytes, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* How read_json.c reads: the text, and the tables that it makes. */
-#ifndef BAT_BINARY_READ_JSON_H
-#define BAT_BINARY_READ_JSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
                                  struct bat_map **map, struct bat_error *error);
 
 void json_tables_free(struct json_tables *tables);
-
-#endif

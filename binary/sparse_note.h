@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Decodes a binary's note, but keeps only the entries of some tables. Internal to the library. */
-#ifndef BAT_BINARY_SPARSE_NOTE_H
-#define BAT_BINARY_SPARSE_NOTE_H
+#pragma once
 
 #include "bat_binary.h"
 #include "decoder/sparse.h"
@@ -17,5 +16,3 @@ enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wan
 enum bat_code bat_binary_load_tables(const struct bat_binary *binary, struct bat_sparse_map *sparse,
                                      const uint8_t *wanted, bat_sparse_run_fn *run,
                                      struct bat_error *error);
-
-#endif

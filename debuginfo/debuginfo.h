@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The data structures of debug information: flat arrays for each unit. Internal to debuginfo/. */
-#ifndef BAT_DEBUGINFO_DEBUGINFO_H
-#define BAT_DEBUGINFO_DEBUGINFO_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -436,5 +435,3 @@ struct name_attributes {
  */
 bool name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
                           Dwarf_Die *die, bool is_alone);
-
-#endif

@@ -4,8 +4,7 @@
  * an entry's abbreviation, and go through its attributes, again for each question about it.
  * Internal to debuginfo/.
  */
-#ifndef BAT_DEBUGINFO_ENTRIES_H
-#define BAT_DEBUGINFO_ENTRIES_H
+#pragma once
 
 #include <elfutils/libdw.h>
 
@@ -147,5 +146,3 @@ static inline bool entries_read(struct entries *entries,
 
 /* The entry of the same unit that an attribute refers to, or NULL: not in the unit. */
 const uint8_t *entries_reference(const struct entries *entries, const Dwarf_Attribute *attribute);
-
-#endif

@@ -3,8 +3,7 @@
  * Reads DWARF's bytes in sequence. Most of the time of reading debug information is spent here, so
  * that the functions are inline. Internal to debuginfo/.
  */
-#ifndef BAT_DEBUGINFO_LINE_READER_H
-#define BAT_DEBUGINFO_LINE_READER_H
+#pragma once
 
 #include <string.h>
 
@@ -91,5 +90,3 @@ static inline uint64_t line_read_offset(struct line_reader *reader)
 {
     return line_read_fixed(reader, reader->is_64_bit ? 8 : 4);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * discriminators or columns do not fit its fields (24 and 16 bits), as in programs compiled with
  * -enable-fs-discriminator. Internal to debuginfo/.
  */
-#ifndef BAT_DEBUGINFO_LINE_TABLE_H
-#define BAT_DEBUGINFO_LINE_TABLE_H
+#pragma once
 
 #include <libelf.h>
 
@@ -122,5 +121,3 @@ struct line_header {
 bool line_header_read(struct line_header *header, struct line_table *table,
                       struct line_reader *reader, const struct line_sections *sections,
                       bool *has_memory);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files that may be of use: those of a folder, or of a profile's mappings. */
-#ifndef BAT_DEBUGINFO_OPTIONAL_ELF_H
-#define BAT_DEBUGINFO_OPTIONAL_ELF_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -29,5 +28,3 @@ bool optional_elf_is(const struct bat_elf *elf, const uint8_t *build_id, size_t 
  */
 enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
                                     struct bat_error *error);
-
-#endif

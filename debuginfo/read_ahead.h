@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads many units at once, before their addresses are looked up. Internal to the library. */
-#ifndef BAT_DEBUGINFO_READ_AHEAD_H
-#define BAT_DEBUGINFO_READ_AHEAD_H
+#pragma once
 
 #include "bat_debuginfo.h"
 
@@ -14,5 +13,3 @@ void debug_read_ahead(struct bat_debuginfo *debuginfo, const uint64_t *addresses
 
 /* The number of threads that bat_debuginfo_set_threads() was given. */
 unsigned debug_threads(const struct bat_debuginfo *debuginfo);
-
-#endif

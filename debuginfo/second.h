@@ -2,8 +2,7 @@
 /*
  * Handles of the same debug information for other threads. Internal to the library.
  */
-#ifndef BAT_DEBUGINFO_SECOND_H
-#define BAT_DEBUGINFO_SECOND_H
+#pragma once
 
 #include "bat_debuginfo.h"
 
@@ -15,5 +14,3 @@ struct bat_debuginfo *debug_open_second(const struct bat_debuginfo *first);
 
 /* Close second, and count in first what only second has read. */
 void debug_close_second(struct bat_debuginfo *first, struct bat_debuginfo *second);
-
-#endif

@@ -3,8 +3,7 @@
  * What many addresses in a row have in common, for conversions of whole functions. Internal to the
  * library.
  */
-#ifndef BAT_DEBUGINFO_STRETCHES_H
-#define BAT_DEBUGINFO_STRETCHES_H
+#pragma once
 
 #include "bat_debuginfo.h"
 
@@ -42,5 +41,3 @@ size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
 size_t debug_name_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
 struct debug_call debug_call_at(const struct bat_debuginfo *debuginfo, uint32_t unit,
                                 uint32_t node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the files of the decoder. bat_decode_consuming() is for the rest of the library. */
-#ifndef BAT_DECODER_DECODING_H
-#define BAT_DECODER_DECODING_H
+#pragma once
 
 #include "bat.h"
 #include "reader.h"
@@ -74,5 +73,3 @@ bool bat_hot_index_is_open(const struct bat_map *map, const struct bat_raw_hot_i
 enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_hot_index hot_index,
                                    bat_consumed_fn *consumed, void *consumed_context,
                                    struct bat_map **map, struct bat_error *error);
-
-#endif

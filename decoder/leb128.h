@@ -3,8 +3,7 @@
  * Reads LEB128 numbers (BAT.md 3). The careful reader checks bounds; the fast one is for places
  * where enough bytes are left. Both accept the shortest form only.
  */
-#ifndef BAT_DECODER_LEB128_H
-#define BAT_DECODER_LEB128_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -142,5 +141,3 @@ static inline const uint8_t *bat_sleb128_fast(const uint8_t *at, int64_t *value)
     *value = (int64_t)(bits << unused) >> unused;
     return at + last + 1;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * All bytes of a note are read through this reader: its cursor never leaves the note, and its
  * errors say where the cursor was. Internal to the decoder.
  */
-#ifndef BAT_DECODER_READER_H
-#define BAT_DECODER_READER_H
+#pragma once
 
 #include "bat.h"
 
@@ -96,5 +95,3 @@ enum bat_code bat_reader_bytes(struct bat_reader *reader, const char *what, size
 /* Fail at the byte `at`. The message starts with the address of the table being read, if any. */
 enum bat_code bat_reader_fail(const struct bat_reader *reader, enum bat_code code,
                               const uint8_t *at, const char *format, ...) BAT_PRINTF(4, 5);
-
-#endif

@@ -4,8 +4,7 @@
  * whole note and reads all tables, the second one keeps the entries of those that are wanted.
  * Internal to the library.
  */
-#ifndef BAT_DECODER_SPARSE_H
-#define BAT_DECODER_SPARSE_H
+#pragma once
 
 #include "decoding.h"
 
@@ -69,5 +68,3 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
                                                  const void *section, size_t size, uint32_t table);
 
 void bat_sparse_free(struct bat_sparse_map *sparse);
-
-#endif

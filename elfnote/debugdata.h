@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Mini debug information (.gnu_debugdata). Internal to elfnote/. */
-#ifndef BAT_ELFNOTE_DEBUGDATA_H
-#define BAT_ELFNOTE_DEBUGDATA_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -11,5 +10,3 @@
  */
 enum bat_code elf_debugdata_open(const struct bat_elf *elf, struct bat_elf **opened,
                                  struct bat_error *error);
-
-#endif

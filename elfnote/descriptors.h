@@ -3,8 +3,7 @@
  * Descriptors of files: none below 3, of regular files alone, closed once, and reading from them.
  * Internal to the library.
  */
-#ifndef BAT_ELFNOTE_DESCRIPTORS_H
-#define BAT_ELFNOTE_DESCRIPTORS_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -82,5 +81,3 @@ bool bat_is_special(const char *path);
 
 /* Fail with BAT_ERR_IO for the errno of bat_regular_open(). */
 enum bat_code bat_regular_fail(struct bat_error *error);
-
-#endif

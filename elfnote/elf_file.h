@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* struct bat_elf, and the functions that fill its parts. Internal to elfnote/. */
-#ifndef BAT_ELF_FILE_H
-#define BAT_ELF_FILE_H
+#pragma once
 
 #include "bat_elf.h"
 #include "mapping.h"
@@ -96,5 +95,3 @@ struct elf_note_place elf_find_note(const struct bat_elf *elf);
 
 /* Fails with BAT_ERR_NO_NOTE; the message says why this file has no note. */
 enum bat_code elf_no_note(const struct bat_elf *elf, struct bat_error *error);
-
-#endif

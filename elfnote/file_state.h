@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Notices changes of a file. Internal to the library. */
-#ifndef BAT_ELF_FILE_STATE_H
-#define BAT_ELF_FILE_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -15,5 +14,3 @@ static inline bool bat_file_is_same(const struct stat *now, const struct stat *t
            now->st_ctim.tv_sec == then->st_ctim.tv_sec &&
            now->st_ctim.tv_nsec == then->st_ctim.tv_nsec;
 }
-
-#endif

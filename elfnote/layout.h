@@ -7,8 +7,7 @@
  * taken off and laid out again after the bytes that stay, so that the file does not grow with every
  * change. A piece elsewhere keeps its place if it fits, otherwise it goes to the end.
  */
-#ifndef BAT_ELF_LAYOUT_H
-#define BAT_ELF_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool layout_is_written(const struct layout_piece *piece);
 
 /* True if the piece's old bytes are before layout->kept and must not be copied. */
 bool layout_is_dropped(const struct layout_piece *piece);
-
-#endif

@@ -6,8 +6,7 @@
  * BATKIT_GUARD=front in the environment they begin behind one. In other builds nothing is copied.
  * Internal to the library.
  */
-#ifndef BAT_ELFNOTE_MAPPING_H
-#define BAT_ELFNOTE_MAPPING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,6 +62,4 @@ static inline const uint8_t *bat_guarded(const void *owner, const uint8_t *bytes
     (void)tail;
     return bytes;
 }
-#endif
-
 #endif

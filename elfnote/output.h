@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* struct bat_output. Internal to elfnote/. */
-#ifndef BAT_ELF_OUTPUT_H
-#define BAT_ELF_OUTPUT_H
+#pragma once
 
 #include "bat_output.h"
 #include "elf_file.h"
@@ -32,5 +31,3 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source, 
  */
 enum bat_code output_write_sparse(struct bat_output *output, const void *bytes, size_t size,
                                   struct bat_error *error);
-
-#endif

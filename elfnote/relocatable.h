@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Relocatable files. Internal to the library. */
-#ifndef BAT_ELFNOTE_RELOCATABLE_H
-#define BAT_ELFNOTE_RELOCATABLE_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -10,5 +9,3 @@
  * theirs. False if they are too large together: then some have none.
  */
 bool elf_place_sections(struct bat_section *sections, size_t count);
-
-#endif

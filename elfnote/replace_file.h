@@ -3,8 +3,7 @@
  * Replaces a file in one step: the new content is written to a file without a name or with a
  * temporary one, which is then renamed. Internal to elfnote/.
  */
-#ifndef BAT_ELFNOTE_REPLACE_FILE_H
-#define BAT_ELFNOTE_REPLACE_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ static inline bool bat_is_zeros(const void *bytes, size_t size)
     const unsigned char *first = bytes;
     return *first == 0 && memcmp(first, first + 1, size - 1) == 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A binary without what no host needs that runs it. Internal to the library and the tools. */
-#ifndef BAT_ELF_SHIPPED_H
-#define BAT_ELF_SHIPPED_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -26,5 +25,3 @@ enum bat_code bat_elf_begin_stored(const struct bat_elf *elf, const char *path,
 
 /* Name an open file by another path than the one that it was opened with. */
 enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_error *error);
-
-#endif

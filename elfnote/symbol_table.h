@@ -3,8 +3,7 @@
  * A symbol table as it is in the file. bat_elf_symbols() leaves out section symbols, FILE symbols
  * and symbols without names, which perf2bolt's rules for functions need. Internal to the library.
  */
-#ifndef BAT_ELFNOTE_SYMBOL_TABLE_H
-#define BAT_ELFNOTE_SYMBOL_TABLE_H
+#pragma once
 
 #include <elf.h>
 
@@ -85,5 +84,3 @@ enum bat_code symbol_table_fail_name(const struct symbol_table *table, uint32_t 
 /* The section of the symbol of that index; NULL for an undefined, absolute or common one. */
 const struct bat_section *symbol_table_section(const struct symbol_table *table, uint32_t index,
                                                const Elf64_Sym *symbol);
-
-#endif

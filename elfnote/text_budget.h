@@ -3,8 +3,7 @@
  * What overlaps in a damaged file is far longer together than the file. So whatever may overlap is
  * read up to a limit. Internal to the library.
  */
-#ifndef BAT_ELFNOTE_TEXT_BUDGET_H
-#define BAT_ELFNOTE_TEXT_BUDGET_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -32,5 +31,3 @@ struct bat_budget bat_budget_of_names(const struct bat_elf *elf);
 /* bat_budget_spend(), which fails with BAT_ERR_ELF if too few bytes are left. */
 enum bat_code bat_budget_spend_names(struct bat_budget *budget, uint64_t bytes,
                                      struct bat_error *error);
-
-#endif

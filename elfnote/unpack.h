@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What gzip, xz or zstd packed. Internal to the library. */
-#ifndef BAT_ELFNOTE_UNPACK_H
-#define BAT_ELFNOTE_UNPACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline size_t bat_unpacked_most(size_t packed)
 /* Write them into a new file in memory, to be closed, whose descriptor is no standard one. */
 enum bat_code bat_unpacked_file(const struct bat_unpacked *unpacked, int *file,
                                 struct bat_error *error);
-
-#endif

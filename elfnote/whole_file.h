@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files that are read as a whole. Internal to the library. */
-#ifndef BAT_ELFNOTE_WHOLE_FILE_H
-#define BAT_ELFNOTE_WHOLE_FILE_H
+#pragma once
 
 #include "bat.h"
 
@@ -18,5 +17,3 @@ enum bat_code bat_whole_file_read(const char *path, char **text, size_t *size,
  * memory.
  */
 int bat_read_rest(int file, void *bytes, size_t *size, size_t *capacity);
-
-#endif

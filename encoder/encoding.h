@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the files of the encoder. Internal to the encoder. */
-#ifndef BAT_ENCODER_ENCODING_H
-#define BAT_ENCODER_ENCODING_H
+#pragma once
 
 #include "bat.h"
 
@@ -36,5 +35,3 @@ uint32_t bat_skew(const struct bat_map *map, const struct bat_table *table, bool
 
 /* Check everything but the entries, which bat_encode_entries() checks; see bat_encode(). */
 enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * Writes the numbers of a note (BAT.md 3). The buffer has room for the largest note that the map
  * could give, so no write checks bounds. Internal to the encoder.
  */
-#ifndef BAT_ENCODER_WRITER_H
-#define BAT_ENCODER_WRITER_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -63,5 +62,3 @@ static inline uint8_t *bat_write_step(uint8_t *at, int64_t step)
     at[1] = (uint8_t)((uint64_t)step >> 7 & 0x7f);
     return at + 1 + two;
 }
-
-#endif

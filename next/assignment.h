@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Assigns each object to at most one bidder, so that the sum of the values is greatest. Internal to
  * next/. */
-#ifndef BAT_NEXT_ASSIGNMENT_H
-#define BAT_NEXT_ASSIGNMENT_H
+#pragma once
 
 #include "bat.h"
 
@@ -24,5 +23,3 @@ struct assignment_offers {
  */
 enum bat_code assignment_find(const struct assignment_offers *offers, uint32_t *taken,
                               struct bat_error *error);
-
-#endif

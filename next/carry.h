@@ -3,8 +3,7 @@
  * Carries the profile of one build of a program to another build of it (spec/next.md). Internal to
  * the library and the tools.
  */
-#ifndef BAT_NEXT_CARRY_H
-#define BAT_NEXT_CARRY_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -107,5 +106,3 @@ enum bat_code next_carry(const struct bat_records *old_records, struct bat_elf *
                          struct bat_elf *new_elf, const struct next_carry_options *options,
                          struct bat_profile *profile, struct next_report *report,
                          struct bat_error *error);
-
-#endif

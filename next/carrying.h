@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the steps of next_carry() share. Internal to next/. */
-#ifndef BAT_NEXT_CARRYING_H
-#define BAT_NEXT_CARRYING_H
+#pragma once
 
 #include "carry.h"
 #include "match_blocks.h"
@@ -126,5 +125,3 @@ void next_inlining_sets_free(struct next_inlining_sets *sets);
 
 /* Write all counts to the profile. */
 enum bat_code next_write_records(struct next_carrying *carrying, struct bat_profile *profile);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which node each way to a node leads through at last. Internal to next/. */
-#ifndef BAT_NEXT_DOMINATORS_H
-#define BAT_NEXT_DOMINATORS_H
+#pragma once
 
 #include "unit_graph.h"
 
@@ -11,5 +10,3 @@
  * array has graph->node_count elements; the caller frees it. NULL without memory. Mostly linear.
  */
 uint32_t *next_dominators(const struct next_graph *graph, bool is_post);
-
-#endif

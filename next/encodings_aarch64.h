@@ -4,8 +4,7 @@
  * are numbers. Encodings are from the Arm Architecture Reference Manual, chapter C4 "A64
  * instruction set encoding". Internal to next/.
  */
-#ifndef BAT_NEXT_ENCODINGS_AARCH64_H
-#define BAT_NEXT_ENCODINGS_AARCH64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,5 +101,3 @@ static inline int64_t aarch64_signed(uint32_t word, unsigned low, unsigned width
 {
     return (int32_t)(word << (32 - low - width)) >> (32 - width);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * predecessors, successors and dominators are. Jump tables are aligned entry by entry, and blocks
  * between sure pairs are in the same order. Internal to next/.
  */
-#ifndef BAT_NEXT_FLOODING_H
-#define BAT_NEXT_FLOODING_H
+#pragma once
 
 #include "likeness.h"
 #include "loop_likeness.h"
@@ -63,5 +62,3 @@ static inline enum flooding_condition flooding_compare(uint32_t a, uint32_t b)
            : (a ^ b) & FLOODING_TESTS || !(a & FLOODING_TESTS) ? CONDITION_OTHER
                                                                : flooding_compare_orders(a, b);
 }
-
-#endif

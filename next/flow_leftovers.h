@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Balances a network without regard to prices, in linear time. Internal to next/. */
-#ifndef BAT_NEXT_FLOW_LEFTOVERS_H
-#define BAT_NEXT_FLOW_LEFTOVERS_H
+#pragma once
 
 #include "flow_network.h"
 
@@ -10,5 +9,3 @@
  * tree from outside, what is too much goes along those of a tree to outside. False without memory.
  */
 bool flow_balance_leftovers(struct flow_network *network);
-
-#endif

@@ -4,8 +4,7 @@
  * for its count; one more vertex is outside, where entries begin and exits end. An arc's price
  * depends on its flow: it has a corner where the flow is as wanted. Internal to next/.
  */
-#ifndef BAT_NEXT_FLOW_NETWORK_H
-#define BAT_NEXT_FLOW_NETWORK_H
+#pragma once
 
 #include "flow_solver.h"
 
@@ -60,5 +59,3 @@ void flow_network_free(struct flow_network *network);
 /* Find the cheapest counts where edges with a share want these counts. False without memory. */
 bool flow_network_solve(struct flow_network *network, const uint64_t *wanted,
                         struct flow_counts *counts);
-
-#endif

@@ -11,8 +11,7 @@
  * wanted values, first from an estimate of the nodes' counts, then from the counts that were found,
  * in FLOW_ROUNDS rounds.
  */
-#ifndef BAT_NEXT_FLOW_SOLVER_H
-#define BAT_NEXT_FLOW_SOLVER_H
+#pragma once
 
 #include "bat.h"
 
@@ -69,5 +68,3 @@ struct flow_counts {
  */
 enum bat_code flow_solve(const struct flow_graph *graph, struct flow_counts *counts,
                          struct bat_error *error);
-
-#endif

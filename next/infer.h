@@ -4,8 +4,7 @@
  * matches keep their counts, branches their shares, and the rest follows from the flow.
  * Internal to next/.
  */
-#ifndef BAT_NEXT_INFER_H
-#define BAT_NEXT_INFER_H
+#pragma once
 
 #include "match_blocks.h"
 
@@ -31,5 +30,3 @@ struct next_inferred {
 enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
                          struct bat_error *error);
 void next_inferred_free(struct next_inferred *inferred);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Hashes of what an instruction of AArch64 is. Internal to next/. */
-#ifndef BAT_NEXT_INSTRUCTION_AARCH64_H
-#define BAT_NEXT_INSTRUCTION_AARCH64_H
+#pragma once
 
 #include "unit.h"
 
@@ -23,5 +22,3 @@ struct next_pages {
 bool next_describe_aarch64(const struct next_program *program, struct next_pages *pages,
                            const uint8_t *bytes, size_t size, uint64_t address,
                            struct next_instruction *instruction, uint32_t *length);
-
-#endif

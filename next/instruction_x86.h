@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Hashes of what an instruction of x86-64 is. Internal to next/. */
-#ifndef BAT_NEXT_INSTRUCTION_X86_H
-#define BAT_NEXT_INSTRUCTION_X86_H
+#pragma once
 
 #include "unit.h"
 
@@ -9,5 +8,3 @@
  * be decoded. *length is its length in bytes. Constant time. */
 bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
                        uint64_t address, struct next_instruction *instruction, uint32_t *length);
-
-#endif

@@ -4,8 +4,7 @@
  * that it may be ("pairs"), with the likeness of their instructions and, after flooding
  * (flooding.h), of all that is around them. Internal to next/.
  */
-#ifndef BAT_NEXT_LIKENESS_H
-#define BAT_NEXT_LIKENESS_H
+#pragma once
 
 #include "unit_graph.h"
 
@@ -66,5 +65,3 @@ static inline uint32_t likeness_pair(const struct likeness *likeness, uint32_t o
 /* Likeness of the instructions of two nodes of either graph, 0 to 1; new ones have the numbers from
  * old_count on. */
 float likeness_of_content(const struct likeness *likeness, uint32_t one, uint32_t other);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which loops of two graphs are the same. Internal to next/. */
-#ifndef BAT_NEXT_LOOP_LIKENESS_H
-#define BAT_NEXT_LOOP_LIKENESS_H
+#pragma once
 
 #include "likeness.h"
 #include "loops.h"
@@ -30,5 +29,3 @@ static inline size_t next_loop_pair(const struct next_loops *olds, uint32_t old_
     uint32_t column = news->inner[new_node] == BAT_NONE ? news->count : news->inner[new_node];
     return (size_t)row * (news->count + 1) + column;
 }
-
-#endif

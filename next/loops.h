@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The loops of a graph. Internal to next/. */
-#ifndef BAT_NEXT_LOOPS_H
-#define BAT_NEXT_LOOPS_H
+#pragma once
 
 #include "unit_graph.h"
 
@@ -27,5 +26,3 @@ struct next_loops {
  */
 bool next_loops_find(const struct next_graph *graph, struct next_loops *loops);
 void next_loops_free(struct next_loops *loops);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which block of the old graph each block of the new one is. Internal to next/. */
-#ifndef BAT_NEXT_MATCH_BLOCKS_H
-#define BAT_NEXT_MATCH_BLOCKS_H
+#pragma once
 
 #include "flooding.h"
 
@@ -46,5 +45,3 @@ void next_match_free(struct next_match *match);
 enum bat_code next_match_ends(const struct flooding_side *old_side,
                               const struct flooding_side *new_side, struct next_match *match,
                               struct bat_error *error);
-
-#endif

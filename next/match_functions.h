@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which function of the old program each function of the new one is. Internal to next/. */
-#ifndef BAT_NEXT_MATCH_FUNCTIONS_H
-#define BAT_NEXT_MATCH_FUNCTIONS_H
+#pragma once
 
 #include "measured.h"
 
@@ -49,5 +48,3 @@ static inline void next_pair(struct next_pairs *pairs, uint32_t old_unit, uint32
     pairs->old_of[new_unit] = old_unit;
     pairs->how[old_unit] = (uint8_t)how;
 }
-
-#endif

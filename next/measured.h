@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The old program's profile, as counts of its blocks, edges and calls. Internal to next/. */
-#ifndef BAT_NEXT_MEASURED_H
-#define BAT_NEXT_MEASURED_H
+#pragma once
 
 #include "profile/translate/records.h"
 #include "unit.h"
@@ -44,5 +43,3 @@ void next_measured_free(struct next_measured *measured);
 /* The calls recorded at an instruction: [*first, *end). Logarithmic. */
 void next_calls_at(const struct next_measured *measured, uint32_t function, uint32_t offset,
                    size_t *first, size_t *end);
-
-#endif

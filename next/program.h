@@ -4,8 +4,7 @@
  * that the compiler split off (f.cold), called units here; and what their code refers to.
  * Internal to next/.
  */
-#ifndef BAT_NEXT_PROGRAM_H
-#define BAT_NEXT_PROGRAM_H
+#pragma once
 
 #include "bat_probes.h"
 #include "binary/code/graph.h"
@@ -78,5 +77,3 @@ uint32_t next_called_name(const struct next_program *program, uint32_t function)
 
 /* A hash of bytes that is the same in every process. */
 uint32_t next_hash(const void *bytes, size_t size, uint32_t seed);
-
-#endif

@@ -4,8 +4,7 @@
  * program: the name of a function or a datum, the text of a string, the bytes of a constant.
  * Internal to next/.
  */
-#ifndef BAT_NEXT_REFERENCES_H
-#define BAT_NEXT_REFERENCES_H
+#pragma once
 
 #include "program.h"
 
@@ -35,5 +34,3 @@ bool next_has_linked(const struct next_program *program);
 /* The hash; 0 if nothing is known. *is_plain is set if it tells little: bytes of data, a section.
  */
 uint32_t next_reference(const struct next_program *program, uint64_t address, bool *is_plain);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What became of a profile that was carried, as text and as JSON. */
-#ifndef BAT_NEXT_REPORT_TEXT_H
-#define BAT_NEXT_REPORT_TEXT_H
+#pragma once
 
 #include "carry.h"
 #include "support/text_writer.h"
@@ -12,5 +11,3 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
 
 /* Print a block of a function that is explained; next_carry() calls it with a bat_text_writer. */
 void next_explained_text(const struct next_explained *block, void *context);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The code of a whole unit as a bag of hashes, to compare functions. Internal to next/. */
-#ifndef BAT_NEXT_SIGNATURE_H
-#define BAT_NEXT_SIGNATURE_H
+#pragma once
 
 #include "unit.h"
 
@@ -39,5 +38,3 @@ struct next_candidate {
 
 /* For qsort() of candidates: the most alike first. */
 int next_by_likeness(const void *left, const void *right);
-
-#endif

@@ -3,8 +3,7 @@
  * Which way a block mostly leads, told by the code alone: loops go on, what only fails is cold.
  * Internal to next/.
  */
-#ifndef BAT_NEXT_STATIC_SHARES_H
-#define BAT_NEXT_STATIC_SHARES_H
+#pragma once
 
 #include "unit_graph.h"
 
@@ -16,5 +15,3 @@
 enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
                                  const uint8_t *cold_functions, float *shares,
                                  struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * Jump tables of AArch64, as GCC and Clang make them. BOLT does not read them, so the code that
  * they lead to may begin in the middle of one of its blocks. Internal to next/.
  */
-#ifndef BAT_NEXT_TABLES_AARCH64_H
-#define BAT_NEXT_TABLES_AARCH64_H
+#pragma once
 
 #include "program.h"
 
@@ -29,5 +28,3 @@ struct next_read_tables {
 bool next_read_tables_aarch64(const struct next_program *program, uint32_t function,
                               const struct bat_code_graph *graph, struct next_read_tables *tables);
 void next_read_tables_free(struct next_read_tables *tables);
-
-#endif

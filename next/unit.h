@@ -3,8 +3,7 @@
  * The code of one function with its cold parts: blocks, the edges between them, and for each
  * instruction hashes of what it is, which do not depend on addresses. Internal to next/.
  */
-#ifndef BAT_NEXT_UNIT_H
-#define BAT_NEXT_UNIT_H
+#pragma once
 
 #include "program.h"
 
@@ -126,5 +125,3 @@ static inline bool next_is_fall_through(const struct next_unit *unit, const stru
     return edge->kind == NEXT_EDGE_ON && from->end == NEXT_END_ON &&
            edge->to == edge->from + 1 + edge->padding && edge->offset == from->last;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * what is called, because the other program's compiler has inlined it ("virtual inlining").
  * Internal to next/.
  */
-#ifndef BAT_NEXT_UNIT_GRAPH_H
-#define BAT_NEXT_UNIT_GRAPH_H
+#pragma once
 
 #include "measured.h"
 
@@ -90,5 +89,3 @@ static inline const struct next_block *next_node_block(const struct next_program
 {
     return &program->units[node->unit]->blocks[node->block];
 }
-
-#endif

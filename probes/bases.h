@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Addresses of functions by GUID, from symbols. Internal to probes/. */
-#ifndef BAT_PROBES_BASES_H
-#define BAT_PROBES_BASES_H
+#pragma once
 
 #include "bat_elf.h"
 #include "support/key_sort.h"
@@ -19,5 +18,3 @@ enum bat_code probe_bases_find(struct probe_bases *bases, uint64_t guid, uint64_
                                bool *is_known, struct bat_error *error);
 
 void probe_bases_free(struct probe_bases *bases);
-
-#endif

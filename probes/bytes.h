@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads fields of the sections with probes. Internal to probes/. */
-#ifndef BAT_PROBES_BYTES_H
-#define BAT_PROBES_BYTES_H
+#pragma once
 
 #include "bat.h"
 #include "spec/little_endian.h"
@@ -97,5 +96,3 @@ static inline enum bat_code probe_bytes_count(struct probe_bytes *bytes, const c
         return probe_bytes_many(bytes, at, what, least, *value);
     return code;
 }
-
-#endif

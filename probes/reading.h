@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The steps of reading probes. Internal to probes/. */
-#ifndef BAT_PROBES_READING_H
-#define BAT_PROBES_READING_H
+#pragma once
 
 #include "bases.h"
 #include "bat_probes.h"
@@ -30,5 +29,3 @@ enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probe
  * size bytes, in that order. Frees elements and keys. NULL if there is no memory.
  */
 void *probes_sorted(void *elements, struct bat_sort_key *keys, size_t count, size_t size);
-
-#endif

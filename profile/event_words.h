@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The names of sampled events in the order in which all forms are written. */
-#ifndef BAT_PROFILE_EVENT_WORDS_H
-#define BAT_PROFILE_EVENT_WORDS_H
+#pragma once
 
 #include "bat.h"
 #include "support/string_table.h"
@@ -19,5 +18,3 @@ struct bat_event {
 enum bat_code bat_events_sort(const struct bat_strings *events, struct bat_event **sorted,
                               uint32_t *count);
 void bat_events_free(struct bat_event *sorted, uint32_t count);
-
-#endif

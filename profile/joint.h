@@ -3,8 +3,7 @@
  * One profile of several binaries, which pre-aggregated text with build-ids is read into: its
  * addresses hold the number of the binary. Afterwards it is split. Internal to the library.
  */
-#ifndef BAT_PROFILE_JOINT_H
-#define BAT_PROFILE_JOINT_H
+#pragma once
 
 #include "profile.h"
 
@@ -31,5 +30,3 @@ bool bat_joint_place(const struct bat_joint *joint, const uint8_t *name, size_t 
 enum bat_code bat_joint_split(const struct bat_joint *joint, const struct bat_profile *from,
                               struct bat_profile *const *parts,
                               struct bat_profiles_counters *counters);
-
-#endif

@@ -3,8 +3,7 @@
  * Text from a file in blocks of whole lines, so that memory does not grow with the file. Internal
  * to the library.
  */
-#ifndef BAT_PROFILE_LINE_BLOCKS_H
-#define BAT_PROFILE_LINE_BLOCKS_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -51,5 +50,3 @@ enum bat_code bat_input_next(struct bat_input *input, uint64_t line, const uint8
  */
 enum bat_code bat_input_next_block(struct bat_input *input, const uint8_t **text, size_t *size,
                                    uint64_t line, uint64_t *end, struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The map and the functions of a binary, which translation needs: threads find them while profiles
  * are read. Internal to the library.
  */
-#ifndef BAT_PROFILE_PREPARE_BINARY_H
-#define BAT_PROFILE_PREPARE_BINARY_H
+#pragma once
 
 #include "bat_profile.h"
 #include "binary/functions/functions.h"
@@ -27,5 +26,3 @@ enum bat_code bat_preparation_take(struct bat_preparation *preparation,
 enum bat_code bat_preparation_load(struct bat_binary *binary, struct bat_elf *symbols,
                                    unsigned threads, struct bat_functions **functions,
                                    struct bat_sparse_map *sparse, struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The records of a profile, and what its readers share. Internal to the library. */
-#ifndef BAT_PROFILE_PROFILE_H
-#define BAT_PROFILE_PROFILE_H
+#pragma once
 
 #include "bat_profile.h"
 #include "support/counts.h"
@@ -140,5 +139,3 @@ enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *
 enum bat_code bat_profiles_take(struct bat_profile *const *profiles,
                                 struct bat_profile *const *from, size_t count,
                                 struct bat_error *error);
-
-#endif

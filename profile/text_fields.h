@@ -3,8 +3,7 @@
  * Numbers and blanks in lines of text. Every line ends with a newline, so that only
  * bat_read_short_hex() needs to know where the text ends. Internal to the library.
  */
-#ifndef BAT_PROFILE_TEXT_FIELDS_H
-#define BAT_PROFILE_TEXT_FIELDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -225,5 +224,3 @@ static inline enum bat_code bat_line_end(struct bat_line *line)
     bat_line_skip_blanks(line);
     return *line->at == '\n' ? BAT_OK : bat_line_fail(line, line->at, "the end of the line");
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Large arrays. Internal to the library. */
-#ifndef BAT_SPEC_ARRAY_H
-#define BAT_SPEC_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ void *bat_array_grow(void *array, size_t count, size_t size);
  * fails: if memory cannot be given back, the larger array stays.
  */
 void *bat_array_shrink(void *array, size_t count, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Binary search. Internal to the library. */
-#ifndef BAT_SPEC_BINARY_SEARCH_H
-#define BAT_SPEC_BINARY_SEARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -105,5 +104,3 @@ static inline size_t bat_search_numbers_64(const void *array, size_t count, size
 {
     return bat_search_numbers(array, count, size, offset, key, with_equal, true);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ascending order of numbers. Internal to the library. */
-#ifndef BAT_SPEC_COMPARE_NUMBERS_H
-#define BAT_SPEC_COMPARE_NUMBERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ static inline int bat_compare_words(const uint64_t *left, const uint64_t *right,
             return left[i] < right[i] ? -1 : 1;
     return 0;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * backslash, an x and two hexadecimal digits, for example "\x1b". All other bytes stay as they
  * are, so escaping a second time changes nothing.
  */
-#ifndef BAT_SPEC_ESCAPE_CONTROLS_H
-#define BAT_SPEC_ESCAPE_CONTROLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ char *bat_put_bytes_escaped(char *at, const char *bytes, size_t size);
  * UTF-8 character, too, as of one that was cut. What does not fit is cut off behind a character.
  */
 void bat_escape_message(char *buffer, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Frees several blocks of memory. Internal to the library and the tools. */
-#ifndef BAT_SPEC_FREE_ALL_H
-#define BAT_SPEC_FREE_ALL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -15,5 +14,3 @@ static inline void bat_free_all(void *const *blocks, size_t count)
 /* free() of each pointer, in this order. */
 #define BAT_FREE_ALL(...)                                                                          \
     bat_free_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *))
-
-#endif

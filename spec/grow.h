@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Arrays that grow. Internal to the library and the tools. */
-#ifndef BAT_SPEC_GROW_H
-#define BAT_SPEC_GROW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ bool bat_reserve_cleared(void *array, size_t *capacity, size_t count, size_t siz
 
 /* Give back the memory behind the first count elements of size bytes. They may move. */
 void bat_shrink(void *array, size_t count, size_t size);
-
-#endif

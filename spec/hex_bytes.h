@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Build-ids and addresses in hexadecimal. Internal to the library and the tools. */
-#ifndef BAT_SPEC_HEX_BYTES_H
-#define BAT_SPEC_HEX_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ static inline bool bat_parse_address(const char *text, uint64_t *address)
     *address = strtoull(digits, NULL, 16);
     return true;
 }
-
-#endif

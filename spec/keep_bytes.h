@@ -5,8 +5,7 @@
  * Another program may change a file while it is mapped. What is checked or measured first and used
  * or copied later, such as headers and names, must be the same bytes both times.
  */
-#ifndef BAT_SPEC_KEEP_BYTES_H
-#define BAT_SPEC_KEEP_BYTES_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ static inline void bat_keep_bytes(const void *bytes, size_t size)
     for (volatile uint8_t *at = first; at < first + whole; at += page)
         *at = *at;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Large pages for large arrays. Internal to the library. */
-#ifndef BAT_LARGE_MEMORY_H
-#define BAT_LARGE_MEMORY_H
+#pragma once
 
 #include <errno.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ static inline void *bat_large_grow(void *array, size_t used, size_t size)
     free(array);
     return grown;
 }
-
-#endif

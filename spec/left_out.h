@@ -3,8 +3,7 @@
  * What the minimal build (cmake --preset minimal) leaves out. Files in folders called "minimal"
  * stand in for those that it does not have: they define the same functions, which refuse.
  */
-#ifndef BAT_SPEC_LEFT_OUT_H
-#define BAT_SPEC_LEFT_OUT_H
+#pragma once
 
 #include "bat.h"
 
@@ -14,5 +13,3 @@ static inline enum bat_code bat_fail_left_out(struct bat_error *error, const cha
     return bat_fail(error, BAT_ERR_UNSUPPORTED,
                     "%s is left out of this build of batkit (cmake --preset minimal)", what);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Numbers from bytes. Internal to the library and the tools. */
-#ifndef BAT_SPEC_LITTLE_ENDIAN_H
-#define BAT_SPEC_LITTLE_ENDIAN_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -30,5 +29,3 @@ static inline uint64_t bat_load64(const uint8_t *bytes)
     memcpy(&value, bytes, sizeof(value));
     return value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by the decoder and the builder, which both make maps. Internal to the library. */
-#ifndef BAT_SPEC_MAP_H
-#define BAT_SPEC_MAP_H
+#pragma once
 
 #include "bat.h"
 
@@ -52,5 +51,3 @@ static inline bool bat_is_input_block(uint64_t hash, uint32_t index, uint32_t in
 {
     return hash != 0 || index != 0 || input_offset == 0;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * An index for look-ups in large tables: the block entries next to an entry, and the secondary
  * entry points by offset. Internal to the library.
  */
-#ifndef BAT_SPEC_MAP_INDEX_H
-#define BAT_SPEC_MAP_INDEX_H
+#pragma once
 
 #include "bat.h"
 
@@ -31,5 +30,3 @@ uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_table *t
  */
 uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_table *table,
                                 uint32_t input_offset);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * Option structures of callers, whose first member is their size (bat.h). Internal to the library.
  */
-#ifndef BAT_SPEC_OPTIONS_H
-#define BAT_SPEC_OPTIONS_H
+#pragma once
 
 #include "bat.h"
 
@@ -14,5 +13,3 @@
  */
 enum bat_code bat_options_copy(void *own, size_t own_size, const void *given, const char *name,
                                struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sorts by fields of the elements. Internal to the library and the tools. */
-#ifndef BAT_SPEC_SORT_H
-#define BAT_SPEC_SORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ void bat_sort(void *array, size_t count, size_t size, const struct bat_field *fi
 uint32_t *bat_sorted_order(uint32_t count,
                            int (*compare)(const void *left, const void *right, void *context),
                            const void *context);
-
-#endif

@@ -3,8 +3,7 @@
  * One reader for each form of lines. It takes a line without its newline. If the line does not have
  * its form, it returns false and leaves *read in an unknown state.
  */
-#ifndef BAT_STACKS_STACK_LINES_H
-#define BAT_STACKS_STACK_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -153,5 +152,3 @@ void bat_split_name_offset(struct bat_slice name, struct bat_stack_line *read);
  * module_offset of *read. False if text does not have this form.
  */
 bool bat_split_module_offset(struct bat_slice text, const char *plus, struct bat_stack_line *read);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The symbols of an ELF file, by address and by name. Internal to the library. */
-#ifndef BAT_STACKS_SYMBOL_INDEX_H
-#define BAT_STACKS_SYMBOL_INDEX_H
+#pragma once
 
 #include "bat_elf.h"
 #include "bat_symbolizer.h"
@@ -68,5 +67,3 @@ const struct bat_symbol *symbol_index_of_all(const struct symbol_index *index, u
  */
 size_t symbol_index_named(struct symbol_index *index, struct bat_slice name,
                           bat_demangle_fn *demangle, const struct named_symbol **first);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A symbolizer's parts. Internal to the library. */
-#ifndef BAT_STACKS_SYMBOLIZER_H
-#define BAT_STACKS_SYMBOLIZER_H
+#pragma once
 
 #include "bat.h"
 #include "bat_binary.h"
@@ -86,5 +85,3 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
  * one's thread, counts in the first what was read.
  */
 struct bat_symbolizer *bat_symbolizer_second(const struct bat_symbolizer *first);
-
-#endif

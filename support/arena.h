@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Memory that is freed all at once, up to a limit. Internal to the library. */
-#ifndef BAT_SUPPORT_ARENA_H
-#define BAT_SUPPORT_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void *bat_arena_take(struct bat_arena *arena, size_t size);
 
 /* Free all of it; the arena may be used again. */
 void bat_arena_free(struct bat_arena *arena);
-
-#endif

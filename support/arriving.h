@@ -3,8 +3,7 @@
  * A stream on its way into a temporary file, which can be read where it has arrived while a thread
  * copies the rest. Internal to the library.
  */
-#ifndef BAT_SUPPORT_ARRIVING_H
-#define BAT_SUPPORT_ARRIVING_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -41,5 +40,3 @@ enum bat_code bat_arriving_finish(struct bat_arriving *arriving, struct bat_erro
 
 /* Wait for the end of the stream, and close the file. */
 void bat_arriving_close(struct bat_arriving *arriving);
-
-#endif

@@ -3,8 +3,7 @@
  * A hash table of counters: keys of a few 64-bit words have two counters each. Its memory grows
  * with the distinct keys, not with the additions. Internal to the library.
  */
-#ifndef BAT_SUPPORT_COUNTS_H
-#define BAT_SUPPORT_COUNTS_H
+#pragma once
 
 #include "bat.h"
 
@@ -171,5 +170,3 @@ static inline uint64_t bat_counts_sum(const struct bat_counts *counts)
         sum += bat_counts_item(counts, i)[counts->words];
     return sum;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Demangled names, each made once. The mangled names must stay in place: pointers are the keys. */
-#ifndef BAT_SUPPORT_DEMANGLED_NAMES_H
-#define BAT_SUPPORT_DEMANGLED_NAMES_H
+#pragma once
 
 #include "kept_names.h"
 
@@ -21,5 +20,3 @@ const char *demangled_kept(struct demangled_names *names, const char *name);
 /* A sentence if demangled_kept() has left names as they are; else false. */
 bool demangled_names_warning(const struct demangled_names *names,
                              char text[KEPT_NAMES_WARNING_SIZE]);
-
-#endif

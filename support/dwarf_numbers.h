@@ -3,8 +3,7 @@
  * Numbers as DWARF, .eh_frame and exception tables encode them. Each function reads at *at, which
  * moves past the number. It returns false, and *at stays or moves, if the bytes end before it does.
  */
-#ifndef BAT_DWARF_NUMBERS_H
-#define BAT_DWARF_NUMBERS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -77,5 +76,3 @@ bool dwarf_read_pointer(const uint8_t **at, const uint8_t *end, uint8_t encoding
 
 /* The same without the base: the number that stands there. */
 bool dwarf_read_form(const uint8_t **at, const uint8_t *end, uint8_t encoding, uint64_t *value);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Figures of a report: a line each, or members of a JSON object. Internal to the library and the
  * tools. */
-#ifndef BAT_SUPPORT_FIGURES_H
-#define BAT_SUPPORT_FIGURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ double figures_percent(uint64_t part, uint64_t whole);
  * object, whose end is the caller's.
  */
 void figures_print(FILE *file, bool as_json, int columns, const struct figures *figures);
-
-#endif

@@ -4,12 +4,9 @@
  * profile's keys could be chosen to share one slot, and a table's work would grow with the square
  * of their number. Internal to the library.
  */
-#ifndef BAT_SUPPORT_HASH_SEED_H
-#define BAT_SUPPORT_HASH_SEED_H
+#pragma once
 
 #include <stdint.h>
 
 /* A seed that the author of the input cannot know. No result may depend on it. */
 uint64_t bat_hash_seed(void);
-
-#endif

@@ -4,8 +4,7 @@
  * times as long as the linker's: of 97,000 names in LLVM's libraries three are, and names that were
  * made to use up memory.
  */
-#ifndef BAT_SUPPORT_KEPT_NAMES_H
-#define BAT_SUPPORT_KEPT_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ bool kept_names_has_room(struct kept_names *kept, const char *name, size_t lengt
 
 /* A sentence if names were left as they are; else false. */
 bool kept_names_warning(const struct kept_names *kept, char text[KEPT_NAMES_WARNING_SIZE]);
-
-#endif

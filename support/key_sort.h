@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sorts by numbers in linear time. Internal to the library. */
-#ifndef BAT_SUPPORT_KEY_SORT_H
-#define BAT_SUPPORT_KEY_SORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ struct bat_sort_key {
  */
 struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                    size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Jobs in several threads: divided into a part for each, or into stretches of many items. */
-#ifndef BAT_PARALLEL_H
-#define BAT_PARALLEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ unsigned bat_parallel_threads(unsigned threads, size_t stretches);
  */
 void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parallel_fn *work,
                       void *context);
-
-#endif

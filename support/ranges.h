@@ -3,8 +3,7 @@
  * Sets of ranges, which may overlap, and those of a set that overlap another range. Internal to the
  * library.
  */
-#ifndef BAT_SUPPORT_RANGES_H
-#define BAT_SUPPORT_RANGES_H
+#pragma once
 
 #include "bat.h"
 
@@ -35,5 +34,3 @@ void bat_ranges_remove(struct bat_ranges *ranges, uint32_t *set, uint64_t low, u
  */
 size_t bat_ranges_find(const struct bat_ranges *ranges, uint32_t set, uint64_t low, uint64_t high,
                        uint32_t *items, size_t max);
-
-#endif

@@ -4,8 +4,7 @@
  * items move to the shared table. So memory grows with the distinct keys, not with the threads.
  * Internal to the library.
  */
-#ifndef BAT_SUPPORT_SHARED_COUNTS_H
-#define BAT_SUPPORT_SHARED_COUNTS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -34,5 +33,3 @@ void bat_counts_share(struct bat_counts *counts, struct bat_shared_counts *share
 
 /* Move all items to counts. Call this from one thread, after the others have ended. */
 enum bat_code bat_shared_counts_take(struct bat_shared_counts *shared, struct bat_counts *counts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A set of strings, numbered from 0 in the order they were added. Internal to the library. */
-#ifndef BAT_SUPPORT_STRING_TABLE_H
-#define BAT_SUPPORT_STRING_TABLE_H
+#pragma once
 
 #include "bat.h"
 
@@ -43,5 +42,3 @@ static inline size_t bat_strings_length(const struct bat_strings *strings, uint3
         number + 1 < strings->count ? strings->starts[number + 1] : strings->text_size;
     return end - 1 - strings->starts[number];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Temporary files without a name, for streams that are read twice. Internal to the library. */
-#ifndef BAT_SUPPORT_TEMPORARY_H
-#define BAT_SUPPORT_TEMPORARY_H
+#pragma once
 
 #include "bat.h"
 
@@ -36,5 +35,3 @@ enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
 /* Append bytes to a temporary file. */
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size,
                                   struct bat_error *error);
-
-#endif

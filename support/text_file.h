@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files of text that are read line by line, for small ones. */
-#ifndef BAT_SUPPORT_TEXT_FILE_H
-#define BAT_SUPPORT_TEXT_FILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ FILE *bat_text_file_open(const char *path);
  * then feof() is false and errno tells why.
  */
 ssize_t bat_text_file_line(FILE *file, char **line, size_t *capacity);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Text that is collected in memory. Internal to the library. */
-#ifndef BAT_SUPPORT_TEXT_MEMORY_H
-#define BAT_SUPPORT_TEXT_MEMORY_H
+#pragma once
 
 #include "text_writer.h"
 
@@ -31,5 +30,3 @@ static inline size_t bat_text_memory_size(const struct bat_text_memory *memory)
 {
     return memory->size + memory->text.used;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Texts that are made in parts by several threads, and written in the order of the parts. Internal
  * to the library.
  */
-#ifndef BAT_SUPPORT_TEXT_PARTS_H
-#define BAT_SUPPORT_TEXT_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ struct bat_parted_text {
 void bat_texts_write(struct bat_parted_text *texts, size_t count, unsigned threads);
 
 #define BAT_TEXT_WAITING_PARTS 8u
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Buffered text output. Internal to the library. */
-#ifndef BAT_SUPPORT_TEXT_WRITER_H
-#define BAT_SUPPORT_TEXT_WRITER_H
+#pragma once
 
 #include <endian.h>
 #include <string.h>
@@ -204,5 +203,3 @@ static inline void bat_text_decimal(struct bat_text_writer *writer, uint64_t val
 {
     bat_text_end(writer, bat_put_decimal(bat_text_room(writer, 24), value));
 }
-
-#endif

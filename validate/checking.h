@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The state of one run of the checks, and how they report findings. Internal to validate/. */
-#ifndef BAT_VALIDATE_CHECKING_H
-#define BAT_VALIDATE_CHECKING_H
+#pragma once
 
 #include "bat.h"
 #include "bat_elf.h"
@@ -157,5 +156,3 @@ bool bat_is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t ent
  * relative to the table's start, modulo 2^32. Logarithmic.
  */
 bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry);
-
-#endif

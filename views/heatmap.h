@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Heat maps of a profile, in the text of perf2bolt --heatmap and llvm-bolt-heatmap. */
-#ifndef BAT_VIEWS_HEATMAP_H
-#define BAT_VIEWS_HEATMAP_H
+#pragma once
 
 #include "bat_elf.h"
 #include "bat_output.h"
@@ -84,5 +83,3 @@ enum bat_code heatmap_write_shares(const struct heatmap_view *view, struct bat_o
 /* The share of samples of each section, and the share of it that has samples. */
 enum bat_code heatmap_write_sections(const struct heatmap_view *view, struct bat_output *output,
                                      struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Samples counted by ranges of addresses of one size. */
-#ifndef BAT_HEATMAP_BUCKETS_H
-#define BAT_HEATMAP_BUCKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ bool heatmap_count(struct heatmap_buckets *buckets, const struct bat_profile *pr
 
 /* Join each `factor` buckets to one. */
 void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What both writers of protobuf's messages share: pprof's and OpenTelemetry's. */
-#ifndef BAT_VIEWS_MESSAGE_TREE_H
-#define BAT_VIEWS_MESSAGE_TREE_H
+#pragma once
 
 #include "bat_views.h"
 #include "stack_tables.h"
@@ -49,5 +48,3 @@ size_t message_string_count(const struct message_tree *tree);
 
 /* How many numbers a text of a place or a stack has. */
 size_t message_number_count(const char *text);
-
-#endif

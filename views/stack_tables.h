@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The tables of sampled stacks, for those that write them. Internal to the library. */
-#ifndef BAT_STACK_TABLES_H
-#define BAT_STACK_TABLES_H
+#pragma once
 
 #include "bat_output.h"
 #include "support/counts.h"
@@ -71,5 +70,3 @@ enum bat_code write_firefox(const struct bat_sampled_stacks *stacks,
                             struct bat_error *error);
 enum bat_code write_folded(const struct bat_sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error);
-
-#endif

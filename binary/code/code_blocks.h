@@ -17,8 +17,7 @@
  *
  * Some functions have no blocks, and then no trace in them is valid: see enum bat_code_obstacle.
  */
-#ifndef BAT_BINARY_CODE_CODE_BLOCKS_H
-#define BAT_BINARY_CODE_CODE_BLOCKS_H
+#pragma once
 
 #include "bat_elf.h"
 #include "binary/functions/functions.h"
@@ -132,5 +131,3 @@ struct bat_code_fallthroughs {
  */
 bool bat_code_fallthroughs(const struct bat_code_blocks *blocks, uint64_t from, uint64_t to,
                            unsigned source, struct bat_code_fallthroughs *fallthroughs);
-
-#endif

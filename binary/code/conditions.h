@@ -3,8 +3,7 @@
  * The condition that a conditional branch tests, as a number: tells whether two branches test the
  * same condition or opposite ones. Internal to the library.
  */
-#ifndef BAT_BINARY_CODE_CONDITIONS_H
-#define BAT_BINARY_CODE_CONDITIONS_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -41,5 +40,3 @@ uint32_t condition_number_x86(uint32_t condition);
 
 /* The order that a condition of x86-64 (Jcc) or AArch64 (B.cond) tests; 0 if it tests none. */
 uint32_t condition_order(uint32_t condition);
-
-#endif

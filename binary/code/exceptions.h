@@ -7,8 +7,7 @@
  * The table's address comes from the function's FDE (eh_frame.h). Its format is that of GCC and
  * Clang; see "Exception Handling Tables" in the Itanium C++ ABI. Safe on any bytes.
  */
-#ifndef BAT_BINARY_CODE_EXCEPTIONS_H
-#define BAT_BINARY_CODE_EXCEPTIONS_H
+#pragma once
 
 #include "bat.h"
 
@@ -51,5 +50,3 @@ bool bat_code_exceptions(const struct bat_code_reader *reader, uint32_t function
 
 /* The next call site in the table's order. False at the end, and where the table is damaged. */
 bool bat_call_site_next(struct bat_call_site_walk *walk, struct bat_call_site *site);
-
-#endif

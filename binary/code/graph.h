@@ -5,8 +5,7 @@
  *
  * Blocks are in the order of the code, as llvm-bolt numbers them in YAML ("bid").
  */
-#ifndef BAT_BINARY_CODE_GRAPH_H
-#define BAT_BINARY_CODE_GRAPH_H
+#pragma once
 
 #include "code_blocks.h"
 
@@ -81,5 +80,3 @@ bool bat_code_graph_takes_call(const struct bat_code_graph *graph, uint32_t bloc
  */
 enum bat_code bat_code_tells_jump(uint16_t machine, const uint8_t *bytes, uint32_t size,
                                   uint64_t address, bool *tells, struct bat_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * A call is reported only if it is certain: the whole function must be there, with at least three
  * instructions. Where two functions fit equally well, neither is reported.
  */
-#ifndef BAT_BINARY_CODE_INLINED_H
-#define BAT_BINARY_CODE_INLINED_H
+#pragma once
 
 #include "bat_decoder.h"
 #include "bat_elf.h"
@@ -80,5 +79,3 @@ enum bat_code bat_inlined_find(const struct bat_program *program,
                                struct bat_beginnings **beginnings, const struct bat_caller *caller,
                                struct bat_inlined *inlined);
 void bat_inlined_free(struct bat_inlined *inlined);
-
-#endif

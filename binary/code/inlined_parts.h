@@ -3,8 +3,7 @@
  * What the parts of inlined.h share: the caller's code (inlined_find.c), the beginnings of
  * functions (inlined_beginnings.c), and comparisons of code (inlined_compare.c). Internal to them.
  */
-#ifndef BAT_BINARY_CODE_INLINED_PARTS_H
-#define BAT_BINARY_CODE_INLINED_PARTS_H
+#pragma once
 
 #include "inlined.h"
 #include "same_code.h"
@@ -94,5 +93,3 @@ struct bat_copy {
  */
 enum bat_code bat_compare(struct bat_comparison *comparison, uint64_t start, uint32_t table,
                           uint64_t *budget, struct bat_copy *copy);
-
-#endif

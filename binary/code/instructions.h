@@ -11,8 +11,7 @@
  * All functions are safe on any bytes and hold no state. They take constant time unless they say
  * otherwise.
  */
-#ifndef BAT_BINARY_CODE_INSTRUCTIONS_H
-#define BAT_BINARY_CODE_INSTRUCTIONS_H
+#pragma once
 
 #include "bat.h"
 
@@ -107,5 +106,3 @@ bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t addres
  * is the jump's offset there.
  */
 uint64_t bat_long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start);
-
-#endif

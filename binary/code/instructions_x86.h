@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Decodes x86-64 instructions by opcode maps and with Zydis. Internal to binary/code/. */
-#ifndef BAT_BINARY_CODE_INSTRUCTIONS_X86_H
-#define BAT_BINARY_CODE_INSTRUCTIONS_X86_H
+#pragma once
 
 #include <Zydis/Zydis.h>
 
@@ -51,5 +50,3 @@ bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
 
 /* True for LEAVE, and POP of any operand. */
 bool x86_is_pop(const uint8_t *bytes, size_t size);
-
-#endif

@@ -4,8 +4,7 @@
  * data. Both need what struct bat_function_symbol does not have: aliases, the order of the symbols,
  * and the mapping symbols $x and $d. Internal to binary/code/.
  */
-#ifndef BAT_BINARY_CODE_MARKERS_H
-#define BAT_BINARY_CODE_MARKERS_H
+#pragma once
 
 #include "elfnote/symbol_table.h"
 #include "reader.h"
@@ -16,5 +15,3 @@
  */
 enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbol_table *table,
                               struct bat_error *error);
-
-#endif

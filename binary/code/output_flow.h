@@ -5,8 +5,7 @@
  * note has no entry for most of that; the output's instructions say which code is reached from
  * where. Uses the note alone, not the input binary. Internal to the library.
  */
-#ifndef BAT_BINARY_CODE_OUTPUT_FLOW_H
-#define BAT_BINARY_CODE_OUTPUT_FLOW_H
+#pragma once
 
 #include "bat_decoder.h"
 #include "bat_elf.h"
@@ -202,5 +201,3 @@ bool bat_output_flow_find_owners(struct bat_output_flow *flow, void **memory, si
 
 /* Fill the pairs. False if there is no memory. Linear in the blocks. */
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The flows of a program's functions: what is known while they are read. Internal to
  * output_flow*.c. */
-#ifndef BAT_BINARY_CODE_OUTPUT_FLOWS_H
-#define BAT_BINARY_CODE_OUTPUT_FLOWS_H
+#pragma once
 
 #include "output_flow.h"
 #include "support/parallel.h"
@@ -17,5 +16,3 @@ struct bat_output_flows {
     struct bat_beginnings *beginnings;
     struct bat_arena arenas[BAT_PARALLEL_MAX]; /* of bat_output_flows_read_many()'s threads */
 };
-
-#endif

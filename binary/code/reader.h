@@ -3,8 +3,7 @@
  * The code reader (struct bat_code_reader of code_blocks.h): its fields, the functions that fill
  * them and the look-ups in them. Internal to binary/code/.
  */
-#ifndef BAT_BINARY_CODE_READER_H
-#define BAT_BINARY_CODE_READER_H
+#pragma once
 
 #include "binary/functions/loaded_sections.h"
 #include "code_blocks.h"
@@ -141,5 +140,3 @@ static inline bool code_contains(const struct bat_function_symbol *function, uin
 {
     return address - function->address < function->size;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * the same, but have other distances to the addresses that they name. For x86-64 and AArch64.
  * Internal to the library.
  */
-#ifndef BAT_BINARY_CODE_SAME_CODE_H
-#define BAT_BINARY_CODE_SAME_CODE_H
+#pragma once
 
 #include "bat_elf.h"
 #include "instructions.h"
@@ -36,5 +35,3 @@ bool bat_code_same(uint16_t machine, const struct bat_code_at *left,
  */
 bool bat_code_alike(uint16_t machine, const struct bat_code_at *left,
                     const struct bat_code_at *right);
-
-#endif

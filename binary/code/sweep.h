@@ -4,8 +4,7 @@
  * entry points, landing pads) and jump tables that its blocks are made from. Internal to
  * binary/code/.
  */
-#ifndef BAT_BINARY_CODE_SWEEP_H
-#define BAT_BINARY_CODE_SWEEP_H
+#pragma once
 
 #include "reader.h"
 
@@ -142,5 +141,3 @@ static inline bool code_is_tail_call(const struct code_instruction *instruction,
 {
     return instruction->kind == kind && instruction->target == CODE_OUTSIDE;
 }
-
-#endif

@@ -8,8 +8,7 @@
  * offsets say which block follows and how long a branch is, and the hashes of the targets name the
  * block that leads to them.
  */
-#ifndef BAT_BINARY_CODE_THREE_WAY_H
-#define BAT_BINARY_CODE_THREE_WAY_H
+#pragma once
 
 #include "bat_decoder.h"
 
@@ -56,5 +55,3 @@ bool bat_hash_is_branch(uint64_t hash, uint32_t *condition);
  */
 bool bat_three_way_decide(const struct bat_block *blocks, uint32_t block_count,
                           struct bat_three_way *pair);
-
-#endif

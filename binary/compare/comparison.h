@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What differs between two binaries that BOLT wrote. */
-#ifndef BAT_BINARY_COMPARE_COMPARISON_H
-#define BAT_BINARY_COMPARE_COMPARISON_H
+#pragma once
 
 #include "bat_binary.h"
 #include "support/text_writer.h"
@@ -114,5 +113,3 @@ bool comparison_print_text(struct bat_text_writer *output, const struct comparis
                            uint32_t limit);
 bool comparison_print_json(struct bat_text_writer *output, const struct comparison *comparison,
                            uint32_t limit);
-
-#endif

@@ -11,8 +11,7 @@
  * A global symbol keeps its name. A local symbol d is named "d/N": N counts the local symbols of
  * that name, functions too, by ascending address, from 1.
  */
-#ifndef BAT_BINARY_FUNCTIONS_DATA_SYMBOLS_H
-#define BAT_BINARY_FUNCTIONS_DATA_SYMBOLS_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -41,5 +40,3 @@ uint32_t bat_data_symbols_count(const struct bat_data_symbols *data);
 
 /* The name of a numbered object; the caller frees it. NULL if there is no memory. */
 char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index);
-
-#endif

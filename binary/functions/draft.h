@@ -3,8 +3,7 @@
  * The data of bat_functions_create(): symbols in the order in which they are examined, and the
  * functions found so far. Internal to binary/functions/.
  */
-#ifndef BAT_BINARY_FUNCTIONS_DRAFT_H
-#define BAT_BINARY_FUNCTIONS_DRAFT_H
+#pragma once
 
 #include <elf.h>
 
@@ -240,5 +239,3 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
  * they are not in the file. True on machines other than x86-64 and AArch64.
  */
 bool draft_is_padding(const struct bat_elf *elf, uint64_t address, uint64_t size);
-
-#endif

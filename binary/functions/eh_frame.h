@@ -6,8 +6,7 @@
  * The section's format is the Linux Standard Base's, chapter "Exception Frames": DWARF's
  * .debug_frame with pointers encoded as the common entry (CIE) says. Any bytes are safe.
  */
-#ifndef BAT_BINARY_FUNCTIONS_EH_FRAME_H
-#define BAT_BINARY_FUNCTIONS_EH_FRAME_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -47,5 +46,3 @@ void bat_fde_begin_bytes(struct bat_fde_walk *walk, const uint8_t *bytes, size_t
  */
 enum bat_code bat_fde_next(struct bat_fde_walk *walk, struct bat_fde *fde, bool *found,
                            struct bat_error *error);
-
-#endif

@@ -23,8 +23,7 @@
  * the next symbol that cannot be a label of this one, or the section's end. Without a size, or if
  * its symbol lies inside the code of an FDE, it reaches up to there in any case.
  */
-#ifndef BAT_BINARY_FUNCTIONS_FUNCTIONS_H
-#define BAT_BINARY_FUNCTIONS_FUNCTIONS_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -116,5 +115,3 @@ uint32_t bat_functions_at(const struct bat_functions *functions, uint64_t addres
  */
 const uint64_t *bat_functions_entry_points(const struct bat_functions *functions, uint32_t index,
                                            uint32_t *count);
-
-#endif

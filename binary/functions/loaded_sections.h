@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The sections that a program has in memory, by address. Internal to binary/. */
-#ifndef BAT_BINARY_LOADED_SECTIONS_H
-#define BAT_BINARY_LOADED_SECTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ const struct bat_section *loaded_section_at(const struct loaded_sections *sectio
  * for these. *place is 0 at first. */
 const struct bat_section *loaded_section_near(const struct loaded_sections *sections,
                                               uint64_t address, size_t *place);
-
-#endif

@@ -4,8 +4,7 @@
  * code that looks at suffixes does it by these functions; each says whose reading it is.
  * Internal to the library.
  */
-#ifndef BAT_BINARY_NAME_PARTS_H
-#define BAT_BINARY_NAME_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ size_t unnumbered_name_length(const char *name);
 
 /* The length of a name without "<separator><digits>" at its end, or length if that is not there. */
 size_t name_without_number(const char *name, size_t length, char separator);
-
-#endif

@@ -4,8 +4,7 @@
  * jumps to, from its instructions and the relocation of the GOT slot that they load. For x86-64 and
  * AArch64, entries of any linker; none are found for other machines.
  */
-#ifndef BAT_BINARY_FUNCTIONS_PLT_H
-#define BAT_BINARY_FUNCTIONS_PLT_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -28,5 +27,3 @@ bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *sec
  */
 enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **entries,
                               size_t *count, struct bat_error *error);
-
-#endif

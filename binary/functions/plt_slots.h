@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the GOT slots that the instructions of a PLT section use. Internal to plt*.c. */
-#ifndef BAT_BINARY_FUNCTIONS_PLT_SLOTS_H
-#define BAT_BINARY_FUNCTIONS_PLT_SLOTS_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -27,5 +26,3 @@ void plt_slots_x86(struct plt_slots *slots, const struct bat_section *section, c
                    uint64_t size);
 void plt_slots_aarch64(struct plt_slots *slots, const struct bat_section *section,
                        const uint8_t *bytes, uint64_t size);
-
-#endif

@@ -8,8 +8,7 @@
  * the body's code, the kept one included, are its "members": each has an equal instruction for each
  * instruction of the body.
  */
-#ifndef BAT_BINARY_ORIGINAL_FOLDED_H
-#define BAT_BINARY_ORIGINAL_FOLDED_H
+#pragma once
 
 #include "original.h"
 
@@ -105,5 +104,3 @@ enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, 
  * relocations, n log n in the pointers; fails with BAT_ERR_MEMORY.
  */
 enum bat_code folded_find_pointers(struct folded *folded);
-
-#endif

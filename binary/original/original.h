@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* struct bat_original, and the parts that fill and search it. Internal to the library. */
-#ifndef BAT_BINARY_ORIGINAL_ORIGINAL_H
-#define BAT_BINARY_ORIGINAL_ORIGINAL_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -241,5 +240,3 @@ bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
  * is none. *jump is its instruction that jumps: on AArch64 two others form the target before.
  */
 uint64_t bat_original_patch(const struct bat_elf *elf, uint64_t entry, uint64_t *jump);
-
-#endif

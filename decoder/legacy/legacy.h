@@ -3,8 +3,7 @@
  * Notes of version 1 (BAT.md 10), and what only those of version 2 have (BAT.md 9). Internal to the
  * decoder. encoder/legacy has the same steps in the same order.
  */
-#ifndef BAT_DECODER_LEGACY_LEGACY_H
-#define BAT_DECODER_LEGACY_LEGACY_H
+#pragma once
 
 #include "decoder/decoding.h"
 
@@ -16,5 +15,3 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding);
 
 /* BOLT 18: set parents as far as the note tells. */
 enum bat_code bat_decode_parents_2(struct bat_decoding *decoding);
-
-#endif

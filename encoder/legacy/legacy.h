@@ -3,8 +3,7 @@
  * Notes of version 1 (BAT.md 10), and what version 2 has in common with them. Internal to the
  * encoder. decoder/legacy has the same steps in the same order.
  */
-#ifndef BAT_ENCODER_LEGACY_LEGACY_H
-#define BAT_ENCODER_LEGACY_LEGACY_H
+#pragma once
 
 #include "encoder/encoding.h"
 
@@ -17,5 +16,3 @@ enum bat_code bat_encode_version_1(struct bat_encoding *encoding);
  */
 enum bat_code bat_legacy_check_entries(const struct bat_encoding *encoding,
                                        const struct bat_table *table);
-
-#endif

@@ -9,8 +9,7 @@
  * the probe's number follows in 16 bits. If bit 28 is set, the number has 13 bits, and a base
  * discriminator of 3 bits follows it.
  */
-#ifndef BAT_PROFILE_AUTOFDO_DISCRIMINATOR_H
-#define BAT_PROFILE_AUTOFDO_DISCRIMINATOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline uint32_t discriminator_factor(uint32_t packed)
     uint32_t factor = discriminator_component(packed >> first);
     return factor ? factor : 1;
 }
-
-#endif

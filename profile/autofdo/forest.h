@@ -3,8 +3,7 @@
  * A sample profile: one tree for each function that has code, with the calls inlined into it as
  * descendants. The tables are flat; they are sorted when the profile is written.
  */
-#ifndef BAT_PROFILE_AUTOFDO_FOREST_H
-#define BAT_PROFILE_AUTOFDO_FOREST_H
+#pragma once
 
 #include "bat.h"
 #include "bat_output.h"
@@ -122,5 +121,3 @@ static inline uint64_t forest_add(uint64_t a, uint64_t b)
  */
 enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_output *output,
                            uint64_t *roots, struct bat_error *error);
-
-#endif

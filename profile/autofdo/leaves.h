@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which node and place of a forest the instructions of a program belong to: spec/autofdo.md 3. */
-#ifndef BAT_PROFILE_AUTOFDO_LEAVES_H
-#define BAT_PROFILE_AUTOFDO_LEAVES_H
+#pragma once
 
 #include "bat_debuginfo.h"
 #include "forest.h"
@@ -49,5 +48,3 @@ enum bat_code leaves_find(struct leaves *leaves, uint64_t address, struct leaf *
  */
 uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function,
                   size_t name_length);
-
-#endif

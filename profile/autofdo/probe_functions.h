@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions of a program by its symbols. Profiles by probes need no DWARF. */
-#ifndef BAT_PROFILE_AUTOFDO_PROBE_FUNCTIONS_H
-#define BAT_PROFILE_AUTOFDO_PROBE_FUNCTIONS_H
+#pragma once
 
 #include "bat_elf.h"
 #include "bat_probes.h"
@@ -70,5 +69,3 @@ const struct bat_probe *probe_call_from(const struct bat_probes *probes, uint64_
  */
 const struct probe_piece *probe_functions_entry(struct probe_functions *functions,
                                                 const struct bat_probes *probes, uint64_t address);
-
-#endif

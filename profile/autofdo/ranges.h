@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The ranges of instructions and the branches that a profile's traces executed, with counts. */
-#ifndef BAT_PROFILE_AUTOFDO_RANGES_H
-#define BAT_PROFILE_AUTOFDO_RANGES_H
+#pragma once
 
 #include "bat_autofdo.h"
 #include "bat_elf.h"
@@ -97,5 +96,3 @@ struct range_run {
  */
 enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct range_run **runs,
                          size_t *run_count, struct bat_error *error);
-
-#endif

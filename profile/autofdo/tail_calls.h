@@ -3,8 +3,7 @@
  * Functions that call stacks lack, because they ended with a jump to another function: found by the
  * calls and jumps that were sampled.
  */
-#ifndef BAT_PROFILE_AUTOFDO_TAIL_CALLS_H
-#define BAT_PROFILE_AUTOFDO_TAIL_CALLS_H
+#pragma once
 
 #include "probe_functions.h"
 #include "unwind.h"
@@ -43,5 +42,3 @@ void tail_calls_free(struct tail_calls *tail);
  */
 enum bat_code tail_calls_between(struct tail_calls *tail, uint64_t call, uint64_t address,
                                  const uint64_t **jumps, size_t *count);
-
-#endif

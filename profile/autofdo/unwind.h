@@ -3,8 +3,7 @@
  * What samples with a branch stack and a call stack say of the callers of code: the call stack is
  * that of the newest branch, and each call and return before it undoes a step (pseudo-probes.md 6).
  */
-#ifndef BAT_PROFILE_AUTOFDO_UNWIND_H
-#define BAT_PROFILE_AUTOFDO_UNWIND_H
+#pragma once
 
 #include "bat_original.h"
 #include "bat_probes.h"
@@ -60,5 +59,3 @@ enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t
 
 /* The kind of the instruction at an address: enum bat_instruction_kind. */
 enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);
-
-#endif

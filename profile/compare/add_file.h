@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sample profiles of LLVM that are compared. Internal to the library. */
-#ifndef BAT_PROFILE_COMPARE_ADD_FILE_H
-#define BAT_PROFILE_COMPARE_ADD_FILE_H
+#pragma once
 
 #include "bat_compare.h"
 
@@ -22,5 +21,3 @@ bool bat_is_sample_binary(const char *bytes, size_t size);
  */
 enum bat_code bat_overlaps_add_sample_binary(struct bat_overlaps *comparison, const char *bytes,
                                              size_t size, bool *has_md5, struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The records of profiles that are compared. Internal to the library. */
-#ifndef BAT_PROFILE_COMPARE_OVERLAPS_H
-#define BAT_PROFILE_COMPARE_OVERLAPS_H
+#pragma once
 
 #include "bat_compare.h"
 #include "sample_places.h"
@@ -30,5 +29,3 @@ struct bat_overlaps {
 enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *function,
                                    uint64_t call, struct sample_line line, uint64_t count,
                                    struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * Places in sample profiles: a line of a function, and the inlined calls that it is in. Calls get
  * numbers, so that records stay short however deep they are and however long their names.
  */
-#ifndef BAT_TOOLS_BATTRANSLATE_SAMPLE_PLACES_H
-#define BAT_TOOLS_BATTRANSLATE_SAMPLE_PLACES_H
+#pragma once
 
 #include "bat_compare.h"
 #include "support/counts.h"
@@ -37,5 +36,3 @@ enum bat_code sample_places_name(struct sample_places *places, const char *name,
 enum bat_code sample_places_call(struct sample_places *places, uint64_t outer,
                                  struct sample_line line, uint32_t name, uint64_t *call,
                                  struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the measures share. Internal to the library. */
-#ifndef BAT_PROFILE_FITNESS_MEASURING_H
-#define BAT_PROFILE_FITNESS_MEASURING_H
+#pragma once
 
 #include "bat_fitness.h"
 #include "binary/code/instructions.h"
@@ -85,5 +84,3 @@ enum bat_code measure_instructions(const struct measuring *measuring);
 
 /* CONTINUITY. */
 enum bat_code measure_continuity(const struct measuring *measuring);
-
-#endif

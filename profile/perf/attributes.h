@@ -3,8 +3,7 @@
  * The events of perf.data and their attributes, which tell the layout of their records. Internal to
  * the library.
  */
-#ifndef BAT_PROFILE_PERF_ATTRIBUTES_H
-#define BAT_PROFILE_PERF_ATTRIBUTES_H
+#pragma once
 
 #include "stream.h"
 #include "support/counts.h"
@@ -78,5 +77,3 @@ void perf_attributes_record_time(const struct perf_attributes *attributes,
  * attributes.
  */
 void perf_attribute_name(const struct perf_attribute *attribute, char *buffer, size_t size);
-
-#endif

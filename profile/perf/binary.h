@@ -3,8 +3,7 @@
  * The profiled binary in processes: which mappings are of it, and with which bias. Internal to the
  * library.
  */
-#ifndef BAT_PROFILE_PERF_BINARY_H
-#define BAT_PROFILE_PERF_BINARY_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -68,5 +67,3 @@ bool perf_binary_bias(const struct perf_binary *binary, uint64_t address, uint64
  */
 bool perf_binary_kernel_bias(const struct perf_binary *binary, uint64_t symbol, bool is_stext,
                              uint64_t *bias);
-
-#endif

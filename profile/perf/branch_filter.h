@@ -4,8 +4,7 @@
  * it left out none: otherwise nothing is known of the code between two of them. Internal to the
  * library.
  */
-#ifndef BAT_PROFILE_PERF_BRANCH_FILTER_H
-#define BAT_PROFILE_PERF_BRANCH_FILTER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ uint64_t perf_branch_filter_of_line(const uint8_t *start, const uint8_t *newline
 
 /* Write a filter as perf record -j names it; see bat_profile_branch_filter(). */
 size_t perf_branch_filter_names(uint64_t filter, char *names, size_t size);
-
-#endif

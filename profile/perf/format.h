@@ -3,8 +3,7 @@
  * Constants of the perf.data format (spec/perf-data.md): of the records that the kernel writes and
  * of what perf adds. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_FORMAT_H
-#define BAT_PROFILE_PERF_FORMAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -160,5 +159,3 @@ enum perf_branch_bit {
 
 /* Addresses from here on are the kernel's. */
 #define PERF_KERNEL_ADDRESS 0xffff800000000000u
-
-#endif

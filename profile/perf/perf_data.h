@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reading perf.data. Internal to the library. */
-#ifndef BAT_PROFILE_PERF_PERF_DATA_H
-#define BAT_PROFILE_PERF_PERF_DATA_H
+#pragma once
 
 #include "profile/profile.h"
 
@@ -49,5 +48,3 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile,
                                     const struct bat_read_options *options,
                                     bat_call_chain_fn *found, void *context,
                                     struct bat_error *error);
-
-#endif

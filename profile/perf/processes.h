@@ -3,8 +3,7 @@
  * The processes in which binaries were mapped, when, and where. The events of processes are
  * collected in any order and then sorted by time. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_PROCESSES_H
-#define BAT_PROFILE_PERF_PROCESSES_H
+#pragma once
 
 #include "binary.h"
 #include "support/counts.h"
@@ -295,5 +294,3 @@ void perf_owners_free(struct perf_owners *owners);
 
 /* Make the spans and the table from the events. */
 enum bat_code perf_processes_order(struct perf_processes *processes, bool has_time);
-
-#endif

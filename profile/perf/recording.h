@@ -3,8 +3,7 @@
  * What a recording by perf holds, without any binary: for people who do not know yet which one to
  * give. Internal to the library and its tools.
  */
-#ifndef BAT_PROFILE_PERF_RECORDING_H
-#define BAT_PROFILE_PERF_RECORDING_H
+#pragma once
 
 #include "bat.h"
 #include "perf_data.h"
@@ -67,5 +66,3 @@ struct perf_session;
 enum bat_code perf_recording_fill(const struct perf_session *session,
                                   struct perf_recording *recording,
                                   struct perf_recorded_file **files, struct bat_error *error);
-
-#endif

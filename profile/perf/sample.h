@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The fields of a sample. Internal to the library. */
-#ifndef BAT_PROFILE_PERF_SAMPLE_H
-#define BAT_PROFILE_PERF_SAMPLE_H
+#pragma once
 
 #include "attributes.h"
 
@@ -39,5 +38,3 @@ static inline bool perf_sample_counts(const struct perf_sample *sample)
 enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
                                 const struct perf_record *record, struct perf_sample *sample,
                                 struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The samples of a recording, one by one: those of perf.data and those of text are the same from
  * here on. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_SAMPLES_H
-#define BAT_PROFILE_PERF_SAMPLES_H
+#pragma once
 
 #include <pthread.h>
 
@@ -66,5 +65,3 @@ static inline enum bat_code perf_samples_stack(struct perf_samples *samples,
  * messages. Whatever cannot be read is left out; what perf prints is not read again.
  */
 void perf_census(struct perf_session *session);
-
-#endif

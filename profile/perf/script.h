@@ -6,8 +6,7 @@
  * Records of processes (PERF_RECORD_...) and samples may come in any order, so the text is read
  * twice: first the records, which tell where processes have the binary, then the samples.
  */
-#ifndef BAT_PROFILE_PERF_SCRIPT_H
-#define BAT_PROFILE_PERF_SCRIPT_H
+#pragma once
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -251,5 +250,3 @@ void perf_child_end(struct perf_child *process, int *status);
 /* Fail with the status and the beginning of perf's standard error as message. */
 enum bat_code perf_child_fail(const struct perf_child *process, int status,
                               struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The state of reading one perf.data, or the text of perf script, for one or several binaries, and
  * the steps: head, survey of all records, collection of the samples. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_SESSION_H
-#define BAT_PROFILE_PERF_SESSION_H
+#pragma once
 
 #include "attributes.h"
 #include "perf_data.h"
@@ -160,5 +159,3 @@ static inline void perf_session_progress(const struct perf_session *session, uin
     if (session->options->progress)
         session->options->progress(bytes / 2, session->options->progress_context);
 }
-
-#endif

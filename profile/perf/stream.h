@@ -3,8 +3,7 @@
  * Reads the records of a stretch of perf.data one by one and unpacks compressed ones. Memory does
  * not grow with the file. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_STREAM_H
-#define BAT_PROFILE_PERF_STREAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *r
 /* Read exactly size bytes at offset. Fails with BAT_ERR_TRUNCATED where the file ends before. */
 enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
                            struct bat_error *error);
-
-#endif

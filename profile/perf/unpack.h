@@ -3,8 +3,7 @@
  * Unpacks the output of perf record -z. All compressed records of a file form one zstd stream, so
  * an unpacked record may begin in one of them and end in the next. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_UNPACK_H
-#define BAT_PROFILE_PERF_UNPACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ enum bat_code perf_unpacker_next(struct perf_unpacker *unpacker, struct perf_rec
 
 /* Fails if the unpacked data ends inside a record. */
 enum bat_code perf_unpacker_end(const struct perf_unpacker *unpacker, struct bat_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * of them: most binaries of a process see a branch of another one as a branch outside, which is
  * counted once for all of them. Internal to the library.
  */
-#ifndef BAT_PROFILE_PERF_VIEW_H
-#define BAT_PROFILE_PERF_VIEW_H
+#pragma once
 
 #include "session.h"
 
@@ -160,5 +159,3 @@ static inline struct perf_place perf_view_find(struct perf_view *view, uint64_t 
     }
     return place;
 }
-
-#endif

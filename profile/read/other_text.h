@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files of profilers that are no profiles which can be read. Internal to profile/read. */
-#ifndef BAT_PROFILE_READ_OTHER_TEXT_H
-#define BAT_PROFILE_READ_OTHER_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
  * profile, found ...". NULL if that is not known.
  */
 const char *bat_other_text(const uint8_t *text, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * The parts of which a profile was added up, by digests of their bytes (spec/profiles.md 1, Parts).
  * Internal to the library and the tools.
  */
-#ifndef BAT_PROFILE_READ_PART_DIGESTS_H
-#define BAT_PROFILE_READ_PART_DIGESTS_H
+#pragma once
 
 #include "bat_profile.h"
 #include "support/counts.h"
@@ -21,5 +20,3 @@
  * for a damaged D record; with BAT_ERR_MISMATCH if the file names a part twice. Linear in the file.
  */
 enum bat_code bat_part_digests(int file, struct bat_counts *digests, struct bat_error *error);
-
-#endif

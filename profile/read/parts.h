@@ -3,8 +3,7 @@
  * Profiles as parts of one sum: which of them are read (once), and what happens if one cannot be
  * (keep_going). Internal to the library and the tools.
  */
-#ifndef BAT_PROFILE_READ_PARTS_H
-#define BAT_PROFILE_READ_PARTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ void parts_print_text(const struct parts *parts, struct bat_text_writer *out);
 
 /* The same as members of a JSON object, with a comma before each. */
 void parts_print_json(const struct parts *parts, struct bat_text_writer *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The forms of files, and reading text of one form. Internal to profile/read. */
-#ifndef BAT_PROFILE_READ_READ_PROFILE_H
-#define BAT_PROFILE_READ_READ_PROFILE_H
+#pragma once
 
 #include "profile/perf/perf_data.h"
 #include "profile/perf/recording.h"
@@ -59,5 +58,3 @@ enum bat_code bat_stacks_list_chains(const struct bat_profile *profile, int file
 /* perf_recording_read() of such a file. */
 enum bat_code bat_stacks_take_recording(int file, perf_recording_fn *take, void *context,
                                         struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * Follows the output's code beside the input's, function by function, and caches what it finds: for
  * each node of the output, where the input is and how it goes on. Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_FOLLOW_H
-#define BAT_PROFILE_REMAP_FOLLOW_H
+#pragma once
 
 #include "nodes.h"
 
@@ -40,5 +39,3 @@ enum bat_code input_follow_ways(struct input_follow *follow, uint32_t table,
  */
 enum bat_code input_follow_plain(struct input_follow *follow, uint32_t table,
                                  const struct input_node **node, const struct input_node *last);
-
-#endif

@@ -3,8 +3,7 @@
  * One function of the output that is followed beside its input function: the argument that states,
  * match, walk, ways and promotion share. Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_FOLLOWED_FUNCTION_H
-#define BAT_PROFILE_REMAP_FOLLOWED_FUNCTION_H
+#pragma once
 
 #include "nodes.h"
 
@@ -21,5 +20,3 @@ static inline bool input_is_inside(const struct input_followed *function, uint64
 {
     return address >= function->input_start && address < function->input_end;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The input binary's flow of control: its instructions, the basic blocks that the note lists, and a
  * frame for each call that BOLT has inlined. Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_INPUT_FLOW_H
-#define BAT_PROFILE_REMAP_INPUT_FLOW_H
+#pragma once
 
 #include "binary/code/same_code.h"
 #include "binary/original/original.h"
@@ -183,5 +182,3 @@ static inline bool input_kind_goes_on(uint8_t kind)
     return kind != BAT_INSTRUCTION_JUMP && kind != BAT_INSTRUCTION_INDIRECT_JUMP &&
            kind != BAT_INSTRUCTION_RETURN && kind != BAT_INSTRUCTION_TRAP;
 }
-
-#endif

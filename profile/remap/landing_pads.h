@@ -3,8 +3,7 @@
  * How many exceptions came to each landing pad of the input, by conservation of flow: as many as
  * calls with that landing pad did not return. Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_LANDING_PADS_H
-#define BAT_PROFILE_REMAP_LANDING_PADS_H
+#pragma once
 
 #include "binary/code/graph.h"
 #include "binary/original/original.h"
@@ -50,5 +49,3 @@ struct input_pad {
 enum bat_code input_divide_exceptions(struct input_arrivals *arrivals,
                                       const struct input_landing *landing, uint64_t recorded,
                                       uint64_t count, struct input_pad *pads, uint32_t pad_count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the instruction of the input that a node of the output is. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_MATCH_H
-#define BAT_PROFILE_REMAP_MATCH_H
+#pragma once
 
 #include "followed_function.h"
 
@@ -14,5 +13,3 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
 
 /* Fill `before` of a node with is_entry. Fails with BAT_ERR_MEMORY. */
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node);
-
-#endif

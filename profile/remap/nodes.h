@@ -3,8 +3,7 @@
  * The code of an output function as nodes: starts of basic blocks, and instructions that change the
  * flow of control. Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_NODES_H
-#define BAT_PROFILE_REMAP_NODES_H
+#pragma once
 
 #include "binary/original/original.h"
 #include "input_flow.h"
@@ -94,5 +93,3 @@ static inline struct input_node *input_nodes_target(const struct input_nodes *no
  */
 const struct input_node *input_nodes_next_branch(const struct input_nodes *nodes,
                                                  const struct input_node *node);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Paths through the input's code, and the memory that holds them. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_PATH_H
-#define BAT_PROFILE_REMAP_PATH_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -79,5 +78,3 @@ bool input_draft_prepend(struct input_paths *paths, struct input_path_draft *dra
  */
 enum bat_code input_paths_keep(struct input_paths *paths, const struct input_path_draft *draft,
                                const struct input_path **kept);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the data that indirect calls take their pointers from. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_POINTER_SOURCES_H
-#define BAT_PROFILE_REMAP_POINTER_SOURCES_H
+#pragma once
 
 #include "binary/functions/data_symbols.h"
 #include "binary/original/original.h"
@@ -22,5 +21,3 @@ struct pointer_site {
 enum bat_code input_pointer_sources(const struct bat_original *original,
                                     const struct bat_data_symbols *data, struct pointer_site *sites,
                                     uint32_t count);
-
-#endif

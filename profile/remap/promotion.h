@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Indirect calls that BOLT has promoted to direct ones. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_PROMOTION_H
-#define BAT_PROFILE_REMAP_PROMOTION_H
+#pragma once
 
 #include "walk.h"
 
@@ -19,5 +18,3 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
  */
 bool input_calls_next(const struct input_followed *function, const struct input_node *node,
                       uint64_t callee);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Searches a path from one state of the input to another. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_SEARCH_H
-#define BAT_PROFILE_REMAP_SEARCH_H
+#pragma once
 
 #include "input_flow.h"
 
@@ -16,5 +15,3 @@
 enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
                            struct input_state to, bool must_move, bool passes_branches,
                            struct input_path_draft *path);
-
-#endif

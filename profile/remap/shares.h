@@ -9,8 +9,7 @@
  * there. For a run that starts by a pointer or from outside the binary, the member is not known:
  * each of the pointers to members that the input's relocations make is as likely as the others.
  */
-#ifndef BAT_PROFILE_REMAP_SHARES_H
-#define BAT_PROFILE_REMAP_SHARES_H
+#pragma once
 
 #include "binary/original/folded.h"
 #include "support/counts.h"
@@ -166,5 +165,3 @@ static inline bool shares_is_guess(const struct shares *shares, uint32_t body, u
  * branch may have taken, if these are known, otherwise by all.
  */
 double shares_guess(const struct shares *shares, const struct shares_trace *trace, uint32_t column);
-
-#endif

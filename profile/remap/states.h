@@ -6,8 +6,7 @@
  * calls, at jumps of the new layout) follow from the nodes that lead there. Internal to
  * the library.
  */
-#ifndef BAT_PROFILE_REMAP_STATES_H
-#define BAT_PROFILE_REMAP_STATES_H
+#pragma once
 
 #include "followed_function.h"
 
@@ -16,5 +15,3 @@
  * BAT_ERR_MEMORY.
  */
 enum bat_code input_states_find(const struct input_followed *function);
-
-#endif

@@ -9,8 +9,7 @@
  * A trace is cut at each step that is a branch in the input. Where a branch of the output is a
  * fall-through in the input, the run before it and the run after it are joined.
  */
-#ifndef BAT_PROFILE_REMAP_TO_INPUT_H
-#define BAT_PROFILE_REMAP_TO_INPUT_H
+#pragma once
 
 #include "follow.h"
 #include "profile/profile.h"
@@ -285,5 +284,3 @@ enum bat_code input_unfold(const struct bat_original *original, struct bat_profi
  * the result the input's way (detours.c). Fails with BAT_ERR_MEMORY, or as bat_code_graph().
  */
 enum bat_code input_add_detours(struct input_move *move, struct bat_profile *result);
-
-#endif

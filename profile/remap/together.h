@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Goes through code of the output and of the input together. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_TOGETHER_H
-#define BAT_PROFILE_REMAP_TOGETHER_H
+#pragma once
 
 #include "followed_function.h"
 
@@ -38,5 +37,3 @@ bool input_step_together(const struct input_followed *function, const struct inp
  */
 bool input_begins_alike(const struct input_followed *function, const struct input_node *node,
                         uint64_t input, bool *is_plain);
-
-#endif

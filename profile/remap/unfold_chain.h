@@ -3,8 +3,7 @@
  * Where BOLT has folded functions into one (-icf): which of them a sample with a call stack ran.
  * Internal to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_UNFOLD_CHAIN_H
-#define BAT_PROFILE_REMAP_UNFOLD_CHAIN_H
+#pragma once
 
 #include "bat_profile.h"
 #include "binary/original/folded.h"
@@ -28,5 +27,3 @@ void chain_unfolding_free(struct chain_unfolding *unfolding);
  */
 enum bat_code chain_unfold(struct chain_unfolding *unfolding, uint64_t *frames, size_t depth,
                            struct bat_chain_run *runs, size_t run_count, uint64_t count);
-
-#endif

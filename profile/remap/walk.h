@@ -3,8 +3,7 @@
  * Walks through the input's code to the instruction that an instruction of the output is. Internal
  * to profile/remap/.
  */
-#ifndef BAT_PROFILE_REMAP_WALK_H
-#define BAT_PROFILE_REMAP_WALK_H
+#pragma once
 
 #include "followed_function.h"
 
@@ -32,5 +31,3 @@ static inline void input_walk_begin(struct input_walk *walk, const struct input_
  * to BAT_OK or BAT_ERR_MEMORY.
  */
 void input_walk_on(struct input_walk *walk);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds the input's paths between the nodes of an output function. Internal to profile/remap/. */
-#ifndef BAT_PROFILE_REMAP_WAYS_H
-#define BAT_PROFILE_REMAP_WAYS_H
+#pragma once
 
 #include "followed_function.h"
 
@@ -10,5 +9,3 @@
  * target. input_states_find() must have run. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_ways_find(const struct input_followed *function, struct input_node *node);
-
-#endif

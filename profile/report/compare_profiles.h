@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* How much profiles agree, as text and as JSON. Internal to the library and the tools. */
-#ifndef BAT_PROFILE_REPORT_COMPARE_PROFILES_H
-#define BAT_PROFILE_REPORT_COMPARE_PROFILES_H
+#pragma once
 
 #include "report.h"
 #include "support/text_writer.h"
@@ -25,5 +24,3 @@ struct compared_profiles {
 enum bat_code compare_profiles(const struct compared_profiles *request,
                                struct bat_text_writer *output, bool *is_low, const char **failed,
                                struct bat_error *error);
-
-#endif

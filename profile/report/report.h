@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Warnings about a translation, and the report of it. Internal to the library and the tools. */
-#ifndef BAT_PROFILE_REPORT_REPORT_H
-#define BAT_PROFILE_REPORT_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
  */
 enum bat_code baseline_compare(const char *path, const struct bat_records *records,
                                struct bat_verdict_baseline *baseline, struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the readers of all forms share. Internal to profile/stacks. */
-#ifndef BAT_PROFILE_STACKS_READING_H
-#define BAT_PROFILE_STACKS_READING_H
+#pragma once
 
 #include "stack_profile.h"
 
@@ -54,5 +53,3 @@ static inline uint32_t stack_source_number(int64_t number)
 {
     return number < 0 || number > UINT32_MAX ? 0 : (uint32_t)number;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * not (spec/stacks.md). protobuf-c reads them; what they have in common is here. Internal to the
  * library.
  */
-#ifndef BAT_PROFILE_STACKS_STACK_PROFILE_H
-#define BAT_PROFILE_STACKS_STACK_PROFILE_H
+#pragma once
 
 #include "bat_profile.h"
 #include "support/arena.h"
@@ -89,5 +88,3 @@ bool stack_mapping_is_build(const struct stack_mapping *mapping, const struct ba
 
 /* The place's address in the file of its own mapping; BAT_ADDRESS_EXTERNAL if it has none. */
 uint64_t stack_place_own(const struct stack_place *place, const struct bat_elf *elf);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Names in fdata: spec/profiles.md 3. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_ESCAPE_NAME_H
-#define BAT_PROFILE_TRANSLATE_ESCAPE_NAME_H
+#pragma once
 
 #include <string.h>
 
@@ -32,5 +31,3 @@ static inline char *bat_escape_name(char *at, const char *name, size_t size)
     }
     return at;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Following control through the code of a function with a table, step by step. Internal to
  * flow_*.c. */
-#ifndef BAT_PROFILE_TRANSLATE_FLOW_STEPS_H
-#define BAT_PROFILE_TRANSLATE_FLOW_STEPS_H
+#pragma once
 
 #include "translation.h"
 
@@ -46,5 +45,3 @@ bool flow_is_as_begun(const struct place_in_code *place);
 /* Add the records of control falling through from a place to the next block, `to`. */
 enum bat_code flow_fall_through(struct translation *translation, struct place_in_code *place,
                                 uint32_t to);
-
-#endif

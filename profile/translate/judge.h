@@ -4,8 +4,7 @@
  * 7. A function whose records do not fit its code is stale, and llvm-bolt refuses its profile.
  * Internal to the library.
  */
-#ifndef BAT_PROFILE_TRANSLATE_JUDGE_H
-#define BAT_PROFILE_TRANSLATE_JUDGE_H
+#pragma once
 
 #include "binary/code/graph.h"
 #include "records.h"
@@ -81,5 +80,3 @@ static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *re
     return bat_records_branch(records, i)[4] == 0 ? BAT_YAML_NOWHERE
                                                   : (enum bat_yaml_place)records->yaml_places[i];
 }
-
-#endif

@@ -3,8 +3,7 @@
  * The records of the input binary that a translation makes, and that fdata and YAML are written
  * from. Internal to the library.
  */
-#ifndef BAT_PROFILE_TRANSLATE_RECORDS_H
-#define BAT_PROFILE_TRANSLATE_RECORDS_H
+#pragma once
 
 #include "bat_profile.h"
 #include "binary/code/output_flow.h"
@@ -162,5 +161,3 @@ void bat_fdata_write_header(struct bat_text_writer *writer, const struct bat_str
 
 /* Write the counts behind a key of 2 or 4 words, and the end of the line. */
 void bat_fdata_write_counts(struct bat_text_writer *writer, const uint64_t *item, uint32_t words);
-
-#endif

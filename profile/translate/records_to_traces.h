@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Records as the traces of a run that gives them. Internal to the library and the tools. */
-#ifndef BAT_PROFILE_TRANSLATE_RECORDS_TO_TRACES_H
-#define BAT_PROFILE_TRANSLATE_RECORDS_TO_TRACES_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -16,5 +15,3 @@
  */
 enum bat_code bat_records_to_traces(const struct bat_records *records, struct bat_profile *profile,
                                     struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The functions without a BAT table ("tableless" by the note) that a profile has samples in: their
  * blocks and graphs, each read at its first use. Internal to the library.
  */
-#ifndef BAT_PROFILE_TRANSLATE_TABLELESS_H
-#define BAT_PROFILE_TRANSLATE_TABLELESS_H
+#pragma once
 
 #include "binary/code/graph.h"
 
@@ -45,5 +44,3 @@ enum bat_code bat_tableless_blocks(struct bat_tableless *tableless, uint32_t fun
 /* The same with its graph. */
 enum bat_code bat_tableless_graph(struct bat_tableless *tableless, uint32_t function,
                                   const struct bat_code_graph **graph, struct bat_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * The state of a translation, from samples of a BOLTed binary to records of its input binary, which
  * translate.c, traces_to_records.c and flow_*.c share. Internal to them.
  */
-#ifndef BAT_PROFILE_TRANSLATE_TRANSLATION_H
-#define BAT_PROFILE_TRANSLATE_TRANSLATION_H
+#pragma once
 
 #include "binary/sparse_note.h"
 #include "profile/profile.h"
@@ -220,5 +219,3 @@ enum bat_code translation_fail(struct bat_error *error, enum bat_code code);
  * together. To judge the records, all functions that the records name are needed.
  */
 enum bat_code translation_open_uncovered(struct translation *translation, struct bat_elf *symbols);
-
-#endif

@@ -3,8 +3,7 @@
  * The blocks of a function with a table as YAML names them: spec/profiles.md 4. For perf2bolt's
  * YAML they are what perf2bolt makes of the note (6), also where that is wrong. Internal.
  */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_BLOCKS_H
-#define BAT_PROFILE_TRANSLATE_YAML_BLOCKS_H
+#pragma once
 
 #include <string.h>
 
@@ -58,5 +57,3 @@ static inline bool bat_yaml_find_block(const struct bat_records *records,
     *hash = place < count ? blocks[place].hash : 0;
     return place < place_count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* One function of BOLT's YAML profile (spec/profiles.md 4). Internal. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_FUNCTION_H
-#define BAT_PROFILE_TRANSLATE_YAML_FUNCTION_H
+#pragma once
 
 #include "records.h"
 #include "support/text_writer.h"
@@ -70,5 +69,3 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
 
 /* Free what it has allocated. */
 void bat_yaml_writer_free(struct bat_yaml_writer *writer);
-
-#endif

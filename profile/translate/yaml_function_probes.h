@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The pseudo probes of a function in YAML: spec/pseudo-probes.md 4. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_FUNCTION_PROBES_H
-#define BAT_PROFILE_TRANSLATE_YAML_FUNCTION_PROBES_H
+#pragma once
 
 #include "bat_decoder.h"
 #include "records.h"
@@ -72,5 +71,3 @@ void bat_yaml_probes_write_tree(const struct bat_yaml_probes *probes,
                                 struct bat_text_writer *text);
 
 void bat_yaml_function_probes_free(struct bat_yaml_function_probes *found);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The entries of a block's probes in YAML: spec/pseudo-probes.md 4. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_PROBE_GROUPS_H
-#define BAT_PROFILE_TRANSLATE_YAML_PROBE_GROUPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct bat_yaml_group {
  */
 uint32_t bat_yaml_probe_groups(const uint64_t *probes, uint32_t count,
                                struct bat_yaml_group *groups);
-
-#endif

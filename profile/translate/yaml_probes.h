@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The pseudo probes of YAML, and its tables: spec/pseudo-probes.md 4. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_PROBES_H
-#define BAT_PROFILE_TRANSLATE_YAML_PROBES_H
+#pragma once
 
 #include "bat_probes.h"
 #include "support/text_writer.h"
@@ -36,5 +35,3 @@ void bat_yaml_probes_free(struct bat_yaml_probes *probes);
 /* Write the tables, the last thing in the file. */
 void bat_yaml_probes_write_tables(const struct bat_yaml_probes *probes,
                                   struct bat_text_writer *text);
-
-#endif

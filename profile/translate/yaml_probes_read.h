@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reading the probes that YAML has: spec/pseudo-probes.md 4. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_PROBES_READ_H
-#define BAT_PROFILE_TRANSLATE_YAML_PROBES_READ_H
+#pragma once
 
 #include "records.h"
 
@@ -12,5 +11,3 @@
  */
 enum bat_code bat_yaml_probes_read(struct bat_records *records, const uint8_t *sampled,
                                    struct bat_error *error);
-
-#endif

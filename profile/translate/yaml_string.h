@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* YAML strings of any bytes. Internal to the library. */
-#ifndef BAT_PROFILE_TRANSLATE_YAML_STRING_H
-#define BAT_PROFILE_TRANSLATE_YAML_STRING_H
+#pragma once
 
 #include "support/text_writer.h"
 
@@ -12,5 +11,3 @@
  * as \x9b.
  */
 void bat_yaml_string(struct bat_text_writer *text, const char *string);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Findings that are known and accepted. Internal to the library. */
-#ifndef BAT_PROFILE_VERDICT_SUPPRESSIONS_H
-#define BAT_PROFILE_VERDICT_SUPPRESSIONS_H
+#pragma once
 
 #include "bat_verdict.h"
 
@@ -28,5 +27,3 @@ const struct bat_suppression *bat_suppressed(struct bat_suppressions *suppressio
  */
 bool bat_suppresses_function(struct bat_suppressions *suppressions, enum bat_verdict_check check,
                              const char *name, bool is_part);
-
-#endif

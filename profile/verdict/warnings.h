@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sentences about what a profile or its translation lacks. */
-#ifndef BAT_PROFILE_VERDICT_WARNINGS_H
-#define BAT_PROFILE_VERDICT_WARNINGS_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -21,5 +20,3 @@ bool profile_warning_filter(const struct bat_profile *profile, char text[PROFILE
  */
 enum bat_code profile_fail_without_records(const struct bat_profile *profile,
                                            struct bat_error *error);
-
-#endif

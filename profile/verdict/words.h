@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A verdict in a few words. */
-#ifndef BAT_PROFILE_VERDICT_WORDS_H
-#define BAT_PROFILE_VERDICT_WORDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -22,5 +21,3 @@ size_t bat_verdict_made(const struct bat_profile_verdict *check);
  * and if no check was made.
  */
 char *bat_verdict_words(const struct bat_profile_verdict *check);
-
-#endif

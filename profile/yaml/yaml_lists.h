@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The lists of a YAML profile: growing, sorting, adding up. Internal to the library. */
-#ifndef BAT_PROFILE_YAML_YAML_LISTS_H
-#define BAT_PROFILE_YAML_YAML_LISTS_H
+#pragma once
 
 #include "bat_yaml_profile.h"
 
@@ -81,5 +80,3 @@ enum bat_code bat_yaml_profile_sort_function(struct bat_yaml_profile_function *f
 enum bat_code bat_yaml_profile_add_function(struct bat_yaml_profile_function *function,
                                             struct bat_yaml_profile_function *more,
                                             struct bat_error *error);
-
-#endif

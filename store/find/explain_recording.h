@@ -3,8 +3,7 @@
  * What a recording holds, for which binaries, whether it is fit, and the command to run next.
  * Internal to the library and the tools.
  */
-#ifndef BAT_STORE_FIND_EXPLAIN_RECORDING_H
-#define BAT_STORE_FIND_EXPLAIN_RECORDING_H
+#pragma once
 
 #include "recorded_binary.h"
 #include "support/text_writer.h"
@@ -23,5 +22,3 @@ struct recording_question {
 enum bat_code recording_explain(const struct recording_question *question,
                                 struct bat_text_writer *output, bool *is_fit,
                                 struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The files that profiles say were mapped. Internal to the library and the tools. */
-#ifndef BAT_STORE_FIND_MAPPED_H
-#define BAT_STORE_FIND_MAPPED_H
+#pragma once
 
 #include "bat_store.h"
 #include "support/string_table.h"
@@ -43,5 +42,3 @@ struct mapped {
  */
 bool mapped_find(struct mapped *mapped, const struct mapped_request *request);
 void mapped_free(struct mapped *mapped);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The input binaries of a folder, by their build-ids. Internal to the library and the tools. */
-#ifndef BAT_STORE_FIND_ORIGINALS_H
-#define BAT_STORE_FIND_ORIGINALS_H
+#pragma once
 
 #include "bat_elf.h"
 
@@ -22,5 +21,3 @@ void originals_free(struct originals *originals);
  * if there is none.
  */
 const char *originals_find(const struct originals *originals, const struct bat_elf *elf);
-
-#endif

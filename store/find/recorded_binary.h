@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The file on this machine that a recording is of. */
-#ifndef BAT_STORE_FIND_RECORDED_BINARY_H
-#define BAT_STORE_FIND_RECORDED_BINARY_H
+#pragma once
 
 #include "bat_store.h"
 #include "profile/perf/recording.h"
@@ -34,5 +33,3 @@ struct recorded_places {
 /* Look among the binaries, at the recorded path, and in the stores. */
 void recorded_binary_find(const struct perf_recorded_file *file,
                           const struct recorded_places *places, struct recorded_binary *found);
-
-#endif

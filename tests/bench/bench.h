@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parts of the benchmark. */
-#ifndef BENCH_BENCH_H
-#define BENCH_BENCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ enum bench_direction { BENCH_AT_LEAST, BENCH_AT_MOST };
 
 /* Print a line with the goal, the result, and whether the goal is reached. */
 void bench_goal(const char *what, double found, double goal, enum bench_direction direction);
-
-#endif

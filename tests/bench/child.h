@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Child programs that are measured. */
-#ifndef BENCH_CHILD_H
-#define BENCH_CHILD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ struct child_cost {
  * counts the bytes. Ends this process with a message if the child does not end with status 0.
  */
 struct child_cost child_run(char *const argv[], const char *output_path);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Times of contenders that are measured in turns, so that a slow moment of the machine affects
  * all. */
-#ifndef BENCH_STOPWATCH_H
-#define BENCH_STOPWATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void stopwatch_race(struct contender *contenders, size_t count, unsigned runs);
 /* Print a line for each contender: median, rate, and the rate in relation to contender `base`. */
 void stopwatch_print(const char *title, const struct contender *contenders, size_t count,
                      size_t base);
-
-#endif

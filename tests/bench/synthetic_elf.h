@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A large ELF file around a large note. */
-#ifndef BENCH_SYNTHETIC_ELF_H
-#define BENCH_SYNTHETIC_ELF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -14,5 +13,3 @@
  */
 bool synthetic_elf_write(const char *path, const struct bat_map *map, const uint8_t *note,
                          size_t note_size, uint64_t text_size);
-
-#endif

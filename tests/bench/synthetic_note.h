@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Large synthetic notes, with the statistics of real ones. */
-#ifndef BENCH_SYNTHETIC_NOTE_H
-#define BENCH_SYNTHETIC_NOTE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ extern const struct synthetic_shape synthetic_clang;
  * memory.
  */
 uint8_t *synthetic_note(const struct synthetic_shape *shape, size_t *size);
-
-#endif

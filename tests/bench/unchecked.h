@@ -4,8 +4,7 @@
  * numbers a byte at a time, checks nothing, and stores the same values in arrays like those of
  * struct bat_map, whose sizes are given.
  */
-#ifndef BENCH_UNCHECKED_H
-#define BENCH_UNCHECKED_H
+#pragma once
 
 #include "bat.h"
 
@@ -20,5 +19,3 @@ struct bat_map *unchecked_allocate(const struct bat_map *like);
  * allocated for it. by_address, fragment_start and fragments are left out.
  */
 void unchecked_decode(const uint8_t *section, struct bat_map *map);
-
-#endif

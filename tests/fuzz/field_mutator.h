@@ -3,8 +3,7 @@
  * Mutations of fields: counts, sizes, offsets and lengths get numbers at limits. For custom
  * mutators that know where fields are.
  */
-#ifndef FUZZ_FIELD_MUTATOR_H
-#define FUZZ_FIELD_MUTATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void mutate_unit(struct mutated *file, struct mutated_part part);
 
 /* A LEB128 number, or a byte like an attribute's form, becomes another one of the same length. */
 void mutate_number(struct mutated *file, struct mutated_part part);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Functions that the fuzz targets share. */
-#ifndef FUZZ_FUZZ_H
-#define FUZZ_FUZZ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ static inline uint64_t fuzz_take(struct fuzz_bytes *bytes, size_t size)
         value |= (uint64_t)*bytes->at++ << (8 * i);
     return value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ELF files that targets make: the images of the unit tests, with gaps between what they hold. */
-#ifndef FUZZ_MADE_ELF_H
-#define FUZZ_MADE_ELF_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,5 +76,3 @@ static inline char *made_file(struct image *image, const char *name, uint16_t ma
     free(image->sections);
     return path;
 }
-
-#endif

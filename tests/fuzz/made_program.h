@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Programs for x86-64 or AArch64 that targets make of bytes: four functions of a few blocks each.
  */
-#ifndef FUZZ_MADE_PROGRAM_H
-#define FUZZ_MADE_PROGRAM_H
+#pragma once
 
 #include "bat_encoder.h"
 #include "fuzz.h"
@@ -108,5 +107,3 @@ uint64_t made_choose_base(struct fuzz_bytes *bytes, uint64_t ordinary, size_t ro
 /* Write the ELF file, with a BAT note unless it is NULL; returns its path, to be freed. */
 char *made_write_file(struct side *side, const char *name, const uint8_t *note, size_t note_size,
                       struct fuzz_bytes *bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Common steps of the custom mutators. */
-#ifndef FUZZ_MUTATOR_H
-#define FUZZ_MUTATOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ static inline uint64_t mutator_number(uint64_t *state)
     value -= 2;
     return mutator_draw(state) % 4 == 0 ? 0 - value : value;
 }
-
-#endif

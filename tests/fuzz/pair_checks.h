@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What holds for any pair of a BOLTed binary and its input, and for any profile. */
-#ifndef FUZZ_PAIR_CHECKS_H
-#define FUZZ_PAIR_CHECKS_H
+#pragma once
 
 #include "binary/original/original.h"
 #include "fuzz.h"
@@ -14,5 +13,3 @@
  */
 void fuzz_check_pair(struct bat_binary *binary, const struct bat_original *original,
                      bool is_damaged_input, struct fuzz_bytes *bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Functions that the fuzz targets for perf.data and for text of perf script share. */
-#ifndef FUZZ_PERF_BOTH_WAYS_H
-#define FUZZ_PERF_BOTH_WAYS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ void read_both_ways(const uint8_t *data, size_t size, bool basic_samples);
  * looked at, or fewer, and those with most come first.
  */
 void explain_recording(const uint8_t *data, size_t size);
-
-#endif

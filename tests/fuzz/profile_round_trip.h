@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Functions that the fuzz targets for profiles share: a real binary, and profiles translated for
  * it. */
-#ifndef FUZZ_PROFILE_ROUND_TRIP_H
-#define FUZZ_PROFILE_ROUND_TRIP_H
+#pragma once
 
 #include "bat_profile.h"
 
@@ -20,5 +19,3 @@ struct bat_profile *profile_read(const void *bytes, size_t size);
  * the fdata, with a terminating zero; the caller frees it.
  */
 char *profile_translate(const struct bat_profile *profile, size_t *size);
-
-#endif

@@ -3,8 +3,7 @@
  * ELF files for the tests of elfnote/: built piece by piece in memory, saved, loaded again.
  * Independent of elfnote/, so that it can check it.
  */
-#ifndef ELF_IMAGE_H
-#define ELF_IMAGE_H
+#pragma once
 
 #include <elf.h>
 #include <fcntl.h>
@@ -232,5 +231,3 @@ static inline struct loaded load(const char *path)
     close(file);
     return loaded;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Files and folders of tests. */
-#ifndef BAT_TEST_FOLDER_H
-#define BAT_TEST_FOLDER_H
+#pragma once
 
 #include <dirent.h>
 #include <unistd.h>
@@ -49,5 +48,3 @@ static inline char *write_file(const void *bytes, size_t size)
     keep(remove_file, path);
     return path;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * Programs for the tests of the table of functions: a few sections at fixed addresses, with the
  * symbols, PLT entries and FDEs that a test adds.
  */
-#ifndef FUNCTIONS_PROGRAM_H
-#define FUNCTIONS_PROGRAM_H
+#pragma once
 
 #include "elf_image.h"
 #include "unit_test.h"
@@ -233,5 +232,3 @@ static inline void save_program(const struct program *program, const char *path)
     header->e_machine = program->machine;
     save(path, image.bytes, image.size);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Instructions as tests write them: bytes in a string, and kinds by short names. */
-#ifndef TESTS_UNIT_INSTRUCTIONS_H
-#define TESTS_UNIT_INSTRUCTIONS_H
+#pragma once
 
 #include "binary/code/instructions.h"
 #include "unit_test.h"
@@ -21,5 +20,3 @@ enum {
     RETURN = BAT_INSTRUCTION_RETURN,
     TRAP = BAT_INSTRUCTION_TRAP,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What tests open and make of the library's, until they end. */
-#ifndef TESTS_UNIT_KEPT_H
-#define TESTS_UNIT_KEPT_H
+#pragma once
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
@@ -73,5 +72,3 @@ static inline uint8_t *encode_map(const struct bat_map *map, size_t *size)
     keep(free, bytes);
     return bytes;
 }
-
-#endif

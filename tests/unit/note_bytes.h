@@ -3,8 +3,7 @@
  * Notes written byte by byte in tests, and checks of decoding them. Only assert_encodes()
  * uses the library's encoder.
  */
-#ifndef TESTS_UNIT_NOTE_BYTES_H
-#define TESTS_UNIT_NOTE_BYTES_H
+#pragma once
 
 #include "bat_decoder.h"
 #include "kept.h"
@@ -186,5 +185,3 @@ static inline void assert_note_fails(const struct note_bytes *note, enum bat_hot
     /* The same without a struct bat_error. */
     assert_int_equal(decode_copy(note->bytes, note->size, hot_index, &map, NULL), code);
 }
-
-#endif

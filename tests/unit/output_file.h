@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Outputs as tests begin and end them. */
-#ifndef BAT_TEST_OUTPUT_FILE_H
-#define BAT_TEST_OUTPUT_FILE_H
+#pragma once
 
 #include "bat_output.h"
 #include "unit_test.h"
@@ -21,5 +20,3 @@ static inline void commit_output(struct bat_output *output)
     if (bat_outputs_commit(&output, 1, &error) != BAT_OK)
         fail_msg("%s", error.message);
 }
-
-#endif

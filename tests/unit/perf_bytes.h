@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Bytes of perf.data put together piece by piece in tests. */
-#ifndef TESTS_UNIT_PERF_BYTES_H
-#define TESTS_UNIT_PERF_BYTES_H
+#pragma once
 
 #include "profile/perf/format.h"
 #include "unit_test.h"
@@ -69,5 +68,3 @@ static inline void put_attribute(struct perf_bytes *out, uint64_t sample_type, u
     memcpy(attribute + ATTRIBUTE_REGS_INTR, &registers, 8);
     put(out, attribute, sizeof(attribute));
 }
-
-#endif

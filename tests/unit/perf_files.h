@@ -3,8 +3,7 @@
  * Files of perf.data for tests, of the demonstration's binary: those in tests/data/perf, and
  * streams made of a few records.
  */
-#ifndef TESTS_UNIT_PERF_FILES_H
-#define TESTS_UNIT_PERF_FILES_H
+#pragma once
 
 #include "kept.h"
 #include "perf_bytes.h"
@@ -101,5 +100,3 @@ static inline struct perf_bytes make_stream(uint64_t type, const void *fields, s
     put_record(&bytes, RECORD_SAMPLE, 0, fields, size);
     return bytes;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* All that a profile holds, as one text that two equal profiles share. */
-#ifndef TESTS_UNIT_PROFILE_DUMP_H
-#define TESTS_UNIT_PROFILE_DUMP_H
+#pragma once
 
 #include "profile/profile.h"
 #include "unit_test.h"
@@ -109,5 +108,3 @@ static inline void assert_dump(const struct bat_profile *profile, char *expected
     free(now);
     free(expected);
 }
-
-#endif

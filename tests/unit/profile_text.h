@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Profiles from texts in tests, and what they must hold. */
-#ifndef TESTS_UNIT_PROFILE_TEXT_H
-#define TESTS_UNIT_PROFILE_TEXT_H
+#pragma once
 
 #include "folder.h"
 #include "profile/profile.h"
@@ -125,5 +124,3 @@ static inline enum bat_code read_as_file(struct bat_profile *profile, const char
     remove_file(path);
     return code;
 }
-
-#endif

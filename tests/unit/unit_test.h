@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each unit test begins with: cmocka, what cmocka needs before it, and TEST(). */
-#ifndef UNIT_TEST_H
-#define UNIT_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -77,5 +76,3 @@ int release_kept(void **state);
     {                                                                                              \
         add_group(begin, end);                                                                     \
     }
-
-#endif

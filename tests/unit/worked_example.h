@@ -2,8 +2,7 @@
 /*
  * The content of the notes of BAT.md 13, row by row of its tables.
  */
-#ifndef TESTS_UNIT_WORKED_EXAMPLE_H
-#define TESTS_UNIT_WORKED_EXAMPLE_H
+#pragma once
 
 #include "note_bytes.h"
 #include "unit_test.h"
@@ -152,5 +151,3 @@ static inline void assert_map_is_sound(const struct bat_map *map)
         for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
             assert_int_equal(map->tables[map->fragments[i]].parent, hot);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batinject's work, after its options were read. */
-#ifndef BAT_TOOLS_BATINJECT_INJECT_H
-#define BAT_TOOLS_BATINJECT_INJECT_H
+#pragma once
 
 #include "bat_binary.h"
 #include "tools/common/tool.h"
@@ -46,5 +45,3 @@ bool inject_upgrade_by_input(struct bat_binary *binary, const char *path);
  * shipped before, and whose whole is in the store, stays as it is. Prints errors and what was done.
  */
 bool inject_store(const struct inject_request *request);
-
-#endif

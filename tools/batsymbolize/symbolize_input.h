@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What batsymbolize reads: its arguments, and lines of text. */
-#ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_INPUT_H
-#define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct text_line {
 /* Read the next line. False at the end or if reading fails: *error is set to 0 or errno. */
 bool text_lines_next(struct text_lines *lines, struct text_line *line, int *error);
 void text_lines_end(struct text_lines *lines);
-
-#endif

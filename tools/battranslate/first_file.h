@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The first of several profiles, whose first bytes tell how all are read. */
-#ifndef BAT_TOOLS_BATTRANSLATE_FIRST_FILE_H
-#define BAT_TOOLS_BATTRANSLATE_FIRST_FILE_H
+#pragma once
 
 #include "bat.h"
 
@@ -15,5 +14,3 @@ struct first_file {
 /* Look at a file, or at standard input ("-"). Fails with BAT_ERR_IO, BAT_ERR_MEMORY. */
 enum bat_code first_file_open(const char *path, struct first_file *first, struct bat_error *error);
 void first_file_close(struct first_file *first);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Profiles for other people's programs: compilers (--format=autofdo, profgen) and viewers. */
-#ifndef BAT_TOOLS_BATTRANSLATE_FOREIGN_PROFILE_H
-#define BAT_TOOLS_BATTRANSLATE_FOREIGN_PROFILE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -36,5 +35,3 @@ enum tool_exit compiler_profile_write(const struct foreign_profile *wanted);
 
 /* The same: samples at their addresses, or taken branches at the branches'. */
 enum tool_exit viewer_profile_write(const struct foreign_profile *wanted);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The formats of -o: a row each in translate_formats, and the functions that the rows name. */
-#ifndef BAT_TOOLS_BATTRANSLATE_FORMATS_H
-#define BAT_TOOLS_BATTRANSLATE_FORMATS_H
+#pragma once
 
 #include "translate_work.h"
 
@@ -14,5 +13,3 @@ enum tool_exit viewers_open(struct work *work);
 enum tool_exit records_finish(struct work *work);
 enum tool_exit preagg_finish(struct work *work);
 enum tool_exit foreign_finish(struct work *work);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* battranslate's options. */
-#ifndef BAT_TOOLS_BATTRANSLATE_REQUEST_H
-#define BAT_TOOLS_BATTRANSLATE_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ struct translate_request {
 
 /* The key of an option that sets a member of it. */
 #define SETS(how, member) TOOL_KEY(how, struct translate_request, member)
-
-#endif

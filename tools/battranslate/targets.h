@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The binaries of one pass, and where the profile of each goes. */
-#ifndef BAT_TOOLS_BATTRANSLATE_TARGETS_H
-#define BAT_TOOLS_BATTRANSLATE_TARGETS_H
+#pragma once
 
 #include "bat_elf.h"
 #include "request.h"
@@ -44,5 +43,3 @@ enum tool_exit targets_check(const struct targets *targets);
 /* Remove the folder that was made, if the outputs are not in it. */
 void targets_remove_folder(struct targets *targets);
 void targets_free(struct targets *targets);
-
-#endif

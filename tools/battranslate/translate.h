@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What battranslate does, after its options were read. */
-#ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
-#define BAT_TOOLS_BATTRANSLATE_TRANSLATE_H
+#pragma once
 
 #include <argp.h>
 
@@ -46,5 +45,3 @@ void perf2bolt_add_profiles(struct translate_request *request, struct argp_state
 
 /* Free what this parser and perf2bolt_add_profiles() have added to the request. */
 void perf2bolt_free(struct translate_request *request);
-
-#endif

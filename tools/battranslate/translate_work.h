@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The steps of translating the profile of one binary: begin outputs, open, read, finish, commit. */
-#ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_WORK_H
-#define BAT_TOOLS_BATTRANSLATE_TRANSLATE_WORK_H
+#pragma once
 
 #include <stdio.h>
 
@@ -139,5 +138,3 @@ struct bat_translate_options work_translate_options(const struct work *work);
 
 /* Opens what records are made with; a format's open(). */
 enum tool_exit records_open(struct work *work);
-
-#endif

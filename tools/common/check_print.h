@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Prints the verdict on a profile (--check). */
-#ifndef BAT_TOOLS_COMMON_CHECK_PRINT_H
-#define BAT_TOOLS_COMMON_CHECK_PRINT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -31,5 +30,3 @@ void check_print_line_json(const struct bat_profile_verdict *check, FILE *file);
 
 /* Warn that a profile is unfit, if it is, and name the checks. */
 void check_warn(const struct bat_profile_verdict *check, const char *binary);
-
-#endif

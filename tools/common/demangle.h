@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Demangles names of C++ and Rust. */
-#ifndef BAT_DEMANGLE_H
-#define BAT_DEMANGLE_H
+#pragma once
 
 /*
  * The demangled name, which the caller frees with free(); NULL if the name is not mangled, or if
@@ -11,5 +10,3 @@ char *demangle_name(const char *name);
 
 /* The same as libiberty prints it: "a<b<int> >", not "a<b<int>>". */
 char *demangle_by_libiberty(const char *name);
-
-#endif

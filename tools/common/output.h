@@ -3,8 +3,7 @@
  * Standard output, or a file, for hundreds of megabytes of text: what is appended to its text.
  * Errors are kept until output_end(); after the first, nothing more is written.
  */
-#ifndef BAT_OUTPUT_H
-#define BAT_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct output *output_begin_stream(FILE *stream);
 
 /* Free an output of which the rest is not written. NULL is allowed. */
 void output_free(struct output *output);
-
-#endif

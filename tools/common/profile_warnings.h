@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Warnings about profiles and debug information. file may be NULL. */
-#ifndef BAT_TOOLS_COMMON_PROFILE_WARNINGS_H
-#define BAT_TOOLS_COMMON_PROFILE_WARNINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ void tool_warn_branch_filter(const char *file, const struct bat_profile *profile
 
 /* If missing is not 0, warn that so many of the read units lack their split debug information. */
 void split_units_warn(const char *path, uint64_t missing, uint64_t read);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Stores (bat_store.h) in tools: errors are printed. */
-#ifndef BAT_TOOLS_COMMON_STORES_H
-#define BAT_TOOLS_COMMON_STORES_H
+#pragma once
 
 #include "bat_store.h"
 #include "tool.h"
@@ -10,5 +9,3 @@
 bool tool_stores_add_environment(struct bat_stores *stores);
 bool tool_stores_find_whole(const struct bat_stores *stores, const char *path,
                             struct bat_stored *stored);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Shared by all tools: exit statuses, messages, options. */
-#ifndef BAT_TOOL_H
-#define BAT_TOOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -138,5 +137,3 @@ unsigned tool_parse_word(const char *name, const char *const *words, const char 
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
-
-#endif

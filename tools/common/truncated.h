@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Handles files that become shorter while they are read. */
-#ifndef BAT_TRUNCATED_H
-#define BAT_TRUNCATED_H
+#pragma once
 
 /*
  * Install a handler for SIGBUS, which reading a mapped file behind its new end raises: it prints a
@@ -9,5 +8,3 @@
  * must stay valid.
  */
 void truncated_catch(const char *name, int status);
-
-#endif

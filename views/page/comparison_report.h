@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The page about two binaries: what batreport collects for it, and how it is written. */
-#ifndef BAT_VIEWS_PAGE_COMPARISON_REPORT_H
-#define BAT_VIEWS_PAGE_COMPARISON_REPORT_H
+#pragma once
 
 #include "binary/compare/comparison.h"
 #include "report.h"
@@ -47,5 +46,3 @@ bool comparison_write_lists(const struct report_comparison *comparison,
                             struct bat_text_writer *page);
 enum bat_code comparison_write_data(const struct report_comparison *comparison,
                                     struct bat_text_writer *page);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The text of instructions: x86-64's by Zydis, those of other machines by Capstone. */
-#ifndef BAT_VIEWS_PAGE_DISASSEMBLER_H
-#define BAT_VIEWS_PAGE_DISASSEMBLER_H
+#pragma once
 
 #include <Zydis/Zydis.h>
 
@@ -34,5 +33,3 @@ enum bat_code capstone_begin(struct disassembler *disassembler);
 void capstone_end(struct disassembler *disassembler);
 uint8_t capstone_text(const struct disassembler *disassembler, const uint8_t *bytes, uint64_t size,
                       uint64_t address, char *text, size_t text_size);
-
-#endif

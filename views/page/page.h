@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes the page: its parts, in the order in which they stand in the file. */
-#ifndef BAT_VIEWS_PAGE_PAGE_H
-#define BAT_VIEWS_PAGE_PAGE_H
+#pragma once
 
 #include "bat_output.h"
 #include "report.h"
@@ -174,5 +173,3 @@ void report_add_code(const struct report *report, const char *prefix, const bool
 
 /* All parts of the page about one binary. */
 enum bat_code report_write_data(struct report *report, struct bat_text_writer *page);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What batreport collects, and then writes as a page. spec/report.md describes the page's data. */
-#ifndef BAT_VIEWS_PAGE_REPORT_H
-#define BAT_VIEWS_PAGE_REPORT_H
+#pragma once
 
 #include "bat_page.h"
 #include "bat_profile.h"
@@ -396,5 +395,3 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t node, uint32_t name);
  * stacks through it. False without memory. n log n in the nodes.
  */
 bool call_tree_list(const struct call_tree *tree, struct report *report);
-
-#endif

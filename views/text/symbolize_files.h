@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The files that a text's addresses are in. */
-#ifndef BAT_VIEWS_TEXT_SYMBOLIZE_FILES_H
-#define BAT_VIEWS_TEXT_SYMBOLIZE_FILES_H
+#pragma once
 
 #include "bat_symbolize.h"
 
@@ -30,5 +29,3 @@ struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struc
 /* bat_symbolize_file() */
 const char *symbolize_files_at(const struct symbolize_files *files, size_t i,
                                const struct bat_symbolizer **symbolizer, struct bat_error *error);
-
-#endif

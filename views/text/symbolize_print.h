@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Source locations in the styles of llvm-symbolizer and addr2line. */
-#ifndef BAT_VIEWS_TEXT_SYMBOLIZE_PRINT_H
-#define BAT_VIEWS_TEXT_SYMBOLIZE_PRINT_H
+#pragma once
 
 #include "bat_symbolize.h"
 #include "support/demangled_names.h"
@@ -51,5 +50,3 @@ const char *symbolize_printed_function(struct symbolize_printer *printer,
 /* The name of a frame's file (file or start_file) in the form that the options ask for, or NULL. */
 const char *symbolize_printed_file(const struct symbolize_printer *printer,
                                    const struct bat_source_frame *frame, const char *file);
-
-#endif

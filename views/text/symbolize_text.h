@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What is known while a text is answered (bat_symbolize.h), and the steps of that. */
-#ifndef BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
-#define BAT_VIEWS_TEXT_SYMBOLIZE_TEXT_H
+#pragma once
 
 #include "profile/stacks/stack_profile.h"
 #include "symbolize_files.h"
@@ -124,5 +123,3 @@ void symbolize_sample_count(struct bat_symbolize *text, const struct stack_sampl
 
 /* Write the stacks that were counted, if they were. */
 enum bat_code symbolize_write_counted(struct bat_symbolize *text, struct bat_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Of two units: a class whose functions are inlined, and a template.
-#ifndef MATRIX_H
-#define MATRIX_H
+#pragma once
 
 extern volatile int sink;
 
@@ -31,5 +30,3 @@ template <typename T> inline T three_times(T value)
         sum += value + (T)sink;
     return sum;
 }
-
-#endif
