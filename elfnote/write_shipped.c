@@ -337,9 +337,12 @@ static enum bat_code write_file(struct shipping *shipping)
     return write_parts(shipping, &header);
 }
 
-enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
-                                    struct bat_error *error)
+enum bat_code bat_elf_check_shippable(const struct bat_elf *elf, struct bat_error *error)
 {
+    if (elf->header.e_type == ET_REL)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a program or a shared library, found a relocatable file, which "
+                        "needs its symbols to be loaded");
     if (elf->section_count == 0 || elf->names_index == SHN_UNDEF)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected section headers with names, found a file without");
@@ -350,6 +353,26 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected program headers behind the ELF header, found them at 0x%" PRIx64,
                         (uint64_t)header.e_phoff);
+    /*
+     * What a segment claims beyond the file's end would be other bytes in the shipped file. Without
+     * any bytes it may begin there: that of .bss in a shipped file.
+     */
+    for (size_t i = 0; i < elf->load_count; i++) {
+        const struct bat_segment *segment = &elf->loads[i];
+        if (segment->file_size != 0 &&
+            (segment->offset > elf->size || segment->file_size > elf->size - segment->offset))
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected loaded segments inside the file of %" PRIu64
+                            " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
+                            elf->size, segment->file_size, segment->offset);
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
+                                    struct bat_error *error)
+{
+    BAT_TRY(bat_elf_check_shippable(elf, error));
     struct shipping shipping = {.elf = elf,
                                 .text = elf_strings(elf, &elf->sections[elf->names_index]).bytes,
                                 .output = output,

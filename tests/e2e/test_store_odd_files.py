@@ -70,6 +70,18 @@ class OddFiles(test_store.StoreTest):
                 self.app.write_bytes(data)
                 self.refused("expected loaded segments inside the file")
 
+    def test_files_that_cannot_be_shipped(self):
+        """Without its symbols a kernel module could not be loaded. The store gets none of them."""
+        for message, places in (("found a relocatable file", {16: ("<H", 1)}),
+                                ("expected section headers with names", {62: ("<H", 0)}),
+                                ("expected program headers behind the ELF header", {32: ("<Q", 8)})):
+            with self.subTest(message):
+                data = bytearray(program(self.app).read_bytes())
+                for offset, (form, value) in places.items():
+                    struct.pack_into(form, data, offset, value)
+                self.app.write_bytes(data)
+                self.refused(message)
+
     def test_entry_with_a_segment_outside_the_file(self):
         """Readers do not take it for the file that was shipped."""
         shutil.copy(program(self.app), self.folder / "whole")

@@ -23,27 +23,6 @@ static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uin
     return code == BAT_OK || tool_complain(NULL, &error);
 }
 
-/*
- * What a segment claims beyond the file's end would be other bytes in the shipped file. Without any
- * bytes it may begin there: that of .bss in a shipped file.
- */
-static bool check_segments(const struct inject_request *request, const struct bat_elf *elf)
-{
-    uint64_t size;
-    struct bat_segment segment;
-    bat_elf_bytes(elf, &size);
-    for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
-        if (segment.file_size == 0 ||
-            (segment.offset <= size && segment.file_size <= size - segment.offset))
-            continue;
-        return tool_refuse(request->file,
-                           "expected loaded segments inside the file of %" PRIu64
-                           " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
-                           size, segment.file_size, segment.offset);
-    }
-    return true;
-}
-
 /* True if nothing is to be stored: that was done before. */
 static bool check_shipped(const struct inject_request *request, const struct bat_elf *elf,
                           bool *is_done)
@@ -76,7 +55,9 @@ static bool store_and_ship(const struct inject_request *request, const struct ba
     struct bat_error error;
     struct bat_output *output;
     bool is_done;
-    if (!check_segments(request, elf) || !check_shipped(request, elf, &is_done))
+    if (bat_elf_check_shippable(elf, &error) != BAT_OK)
+        return tool_complain(request->file, &error);
+    if (!check_shipped(request, elf, &is_done))
         return false;
     if (is_done && !request->output) {
         if (!request->quiet)
