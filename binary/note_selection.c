@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "note_text.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +60,10 @@ static enum bat_code select_address(struct note_selection *selection,
 {
     uint32_t table = find_address(binary, names, address);
     if (table == BAT_NONE)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected the address of a function with a table, found 0x%" PRIx64
-                        ", which is in none",
-                        address);
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected the address of a function with a table, found 0x%lx, which is in none",
+            address);
     choose_with_fragments(selection, binary->map, table);
     return BAT_OK;
 }

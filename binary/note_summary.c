@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "note_text.h"
 
-#include <inttypes.h>
-
 #include "binary/note_facts.h"
 
 /* Width of the first column, and of the numbers behind it. */
@@ -150,7 +148,7 @@ enum bat_code note_summary(struct bat_text_writer *output, const char *path,
     uint64_t sum = bat_shares_sum(&shares);
     if (sum != binary->note_size)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
+                        "expected the note's fields to add up to its %zu bytes, found %lu",
                         binary->note_size, sum);
     bat_text_name(output, "", path, "\n");
     print_origin(output, binary);

@@ -2,7 +2,6 @@
 #include "note_text.h"
 
 #include <elf.h>
-#include <inttypes.h>
 
 #include "bat_decoder.h"
 
@@ -15,10 +14,9 @@
 
 void note_text_parsed(struct bat_text_writer *output, const struct bat_map *map)
 {
-    bat_text_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
+    bat_text_format(output, "BOLT-INFO: Parsed %u BAT entries\n", bat_map_tables(map));
     if (map->version == BAT_VERSION_1)
-        bat_text_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT cold-to-hot entries\n",
-                        map->cold_count);
+        bat_text_format(output, "BOLT-INFO: Parsed %u BAT cold-to-hot entries\n", map->cold_count);
 }
 
 static void dump_entries(struct bat_text_writer *output, const struct bat_map *map,
@@ -50,7 +48,7 @@ static void dump_secondary_entries(struct bat_text_writer *output, const struct 
 {
     if (table->secondary_count == 0)
         return;
-    bat_text_format(output, "%" PRIu32 " secondary entry points:\n", table->secondary_count);
+    bat_text_format(output, "%u secondary entry points:\n", table->secondary_count);
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
         char *at = bat_text_room(output, LINE_SIZE_MAX);
@@ -93,7 +91,7 @@ static void dump_function(struct bat_text_writer *output, const struct bat_names
     if (symbol)
         bat_text_escaped(output, symbol->name);
     else
-        bat_text_format(output, "0x%" PRIx64, address);
+        bat_text_format(output, "0x%lx", address);
 }
 
 static void dump_table(struct bat_text_writer *output, const struct bat_map *map, uint32_t index,
@@ -133,7 +131,7 @@ static void dump_parents(struct bat_text_writer *output, const struct bat_map *m
 {
     if (selection->fragments == 0)
         return;
-    bat_text_format(output, "%" PRIu32 " cold mappings:\n", selection->fragments);
+    bat_text_format(output, "%u cold mappings:\n", selection->fragments);
     for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
         if (!note_selection_has(selection, i))
             continue;
@@ -161,7 +159,7 @@ void note_text_tables(struct bat_text_writer *output, const struct bat_map *map,
                       const struct note_selection *selection, const struct bat_names *names)
 {
     uint64_t text_left = names ? names_size(names) : 0;
-    bat_text_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
+    bat_text_format(output, "BAT tables for %u functions:\n", selection->tables);
     for (uint32_t i = 0; i < bat_map_tables(map) && output->code == BAT_OK; i++)
         if (note_selection_has(selection, map->by_address[i]))
             dump_table(output, map, map->by_address[i], names, &text_left);
@@ -183,14 +181,14 @@ static void dump_translation(struct bat_text_writer *output, const struct bat_bi
     } else {
         const struct bat_symbol *symbol = bat_names_containing(names, address);
         if (!symbol) {
-            bat_text_format(output, "No function symbol found for 0x%" PRIx64 "\n", address);
+            bat_text_format(output, "No function symbol found for 0x%lx\n", address);
             return;
         }
         start = function = symbol->address;
     }
-    bat_text_format(output, "0x%" PRIx64 " -> ", address);
+    bat_text_format(output, "0x%lx -> ", address);
     dump_function(output, names, function, text_left);
-    bat_text_format(output, " + 0x%" PRIx64 "\n",
+    bat_text_format(output, " + 0x%lx\n",
                     bat_map_translate(map, table, address - start, request->is_branch_source));
 }
 

@@ -2,7 +2,6 @@
 #include "read_json.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -278,7 +277,7 @@ static int check_version(struct reader *reader, uint64_t version)
     if (version == BAT_VERSION_3)
         return 1;
     return json_text_stop(&reader->text, BAT_ERR_VERSION, reader->note.place,
-                          "\"version\": expected 3, found %" PRIu64, version);
+                          "\"version\": expected 3, found %lu", version);
 }
 
 /* Store the value of the current member. */
@@ -328,8 +327,8 @@ static int hexadecimal(struct reader *reader, const struct member *member, const
     uint64_t value = 0;
     if (!parse_digits(text + 2, length - 2, 16, member->max, &value))
         return json_text_stop(&reader->text, BAT_ERR_RANGE, place,
-                              "\"%s\": expected at most 0x%" PRIx64 ", found %s", member->name,
-                              member->max, excerpt(text, length).text);
+                              "\"%s\": expected at most 0x%lx, found %s", member->name, member->max,
+                              excerpt(text, length).text);
     return store(reader, value);
 }
 
@@ -383,8 +382,8 @@ static int on_number(void *context, const char *text, size_t length)
     uint64_t value = 0;
     if (!parse_digits(text, length, 10, member->max, &value))
         return json_text_stop(&reader->text, BAT_ERR_RANGE, json_text_place(&reader->text, length),
-                              "\"%s\": expected at most %" PRIu64 ", found %s", member->name,
-                              member->max, excerpt(text, length).text);
+                              "\"%s\": expected at most %lu, found %s", member->name, member->max,
+                              excerpt(text, length).text);
     return store(reader, value);
 }
 
@@ -489,8 +488,7 @@ static int end_note(struct reader *reader)
         return 0;
     if (object->values[NOTE_SCHEMA] != 1)
         return json_text_stop(&reader->text, BAT_ERR_SYNTAX, object->place,
-                              "\"schema\": expected 1, found %" PRIu64,
-                              object->values[NOTE_SCHEMA]);
+                              "\"schema\": expected 1, found %lu", object->values[NOTE_SCHEMA]);
     reader->where = IN_FILE;
     return 1;
 }

@@ -2,7 +2,6 @@
 #include "read_json.h"
 #include "spec/grow.h"
 
-#include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
 
@@ -56,8 +55,8 @@ static enum bat_code enter(struct json_tables *tables, const struct json_table *
     struct known_table *known = find(tables, table->address);
     if (known) {
         bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                      "address 0x%" PRIx64 " is already that of the table at %" PRIu64 ":%" PRIu64,
-                      table->address, known->place.line, known->place.column);
+                      "address 0x%lx is already that of the table at %lu:%lu", table->address,
+                      known->place.line, known->place.column);
         return BAT_ERR_SYNTAX;
     }
     known = malloc(sizeof(*known));
@@ -122,11 +121,10 @@ static enum bat_code check_parent(const struct json_table *table, const struct k
                                   struct bat_error *error)
 {
     if (!parent || parent->is_cold)
-        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64 ", is %s",
-                             table->address, table->parent,
-                             parent ? "a fragment too: expected a hot function"
-                                    : "not a table of this note");
+        return bat_fail_text(
+            error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
+            "fragment at 0x%lx: its parent, 0x%lx, is %s", table->address, table->parent,
+            parent ? "a fragment too: expected a hot function" : "not a table of this note");
     return BAT_OK;
 }
 

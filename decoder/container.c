@@ -3,14 +3,13 @@
 #include "bat_decoder.h"
 #include "spec/little_endian.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static enum bat_code fail(struct bat_error *error, enum bat_code code, uint64_t offset,
                           const char *what, uint64_t expected, uint64_t found)
 {
-    return bat_fail_at(error, code, BAT_PLACE_SECTION, offset,
-                       "expected %s %" PRIu64 ", found %" PRIu64, what, expected, found);
+    return bat_fail_at(error, code, BAT_PLACE_SECTION, offset, "expected %s %lu, found %lu", what,
+                       expected, found);
 }
 
 static enum bat_code check_owner(const uint8_t *bytes, struct bat_error *error)
@@ -45,14 +44,13 @@ enum bat_code bat_note_description(const void *section, size_t size, const uint8
     uint64_t left = size - BAT_NOTE_HEADER_SIZE;
     if (padded > left)
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_SECTION, 4,
-                           "expected a description of %" PRIu64 " bytes padded to %" PRIu64
-                           ", found %" PRIu64 " bytes behind the note header",
+                           "expected a description of %lu bytes padded to %lu, found %lu bytes "
+                           "behind the note header",
                            wanted, padded, left);
     if (padded < left)
         return bat_fail_at(
             error, BAT_ERR_TRAILING, BAT_PLACE_SECTION, BAT_NOTE_HEADER_SIZE + padded,
-            "expected the section to end with the note, found %" PRIu64 " more bytes",
-            left - padded);
+            "expected the section to end with the note, found %lu more bytes", left - padded);
     for (uint64_t i = wanted; i < padded; i++)
         if (bytes[BAT_NOTE_HEADER_SIZE + i] != 0)
             return fail(error, BAT_ERR_CONTAINER, BAT_NOTE_HEADER_SIZE + i, "a padding byte of", 0,

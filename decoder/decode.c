@@ -5,7 +5,6 @@
  */
 #include "bat_decoder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "decoder/legacy/legacy.h"
@@ -92,7 +91,7 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_ta
     decoding->address = table->address;
     if (!is_first && table->address <= table[-1].address)
         return bat_reader_fail(reader, BAT_ERR_ORDER, at,
-                               "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+                               "expected a table above 0x%lx, found one at 0x%lx",
                                table[-1].address, table->address);
     reader->table = &table->address;
     return BAT_OK;
@@ -125,8 +124,7 @@ static enum bat_code decode_hot_index(struct bat_decoding *decoding, uint32_t fr
     /* Both readings of the index are positions among tables. */
     if (*hot_index >= bat_map_tables(decoding->map))
         return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
-                               "expected a hot index below %" PRIu32
-                               " (the number of tables), found %" PRIu64,
+                               "expected a hot index below %u (the number of tables), found %lu",
                                bat_map_tables(decoding->map), *hot_index);
     decoding->hot_indices[fragment] = (struct bat_raw_hot_index){
         .offset = (uint64_t)(at - reader->start), .index = (uint32_t)*hot_index};
@@ -154,10 +152,10 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
     if (has_prefix || bat_map_has_hashes(decoding->map))
         BAT_TRY(bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count));
     if (table->equal_count > table->entry_count)
-        return bat_reader_fail(reader, BAT_ERR_PREFIX, at,
-                               "expected an equal prefix of at most %" PRIu32
-                               " entries (all of the table), found %" PRIu32,
-                               table->entry_count, table->equal_count);
+        return bat_reader_fail(
+            reader, BAT_ERR_PREFIX, at,
+            "expected an equal prefix of at most %u entries (all of the table), found %u",
+            table->entry_count, table->equal_count);
     const uint32_t body = (uint32_t)(reader->cursor - reader->start);
     BAT_TRY(bat_decode_entries(decoding, table));
     return decoding->sparse ? bat_sparse_forget(decoding, body) : BAT_OK;
@@ -251,8 +249,7 @@ static enum bat_code sort_tables(struct bat_decoding *decoding)
     enum bat_code code = bat_map_sort_tables(decoding->map, &duplicate);
     if (code == BAT_ERR_ORDER)
         return bat_fail_at(error, code, BAT_PLACE_SECTION, BAT_NO_OFFSET,
-                           "expected one table at 0x%" PRIx64
-                           ", found it in the hot and in the cold table",
+                           "expected one table at 0x%lx, found it in the hot and in the cold table",
                            duplicate);
     return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(error);
 }
@@ -276,12 +273,11 @@ static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot
     enum bat_code code =
         bat_hot_index_resolve(decoding->map, decoding->hot_indices, wanted, &misfit);
     if (code == BAT_ERR_HOT_INDEX)
-        return bat_fail_at(error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
-                           "table at 0x%" PRIx64
-                           ": expected the index of a hot function, found %" PRIu32 " of %" PRIu32
-                           " hot functions",
-                           map->tables[map->hot_count + misfit].address,
-                           decoding->hot_indices[misfit].index, map->hot_count);
+        return bat_fail_at(
+            error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
+            "table at 0x%lx: expected the index of a hot function, found %u of %u hot functions",
+            map->tables[map->hot_count + misfit].address, decoding->hot_indices[misfit].index,
+            map->hot_count);
     return code == BAT_OK ? BAT_OK : bat_decode_fail_memory(error);
 }
 

@@ -8,7 +8,6 @@
  * sound, elsewhere the careful reader reports what is wrong. It reads all entries of version 2,
  * where blocks have neither hash nor index, and output offsets never repeat (BAT.md 9).
  */
-#include <inttypes.h>
 
 #include "decoding.h"
 #include "leb128.h"
@@ -207,8 +206,7 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
     cursor->index += delta;
     if (cursor->index > UINT32_MAX)
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
-                               "expected the block index of entry %" PRIu32
-                               " to fit 32 bits, found 0x%" PRIx64,
+                               "expected the block index of entry %u to fit 32 bits, found 0x%lx",
                                entry, cursor->index);
     /* Stored only now, when the block's bytes are known to be there. */
     *cursor->hashes++ = hash;
@@ -244,13 +242,12 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
     enum bat_code code = BAT_OK;
     if (delta > UINT32_MAX - cursor->output)
         return bat_reader_fail(reader, BAT_ERR_RANGE, cursor->at,
-                               "expected the output offset of entry %" PRIu32
-                               " to fit 32 bits, found 0x%" PRIx64 " plus a delta of 0x%" PRIx64,
+                               "expected the output offset of entry %u to fit 32 bits, found 0x%lx "
+                               "plus a delta of 0x%lx",
                                entry, cursor->output, delta);
     if (cursor->is_old && delta == 0 && entry != 0)
         return bat_reader_fail(reader, BAT_ERR_ORDER, cursor->at,
-                               "expected the output offset of entry %" PRIu32 " above 0x%" PRIx64
-                               ", found the same",
+                               "expected the output offset of entry %u above 0x%lx, found the same",
                                entry, cursor->output);
     uint64_t output = cursor->output + delta;
 
@@ -265,8 +262,7 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
         return code;
     if (input > UINT32_MAX)
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
-                               "expected the input offset of entry %" PRIu32
-                               " to fit 31 bits, found 0x%" PRIx64,
+                               "expected the input offset of entry %u to fit 31 bits, found 0x%lx",
                                entry, input >> 1);
     if (!(input & BAT_BRANCH_ENTRY))
         code = careful_block(reader, cursor, entry);
@@ -342,8 +338,8 @@ static enum bat_code read_branch_bits(struct bat_reader *reader, uint32_t count,
     const uint8_t *last = *branch_bits + size - 1;
     if (*last >> (count % 8) != 0)
         return bat_reader_fail(reader, BAT_ERR_PREFIX, last,
-                               "expected no branch bits beyond the equal prefix's %" PRIu32
-                               " entries, found 0x%02x in their last byte",
+                               "expected no branch bits beyond the equal prefix's %u entries, "
+                               "found 0x%02x in their last byte",
                                count, *last);
     return BAT_OK;
 }

@@ -6,7 +6,6 @@
  */
 #include "bat_decoder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "decoding.h"
@@ -204,7 +203,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
     if (form == map->hot_index)
         return BAT_OK;
     struct bat_raw_hot_index *raw = bat_array_new(map->cold_count, sizeof(*raw));
-    BAT_TRY_MEMORY(raw, error, "for %" PRIu32 " fragments", map->cold_count);
+    BAT_TRY_MEMORY(raw, error, "for %u fragments", map->cold_count);
     for (uint32_t i = 0; i < map->cold_count; i++) {
         uint32_t parent = map->tables[map->hot_count + i].parent;
         raw[i].index = map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, parent) : parent;
@@ -217,13 +216,13 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
         code = bat_map_link_fragments(map);
         if (code != BAT_OK) {
             apply_reading(map, raw, before);
-            code = bat_fail_memory(error, "for %" PRIu32 " fragments", map->cold_count);
+            code = bat_fail_memory(error, "for %u fragments", map->cold_count);
         }
     } else {
-        code = bat_fail(error, BAT_ERR_HOT_INDEX,
-                        "expected hot index %" PRIu32 " of the table at 0x%" PRIx64
-                        " to name a hot function, found none",
-                        raw[misfit].index, map->tables[map->hot_count + misfit].address);
+        code = bat_fail(
+            error, BAT_ERR_HOT_INDEX,
+            "expected hot index %u of the table at 0x%lx to name a hot function, found none",
+            raw[misfit].index, map->tables[map->hot_count + misfit].address);
     }
     free(raw);
     return code;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "reader.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -19,7 +18,7 @@ enum bat_code bat_reader_fail(const struct bat_reader *reader, enum bat_code cod
     uint64_t offset = (uint64_t)(at - reader->start);
     if (!reader->table)
         return bat_fail_at(reader->error, code, BAT_PLACE_SECTION, offset, "%s", sentence);
-    return bat_fail_at(reader->error, code, BAT_PLACE_SECTION, offset, "table at 0x%" PRIx64 ": %s",
+    return bat_fail_at(reader->error, code, BAT_PLACE_SECTION, offset, "table at 0x%lx: %s",
                        *reader->table, sentence);
 }
 
@@ -71,7 +70,7 @@ enum bat_code bat_reader_uleb32_long(struct bat_reader *reader, const char *what
     if (wide > UINT32_MAX) {
         reader->cursor = at;
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
-                               "expected the %s to fit 32 bits, found 0x%" PRIx64, what, wide);
+                               "expected the %s to fit 32 bits, found 0x%lx", what, wide);
     }
     *value = (uint32_t)wide;
     return BAT_OK;
@@ -89,10 +88,10 @@ enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what,
         most = BAT_NONE - 1;
     if (count > most) {
         reader->cursor = at;
-        return bat_reader_fail(reader, BAT_ERR_COUNT, at,
-                               "expected a %s of at most %" PRIu64
-                               " (what the bytes left can hold), found %" PRIu64,
-                               what, most, count);
+        return bat_reader_fail(
+            reader, BAT_ERR_COUNT, at,
+            "expected a %s of at most %lu (what the bytes left can hold), found %lu", what, most,
+            count);
     }
     *value = (uint32_t)count;
     return BAT_OK;

@@ -3,7 +3,6 @@
 #include "elf_file.h"
 #include "text_budget.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #define BOLT_INFO_SECTION ".note.bolt_info"
@@ -213,8 +212,9 @@ enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, siz
         return elf_no_note(elf, error);
     if (place.section->type == SHT_NOBITS || place.section->type == SHT_NULL)
         return bat_fail(error, BAT_ERR_ELF,
-                        "section " BAT_SECTION_NAME " has no bytes in this file (type %" PRIu32
-                        "): the note is in another file, perhaps split off by objcopy",
+                        "section " BAT_SECTION_NAME
+                        " has no bytes in this file (type %u): the note is in another file, "
+                        "perhaps split off by objcopy",
                         place.section->type);
     if ((place.section->flags & SHF_COMPRESSED) != 0)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,

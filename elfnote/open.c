@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +98,7 @@ static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *er
         return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
                            "not an ELF file: it does not start with \\177ELF");
     if (elf->size <= EI_DATA)
-        return bat_fail(error, BAT_ERR_ELF, "truncated: only %" PRIu64 " bytes of an ELF header",
+        return bat_fail(error, BAT_ERR_ELF, "truncated: only %lu bytes of an ELF header",
                         elf->size);
     if (ident[EI_CLASS] == ELFCLASS32)
         return bat_fail(error, BAT_ERR_UNSUPPORTED, "a 32-bit ELF file: BOLT writes 64-bit ones");
@@ -115,8 +114,7 @@ static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *er
                            ident[EI_DATA]);
     if (elf->size < sizeof(Elf64_Ehdr))
         return bat_fail(error, BAT_ERR_ELF,
-                        "truncated: %" PRIu64 " bytes, less than the 64 of an ELF header",
-                        elf->size);
+                        "truncated: %lu bytes, less than the 64 of an ELF header", elf->size);
     return BAT_OK;
 }
 
@@ -150,9 +148,8 @@ static enum bat_code check_table(const struct bat_elf *elf, const char *what, ui
                         expected_size);
     if (offset > elf->size || (elf->size - offset) / expected_size < count)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, offset,
-                           "truncated: %" PRIu64 " %s headers do not fit in a file of %" PRIu64
-                           " bytes",
-                           count, what, elf->size);
+                           "truncated: %lu %s headers do not fit in a file of %lu bytes", count,
+                           what, elf->size);
     bat_keep_bytes(elf->bytes + offset, count * expected_size);
     return BAT_OK;
 }

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,7 +126,7 @@ static char *make_name(const struct replacement *replacement)
     uint64_t random = 0;
     char *name = NULL;
     if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
-        asprintf(&name, "%s/.bat-%016" PRIx64, replacement->folder, random) < 0)
+        asprintf(&name, "%s/.bat-%016lx", replacement->folder, random) < 0)
         return NULL;
     return name;
 }

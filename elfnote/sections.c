@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "elf_file.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +32,7 @@ static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_se
         (section->offset <= elf->size && section->size <= elf->size - section->offset))
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
-                       "truncated: section %" PRIu32 " of 0x%" PRIx64
-                       " bytes ends beyond the file's end at 0x%" PRIx64,
+                       "truncated: section %u of 0x%lx bytes ends beyond the file's end at 0x%lx",
                        section->index, section->size, elf->size);
 }
 
@@ -78,7 +76,7 @@ static enum bat_code find_names(struct bat_elf *elf, struct bat_error *error)
     if (names->type != SHT_STRTAB || (names->flags & SHF_COMPRESSED) != 0)
         return bat_fail(error, BAT_ERR_ELF,
                         "section name table, section %zu, is not an uncompressed string table "
-                        "(type %" PRIu32 ", flags 0x%" PRIx64 ")",
+                        "(type %u, flags 0x%lx)",
                         elf->names_index, names->type, names->flags);
     return BAT_OK;
 }
@@ -97,8 +95,8 @@ static enum bat_code name_sections(struct bat_elf *elf, struct bat_error *error)
         elf->sections[i].name = header.sh_name < names.size ? names.bytes + header.sh_name : NULL;
         if (!elf->sections[i].name)
             return bat_fail(error, BAT_ERR_ELF,
-                            "section %zu: name at 0x%" PRIx32
-                            " does not end inside the section name table of 0x%" PRIx64 " bytes",
+                            "section %zu: name at 0x%x does not end inside the section name table "
+                            "of 0x%lx bytes",
                             i, header.sh_name, elf->sections[elf->names_index].size);
     }
     return BAT_OK;

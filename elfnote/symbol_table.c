@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "symbol_table.h"
 
-#include <inttypes.h>
-
 #include "elf_file.h"
 #include "spec/keep_bytes.h"
 
@@ -29,7 +27,7 @@ static enum bat_code read_indices(struct symbol_table *table, struct bat_error *
     if (size / sizeof(uint32_t) >= table->count)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, found->offset,
-                       "%s of %" PRIu32 " symbols has section indices in %" PRIu64 " bytes",
+                       "%s of %u symbols has section indices in %lu bytes",
                        symbol_table_kind(table->in), table->count, size);
 }
 
@@ -38,15 +36,14 @@ static enum bat_code read_strings(struct symbol_table *table, bool keeps, struct
     const struct bat_section *in = table->in;
     if (in->link >= table->section_count || table->sections[in->link].type != SHT_STRTAB)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
-                           "%s has its names in section %" PRIu32 ", which is not a string table",
+                           "%s has its names in section %u, which is not a string table",
                            symbol_table_kind(in), in->link);
     const struct bat_section *from = &table->sections[in->link];
     const struct elf_strings strings =
         keeps ? elf_strings(table->elf, from) : elf_strings_unkept(table->elf, from);
     if (strings.size != from->size)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
-                           "%s has its names in section %" PRIu32
-                           ", which does not end in a zero byte",
+                           "%s has its names in section %u, which does not end in a zero byte",
                            symbol_table_kind(in), in->link);
     table->strings = strings.bytes;
     table->strings_size = strings.size;
@@ -63,13 +60,12 @@ static enum bat_code read_table(struct symbol_table *table, bool keeps, struct b
                            "%s is compressed", what);
     if (in->entry_size != sizeof(Elf64_Sym) || in->size % sizeof(Elf64_Sym) != 0)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, in->offset,
-                           "%s of %" PRIu64 " bytes with entries of %" PRIu64
-                           ": expected entries of %zu bytes, and a multiple of that",
+                           "%s of %lu bytes with entries of %lu: expected entries of %zu bytes, "
+                           "and a multiple of that",
                            what, in->size, in->entry_size, sizeof(Elf64_Sym));
     if (count > INT32_MAX)
-        return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "%s has %" PRIu64 " symbols: at most %d can be read", what, count,
-                        INT32_MAX);
+        return bat_fail(error, BAT_ERR_UNSUPPORTED, "%s has %lu symbols: at most %d can be read",
+                        what, count, INT32_MAX);
     BAT_TRY(read_strings(table, keeps, error));
     uint64_t size;
     table->symbols = bat_elf_section_bytes(table->elf, in, &size);
@@ -126,8 +122,7 @@ enum bat_code symbol_table_fail_name(const struct symbol_table *table, uint32_t 
                                      const Elf64_Sym *symbol, struct bat_error *error)
 {
     return bat_fail(error, BAT_ERR_ELF,
-                    "%s: name of symbol %" PRIu32 ", at 0x%" PRIx32
-                    ", does not end inside the string table",
+                    "%s: name of symbol %u, at 0x%x, does not end inside the string table",
                     symbol_table_kind(table->in), index, symbol->st_name);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "elf_file.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,14 +36,14 @@ static enum bat_code find_section(const struct symbol_table *table, uint32_t pos
     if (symbol->st_shndx == SHN_XINDEX) {
         if (!table->section_indices)
             return bat_fail(error, BAT_ERR_ELF,
-                            "%s: symbol %" PRIu32 " has its section index in a missing table",
+                            "%s: symbol %u has its section index in a missing table",
                             symbol_table_kind(table->in), position);
         *section = symbol_table_extended_index(table, position);
     }
     if (*section < table->section_count)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_ELF,
-                    "%s: symbol %" PRIu32 " is in section %" PRIu32 ", but there are %zu sections",
+                    "%s: symbol %u is in section %u, but there are %zu sections",
                     symbol_table_kind(table->in), position, *section, table->section_count);
 }
 
@@ -96,7 +95,7 @@ static enum bat_code read_table(const struct bat_elf *elf, const struct bat_sect
     if (code != BAT_OK || table->count == 0)
         return code;
     symbols->symbols = bat_array_new(table->count, sizeof(*symbols->symbols));
-    BAT_TRY_MEMORY(symbols->symbols, error, "for %" PRIu32 " symbols", table->count);
+    BAT_TRY_MEMORY(symbols->symbols, error, "for %u symbols", table->count);
     for (uint32_t i = 0; i < table->count; i++) {
         bool kept = false;
         code = read_symbol(&reader, i, &symbols->symbols[symbols->count], &kept, error);

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <endian.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,19 +50,19 @@ static enum bat_code check_old_note(const struct edit *edit, const struct elf_no
     const struct bat_section *section = place->section;
     if (section->index == elf->names_index || section->index == 0)
         return bat_fail(error, BAT_ERR_ELF,
-                        "section %" PRIu32 " is called " BAT_SECTION_NAME
+                        "section %u is called " BAT_SECTION_NAME
                         ", but is not a note: it is section 0 or holds the section names",
                         section->index);
     if (place->size != section->size)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "section %" PRIu32 " (%s) holds other notes besides the BAT note: the note "
-                        "can only be replaced or removed if its section holds nothing else",
+                        "section %u (%s) holds other notes besides the BAT note: the note can only "
+                        "be replaced or removed if its section holds nothing else",
                         section->index, section->name);
     for (size_t i = section->index + (size_t)1; i < elf->section_count; i++) {
         if (strcmp(elf->sections[i].name, BAT_SECTION_NAME) == 0)
             return bat_fail(error, BAT_ERR_UNSUPPORTED,
                             "expected one section called " BAT_SECTION_NAME
-                            ", found sections %" PRIu32 " and %zu",
+                            ", found sections %u and %zu",
                             section->index, i);
     }
     return BAT_OK;
@@ -96,7 +95,7 @@ static enum bat_code check_program_headers(const struct bat_elf *elf,
     if (start < sizeof(header) || start > elf->size || size > elf->size - start)
         return bat_fail(error, BAT_ERR_ELF,
                         "expected %u program headers between the ELF header and the file's end, "
-                        "found them at 0x%" PRIx64,
+                        "found them at 0x%lx",
                         (unsigned)header.e_phnum, start);
     const struct bat_section *names = &elf->sections[elf->names_index];
     if (share_bytes(start, size, header.e_shoff, elf->section_count * sizeof(Elf64_Shdr)) ||
@@ -104,7 +103,7 @@ static enum bat_code check_program_headers(const struct bat_elf *elf,
         (old_note && share_bytes(start, size, old_note->offset, old_note->size)))
         return bat_fail(error, BAT_ERR_ELF,
                         "expected program headers that share no bytes with section headers, "
-                        "section names or the note, found them at 0x%" PRIx64,
+                        "section names or the note, found them at 0x%lx",
                         start);
     return BAT_OK;
 }
@@ -146,8 +145,7 @@ static enum bat_code find_name(struct edit *edit, struct bat_error *error)
     }
     if (name > UINT32_MAX)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "the section name table of %" PRIu64 " bytes is too long for another name",
-                        size);
+                        "the section name table of %lu bytes is too long for another name", size);
     edit->name = (uint32_t)name;
     return BAT_OK;
 }

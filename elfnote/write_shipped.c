@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "shipped.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,7 +350,7 @@ enum bat_code bat_elf_check_shippable(const struct bat_elf *elf, struct bat_erro
     memcpy(&header, elf->bytes, sizeof(header));
     if (elf->segment_count != 0 && header.e_phoff < sizeof(header))
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected program headers behind the ELF header, found them at 0x%" PRIx64,
+                        "expected program headers behind the ELF header, found them at 0x%lx",
                         (uint64_t)header.e_phoff);
     /*
      * What a segment claims beyond the file's end would be other bytes in the shipped file. Without
@@ -362,8 +361,8 @@ enum bat_code bat_elf_check_shippable(const struct bat_elf *elf, struct bat_erro
         if (segment->file_size != 0 &&
             (segment->offset > elf->size || segment->file_size > elf->size - segment->offset))
             return bat_fail(error, BAT_ERR_ELF,
-                            "expected loaded segments inside the file of %" PRIu64
-                            " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
+                            "expected loaded segments inside the file of %lu bytes, found one of "
+                            "%lu bytes at 0x%lx",
                             elf->size, segment->file_size, segment->offset);
     }
     return BAT_OK;

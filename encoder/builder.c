@@ -2,7 +2,6 @@
 /* Builds a map from tables and entries that are added in any order and sorted at the end. */
 #include "bat_encoder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "spec/array.h"
@@ -54,7 +53,7 @@ static enum bat_code reserve(struct growing *array, size_t size, struct bat_erro
     /* BAT_NONE means "no element", so a count must be below it. */
     if (array->count == BAT_NONE - 1)
         return bat_fail(error, BAT_ERR_RANGE,
-                        "expected fewer than %" PRIu32 " tables and entries, found more", BAT_NONE);
+                        "expected fewer than %u tables and entries, found more", BAT_NONE);
     return bat_reserve(&array->items, &array->capacity, array->count, 1, size)
                ? BAT_OK
                : bat_fail_memory(error, "to build the map");
@@ -116,8 +115,8 @@ enum bat_code bat_builder_add_fragment(struct bat_builder *builder, uint64_t add
     const struct built_table *hot = table_of(builder, parent);
     if (!hot || hot->parent != BAT_NONE)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "fragment at 0x%" PRIx64 ": expected a hot function as parent, found %s",
-                        address, hot ? "a fragment" : "no table");
+                        "fragment at 0x%lx: expected a hot function as parent, found %s", address,
+                        hot ? "a fragment" : "no table");
     struct built_table added = {.address = address, .parent = parent};
     return add_table(builder, added, table, error);
 }
@@ -128,17 +127,15 @@ static enum bat_code add_entry(struct bat_builder *builder, struct built_entry a
 {
     struct built_table *table = table_of(builder, added.table);
     if (!table)
-        return bat_fail(error, BAT_ERR_ARGUMENT, "expected the handle of a table, found %" PRIu32,
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected the handle of a table, found %u",
                         added.table);
     if (output_offset > UINT32_MAX)
         return bat_fail(error, BAT_ERR_RANGE,
-                        "table at 0x%" PRIx64
-                        ": expected an output offset of at most 32 bits, found 0x%" PRIx64,
+                        "table at 0x%lx: expected an output offset of at most 32 bits, found 0x%lx",
                         table->address, output_offset);
     if (input_offset > UINT32_MAX >> 1)
         return bat_fail(error, BAT_ERR_RANGE,
-                        "table at 0x%" PRIx64
-                        ": expected an input offset of at most 31 bits, found 0x%" PRIx64,
+                        "table at 0x%lx: expected an input offset of at most 31 bits, found 0x%lx",
                         table->address, input_offset);
     BAT_TRY(reserve(&builder->entries, sizeof(added), error));
     added.output = (uint32_t)output_offset;
@@ -175,10 +172,10 @@ enum bat_code bat_builder_add_secondary(struct bat_builder *builder, uint32_t ta
                         "expected a secondary entry point of a hot function, found one of %s",
                         hot ? "a fragment" : "no table");
     if (input_offset > UINT32_MAX)
-        return bat_fail(error, BAT_ERR_RANGE,
-                        "table at 0x%" PRIx64
-                        ": expected a secondary entry point of at most 32 bits, found 0x%" PRIx64,
-                        hot->address, input_offset);
+        return bat_fail(
+            error, BAT_ERR_RANGE,
+            "table at 0x%lx: expected a secondary entry point of at most 32 bits, found 0x%lx",
+            hot->address, input_offset);
     BAT_TRY(reserve(&builder->secondaries, sizeof(struct built_secondary), error));
     struct built_secondary *secondaries = builder->secondaries.items;
     secondaries[builder->secondaries.count++] =
@@ -281,7 +278,7 @@ static enum bat_code place_tables(struct finishing *finishing)
         bool is_hot = i < map->hot_count;
         if (i != 0 && i != map->hot_count && from->address == map->tables[i - 1].address)
             return bat_fail(finishing->error, BAT_ERR_ORDER,
-                            "expected one table at 0x%" PRIx64 ", found two", from->address);
+                            "expected one table at 0x%lx, found two", from->address);
         next.address = from->address;
         next.hash = from->hash;
         next.input_block_count = from->input_block_count;
@@ -354,8 +351,7 @@ static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_
     enum bat_code code = bat_map_sort_tables(map, &duplicate);
     if (code == BAT_ERR_ORDER)
         return bat_fail(finishing->error, code,
-                        "expected one table at 0x%" PRIx64 ", found a function and a fragment",
-                        duplicate);
+                        "expected one table at 0x%lx, found a function and a fragment", duplicate);
     code = code ? code : bat_map_link_fragments(map);
     code = code ? code : bat_map_build_index(map);
     return code == BAT_OK ? BAT_OK : bat_fail_memory(finishing->error, "to build the map");

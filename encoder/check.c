@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Checks a map before it is encoded, so that encoding a map from any caller is safe. */
-#include <inttypes.h>
 
 #include "encoding.h"
 
@@ -22,10 +21,10 @@ static enum bat_code check_ranges(const struct bat_map *map, const struct bat_ta
         what = "secondary entry points";
     if (!what)
         return BAT_OK;
-    return bat_fail(error, BAT_ERR_RANGE,
-                    "table at 0x%" PRIx64 ": expected its %s inside the map's array, found them "
-                    "beyond its end",
-                    table->address, what);
+    return bat_fail(
+        error, BAT_ERR_RANGE,
+        "table at 0x%lx: expected its %s inside the map's array, found them beyond its end",
+        table->address, what);
 }
 
 /* A fragment has a hot parent, and no fields that only hot functions have. */
@@ -34,19 +33,17 @@ static enum bat_code check_fragment(const struct bat_map *map, const struct bat_
 {
     if (fragment->parent >= map->hot_count)
         return bat_fail(error, BAT_ERR_HOT_INDEX,
-                        "table at 0x%" PRIx64
-                        ": expected a hot function as parent, found table %" PRIu32,
+                        "table at 0x%lx: expected a hot function as parent, found table %u",
                         fragment->address, fragment->parent);
     if (fragment->secondary_count != 0)
-        return bat_fail(error, BAT_ERR_COUNT,
-                        "table at 0x%" PRIx64
-                        ": expected no secondary entry points in a fragment, found %" PRIu32,
-                        fragment->address, fragment->secondary_count);
+        return bat_fail(
+            error, BAT_ERR_COUNT,
+            "table at 0x%lx: expected no secondary entry points in a fragment, found %u",
+            fragment->address, fragment->secondary_count);
     if (fragment->hash != 0 || fragment->input_block_count != 0)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "table at 0x%" PRIx64
-                        ": expected neither a function's hash nor its number of blocks in a "
-                        "fragment, found 0x%" PRIx64 " and %" PRIu32,
+                        "table at 0x%lx: expected neither a function's hash nor its number of "
+                        "blocks in a fragment, found 0x%lx and %u",
                         fragment->address, fragment->hash, fragment->input_block_count);
     return BAT_OK;
 }
@@ -57,12 +54,11 @@ static enum bat_code check_hot(const struct bat_table *function, uint32_t table,
 {
     if (function->parent != table)
         return bat_fail(error, BAT_ERR_HOT_INDEX,
-                        "table at 0x%" PRIx64 ": expected itself as parent, found table %" PRIu32,
+                        "table at 0x%lx: expected itself as parent, found table %u",
                         function->address, function->parent);
     if (function->skew != 0)
         return bat_fail(error, BAT_ERR_PREFIX,
-                        "table at 0x%" PRIx64 ": expected a hot function to have no skew, found "
-                        "0x%" PRIx32,
+                        "table at 0x%lx: expected a hot function to have no skew, found 0x%x",
                         function->address, function->skew);
     return BAT_OK;
 }
@@ -82,7 +78,7 @@ static enum bat_code check_older(const struct bat_map *map, uint32_t table, stru
     if (!what)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_VERSION,
-                    "table at 0x%" PRIx64 ": expected nothing that version %d cannot say, found %s",
+                    "table at 0x%lx: expected nothing that version %d cannot say, found %s",
                     function->address, (int)map->version, what);
 }
 
@@ -91,8 +87,7 @@ static enum bat_code check_table(const struct bat_map *map, uint32_t table, stru
     const struct bat_table *function = &map->tables[table];
     bool is_first = table == 0 || table == map->hot_count;
     if (!is_first && function->address <= function[-1].address)
-        return bat_fail(error, BAT_ERR_ORDER,
-                        "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+        return bat_fail(error, BAT_ERR_ORDER, "expected a table above 0x%lx, found one at 0x%lx",
                         function[-1].address, function->address);
     enum bat_code code = table < map->hot_count ? check_hot(function, table, error)
                                                 : check_fragment(map, function, error);
@@ -104,8 +99,7 @@ static enum bat_code check_table(const struct bat_map *map, uint32_t table, stru
         return code;
     if (function->equal_count > function->entry_count)
         return bat_fail(error, BAT_ERR_PREFIX,
-                        "table at 0x%" PRIx64 ": expected an equal prefix of at most %" PRIu32
-                        " entries, found %" PRIu32,
+                        "table at 0x%lx: expected an equal prefix of at most %u entries, found %u",
                         function->address, function->entry_count, function->equal_count);
     return check_ranges(map, function, error);
 }
@@ -120,10 +114,10 @@ static enum bat_code check_by_address(const struct bat_map *map, struct bat_erro
             (i != 0 && map->tables[before].address > map->tables[table].address))
             return bat_fail(error, BAT_ERR_ORDER,
                             "expected by_address to hold all tables, ascending by address, found "
-                            "otherwise at position %" PRIu32,
+                            "otherwise at position %u",
                             i);
         if (i != 0 && map->tables[before].address == map->tables[table].address)
-            return bat_fail(error, BAT_ERR_ORDER, "expected one table at 0x%" PRIx64 ", found two",
+            return bat_fail(error, BAT_ERR_ORDER, "expected one table at 0x%lx, found two",
                             map->tables[table].address);
     }
     return BAT_OK;
@@ -154,8 +148,7 @@ enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
                         "expected hot indices in a form that version %d has, found %d",
                         (int)map->version, (int)map->hot_index);
     if ((uint64_t)map->hot_count + map->cold_count >= BAT_NONE)
-        return bat_fail(error, BAT_ERR_RANGE,
-                        "expected fewer than %" PRIu32 " tables, found %" PRIu64, BAT_NONE,
+        return bat_fail(error, BAT_ERR_RANGE, "expected fewer than %u tables, found %lu", BAT_NONE,
                         (uint64_t)map->hot_count + map->cold_count);
     for (uint32_t i = 0; i < bat_map_tables(map); i++)
         BAT_TRY(check_table(map, i, error));

@@ -5,7 +5,6 @@
  */
 #include "bat_encoder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,8 +127,7 @@ static enum bat_code encode_container(uint8_t *section, uint8_t *end, size_t *si
     uint64_t description = (uint64_t)(end - section) - BAT_NOTE_HEADER_SIZE;
     if (description > UINT32_MAX)
         return bat_fail(error, BAT_ERR_RANGE,
-                        "expected a description of less than 2^32 bytes, found %" PRIu64,
-                        description);
+                        "expected a description of less than 2^32 bytes, found %lu", description);
     static const uint8_t owner[8] = BAT_NOTE_OWNER;
     uint8_t *at = bat_write_u32(section, BAT_NOTE_OWNER_SIZE);
     at = bat_write_u32(at, (uint32_t)description);
@@ -156,7 +154,7 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
     BAT_TRY(bat_map_check(map, error));
     uint64_t bound = upper_bound(map);
     uint8_t *bytes = bound <= SIZE_MAX ? bat_array_new((size_t)bound, 1) : NULL;
-    BAT_TRY_MEMORY(bytes, error, "for a note of up to %" PRIu64 " bytes", bound);
+    BAT_TRY_MEMORY(bytes, error, "for a note of up to %lu bytes", bound);
 
     struct bat_encoding encoding = {.map = map,
                                     .error = error,
@@ -236,7 +234,7 @@ enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct 
     free(spare.tables);
     free(spare.by_address);
     if (code != BAT_OK)
-        return bat_fail_memory(error, "for %" PRIu32 " tables", tables);
+        return bat_fail_memory(error, "for %u tables", tables);
     free(spare.fragment_start);
     free(spare.fragments);
     *map = without;

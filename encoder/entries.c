@@ -2,7 +2,6 @@
 /*
  * Translation entries: BAT.md 6. decoder/entries.c has the same steps in the same order.
  */
-#include <inttypes.h>
 
 #include "encoding.h"
 #include "writer.h"
@@ -36,8 +35,8 @@ static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_
                           enum bat_code code, const char *expected, uint32_t entry)
 {
     return bat_fail(encoding->error, code,
-                    "table at 0x%" PRIx64 ": expected %s, found otherwise at entry %" PRIu32,
-                    table->address, expected, entry);
+                    "table at 0x%lx: expected %s, found otherwise at entry %u", table->address,
+                    expected, entry);
 }
 
 /* Where the next entry is written, and the values that its deltas count from. */

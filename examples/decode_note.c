@@ -7,17 +7,16 @@
 #include <batkit/bat_decoder.h>
 #include <batkit/bat_elf.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 
 static void print_tables(const struct bat_map *map)
 {
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
         const struct bat_table *function = &map->tables[table];
-        printf("0x%" PRIx64 ": %" PRIu32 " entries, %" PRIu32 " blocks", function->address,
-               function->entry_count, function->block_count);
+        printf("0x%lx: %u entries, %u blocks", function->address, function->entry_count,
+               function->block_count);
         if (bat_map_parent(map, table) != table)
-            printf(", fragment of 0x%" PRIx64, map->tables[bat_map_parent(map, table)].address);
+            printf(", fragment of 0x%lx", map->tables[bat_map_parent(map, table)].address);
         putchar('\n');
     }
 }

@@ -7,7 +7,6 @@
  */
 #include <batkit/bat_symbolizer.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +19,8 @@ static void print_frames(struct bat_symbolizer *symbolizer, uint64_t address)
     /* For return addresses, as all frames of a stack but the innermost have, use BAT_PC_RETURN. */
     bat_symbolizer_frames(symbolizer, address, BAT_PC_EXACT, &options, &frames, &count);
     for (size_t i = 0; i < count; i++)
-        printf("0x%" PRIx64 " %s at %s:%" PRIu32 "\n", address,
-               frames[i].function ? frames[i].function : "?", frames[i].file ? frames[i].file : "?",
-               frames[i].line);
+        printf("0x%lx %s at %s:%u\n", address, frames[i].function ? frames[i].function : "?",
+               frames[i].file ? frames[i].file : "?", frames[i].line);
 }
 
 int main(int argc, char **argv)

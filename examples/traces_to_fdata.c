@@ -11,7 +11,6 @@
  */
 #include <batkit/bat_profile.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +66,8 @@ static void print_hottest(const struct bat_records *records)
         if (record.count > hottest.count)
             hottest = record;
     if (hottest.count != 0)
-        fprintf(stderr, "%s+0x%" PRIx64 " to %s+0x%" PRIx64 ": %" PRIu64 "\n", hottest.from.name,
-                hottest.from.offset, hottest.to.name, hottest.to.offset, hottest.count);
+        fprintf(stderr, "%s+0x%lx to %s+0x%lx: %lu\n", hottest.from.name, hottest.from.offset,
+                hottest.to.name, hottest.to.offset, hottest.count);
 }
 
 static enum bat_code translate(struct bat_binary *binary, struct bat_error *error)

@@ -7,7 +7,6 @@
  */
 #include <batkit/bat_binary.h>
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +29,7 @@ static void translate(const struct bat_binary *binary, const struct bat_names *n
     if (!bat_binary_input_of(binary, names, address, is_branch_source, &place))
         printf("%s: in no function\n", text);
     else
-        printf("%s: %s + 0x%" PRIx64 "\n", text, place.symbol ? place.symbol->name : "?",
-               place.offset);
+        printf("%s: %s + 0x%lx\n", text, place.symbol ? place.symbol->name : "?", place.offset);
 }
 
 int main(int argc, char **argv)

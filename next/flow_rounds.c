@@ -2,7 +2,6 @@
 /* Rounds of estimating what shares mean, and of finding the cheapest flow (flow_network.h). */
 #include "flow_solver.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,7 +186,6 @@ enum bat_code flow_solve(const struct flow_graph *graph, struct flow_counts *cou
     }
     flow_network_free(&network);
     estimate_free(&estimate);
-    return is_fine
-               ? BAT_OK
-               : bat_fail_memory(error, "for the flow of %" PRIu32 " blocks", graph->node_count);
+    return is_fine ? BAT_OK
+                   : bat_fail_memory(error, "for the flow of %u blocks", graph->node_count);
 }

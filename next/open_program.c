@@ -2,7 +2,6 @@
 #include "program.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,7 +94,7 @@ static enum bat_code open_code(struct next_program *program, unsigned threads,
 {
     uint32_t *indices = malloc(((size_t)program->function_count + 1) * sizeof(*indices));
     if (!indices)
-        return bat_fail_memory(error, "for %" PRIu32 " functions", program->function_count);
+        return bat_fail_memory(error, "for %u functions", program->function_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < program->function_count; i++)
         if (!(program->all[i].flags & BAT_FUNCTION_PLT))
@@ -169,7 +168,7 @@ enum bat_code next_probes_read(struct next_program *program, struct bat_elf *fil
         program->flows[i] = flow_of(&program->probes->functions[i]);
         added = bat_counts_add(&program->flow_set, &program->flows[i], 0, 0);
     }
-    return added == BAT_OK ? BAT_OK : bat_fail_memory(error, "for %" PRIu32 " functions", count);
+    return added == BAT_OK ? BAT_OK : bat_fail_memory(error, "for %u functions", count);
 }
 
 bool next_has_flow(const struct next_program *program, uint64_t flow)

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report_text.h"
 
-#include <inttypes.h>
-
 #include "support/figures.h"
 
 static void put_place(struct bat_text_writer *out, const char *function, uint32_t offset)
 {
     bat_text_escaped(out, function ? function : "[unknown]");
-    bat_text_format(out, "+0x%" PRIx32, offset);
+    bat_text_format(out, "+0x%x", offset);
 }
 
 void next_explained_text(const struct next_explained *block, void *context)
 {
     struct bat_text_writer *out = context;
     put_place(out, block->function, block->offset);
-    bat_text_format(out, ": %" PRIu64, block->count);
+    bat_text_format(out, ": %lu", block->count);
     if (!block->old_function) {
         bat_text_string(out, ", inferred\n");
         return;
     }
     bat_text_string(out, block->is_piece ? ", a piece of " : ", was ");
     put_place(out, block->old_function, block->old_offset);
-    bat_text_format(out, " (%" PRIu64 "), %.0f%%", block->old_count,
-                    100 * (double)block->confidence);
+    bat_text_format(out, " (%lu), %.0f%%", block->old_count, 100 * (double)block->confidence);
     if (!block->is_piece)
         bat_text_format(out, " sure, code alike by %.0f%%", 100 * (double)block->content);
     bat_text_string(out, "\n");
@@ -51,20 +48,19 @@ static void print_changed(struct bat_text_writer *out, const struct next_report 
 
 void next_report_text(const struct next_report *report, struct bat_text_writer *out)
 {
-    bat_text_format(out, "the profile of %" PRIu64 " functions, carried to the next build:\n",
+    bat_text_format(out, "the profile of %lu functions, carried to the next build:\n",
                     report->all.functions);
     struct next_way ways[NEXT_WAYS];
     next_report_ways(report, ways);
     for (size_t i = 0; i < NEXT_WAYS; i++)
         if (ways[i].share.functions != 0)
-            bat_text_format(out, "  %.1f%% in %" PRIu64 " functions %s\n",
+            bat_text_format(out, "  %.1f%% in %lu functions %s\n",
                             figures_percent(ways[i].share.count, report->all.count),
                             ways[i].share.functions, ways[i].words);
     if (report->folded != 0)
         bat_text_format(out,
-                        "the code of %" PRIu64
-                        " more functions is that of others in the next build: their counts were "
-                        "added to those\n",
+                        "the code of %lu more functions is that of others in the next build: their "
+                        "counts were added to those\n",
                         report->folded);
     if (report->blocks != 0)
         bat_text_format(out,
@@ -75,17 +71,16 @@ void next_report_text(const struct next_report *report, struct bat_text_writer *
     print_changed(out, report);
     if (report->copies + report->unknown != 0)
         bat_text_format(out,
-                        "of new functions that are called, %" PRIu64
-                        " are like an old one and got its "
-                        "counts, %" PRIu64 " are not and got none\n",
+                        "of new functions that are called, %lu are like an old one and got its "
+                        "counts, %lu are not and got none\n",
                         report->copies, report->unknown);
 }
 
 static void print_share_json(struct bat_text_writer *out, const char *name,
                              const struct next_share *share)
 {
-    bat_text_format(out, "\"%s\":{\"functions\":%" PRIu64 ",\"count\":%" PRIu64 "},", name,
-                    share->functions, share->count);
+    bat_text_format(out, "\"%s\":{\"functions\":%lu,\"count\":%lu},", name, share->functions,
+                    share->count);
 }
 
 void next_report_json(const struct next_report *report, struct bat_text_writer *out)
@@ -96,11 +91,9 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
     print_share_json(out, "by_plain_name", &report->by_plain_name);
     print_share_json(out, "by_code", &report->by_code);
     print_share_json(out, "gone", &report->gone);
-    bat_text_format(out,
-                    "\"folded\":%" PRIu64 ",\"copies\":%" PRIu64 ",\"unknown\":%" PRIu64
-                    ",\"blocks\":%" PRIu64 ",\"blocks_matched\":%" PRIu64,
-                    report->folded, report->copies, report->unknown, report->blocks,
-                    report->blocks_matched);
+    bat_text_format(
+        out, "\"folded\":%lu,\"copies\":%lu,\"unknown\":%lu,\"blocks\":%lu,\"blocks_matched\":%lu",
+        report->folded, report->copies, report->unknown, report->blocks, report->blocks_matched);
     bat_text_string(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];
@@ -110,7 +103,7 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
             bat_text_json(out, changed->new_name);
         else
             bat_text_string(out, "null");
-        bat_text_format(out, ",\"count\":%" PRIu64 ",\"likeness\":%.3f}", changed->count,
+        bat_text_format(out, ",\"count\":%lu,\"likeness\":%.3f}", changed->count,
                         (double)changed->likeness);
     }
     bat_text_string(out, "]");

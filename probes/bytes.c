@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bytes.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -16,7 +15,7 @@ enum bat_code probe_bytes_fail(const struct probe_bytes *bytes, const uint8_t *a
     va_start(arguments, format);
     vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
-    return bat_fail(bytes->error, code, "%s+0x%" PRIx64 ": %s", bytes->section,
+    return bat_fail(bytes->error, code, "%s+0x%lx: %s", bytes->section,
                     (uint64_t)(at - bytes->start), sentence);
 }
 
@@ -70,7 +69,7 @@ enum bat_code probe_bytes_long_number(struct probe_bytes *bytes, const char *wha
     BAT_TRY(read_leb128(bytes, what, false, &number, &is_wide));
     if (is_wide || number > UINT32_MAX)
         return probe_bytes_fail(bytes, at, is_wide ? BAT_ERR_LEB128 : BAT_ERR_RANGE,
-                                "expected %s of at most 32 bits, found %s%" PRIu64, what,
+                                "expected %s of at most 32 bits, found %s%lu", what,
                                 is_wide ? "2^64 and more, of which the lower bits are " : "",
                                 number);
     *value = (uint32_t)number;
@@ -84,10 +83,9 @@ enum bat_code probe_bytes_long_signed(struct probe_bytes *bytes, const char *wha
     bool is_wide = false;
     BAT_TRY(read_leb128(bytes, what, true, &number, &is_wide));
     if (is_wide)
-        return probe_bytes_fail(bytes, at, BAT_ERR_LEB128,
-                                "expected %s of at most 64 bits, found more; the lower ones are "
-                                "0x%" PRIx64,
-                                what, number);
+        return probe_bytes_fail(
+            bytes, at, BAT_ERR_LEB128,
+            "expected %s of at most 64 bits, found more; the lower ones are 0x%lx", what, number);
     *value = (int64_t)number;
     return BAT_OK;
 }
@@ -96,6 +94,6 @@ enum bat_code probe_bytes_many(const struct probe_bytes *bytes, const uint8_t *a
                                size_t least, uint32_t value)
 {
     return probe_bytes_fail(bytes, at, BAT_ERR_COUNT,
-                            "expected %s of at most %zu, as %zu bytes are left, found %" PRIu32,
-                            what, probe_bytes_left(bytes) / least, probe_bytes_left(bytes), value);
+                            "expected %s of at most %zu, as %zu bytes are left, found %u", what,
+                            probe_bytes_left(bytes) / least, probe_bytes_left(bytes), value);
 }

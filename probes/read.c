@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "reading.h"
@@ -25,7 +24,7 @@ static enum bat_code check_section(const struct bat_section *section, struct bat
                         section->name);
     if (section->size > UINT32_MAX)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected %s of less than 4 GiB, found 0x%" PRIx64 " bytes", section->name,
+                        "expected %s of less than 4 GiB, found 0x%lx bytes", section->name,
                         section->size);
     return BAT_OK;
 }

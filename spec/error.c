@@ -7,7 +7,6 @@
 #undef bat_fail_text
 #undef bat_fail_memory
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -49,18 +48,16 @@ void bat_error_text(const struct bat_error *error, char *buffer, size_t size)
         if (error->offset == BAT_NO_OFFSET)
             snprintf(buffer, size, "%s: %s", BAT_SECTION_NAME, error->message);
         else
-            snprintf(buffer, size, "%s+0x%" PRIx64 ": %s", BAT_SECTION_NAME, error->offset,
-                     error->message);
+            snprintf(buffer, size, "%s+0x%lx: %s", BAT_SECTION_NAME, error->offset, error->message);
         return;
     case BAT_PLACE_FILE:
         if (error->offset != BAT_NO_OFFSET) {
-            snprintf(buffer, size, "offset 0x%" PRIx64 ": %s", error->offset, error->message);
+            snprintf(buffer, size, "offset 0x%lx: %s", error->offset, error->message);
             return;
         }
         break;
     case BAT_PLACE_TEXT:
-        snprintf(buffer, size, "%" PRIu64 ":%" PRIu64 ": %s", error->line, error->column,
-                 error->message);
+        snprintf(buffer, size, "%lu:%lu: %s", error->line, error->column, error->message);
         return;
     case BAT_PLACE_NONE:
         break;

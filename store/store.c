@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,8 +147,8 @@ struct unpacking {
 static enum bat_code fail_too_large(uint64_t found, uint64_t limit, struct bat_error *error)
 {
     return bat_fail(error, BAT_ERR_SYNTAX,
-                    "expected at most %" PRIu64 " bytes in the frame of zstd, which are %u for "
-                    "each of its own or %" PRIu64 " in all, found %s%" PRIu64,
+                    "expected at most %lu bytes in the frame of zstd, which are %u for each of its "
+                    "own or %lu in all, found %s%lu",
                     limit, RATIO_MAX, UNPACKED_MIN, found > limit ? "" : "more than ", found);
 }
 
@@ -567,8 +566,8 @@ static enum bat_code check_limit(uint64_t size, uint64_t packed_size, struct bat
     if (size <= unpacked_limit(packed_size))
         return BAT_OK;
     return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                    "expected a file that zstd packs to at least 1/%u of its %" PRIu64
-                    " bytes, found %" PRIu64 ": readers of a store refuse what unpacks to more",
+                    "expected a file that zstd packs to at least 1/%u of its %lu bytes, found %lu: "
+                    "readers of a store refuse what unpacks to more",
                     RATIO_MAX, size, packed_size);
 }
 

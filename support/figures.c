@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "figures.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 double figures_percent(uint64_t part, uint64_t whole)
@@ -21,11 +20,10 @@ void figures_print(FILE *file, bool as_json, int columns, const struct figures *
         const struct figure *figure = &figures->all[i];
         int indent = figure->whole ? 2 : 0;
         if (as_json) {
-            fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figure->key, figure->value);
+            fprintf(file, "%s\"%s\":%lu", i ? "," : "{", figure->key, figure->value);
             continue;
         }
-        fprintf(file, "%*s%-*s %14" PRIu64, indent, "", columns - indent, figure->label,
-                figure->value);
+        fprintf(file, "%*s%-*s %14lu", indent, "", columns - indent, figure->label, figure->value);
         if (figure->whole)
             fprintf(file, "  %5.1f%%", figures_percent(figure->value, figure->whole));
         fputc('\n', file);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares the tables with the binary's sections, symbols and frame descriptions. */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bat_decoder.h"
@@ -53,10 +52,10 @@ static enum bat_code check_executable(struct bat_checking *checking)
             if (intervals[next].end > end)
                 end = intervals[next].end;
         if (address >= end && !bat_map_is_unemitted(map, table))
-            bat_checking_find(checking, CHECK_EXECUTABLE, table, BAT_NONE,
-                              "table at 0x%" PRIx64
-                              ": expected an executable section at this address, found none",
-                              address);
+            bat_checking_find(
+                checking, CHECK_EXECUTABLE, table, BAT_NONE,
+                "table at 0x%lx: expected an executable section at this address, found none",
+                address);
     }
     free(intervals);
     return code;
@@ -98,8 +97,8 @@ static void check_size(struct bat_checking *checking, uint32_t index, const stru
         uint32_t entry = table->first_entry + i;
         if (!bat_is_stray(map, index, entry))
             bat_fault_add(&fault, index, entry,
-                          "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
-                          " bytes (size by its %s), found one at 0x%" PRIx32,
+                          "table at 0x%lx: expected entries within 0x%lx bytes (size by its %s), "
+                          "found one at 0x%x",
                           table->address, start->size, start->size_source,
                           map->output_offsets[entry]);
     }
@@ -121,8 +120,8 @@ static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
             continue;
         of_parent = of_parent ? of_parent : bat_names_best(names, parent);
         bat_checking_find(checking, CHECK_FRAGMENT_NAME, map->fragments[i], BAT_NONE,
-                          "table at 0x%" PRIx64 ": expected a fragment of \"%.100s\" at 0x%" PRIx64
-                          ", found one called \"%.100s\"",
+                          "table at 0x%lx: expected a fragment of \"%.100s\" at 0x%lx, found one "
+                          "called \"%.100s\"",
                           address, of_parent ? of_parent->name : "", parent,
                           bat_names_best(names, address)->name);
     }
@@ -138,8 +137,8 @@ static void check_function(struct bat_checking *checking, const struct bat_frame
     struct start start = find_start(&checking->names, frames, address);
     if (!start.is_known && has_symbols)
         bat_checking_find(checking, CHECK_START, table, BAT_NONE,
-                          "table at 0x%" PRIx64 ": expected a %s to start there, found neither "
-                          "symbol nor frame description",
+                          "table at 0x%lx: expected a %s to start there, found neither symbol nor "
+                          "frame description",
                           address, table < map->hot_count ? "function" : "fragment");
     if (start.size_source)
         check_size(checking, table, &start);

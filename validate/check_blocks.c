@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Checks what a function's tables say about the input function's blocks (BAT.md 8.3). */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -186,8 +185,8 @@ static void add_difference(struct function_blocks *function, struct bat_fault *f
 {
     struct block_entry at = find_entry(function, again);
     bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected %s for the block at input offset 0x%" PRIx32
-                  " (as in the table at 0x%" PRIx64 "), found %s",
+                  "table at 0x%lx: expected %s for the block at input offset 0x%x (as in the table "
+                  "at 0x%lx), found %s",
                   at.address, expected, offset_of(again), find_entry(function, first).address,
                   found);
 }
@@ -199,8 +198,8 @@ static void add_offset_fault(struct function_blocks *function, uint64_t block)
         return;
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected a hash that ends in %04x for the block at "
-                  "input offset 0x%" PRIx32 ", found 0x%" PRIx64,
+                  "table at 0x%lx: expected a hash that ends in %04x for the block at input offset "
+                  "0x%x, found 0x%lx",
                   at.address, (unsigned)(uint16_t)offset_of(block), offset_of(block),
                   hash_of(function->map, block));
 }
@@ -212,9 +211,8 @@ static void add_order_fault(struct function_blocks *function, uint64_t before, u
         return;
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected an index above %" PRIu32
-                  " for the block at input offset 0x%" PRIx32
-                  " (that of the block before it, at 0x%" PRIx32 "), found %" PRIu32,
+                  "table at 0x%lx: expected an index above %u for the block at input offset 0x%x "
+                  "(that of the block before it, at 0x%x), found %u",
                   at.address, index_of(function->map, before), offset_of(block), offset_of(before),
                   index_of(function->map, block));
 }
@@ -227,9 +225,8 @@ static void add_count_fault(struct function_blocks *function, uint64_t block)
     const struct bat_table *hot = &function->map->tables[function->hot];
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected an index below %" PRIu32
-                  " (number of blocks of the function at 0x%" PRIx64
-                  ") for the block at input offset 0x%" PRIx32 ", found %" PRIu32,
+                  "table at 0x%lx: expected an index below %u (number of blocks of the function at "
+                  "0x%lx) for the block at input offset 0x%x, found %u",
                   at.address, hot->input_block_count, hot->address, offset_of(block),
                   index_of(function->map, block));
 }
@@ -244,13 +241,13 @@ static void check_same(struct function_blocks *function, uint64_t first, uint64_
     char expected[32];
     char found[32];
     if (hash_of(map, again) != hash_of(map, first) && !count_repeated(&faults->hash)) {
-        snprintf(expected, sizeof(expected), "hash 0x%" PRIx64, hash_of(map, first));
-        snprintf(found, sizeof(found), "0x%" PRIx64, hash_of(map, again));
+        snprintf(expected, sizeof(expected), "hash 0x%lx", hash_of(map, first));
+        snprintf(found, sizeof(found), "0x%lx", hash_of(map, again));
         add_difference(function, &faults->hash, first, again, expected, found);
     }
     if (index_of(map, again) != index_of(map, first) && !count_repeated(&faults->index)) {
-        snprintf(expected, sizeof(expected), "index %" PRIu32, index_of(map, first));
-        snprintf(found, sizeof(found), "%" PRIu32, index_of(map, again));
+        snprintf(expected, sizeof(expected), "index %u", index_of(map, first));
+        snprintf(found, sizeof(found), "%u", index_of(map, again));
         add_difference(function, &faults->index, first, again, expected, found);
     }
 }
@@ -308,9 +305,8 @@ static void check_secondary(struct function_blocks *function)
         uint32_t offset = map->secondary_entries[hot->first_secondary + i];
         if (!has_block(function, offset))
             bat_fault_add(&function->faults->secondary, function->hot, BAT_NONE,
-                          "table at 0x%" PRIx64
-                          ": expected a block at the secondary entry point 0x%" PRIx32
-                          " (number %" PRIu32 "), found none",
+                          "table at 0x%lx: expected a block at the secondary entry point 0x%x "
+                          "(number %u), found none",
                           hot->address, offset, i + 1);
     }
 }
@@ -369,7 +365,7 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
     };
     enum bat_code code = BAT_OK;
     if (!buffers.blocks || !buffers.spare)
-        code = bat_fail_memory(checking->error, "for %" PRIu32 " blocks", most);
+        code = bat_fail_memory(checking->error, "for %u blocks", most);
     for (uint32_t hot = 0; hot < checking->map->hot_count && code == BAT_OK; hot++)
         check_function_blocks(checking, hot, &buffers, &faults);
     free(buffers.blocks);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares the tables with the functions of the binary that BOLT read. */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,8 +195,8 @@ static void check_offsets(struct bat_checking *checking, uint32_t hot,
         find_largest(map, map->fragments[i], &largest);
     if (largest.entry != BAT_NONE && largest.offset >= original->size)
         bat_checking_find(checking, CHECK_ORIGINAL_OFFSET, largest.table, largest.entry,
-                          "table at 0x%" PRIx64 ": expected input offsets below 0x%" PRIx64
-                          " (size of \"%.100s\" in the original), found 0x%" PRIx32,
+                          "table at 0x%lx: expected input offsets below 0x%lx (size of \"%.100s\" "
+                          "in the original), found 0x%x",
                           map->tables[largest.table].address, original->size, original->name,
                           largest.offset);
 }
@@ -212,8 +211,8 @@ static void check_secondary(struct bat_checking *checking, uint32_t hot,
         uint32_t offset = map->secondary_entries[function->first_secondary + i];
         if (offset >= original->size)
             bat_fault_add(&fault, hot, BAT_NONE,
-                          "table at 0x%" PRIx64 ": expected secondary entry points below 0x%" PRIx64
-                          " (size of \"%.100s\" in the original), found 0x%" PRIx32,
+                          "table at 0x%lx: expected secondary entry points below 0x%lx (size of "
+                          "\"%.100s\" in the original), found 0x%x",
                           function->address, original->size, original->name, offset);
     }
     bat_fault_report(checking, &fault, "entry points");
@@ -274,10 +273,10 @@ static void check_function(struct bat_checking *checking, uint32_t hot,
     if (!original)
         original = find_original(names, originals, first, count);
     if (!original) {
-        bat_checking_find(checking, CHECK_ORIGINAL_FUNCTION, hot, BAT_NONE,
-                          "table at 0x%" PRIx64
-                          ": expected a function \"%.200s\" in the original, found none",
-                          address, bat_names_best(names, address)->name);
+        bat_checking_find(
+            checking, CHECK_ORIGINAL_FUNCTION, hot, BAT_NONE,
+            "table at 0x%lx: expected a function \"%.200s\" in the original, found none", address,
+            bat_names_best(names, address)->name);
         return;
     }
     check_offsets(checking, hot, original);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Compares the pseudo probes of the binary with those of the binary that BOLT read. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "bat_decoder.h"
@@ -227,8 +226,7 @@ static void report_dropped(const struct comparing *comparing, const struct place
     int length;
     const char *name = name_of(probes, placed, &length);
     bat_checking_find(comparing->checking, CHECK_PROBE_DROPPED, BAT_NONE, BAT_NONE,
-                      "expected the %s probe %" PRIu32 " of \"%.*s\", at 0x%" PRIx64
-                      " in the original, found none",
+                      "expected the %s probe %u of \"%.*s\", at 0x%lx in the original, found none",
                       type_name(placed->type), placed->id, length, name,
                       probes->probes[placed->probe].address);
 }
@@ -240,9 +238,8 @@ static void report_moved(const struct comparing *comparing, const struct placed_
     int length;
     const char *name = name_of(probes, found, &length);
     bat_checking_find(comparing->checking, CHECK_PROBE_MOVED, BAT_NONE, BAT_NONE,
-                      "expected the %s probe %" PRIu32 " of \"%.*s\" at what became of the "
-                      "original's 0x%" PRIx64 ", found it at 0x%" PRIx64
-                      ", which is the original's 0x%" PRIx64,
+                      "expected the %s probe %u of \"%.*s\" at what became of the original's "
+                      "0x%lx, found it at 0x%lx, which is the original's 0x%lx",
                       type_name(found->type), found->id, length, name, expected->address,
                       probes->probes[found->probe].address, found->address);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Checks each table alone, and against the table that follows it in memory. */
-#include <inttypes.h>
 
 #include "bat_decoder.h"
 #include "checking.h"
@@ -12,10 +11,10 @@ static void check_prefix(struct bat_checking *checking, uint32_t index)
     const struct bat_table *table = &map->tables[index];
     uint32_t longest = bat_map_equal_prefix(map, table);
     if (table->equal_count < longest)
-        bat_checking_find(checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
-                          "table at 0x%" PRIx64 ": expected an equal prefix of %" PRIu32
-                          " entries (that many qualify), found %" PRIu32,
-                          table->address, longest, table->equal_count);
+        bat_checking_find(
+            checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
+            "table at 0x%lx: expected an equal prefix of %u entries (that many qualify), found %u",
+            table->address, longest, table->equal_count);
 }
 
 static void check_skew(struct bat_checking *checking, uint32_t index)
@@ -26,11 +25,10 @@ static void check_skew(struct bat_checking *checking, uint32_t index)
     if (table->entry_count != 0)
         expected = map->input_offsets[table->first_entry] >> 1;
     if (table->skew != expected)
-        bat_checking_find(checking, CHECK_SKEW, index,
-                          table->entry_count ? table->first_entry : BAT_NONE,
-                          "table at 0x%" PRIx64 ": expected a skew of 0x%" PRIx32
-                          " (input offset of the first entry), found 0x%" PRIx32,
-                          table->address, expected, table->skew);
+        bat_checking_find(
+            checking, CHECK_SKEW, index, table->entry_count ? table->first_entry : BAT_NONE,
+            "table at 0x%lx: expected a skew of 0x%x (input offset of the first entry), found 0x%x",
+            table->address, expected, table->skew);
 }
 
 /* Report entries more than size bytes above the table's start. */
@@ -43,8 +41,8 @@ static void check_overlap(struct bat_checking *checking, uint32_t index, uint64_
         uint32_t entry = table->first_entry + i;
         if (!bat_is_stray(map, index, entry))
             bat_fault_add(&fault, index, entry,
-                          "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
-                          " bytes (where the next table starts), found one at 0x%" PRIx32,
+                          "table at 0x%lx: expected entries within 0x%lx bytes (where the next "
+                          "table starts), found one at 0x%x",
                           table->address, size, map->output_offsets[entry]);
     }
     bat_fault_report(checking, &fault, "entries");
@@ -67,20 +65,19 @@ static void check_emitted(struct bat_checking *checking, uint32_t index)
     const struct bat_map *map = checking->map;
     const struct bat_table *table = &map->tables[index];
     if (bat_map_is_unemitted(map, index)) {
-        bat_checking_find(checking, CHECK_NOT_EMITTED, index, BAT_NONE,
-                          "table at 0x%" PRIx64
-                          ": expected a function of the binary, found one that BOLT did not emit; "
-                          "no address is in it, and \"batinject --repair\" drops its table",
-                          table->address);
+        bat_checking_find(
+            checking, CHECK_NOT_EMITTED, index, BAT_NONE,
+            "table at 0x%lx: expected a function of the binary, found one that BOLT did not emit; "
+            "no address is in it, and \"batinject --repair\" drops its table",
+            table->address);
         return;
     }
     struct bat_fault fault = bat_fault_none(CHECK_NOT_EMITTED);
     for (uint32_t i = bat_first_beyond(map, table, INT32_MAX); i < table->entry_count; i++)
         if (bat_is_at_address_0(map, index, table->first_entry + i))
             bat_fault_add(&fault, index, table->first_entry + i,
-                          "table at 0x%" PRIx64
-                          ": expected entries of code that BOLT emitted, found one at address 0 "
-                          "(output offset 0x%" PRIx32 ")",
+                          "table at 0x%lx: expected entries of code that BOLT emitted, found one "
+                          "at address 0 (output offset 0x%x)",
                           table->address, map->output_offsets[table->first_entry + i]);
     bat_fault_report(checking, &fault, "entries");
 }

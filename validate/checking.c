@@ -2,7 +2,6 @@
 /* Reports findings to the caller. */
 #include "checking.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,6 +121,5 @@ void bat_fault_report(struct bat_checking *checking, const struct bat_fault *fau
         bat_checking_find(checking, fault->check, fault->table, fault->entry, "%s", fault->message);
     else
         bat_checking_find(checking, fault->check, fault->table, fault->entry,
-                          "%s (the first of %" PRIu64 " such %s)", fault->message, fault->count,
-                          thing);
+                          "%s (the first of %lu such %s)", fault->message, fault->count, thing);
 }

@@ -2,7 +2,6 @@
 #include "heatmap.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +101,7 @@ enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_outp
         if (i == SHARES || i == SECTIONS)
             snprintf(suffix, sizeof(suffix), i == SHARES ? ".csv" : "-section-hotness.csv");
         else if (i >= LISTS_END)
-            snprintf(suffix, sizeof(suffix), "-%" PRIu64, options.sizes[i - LISTS_END + 1]);
+            snprintf(suffix, sizeof(suffix), "-%lu", options.sizes[i - LISTS_END + 1]);
         code = begin_file(options.path, suffix, &outputs[i], error);
         if (code != BAT_OK)
             return code;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "heatmap.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +66,7 @@ static void put_dots(struct map *map, uint64_t from, uint64_t to)
 
 static void put_address(struct map *map, uint64_t address)
 {
-    bat_text_format(&map->text, map->view->is_wide ? "0x%016" PRIx64 : "0x%08" PRIx64, address);
+    bat_text_format(&map->text, map->view->is_wide ? "0x%016lx" : "0x%08lx", address);
 }
 
 /* Write the line's address, and dots up to address. */
@@ -145,7 +144,7 @@ static void put_legend(struct map *map)
         bat_text_string(&map->text, "  ");
         put_count(map, map->limits[i], 'o');
         set_color(map, plain);
-        bat_text_format(&map->text, " : (%" PRIu64 ", %" PRIu64 "]\n", before, map->limits[i]);
+        bat_text_format(&map->text, " : (%lu, %lu]\n", before, map->limits[i]);
         before = map->limits[i];
     }
 }
@@ -287,8 +286,8 @@ static void put_section(struct bat_text_writer *text, const struct heatmap_view 
     const float used = (float)((double)hotness.buckets / (double)buckets);
     const float score = mapped_share * used;
     bat_text_escaped(text, section->name);
-    bat_text_format(text, ", 0x%" PRIx64 ", 0x%" PRIx64 ", %.4f, %.4f, %.4f\n", section->start,
-                    section->end, 100. * (double)share, 100. * (double)used, (double)score);
+    bat_text_format(text, ", 0x%lx, 0x%lx, %.4f, %.4f, %.4f\n", section->start, section->end,
+                    100. * (double)share, 100. * (double)used, (double)score);
 }
 
 /* Fill in hotness[], of each section, and hot, of the hot text. Returns the samples elsewhere. */

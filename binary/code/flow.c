@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Makes blocks from a function's decoded instructions and labels (sweep.h). */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "sweep.h"
@@ -109,7 +108,7 @@ enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_
         return BAT_OK;
     uint32_t count = count_blocks(sweep);
     blocks->all = malloc((size_t)count * sizeof(*blocks->all) + 1);
-    BAT_TRY_MEMORY(blocks->all, error, "for %" PRIu32 " blocks", count);
+    BAT_TRY_MEMORY(blocks->all, error, "for %u blocks", count);
     uint32_t entry_points = 0;
     uint32_t last;
     for (uint32_t first = 0; first < sweep->count; first = last + 1) {

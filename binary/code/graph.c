@@ -3,7 +3,6 @@
 #include "graph.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "instructions_x86.h"
@@ -23,7 +22,7 @@ struct graph_builder {
 
 static enum bat_code fail_memory(const struct graph_builder *builder)
 {
-    return bat_fail_memory(builder->error, "for the graph of %" PRIu32 " blocks",
+    return bat_fail_memory(builder->error, "for the graph of %u blocks",
                            builder->graph->blocks.count);
 }
 

@@ -4,7 +4,6 @@
  * executables and the data in AArch64 code.
  */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,7 +122,7 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct s
     bool is_out_of_memory = !markings || !reader->markers;
     free(markings);
     if (is_out_of_memory)
-        return bat_fail_memory(error, "for %" PRIu32 " symbols", table->count);
+        return bat_fail_memory(error, "for %u symbols", table->count);
     return BAT_OK;
 }
 

@@ -3,7 +3,6 @@
 #include "code_blocks.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "binary/functions/eh_frame.h"
@@ -32,11 +31,11 @@ static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *
                                 uint32_t count, struct bat_error *error)
 {
     reader->wanted = malloc(((size_t)count + 1) * sizeof(*reader->wanted));
-    BAT_TRY_MEMORY(reader->wanted, error, "for %" PRIu32 " functions", count);
+    BAT_TRY_MEMORY(reader->wanted, error, "for %u functions", count);
     for (uint32_t i = 0; i < count; i++) {
         if (indices[i] >= reader->function_count || (i > 0 && indices[i] <= indices[i - 1]))
             return bat_fail(error, BAT_ERR_ARGUMENT,
-                            "expected ascending indices of functions, found %" PRIu32, indices[i]);
+                            "expected ascending indices of functions, found %u", indices[i]);
         reader->wanted[i] = (struct code_wanted){.function = indices[i]};
     }
     reader->wanted_count = count;

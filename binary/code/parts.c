@@ -4,7 +4,6 @@
  * table leads from one part (f) into another (f.cold). Only a binary with relocations has such
  * tables for BOLT: without them it reads no function that is split.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +96,7 @@ enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_e
 {
     struct part_tables tables = {.reader = reader};
     tables.marks = calloc((size_t)reader->function_count + 1, 1);
-    BAT_TRY_MEMORY(tables.marks, error, "for %" PRIu32 " functions", reader->function_count);
+    BAT_TRY_MEMORY(tables.marks, error, "for %u functions", reader->function_count);
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         if (reader->whole_of[reader->wanted[i].function] != BAT_NONE)
             tables.marks[reader->whole_of[reader->wanted[i].function]] = PART_WANTED;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in the code reader. */
 
-#include <inttypes.h>
-
 #include "reader.h"
 #include "spec/binary_search.h"
 #include "spec/compare_numbers.h"
@@ -75,7 +73,7 @@ enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t addr
 {
     return BAT_APPEND(addresses->all, addresses->count, addresses->capacity, address)
                ? BAT_OK
-               : bat_fail_memory(error, "for %" PRIu32 " entry points", addresses->count);
+               : bat_fail_memory(error, "for %u entry points", addresses->count);
 }
 
 void code_addresses_sort(struct code_addresses *addresses)

@@ -5,7 +5,6 @@
  * fragment comes from the global f, and a local one from the f below the same FILE symbol; else
  * from the global f.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
@@ -96,15 +95,14 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
         count += is_fragment(table, &symbol);
     }
     if (count >= UINT32_MAX / 4)
-        return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %" PRIu64,
-                        count);
+        return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %lu", count);
     split->seed = bat_hash_seed();
     split->capacity = NAMES_MIN;
     while (split->capacity < 2 * count)
         split->capacity *= 2;
     split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
     split->parents = calloc(split->capacity, sizeof(*split->parents));
-    BAT_TRY_MEMORY(split->fragments && split->parents, error, "for %" PRIu64 " fragments", count);
+    BAT_TRY_MEMORY(split->fragments && split->parents, error, "for %lu fragments", count);
     return BAT_OK;
 }
 
@@ -159,7 +157,7 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
                split->candidates, split->candidate_count, split->candidate_capacity,
                (struct candidate){.parent = slot, .order = order, .address = symbol->st_value})
                ? BAT_OK
-               : bat_fail_memory(error, "for %" PRIu32 " symbols", split->candidate_count);
+               : bat_fail_memory(error, "for %u symbols", split->candidate_count);
 }
 
 static enum bat_code read_candidates(struct split *split, const struct symbol_table *table,
@@ -250,7 +248,7 @@ static enum bat_code unite_all(struct bat_code_reader *reader, const struct spli
                                struct bat_error *error)
 {
     reader->whole_of = malloc(((size_t)reader->function_count + 1) * sizeof(*reader->whole_of));
-    BAT_TRY_MEMORY(reader->whole_of, error, "for %" PRIu32 " functions", reader->function_count);
+    BAT_TRY_MEMORY(reader->whole_of, error, "for %u functions", reader->function_count);
     for (uint32_t i = 0; i < reader->function_count; i++)
         reader->whole_of[i] = BAT_NONE;
     for (uint32_t i = 0; i < split->fragment_count; i++)

@@ -6,7 +6,6 @@
 #include "sweep.h"
 
 #include <elf.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "exceptions.h"
@@ -248,7 +247,7 @@ static enum bat_code read_exceptions(struct code_sweep *sweep, struct bat_error 
     if (!bat_code_exceptions(sweep->reader, function, &walk))
         return BAT_OK;
     uint32_t *calls = count_calls(sweep);
-    BAT_TRY_MEMORY(calls, error, "for %" PRIu32 " instructions", sweep->count);
+    BAT_TRY_MEMORY(calls, error, "for %u instructions", sweep->count);
     mark_landing_pads(sweep, &walk, calls);
     free(calls);
     return BAT_OK;
@@ -326,7 +325,7 @@ enum bat_code code_sweep_begin(const struct bat_code_reader *reader, uint32_t fu
     }
     sweep->size = (uint32_t)size;
     sweep->marks = calloc(sweep->size, 1);
-    BAT_TRY_MEMORY(sweep->marks, error, "for %" PRIu32 " bytes of code", sweep->size);
+    BAT_TRY_MEMORY(sweep->marks, error, "for %u bytes of code", sweep->size);
     enum bat_code code = decode(sweep, error);
     if (!code && !sweep->obstacle && sweep->has_register_jump && reader->machine == EM_X86_64)
         code = code_find_register_tables(sweep, error);
@@ -340,7 +339,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
     const struct code_wanted *wanted = code_find_wanted(reader, function);
     if (!wanted)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected a function that bat_code_open() got, found function %" PRIu32,
+                        "expected a function that bat_code_open() got, found function %u",
                         function);
     /* BOLT does not even decode these. */
     sweep->obstacle = wanted->is_split     ? BAT_CODE_SPLIT

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Comparisons as text and as JSON. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "binary/note_facts.h"
@@ -77,7 +76,7 @@ static void print_summary(struct bat_text_writer *output, const struct compariso
 static void print_rest(struct bat_text_writer *output, uint32_t count, uint32_t limit)
 {
     if (limited(count, limit) < count)
-        bat_text_format(output, "  and %" PRIu32 " more (--limit=0 lists all)\n", count - limit);
+        bat_text_format(output, "  and %u more (--limit=0 lists all)\n", count - limit);
 }
 
 static void print_sizes(struct bat_text_writer *output, const struct comparison *comparison,
@@ -108,16 +107,14 @@ static void print_pair(struct bat_text_writer *output, const struct compared_fun
     const struct compared_function *old = function->pair;
     bat_text_name(output, "  ", function->name, "");
     if (change == CHANGE_SPLIT)
-        bat_text_format(output,
-                        ": cold %" PRIu64 " -> %" PRIu64 ", fragments %" PRIu32 " -> %" PRIu32,
-                        old->cold_size, function->cold_size, old->fragments, function->fragments);
+        bat_text_format(output, ": cold %lu -> %lu, fragments %u -> %u", old->cold_size,
+                        function->cold_size, old->fragments, function->fragments);
     else if (change == CHANGE_PLACE)
-        bat_text_format(output, ": 0x%" PRIx64 " -> 0x%" PRIx64, old->address, function->address);
+        bat_text_format(output, ": 0x%lx -> 0x%lx", old->address, function->address);
     else if (change == CHANGE_INPUT)
-        bat_text_format(output, ": hash 0x%" PRIx64 " -> 0x%" PRIx64, old->hash, function->hash);
+        bat_text_format(output, ": hash 0x%lx -> 0x%lx", old->hash, function->hash);
     else
-        bat_text_format(output, ": %" PRIu64 " -> %" PRIu64 " bytes", compared_size(old),
-                        compared_size(function));
+        bat_text_format(output, ": %lu -> %lu bytes", compared_size(old), compared_size(function));
     bat_text_string(output, "\n");
 }
 
@@ -136,7 +133,7 @@ static bool print_list(struct bat_text_writer *output, const struct compared_sid
             continue;
         }
         bat_text_name(output, "  ", function->name, "");
-        bat_text_format(output, ": %" PRIu64 " bytes at 0x%" PRIx64 "\n", compared_size(function),
+        bat_text_format(output, ": %lu bytes at 0x%lx\n", compared_size(function),
                         function->address);
     }
     print_rest(output, list.count, limit);
@@ -175,8 +172,8 @@ static void print_side(struct bat_text_writer *output, const char *key,
     if (info)
         bat_text_member(output, ",\"bolt_info\":", info);
     bat_text_format(output,
-                    ",\"note_size\":%zu,\"functions\":%" PRIu32 ",\"fragments\":%" PRIu32
-                    ",\"hot_size\":%" PRIu64 ",\"cold_size\":%" PRIu64 ",\"unnamed\":%" PRIu32 "}",
+                    ",\"note_size\":%zu,\"functions\":%u,\"fragments\":%u,\"hot_size\":%lu,\"cold_"
+                    "size\":%lu,\"unnamed\":%u}",
                     side->binary->note_size, map->hot_count, map->cold_count, side->hot_size,
                     side->cold_size, side->unnamed);
 }
@@ -184,9 +181,8 @@ static void print_side(struct bat_text_writer *output, const char *key,
 static void print_function(struct bat_text_writer *output, const struct compared_function *function)
 {
     bat_text_format(output,
-                    "{\"address\":\"0x%" PRIx64 "\",\"hash\":\"0x%" PRIx64
-                    "\",\"hot_size\":%" PRIu64 ",\"cold_size\":%" PRIu64 ",\"fragments\":%" PRIu32
-                    "}",
+                    "{\"address\":\"0x%lx\",\"hash\":\"0x%lx\",\"hot_size\":%lu,\"cold_size\":%lu,"
+                    "\"fragments\":%u}",
                     function->address, function->hash, function->hot_size, function->cold_size,
                     function->fragments);
 }
@@ -197,7 +193,7 @@ static bool print_json_list(struct bat_text_writer *output, const struct compare
     struct function_list list;
     if (!list_functions(side, change, &list))
         return false;
-    bat_text_format(output, ",\n\"%s\":{\"count\":%" PRIu32 ",\"functions\":[", key, list.count);
+    bat_text_format(output, ",\n\"%s\":{\"count\":%u,\"functions\":[", key, list.count);
     for (uint32_t i = 0; i < limited(list.count, limit); i++) {
         const struct compared_function *function = list.items[i].function;
         const struct compared_function *old = change ? function->pair : NULL;
@@ -226,13 +222,12 @@ bool comparison_print_json(struct bat_text_writer *output, const struct comparis
     print_side(output, "old", &comparison->sides[0]);
     bat_text_string(output, ",\n");
     print_side(output, "new", &comparison->sides[1]);
-    bat_text_format(output,
-                    ",\n\"equal\":%" PRIu32 ",\"sections\":{\"count\":%" PRIu32 ",\"sections\":[",
+    bat_text_format(output, ",\n\"equal\":%u,\"sections\":{\"count\":%u,\"sections\":[",
                     comparison->equal, comparison->section_count);
     for (uint32_t i = 0; i < limited(comparison->section_count, limit); i++) {
         bat_text_member(output, i ? ",\n{\"name\":" : "\n{\"name\":", comparison->sections[i].name);
-        bat_text_format(output, ",\"old\":%" PRIu64 ",\"new\":%" PRIu64 "}",
-                        comparison->sections[i].sizes[0], comparison->sections[i].sizes[1]);
+        bat_text_format(output, ",\"old\":%lu,\"new\":%lu}", comparison->sections[i].sizes[0],
+                        comparison->sections[i].sizes[1]);
     }
     bat_text_string(output, "]}");
     bool fits = print_json_list(output, &comparison->sides[1], "appeared", 0, limit) &&

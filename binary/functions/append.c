@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +28,7 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
         namings = bat_large_grow(functions->namings, functions->count * sizeof(*namings),
                                  capacity * sizeof(*namings));
     }
-    BAT_TRY_MEMORY(namings, error, "for %" PRIu64 " functions", capacity);
+    BAT_TRY_MEMORY(namings, error, "for %lu functions", capacity);
     functions->namings = namings;
     functions->capacity = (uint32_t)capacity;
     return BAT_OK;

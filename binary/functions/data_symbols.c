@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "data_symbols.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,7 @@ static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_erro
 {
     const struct draft_symbols *symbols = &data->symbols;
     data->all = malloc(((size_t)symbols->count + 1) * sizeof(*data->all));
-    BAT_TRY_MEMORY(data->all, error, "for %" PRIu32 " symbols", symbols->count);
+    BAT_TRY_MEMORY(data->all, error, "for %u symbols", symbols->count);
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct draft_symbol *symbol = &symbols->all[i];
         if (!symbol->is_in_data || symbol->is_nameless)
@@ -177,7 +176,7 @@ char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index)
     const char *prefix = symbol->is_private ? "PG" : "";
     char number[16] = "";
     if (own_number != 0)
-        snprintf(number, sizeof(number), "/%" PRIu32, own_number);
+        snprintf(number, sizeof(number), "/%u", own_number);
     char *name;
     const char *own_name = draft_symbol_name(&data->symbols, symbol);
     return asprintf(&name, "%s%s%s", prefix, own_name, number) < 0 ? NULL : name;

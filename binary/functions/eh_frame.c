@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "eh_frame.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "support/dwarf_numbers.h"
@@ -27,7 +26,7 @@ struct entry {
 static enum bat_code damaged(const struct bat_fde_walk *walk, const uint8_t *at,
                              struct bat_error *error, const char *what)
 {
-    bat_fail(error, BAT_ERR_ELF, SECTION "+0x%" PRIx64 ": %s", (uint64_t)(at - walk->start), what);
+    bat_fail(error, BAT_ERR_ELF, SECTION "+0x%lx: %s", (uint64_t)(at - walk->start), what);
     return BAT_ERR_ELF;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,8 +152,7 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
     *memory = NULL;
     BAT_TRY(measure(draft, wanted, &size, error));
     struct text text = {.at = *memory = malloc(size)};
-    BAT_TRY_MEMORY(text.at, error, "for the names of %" PRIu32 " functions",
-                   draft->functions.count);
+    BAT_TRY_MEMORY(text.at, error, "for the names of %u functions", draft->functions.count);
     text.end = text.at + size;
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         if (!is_wanted(wanted, i))

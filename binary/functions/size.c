@@ -2,8 +2,6 @@
 #include "draft.h"
 #include "spec/grow.h"
 
-#include <inttypes.h>
-
 /* Finds the functions' sizes and secondary entry points. */
 
 static enum bat_code add_entry(struct draft_entries *entries, uint32_t function, uint64_t address,
@@ -12,7 +10,7 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
     if (entries->count && entries->all[entries->count - 1].address == address)
         return BAT_OK;
     if (!bat_grow(&entries->all, &entries->capacity, entries->count, sizeof(*entries->all)))
-        return bat_fail_memory(error, "for %" PRIu32 " entry points", entries->count);
+        return bat_fail_memory(error, "for %u entry points", entries->count);
     entries->all[entries->count++] = (struct draft_entry){.address = address, .function = function};
     return BAT_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -271,7 +270,7 @@ static enum bat_code make_symbols(struct draft_symbols *symbols, bool only_code,
     enum bat_code code = BAT_OK;
     const struct bat_sort_key *order = bat_sort_keys(keys, spare, count);
     symbols->all = bat_large_array((size_t)count + 1, sizeof(*symbols->all));
-    BAT_TRY_MEMORY(symbols->all, error, "for %" PRIu32 " symbols", count);
+    BAT_TRY_MEMORY(symbols->all, error, "for %u symbols", count);
     for (uint32_t i = 0; i < count && !code; i++) {
         fetch(table, order, i, count);
         code = make_symbol(&order[i], symbols, error);
@@ -289,7 +288,7 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, bool only_code,
     if (code || !table->symbols)
         return code;
     struct bat_sort_key *keys = bat_large_array(2 * ((size_t)table->count + 1), sizeof(*keys));
-    BAT_TRY_MEMORY(keys, error, "for %" PRIu32 " symbols", table->count);
+    BAT_TRY_MEMORY(keys, error, "for %u symbols", table->count);
     code = make_symbols(symbols, only_code, keys, error);
     free(keys);
     return code;

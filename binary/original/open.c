@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Opens an input binary, and checks that BOLT read it. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,13 +97,13 @@ static enum bat_code fail_misfits(const struct bat_original *original,
     const char *name = output == BAT_NONE ? "" : original->outputs[output].name;
     char detail[160] = "";
     if (misfits->example_size != 0)
-        snprintf(detail, sizeof(detail), ", where it has 0x%" PRIx64 " bytes and needs 0x%" PRIx64,
+        snprintf(detail, sizeof(detail), ", where it has 0x%lx bytes and needs 0x%lx",
                  misfits->example_size, misfits->example_offset + 1);
-    return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected the functions of all %" PRIu64 " tables, found no function for "
-                    "%" PRIu64 " and one that is too small for %" PRIu64
-                    " (for example \"%.100s\"%s): it is not the file that BOLT read",
-                    original->counters.tables, misfits->unnamed, misfits->too_small, name, detail);
+    return bat_fail(
+        error, BAT_ERR_MISMATCH,
+        "expected the functions of all %lu tables, found no function for %lu and one that is too "
+        "small for %lu (for example \"%.100s\"%s): it is not the file that BOLT read",
+        original->counters.tables, misfits->unnamed, misfits->too_small, name, detail);
 }
 
 /* --- Opening -------------------------------------------------------------------------------- */
@@ -176,7 +175,7 @@ static enum bat_code name_functions(struct reading *reading)
     uint32_t count;
     const struct bat_function_symbol *all = bat_functions_all(reading->functions, &count);
     uint8_t *wanted = malloc((size_t)count + 1);
-    BAT_TRY_MEMORY(wanted, &reading->error, "for the names of %" PRIu32 " functions", count);
+    BAT_TRY_MEMORY(wanted, &reading->error, "for the names of %u functions", count);
     for (uint32_t i = 0; i < count; i++)
         wanted[i] = (all[i].flags & ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)) != 0;
     enum bat_code code = bat_functions_name(reading->functions, wanted, &reading->error);
@@ -256,7 +255,7 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
         original->entries = calloc(tables + 1, sizeof(*original->entries));
     if (!original->input_of || !original->table_of || !original->output_of ||
         (original->sparse.tables && !original->entries))
-        return bat_fail_memory(error, "for %" PRIu32 " functions", original->output_count);
+        return bat_fail_memory(error, "for %u functions", original->output_count);
     find_tables(original);
     return BAT_OK;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +8,9 @@
 
 static void put_place(struct bat_text_writer *output, const struct bat_original_place *place)
 {
-    bat_text_format(output, "0x%" PRIx64 " ", place->address);
+    bat_text_format(output, "0x%lx ", place->address);
     bat_text_escaped(output, place->name);
-    bat_text_format(output, " + 0x%" PRIx64, place->address - place->function_address);
+    bat_text_format(output, " + 0x%lx", place->address - place->function_address);
 }
 
 static enum bat_code put_inputs(struct bat_text_writer *output, const struct bat_original *original,
@@ -23,11 +22,10 @@ static enum bat_code put_inputs(struct bat_text_writer *output, const struct bat
         if (!bat_original_input_of(original, addresses[i].address, addresses[i].is_branch_source,
                                    &place))
             return bat_fail(error, BAT_ERR_MISMATCH,
-                            "--to-input=0x%" PRIx64
-                            ": expected an address in a function that the input binary also has, "
-                            "found none there",
+                            "--to-input=0x%lx: expected an address in a function that the input "
+                            "binary also has, found none there",
                             addresses[i].address);
-        bat_text_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
+        bat_text_format(output, "0x%lx -> ", addresses[i].address);
         put_place(output, &place);
         bat_text_string(output, "\n");
     }
@@ -71,7 +69,7 @@ static enum bat_code find_place(const struct bat_original *original, const char 
     if (!bat_original_input_function_at(original, address, place))
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "--to-output=%.200s: expected an address in a function of the input "
-                        "binary, found none at 0x%" PRIx64,
+                        "binary, found none at 0x%lx",
                         text, address);
     if (place->kind == BAT_ORIGINAL_GONE)
         return bat_fail(error, BAT_ERR_MISMATCH,
@@ -84,12 +82,12 @@ static enum bat_code find_place(const struct bat_original *original, const char 
 static void put_output(struct bat_text_writer *output, const struct bat_names *names,
                        uint64_t address)
 {
-    bat_text_format(output, "0x%" PRIx64, address);
+    bat_text_format(output, "0x%lx", address);
     const struct bat_symbol *symbol = bat_names_containing(names, address);
     if (!symbol)
         return;
     bat_text_name(output, " ", symbol->name, "");
-    bat_text_format(output, " + 0x%" PRIx64, address - symbol->address);
+    bat_text_format(output, " + 0x%lx", address - symbol->address);
 }
 
 static enum bat_code put_outputs(struct bat_text_writer *output,

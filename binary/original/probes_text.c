@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --probes: the text that llvm-profgen --show-pseudo-probe prints, by address. */
-#include <inttypes.h>
 
 #include "bat_original.h"
 #include "bat_probes.h"
@@ -31,7 +30,7 @@ static void put_escaped(struct bat_text_writer *output, const char *text, size_t
 static void put_name(const struct probe_dump *dump, uint32_t function, uint64_t guid)
 {
     if (function == BAT_NONE) {
-        bat_text_format(dump->output, "%" PRIu64, guid);
+        bat_text_format(dump->output, "%lu", guid);
         return;
     }
     const struct bat_probe_function *found = &dump->probes->functions[function];
@@ -43,9 +42,9 @@ static void put_functions(const struct probe_dump *dump)
     bat_text_string(dump->output, "Pseudo Probe Desc:\n");
     for (uint32_t i = 0; i < dump->probes->function_count; i++) {
         const struct bat_probe_function *function = &dump->probes->functions[i];
-        bat_text_format(dump->output, "GUID: %" PRIu64 " Name: ", function->guid);
+        bat_text_format(dump->output, "GUID: %lu Name: ", function->guid);
         put_name(dump, i, function->guid);
-        bat_text_format(dump->output, "\nHash: %" PRIu64 "\n", function->hash);
+        bat_text_format(dump->output, "\nHash: %lu\n", function->hash);
     }
 }
 
@@ -64,7 +63,7 @@ static void put_context(const struct probe_dump *dump, uint32_t node)
         const struct bat_probe_node *parent = &nodes[inlined->parent];
         bat_text_string(dump->output, parent->parent == BAT_NONE ? "Inlined: @ " : " @ ");
         put_name(dump, parent->function, parent->guid);
-        bat_text_format(dump->output, ":%" PRIu32, inlined->call_site);
+        bat_text_format(dump->output, ":%u", inlined->call_site);
     }
 }
 
@@ -84,9 +83,9 @@ static void put_probe(const struct probe_dump *dump, const struct bat_probe *pro
     const struct bat_probe_node *node = &dump->probes->nodes[probe->node];
     bat_text_string(dump->output, " [Probe]:\tFUNC: ");
     put_name(dump, node->function, node->guid);
-    bat_text_format(dump->output, " Index: %" PRIu32 "  ", probe->id);
+    bat_text_format(dump->output, " Index: %u  ", probe->id);
     if (probe->discriminator)
-        bat_text_format(dump->output, "Discriminator: %" PRIu32 "  ", probe->discriminator);
+        bat_text_format(dump->output, "Discriminator: %u  ", probe->discriminator);
     put_type(dump, probe->type);
     put_context(dump, probe->node);
     bat_text_string(dump->output, "\n");
@@ -100,9 +99,9 @@ static void put_input(const struct probe_dump *dump, const struct bat_probe *pro
     const bool is_call = probe->type != BAT_PROBE_BLOCK;
     struct bat_original_place input;
     if (dump->original && bat_original_input_of(dump->original, probe->address, is_call, &input)) {
-        bat_text_format(dump->output, " (input: 0x%" PRIx64, input.address);
+        bat_text_format(dump->output, " (input: 0x%lx", input.address);
         bat_text_name(dump->output, " ", input.name, "");
-        bat_text_format(dump->output, " + 0x%" PRIx64 ")", input.address - input.function_address);
+        bat_text_format(dump->output, " + 0x%lx)", input.address - input.function_address);
         return;
     }
     struct bat_binary_place place;
@@ -110,7 +109,7 @@ static void put_input(const struct probe_dump *dump, const struct bat_probe *pro
         bat_binary_input_of(dump->binary, dump->names, probe->address, is_call, &place) &&
         place.symbol) {
         bat_text_name(dump->output, " (input: ", place.symbol->name, "");
-        bat_text_format(dump->output, " + 0x%" PRIx64 ")", place.offset);
+        bat_text_format(dump->output, " + 0x%lx)", place.offset);
     }
 }
 
@@ -119,17 +118,17 @@ static void put_probes(const struct probe_dump *dump)
     for (uint32_t i = 0; i < dump->probes->probe_count; i++) {
         const struct bat_probe *probe = &dump->probes->probes[i];
         if (i == 0 || probe[-1].address != probe->address) {
-            bat_text_format(dump->output, "0x%" PRIx64, probe->address);
+            bat_text_format(dump->output, "0x%lx", probe->address);
             put_input(dump, probe);
             bat_text_string(dump->output, ":\n");
         }
         put_probe(dump, probe);
     }
     if (dump->probes->unplaced_count != 0)
-        bat_text_format(dump->output,
-                        "%" PRIu32 " probes without an address: no symbol tells where their "
-                        "functions start\n",
-                        dump->probes->unplaced_count);
+        bat_text_format(
+            dump->output,
+            "%u probes without an address: no symbol tells where their functions start\n",
+            dump->probes->unplaced_count);
 }
 
 enum bat_code original_probes_text(struct bat_text_writer *output, const char *path,

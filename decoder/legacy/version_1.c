@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Version 1: little-endian words (BAT.md 10). */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "legacy.h"
@@ -42,8 +41,7 @@ static enum bat_code read_count(struct bat_reader *reader, const char *what, siz
     if (code != BAT_OK || *value <= bat_reader_left(reader) / unit_size)
         return code;
     return bat_reader_fail(reader, BAT_ERR_COUNT, at,
-                           "expected a %s of at most %zu (what the bytes left can hold), found "
-                           "%" PRIu32,
+                           "expected a %s of at most %zu (what the bytes left can hold), found %u",
                            what, bat_reader_left(reader) / unit_size, *value);
 }
 
@@ -71,8 +69,7 @@ static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_ta
         uint32_t input = bat_load32(bytes + 4);
         if (i != 0 && output <= before)
             return bat_reader_fail(reader, BAT_ERR_ORDER, bytes,
-                                   "expected the output offset of entry %" PRIu32
-                                   " above 0x%" PRIx32 ", found 0x%" PRIx32,
+                                   "expected the output offset of entry %u above 0x%x, found 0x%x",
                                    i, before, output);
         before = output;
         append(decoding->map, table, output, input << 1 | (input & BRANCH_BIT) >> 31);
@@ -89,7 +86,7 @@ static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *
     BAT_TRY(bat_reader_u64(reader, "table's address", &table->address));
     if (i != 0 && table->address <= table[-1].address)
         return bat_reader_fail(reader, BAT_ERR_ORDER, at,
-                               "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+                               "expected a table above 0x%lx, found one at 0x%lx",
                                table[-1].address, table->address);
     tables->parents[i] = table->address;
     reader->table = &table->address;
@@ -117,12 +114,11 @@ static enum bat_code decode_parent(struct bat_reader *reader, struct tables *tab
     BAT_TRY(bat_reader_u64(reader, "parent's address", &parent));
     if (!is_first && fragment <= *before)
         return bat_reader_fail(reader, BAT_ERR_ORDER, at,
-                               "expected a fragment above 0x%" PRIx64 ", found 0x%" PRIx64, *before,
-                               fragment);
+                               "expected a fragment above 0x%lx, found 0x%lx", *before, fragment);
     uint32_t table = find_table(tables, fragment);
     if (table == BAT_NONE || parent == fragment)
         return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
-                               "expected a fragment's table at 0x%" PRIx64 ", found %s", fragment,
+                               "expected a fragment's table at 0x%lx, found %s", fragment,
                                table == BAT_NONE ? "none" : "it named as its own parent");
     tables->parents[table] = parent;
     *before = fragment;
@@ -175,8 +171,7 @@ static enum bat_code set_parents(struct bat_decoding *decoding, const struct tab
         if (parent == BAT_NONE)
             return bat_fail_at(
                 decoding->reader.error, BAT_ERR_HOT_INDEX, BAT_PLACE_SECTION, BAT_NO_OFFSET,
-                "table at 0x%" PRIx64 ": expected the address of a hot function as parent, found "
-                "0x%" PRIx64,
+                "table at 0x%lx: expected the address of a hot function as parent, found 0x%lx",
                 tables->all[i].address, tables->parents[i]);
         map->tables[cold++].parent = parent;
     }
@@ -226,7 +221,7 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
     if (tables.all && tables.parents && map->tables)
         code = decode_tables(decoding, &tables);
     else
-        code = bat_fail_memory(reader->error, "for %" PRIu32 " tables", tables.count);
+        code = bat_fail_memory(reader->error, "for %u tables", tables.count);
     free(tables.all);
     free(tables.parents);
     return code;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What only version 2 has (BAT.md 9): the rest is in decoder/decode.c. */
-#include <inttypes.h>
 
 #include "legacy.h"
 
@@ -30,11 +29,11 @@ enum bat_code bat_decode_parents_2(struct bat_decoding *decoding)
         if (raw->index < map->hot_count)
             continue;
         if (!is_defect)
-            return bat_fail_at(
-                decoding->reader.error, BAT_ERR_HOT_INDEX, BAT_PLACE_SECTION, raw->offset,
-                "table at 0x%" PRIx64 ": expected the index of a hot function, found %" PRIu32
-                " of %" PRIu32 " hot functions",
-                table->address, raw->index, map->hot_count);
+            return bat_fail_at(decoding->reader.error, BAT_ERR_HOT_INDEX, BAT_PLACE_SECTION,
+                               raw->offset,
+                               "table at 0x%lx: expected the index of a hot function, found %u of "
+                               "%u hot functions",
+                               table->address, raw->index, map->hot_count);
         table->parent = map->hot_count - 1;
     }
     return BAT_OK;

@@ -12,7 +12,6 @@
  * counted, none is sampled. For programs of one thread, x86-64 and AArch64.
  */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,9 +265,9 @@ static void translate(uint64_t plugin, struct qemu_plugin_tb *tb)
 static void print_place(uint64_t address)
 {
     if (is_inside(address))
-        fprintf(out, " %" PRIx64, address - (is_movable ? bias + image_base : 0));
+        fprintf(out, " %lx", address - (is_movable ? bias + image_base : 0));
     else
-        fprintf(out, " X:%" PRIx64, address);
+        fprintf(out, " X:%lx", address);
 }
 
 static void finish(uint64_t plugin, void *data)
@@ -285,7 +284,7 @@ static void finish(uint64_t plugin, void *data)
             print_place(table[i].branch);
         print_place(table[i].from);
         print_place(table[i].to);
-        fprintf(out, " %" PRIu64 "\n", table[i].count);
+        fprintf(out, " %lu\n", table[i].count);
     }
     if (fclose(out) != 0)
         fail("the profile could not be written");

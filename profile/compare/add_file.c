@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +45,14 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     for (uint32_t i = 0; i < block->successors.count && code == BAT_OK; i++) {
         const struct bat_yaml_edge *edge = &block->successors.all[i];
         char place[64];
-        snprintf(place, sizeof(place), "%" PRIu32 " to %" PRIu64, block->index, edge->at);
+        snprintf(place, sizeof(place), "%u to %lu", block->index, edge->at);
         code = bat_overlaps_record(comparison, function->name, place, edge->count, error);
     }
     for (uint32_t i = 0; i < block->calls.count && code == BAT_OK; i++) {
         const struct bat_yaml_edge *edge = &block->calls.all[i];
         if (bat_yaml_is_uncounted(edge))
             continue;
-        if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
+        if (asprintf(&text, "%u+%lx calls %s %u", block->index, edge->at,
                      name_of(profile, edge->function), edge->entry) < 0)
             return bat_fail_memory(error, "for a record");
         code = bat_overlaps_record(comparison, function->name, text, edge->count, error);
@@ -61,7 +60,7 @@ static enum bat_code add_block(struct bat_overlaps *comparison,
     }
     if (code == BAT_OK && block->events != 0) {
         char place[32];
-        snprintf(place, sizeof(place), "%" PRIu32, block->index);
+        snprintf(place, sizeof(place), "%u", block->index);
         code = bat_overlaps_record(comparison, function->name, place, block->events, error);
     }
     return code;

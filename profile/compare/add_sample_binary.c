@@ -16,7 +16,6 @@
  *              of inlined calls, and for each: line, discriminator, name, body. With types of
  *              vtables: the number of places that have them.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,7 +129,7 @@ static enum bat_code skip_summary(struct sample_file *file)
 static enum bat_code add_md5(struct sample_file *file, uint64_t md5, uint32_t *number)
 {
     char digits[24];
-    int size = snprintf(digits, sizeof(digits), "%" PRIu64, md5);
+    int size = snprintf(digits, sizeof(digits), "%lu", md5);
     return sample_places_name(file->places, digits, (size_t)size, number, file->error);
 }
 
@@ -422,8 +421,8 @@ static enum bat_code read_file(struct sample_file *file, uint64_t size)
     enum bat_code code = read_number(file, UINT64_MAX, "a version", &version);
     if (code == BAT_OK && version != VERSION)
         return bat_fail_at(file->error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE,
-                           (uint64_t)(at - file->file), "expected version %u, found %" PRIu64,
-                           VERSION, version);
+                           (uint64_t)(at - file->file), "expected version %u, found %lu", VERSION,
+                           version);
     BAT_TRY(code);
     BAT_TRY(bat_overlaps_begin(file->comparison, file->error));
     return kind == KIND_BINARY ? read_plain(file) : read_sections(file, size);

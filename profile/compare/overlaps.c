@@ -2,7 +2,6 @@
 /* Collects the records of profiles under common numbers. */
 #include "overlaps.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,11 +117,11 @@ static char *fdata_text(const struct bat_overlaps *comparison, const struct bat_
     int size;
     const char *target = is_branch ? bat_strings_get(&fdata->names, (uint32_t)item[2]) : "";
     if (is_branch)
-        size = asprintf(&text, "%u %" PRIx64 " %u %.*s %" PRIx64, (unsigned)(item[0] >> 32),
-                        item[1], (unsigned)(item[2] >> 32), (int)name_size(comparison, target),
-                        target, item[3]);
+        size = asprintf(&text, "%u %lx %u %.*s %lx", (unsigned)(item[0] >> 32), item[1],
+                        (unsigned)(item[2] >> 32), (int)name_size(comparison, target), target,
+                        item[3]);
     else
-        size = asprintf(&text, "%u %" PRIx64, (unsigned)(item[0] >> 32), item[1]);
+        size = asprintf(&text, "%u %lx", (unsigned)(item[0] >> 32), item[1]);
     return size < 0 ? NULL : text;
 }
 
@@ -162,13 +161,12 @@ static enum bat_code add_addresses(struct bat_overlaps *comparison,
     uint64_t count;
     enum bat_code code = BAT_OK;
     for (uint64_t i = 0; code == BAT_OK && bat_profile_trace(profile, i, &trace); i++) {
-        snprintf(text, sizeof(text), "%" PRIx64 " %" PRIx64 " %" PRIx64, trace.branch, trace.from,
-                 trace.to);
+        snprintf(text, sizeof(text), "%lx %lx %lx", trace.branch, trace.from, trace.to);
         code = bat_overlaps_record(comparison, function_at(functions, trace.from), text,
                                    trace.count, error);
     }
     for (uint64_t i = 0; code == BAT_OK && bat_profile_sample(profile, i, &address, &count); i++) {
-        snprintf(text, sizeof(text), "%" PRIx64, address);
+        snprintf(text, sizeof(text), "%lx", address);
         code = bat_overlaps_record(comparison, function_at(functions, address), text, count, error);
     }
     return code;
@@ -193,7 +191,6 @@ enum bat_code sample_places_record(struct bat_overlaps *comparison, const char *
                                    struct bat_error *error)
 {
     char text[64];
-    snprintf(text, sizeof(text), "%" PRIu64 " %" PRIu32 ".%" PRIu32, call, line.line,
-             line.discriminator);
+    snprintf(text, sizeof(text), "%lu %u.%u", call, line.line, line.discriminator);
     return bat_overlaps_record(comparison, function, text, count, error);
 }

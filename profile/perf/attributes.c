@@ -3,7 +3,6 @@
 #include "branch_filter.h"
 #include "spec/grow.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 void perf_attributes_free(struct perf_attributes *attributes)
@@ -67,7 +66,7 @@ static enum bat_code check_known(const struct perf_attribute *attribute, uint64_
     if ((fields | counters | branches) == 0)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
-                       "expected samples of known fields, found %s 0x%" PRIx64 " of a newer perf",
+                       "expected samples of known fields, found %s 0x%lx of a newer perf",
                        fields     ? "fields"
                        : counters ? "counters of the format"
                                   : "branch stacks of the type",
@@ -203,7 +202,7 @@ enum bat_code perf_attributes_finish(struct perf_attributes *attributes, struct 
         if (!can_assign)
             return bat_fail(error, BAT_ERR_UNSUPPORTED,
                             "expected events whose samples all have their ids at the same place, "
-                            "found events 1 and %" PRIu32 " that differ",
+                            "found events 1 and %u that differ",
                             i + 1);
     }
     return BAT_OK;
@@ -226,10 +225,10 @@ enum bat_code perf_attributes_of_sample(const struct perf_attributes *attributes
     if (item)
         *attribute = &attributes->items[item[1] - 1];
     else if (id != 0)
-        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, sample->offset,
-                           "expected a sample of one of the %" PRIu32
-                           " events, found the id %" PRIu64 " that none of them has",
-                           attributes->count, id);
+        return bat_fail_at(
+            error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, sample->offset,
+            "expected a sample of one of the %u events, found the id %lu that none of them has",
+            attributes->count, id);
     return BAT_OK;
 }
 

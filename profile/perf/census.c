@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which files the samples of a recording are in, for messages about recordings without the binary.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +88,7 @@ static enum bat_code find_name(struct history *history, const struct perf_event 
     if (name[0] == '[' && strncmp(name, "[anon", 5) != 0)
         return BAT_OK;
     char made[64];
-    snprintf(made, sizeof(made), "/tmp/perf-%" PRId32 ".map, code made at run time",
+    snprintf(made, sizeof(made), "/tmp/perf-%d.map, code made at run time",
              (int32_t)event->process);
     return perf_processes_name(processes, made, number);
 }

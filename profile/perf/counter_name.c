@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The names of events. */
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "attributes.h"
@@ -62,6 +61,6 @@ void perf_attribute_name(const struct perf_attribute *attribute, char *buffer, s
     else if (attribute->type == TYPE_SOFTWARE && config < COUNT(software_names))
         snprintf(buffer, size, "%s", software_names[config]);
     else
-        snprintf(buffer, size, "type%" PRIu32 "-0x%" PRIx64, attribute->type, config);
+        snprintf(buffer, size, "type%u-0x%lx", attribute->type, config);
     append_modifiers(attribute, buffer, size);
 }

@@ -3,7 +3,6 @@
 #include "perf_data.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -87,8 +86,8 @@ static enum bat_code fail_plain(const struct perf_session *session,
                          "alone with -ba";
     if (found->perf_kernel_branches != 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected branches of user space, found only the kernel's in %" PRIu64
-                        " samples of %.64s: record them with perf record -e cycles:u -j any,u",
+                        "expected branches of user space, found only the kernel's in %lu samples "
+                        "of %.64s: record them with perf record -e cycles:u -j any,u",
                         samples, name);
     if (session_filter(session) & BRANCH_CALL_STACK)
         wanted = "branch stacks other than call stacks (perf record --call-graph lbr)";
@@ -100,9 +99,8 @@ static enum bat_code fail_plain(const struct perf_session *session,
         else if (session->options->basic_samples)
             wanted = "addresses (perf script -F pid,event,ip)";
     }
-    return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected %s, found none in %" PRIu64 " samples of %.64s%s", wanted, samples,
-                    name, advice);
+    return bat_fail(error, BAT_ERR_MISMATCH, "expected %s, found none in %lu samples of %.64s%s",
+                    wanted, samples, name, advice);
 }
 
 /* Fail for trace data without samples, and for samples without the branch stacks wanted. */
@@ -131,11 +129,11 @@ static enum bat_code check_result(const struct perf_session *session,
                         "expected samples, found trace data of the processor: let perf decode it "
                         "with --itrace=OPTIONS or --spe");
     if (own == 0 && session->text && session->text->for_people != 0)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples as perf script --show-mmap-events -F pid,brstack prints "
-                        "them (-F pid,event,ip for -ba), found %" PRIu64 " lines that it prints "
-                        "without -F, for people",
-                        session->text->for_people);
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected samples as perf script --show-mmap-events -F pid,brstack prints them (-F "
+            "pid,event,ip for -ba), found %lu lines that it prints without -F, for people",
+            session->text->for_people);
     /* An older perf prints nothing of SPE's trace. */
     if (session->text && session->options->arm_spe && session->counters.perf_samples == 0)
         name = session->binaries[0].name;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The parts of perf.data around its records: header, attributes, features. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,9 +27,8 @@ static enum bat_code check_section(const struct perf_session *session, struct se
     if (section.offset <= session->file_size && section.size <= session->file_size - section.offset)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, at,
-                       "expected %s at 0x%" PRIx64 " of %" PRIu64 " bytes, found a file of %" PRIu64
-                       " bytes",
-                       what, section.offset, section.size, session->file_size);
+                       "expected %s at 0x%lx of %lu bytes, found a file of %lu bytes", what,
+                       section.offset, section.size, session->file_size);
 }
 
 /* Read bytes at an offset, as soon as they have arrived. */
@@ -49,8 +47,8 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
     *bytes = NULL;
     if (section.size > FEATURE_SIZE_MAX) {
         bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, section.offset,
-                    "expected a section of at most %" PRIu64 " bytes, found one of %" PRIu64,
-                    FEATURE_SIZE_MAX, section.size);
+                    "expected a section of at most %lu bytes, found one of %lu", FEATURE_SIZE_MAX,
+                    section.size);
         return BAT_ERR_COUNT;
     }
     *bytes = malloc(section.size ? (size_t)section.size : 1);
@@ -75,18 +73,18 @@ static enum bat_code read_attribute(struct perf_session *session, const uint8_t 
         size = PERF_ATTRIBUTE_SIZE_MIN;
     if (size < PERF_ATTRIBUTE_SIZE_MIN || size > size_max)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + ATTRIBUTE_SIZE,
-                           "expected an event's attributes of %u to %zu bytes, found %" PRIu32,
+                           "expected an event's attributes of %u to %zu bytes, found %u",
                            PERF_ATTRIBUTE_SIZE_MIN, size_max, size);
     struct section section = parse_section(entry + size_max);
     enum bat_code code = check_section(session, section, at + size_max, "an event's ids", error);
     if (code == BAT_OK && section.size % 8 != 0)
         code = bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + size_max + 8,
-                           "expected ids of 8 bytes each, found %" PRIu64 " bytes", section.size);
+                           "expected ids of 8 bytes each, found %lu bytes", section.size);
     /* This bounds the work: many events could share one section, which is read for each. */
     if (code == BAT_OK && section.size > session->file_size - session->id_bytes)
         code = bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, at + size_max,
-                           "expected ids of all events that fit into the file's size, found "
-                           "%" PRIu64 " bytes after %" PRIu64 " of the events before",
+                           "expected ids of all events that fit into the file's size, found %lu "
+                           "bytes after %lu of the events before",
                            section.size, session->id_bytes);
     session->id_bytes += code == BAT_OK ? section.size : 0;
     uint8_t *ids = NULL;
@@ -103,13 +101,11 @@ static enum bat_code read_attributes(struct perf_session *session, uint64_t entr
 {
     if (entry_size < PERF_ATTRIBUTE_SIZE_MIN + 16 || entry_size > UINT16_MAX)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, 16,
-                           "expected entries of events' attributes of %u to %u bytes, found "
-                           "%" PRIu64,
+                           "expected entries of events' attributes of %u to %u bytes, found %lu",
                            PERF_ATTRIBUTE_SIZE_MIN + 16, (unsigned)UINT16_MAX, entry_size);
     if (section.size == 0 || section.size % entry_size != 0)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, 32,
-                           "expected events' attributes of %" PRIu64 " bytes each, found %" PRIu64
-                           " bytes in all",
+                           "expected events' attributes of %lu bytes each, found %lu bytes in all",
                            entry_size, section.size);
     uint8_t *table;
     enum bat_code code = read_section(session, section, &table, error);
@@ -210,8 +206,7 @@ enum bat_code perf_session_read_head(struct perf_session *session, struct bat_er
         return read_file_header(session, error);
     if (size != PERF_PIPE_HEADER_SIZE)
         return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, 8,
-                           "expected a header of %u bytes, or of %u in a stream, found one of "
-                           "%" PRIu64,
+                           "expected a header of %u bytes, or of %u in a stream, found one of %lu",
                            PERF_FILE_HEADER_SIZE, PERF_PIPE_HEADER_SIZE, size);
     session->data_start = PERF_PIPE_HEADER_SIZE;
     session->data_end = session->arriving ? UINT64_MAX : session->file_size;

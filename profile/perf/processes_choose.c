@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Choosing among the processes that have binaries, and the errors if there is none. */
 #include <elf.h>
-#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +58,7 @@ static bool append_details(struct text *text, const struct perf_processes *proce
     bat_hex_bytes(hex, sizeof(hex), object->build_id, object->build_id_size);
     if (all == 0 || (object->samples == 0 && *hex == '\0'))
         return append_build_id(text, object->build_id, object->build_id_size);
-    return append(text, " (%s%s%s%" PRIu64 " of %" PRIu64 " samples)", *hex ? "build-id " : "", hex,
+    return append(text, " (%s%s%s%lu of %lu samples)", *hex ? "build-id " : "", hex,
                   *hex ? ", " : "", object->samples, all);
 }
 
@@ -100,7 +99,7 @@ static uint32_t append_objects(struct text *text, const struct perf_processes *p
     for (uint32_t i = 0; i < count; i++)
         named += append_object(text, processes, all[i].number);
     if (named < count)
-        append(text, " and %" PRIu32 " more,", count - named);
+        append(text, " and %u more,", count - named);
     free(all);
     return count;
 }
@@ -113,7 +112,7 @@ static void append_binaries(struct text *text, const struct perf_processes *proc
     if (with_id && processes->binary_count == 1)
         append_build_id(text, binary->build_id, binary->build_id_size);
     if (processes->binary_count > 1)
-        append(text, " or one of %" PRIu32 " others", processes->binary_count - 1);
+        append(text, " or one of %u others", processes->binary_count - 1);
 }
 
 /* What was found instead of the binaries, and what to do. */
@@ -162,8 +161,8 @@ static bool append_cause(struct text *text, const struct perf_processes *process
     const struct perf_census_sums *sums = &processes->census;
     if (sums->all != 0 && sums->kernel == sums->all)
         return append(text,
-                      "; all %" PRIu64 " samples are the kernel's: record user space with perf "
-                      "record -e cycles:u -j any,u",
+                      "; all %lu samples are the kernel's: record user space with perf record -e "
+                      "cycles:u -j any,u",
                       sums->all);
     return false;
 }
@@ -209,7 +208,7 @@ static enum bat_code fail_without_process(const struct perf_processes *processes
     size_t wanted_count;
     const int32_t *wanted = wanted_processes(options, &wanted_count);
     struct text text = {.limit = BAT_MESSAGE_SIZE};
-    append(&text, "expected process %" PRId32 "%s to have ", wanted[0],
+    append(&text, "expected process %d%s to have ", wanted[0],
            wanted_count > 1 ? " or another that is wanted" : "");
     append_binaries(&text, processes, false);
     append(&text, ", found it in");
@@ -217,12 +216,11 @@ static enum bat_code fail_without_process(const struct perf_processes *processes
     uint32_t named = 0;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         const uint64_t *item = bat_counts_item(&processes->table, i);
-        if (text.size + MORE_SIZE + 16 < text.limit &&
-            append(&text, " %" PRId32 ",", (int32_t)item[0]))
+        if (text.size + MORE_SIZE + 16 < text.limit && append(&text, " %d,", (int32_t)item[0]))
             named++;
     }
     if (named < count)
-        append(&text, " and %" PRIu32 " more,", count - named);
+        append(&text, " and %u more,", count - named);
     text.bytes[text.size - 1] = '\0';
     return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Letting perf print perf.data, to be read or to be written as one text: spec/perf-script.md 4. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,7 +154,7 @@ static void end_section(struct text *text, const char *name)
 {
     text->head_size +=
         snprintf(text->head + text->head_size, sizeof(text->head) - (size_t)text->head_size,
-                 "%s=%" PRIx64 ";", name, text->size);
+                 "%s=%lx;", name, text->size);
     text->size = 0;
 }
 

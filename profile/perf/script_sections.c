@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The sections of a text of perf script: spec/perf-script.md 1. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "script.h"
@@ -43,10 +42,10 @@ static enum bat_code read_head(struct bat_line *line, uint64_t size,
         BAT_TRY(read_section(line, sections));
     uint64_t end = sections->count ? sections->all[sections->count - 1].end : sections->start;
     if (end != size)
-        return bat_fail_text(line->lines->error, BAT_ERR_SYNTAX, 1, 1,
-                             "expected sections of %" PRIu64 " bytes altogether, as this line "
-                             "says, found %" PRIu64,
-                             end - sections->start, size - sections->start);
+        return bat_fail_text(
+            line->lines->error, BAT_ERR_SYNTAX, 1, 1,
+            "expected sections of %lu bytes altogether, as this line says, found %lu",
+            end - sections->start, size - sections->start);
     return BAT_OK;
 }
 

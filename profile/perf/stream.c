@@ -2,7 +2,6 @@
 #include "stream.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "elfnote/descriptors.h"
@@ -161,9 +160,9 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
         return code;
     left = stream->limit - stream->offset;
     if (size > left)
-        return bat_fail_at(
-            error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
-            "expected a record of %u bytes, found the end of the data after %" PRIu64, size, left);
+        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
+                           "expected a record of %u bytes, found the end of the data after %lu",
+                           size, left);
     record->bytes = stream->buffer + stream->start;
     record->type = bat_load32(record->bytes);
     record->misc = bat_load16(record->bytes + 4);
@@ -187,10 +186,10 @@ static enum bat_code skip_data(struct perf_stream *stream, const struct perf_rec
         return BAT_OK;
     uint64_t left = stream->limit - stream->offset;
     if (size > left)
-        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, record->offset,
-                           "expected a record with %" PRIu64 " bytes behind it, found the end of "
-                           "the data after %" PRIu64,
-                           size, left);
+        return bat_fail_at(
+            error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, record->offset,
+            "expected a record with %lu bytes behind it, found the end of the data after %lu", size,
+            left);
     skip(stream, size);
     return BAT_OK;
 }
@@ -206,8 +205,7 @@ static enum bat_code feed(struct perf_stream *stream, const struct perf_record *
         uint64_t claimed = size < 8 ? 0 : bat_load64(bytes);
         if (size < 8 || claimed > inside)
             return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, record->offset,
-                               "expected a compressed record with %" PRIu64 " bytes of data, found "
-                               "%" PRIu64,
+                               "expected a compressed record with %lu bytes of data, found %lu",
                                claimed, inside);
         bytes += 8;
         size = claimed;

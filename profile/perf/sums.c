@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What was read of a recording is what the profile holds and what was left out, by reason. */
-#include <inttypes.h>
 
 #include "perf_data.h"
 #include "profile/profile.h"
@@ -12,8 +11,8 @@ static enum bat_code check(const char *what, uint64_t whole, uint64_t parts,
     if (whole == parts)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected the recording's %s to be those used and those left out, found "
-                    "%" PRIu64 " and %" PRIu64 ": this is a fault of batkit",
+                    "expected the recording's %s to be those used and those left out, found %lu "
+                    "and %lu: this is a fault of batkit",
                     what, whole, parts);
 }
 

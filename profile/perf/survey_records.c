@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The first pass over the records: everything but the samples. */
-#include <inttypes.h>
 
 #include "sample.h"
 #include "session.h"
@@ -220,8 +219,8 @@ static enum bat_code check_events(const struct survey *survey, uint64_t bytes_re
     if (survey->session->processes.event_count <= most)
         return BAT_OK;
     return bat_fail_at(survey->error, BAT_ERR_RANGE, BAT_PLACE_FILE, survey->record->offset,
-                       "expected at most %" PRIu64 " events of processes (mappings, forks and "
-                       "programs that start) in the first %" PRIu64 " bytes, found more",
+                       "expected at most %lu events of processes (mappings, forks and programs "
+                       "that start) in the first %lu bytes, found more",
                        most, bytes_read);
 }
 

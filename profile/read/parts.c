@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +154,8 @@ static enum bat_code read_part(struct parts *parts, struct part *part,
     }
     if (known != 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected a sum of parts that were not counted yet, found one in which "
-                        "%" PRIu32 " of %" PRIu32 " were, and from which they cannot be taken out",
+                        "expected a sum of parts that were not counted yet, found one in which %u "
+                        "of %u were, and from which they cannot be taken out",
                         known, part->digests.count);
     enum bat_code code = read(context, part->copy ? part->copy : part->path, options, error);
     for (uint32_t i = 0; i < part->digests.count && code == BAT_OK; i++)
@@ -281,8 +280,7 @@ enum bat_code parts_write_digests(const struct parts *parts, struct bat_output *
         for (uint32_t i = 0; i < parts->counted.count; i++) {
             const uint64_t *digest = digests + (size_t)i * BAT_DIGEST_WORDS;
             char line[64];
-            int size = snprintf(line, sizeof(line), "D %016" PRIx64 "%016" PRIx64 "\n", digest[0],
-                                digest[1]);
+            int size = snprintf(line, sizeof(line), "D %016lx%016lx\n", digest[0], digest[1]);
             bat_text_bytes(&writer, line, (size_t)size);
         }
         code = bat_text_finish(&writer, BAT_OK);
@@ -308,7 +306,7 @@ void parts_print_text(const struct parts *parts, struct bat_text_writer *out)
     bat_text_format(out, "%-36s %14zu\n", "  left out: cannot be read",
                     count_state(parts, PART_LEFT_OUT));
     if (once)
-        bat_text_format(out, "%-36s %14" PRIu32 "\n", "parts in the sum", parts->counted.count);
+        bat_text_format(out, "%-36s %14u\n", "parts in the sum", parts->counted.count);
     for (size_t i = 0; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
         if (part->state != PART_REPEATED && part->state != PART_LEFT_OUT)
@@ -325,7 +323,7 @@ void parts_print_json(const struct parts *parts, struct bat_text_writer *out)
 {
     bat_text_format(out, ",\"profiles_counted\":%zu", count_state(parts, PART_READ));
     if (parts->request.once)
-        bat_text_format(out, ",\"parts\":%" PRIu32, parts->counted.count);
+        bat_text_format(out, ",\"parts\":%u", parts->counted.count);
     bat_text_string(out, ",\"repeated\":[");
     const char *comma = "";
     for (size_t i = 0; i < parts->count; i++) {

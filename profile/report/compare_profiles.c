@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compare_profiles.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +87,7 @@ static void print_percent(struct bat_text_writer *output, const char *label, dou
 static void print_both(struct bat_text_writer *output, const char *label, uint64_t left,
                        uint64_t right)
 {
-    bat_text_format(output, "%-36s %14" PRIu64 " %14" PRIu64 "\n", label, left, right);
+    bat_text_format(output, "%-36s %14lu %14lu\n", label, left, right);
 }
 
 static bool print_function(const struct bat_function_agreement *function, void *context)
@@ -148,9 +147,8 @@ static void print_json(const struct comparing *comparing, const struct bat_agree
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
         bat_text_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
         bat_text_format(output,
-                        ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
-                        ",\"only_samples\":%" PRIu64 ",\"only_records\":%" PRIu64
-                        ",\"only_functions\":%" PRIu64 "}",
+                        ",\"samples\":%lu,\"records\":%lu,\"functions\":%lu,\"only_samples\":%lu,"
+                        "\"only_records\":%lu,\"only_functions\":%lu}",
                         size.samples, size.records, size.functions, agreement->only_samples[i],
                         agreement->only_records[i], agreement->only_functions[i]);
     }
@@ -170,7 +168,7 @@ static enum bat_code compare_two(struct comparing *comparing)
     if (comparing->request->as_json)
         bat_text_string(comparing->output, "]}\n");
     else if (comparing->printed > FUNCTIONS_PRINTED)
-        bat_text_format(comparing->output, "and %" PRIu32 " functions more\n",
+        bat_text_format(comparing->output, "and %u functions more\n",
                         comparing->printed - FUNCTIONS_PRINTED);
     return BAT_OK;
 }
@@ -230,15 +228,15 @@ static void print_matrix(const struct comparing *comparing, const double *matrix
 {
     struct bat_text_writer *output = comparing->output;
     for (uint32_t i = 0; i < comparing->count; i++) {
-        bat_text_format(output, "%4" PRIu32 "  median %7.3f%%%s  ", i + 1, 100 * medians[i],
+        bat_text_format(output, "%4u  median %7.3f%%%s  ", i + 1, 100 * medians[i],
                         medians[i] < limit ? "  outlier" : "         ");
         bat_text_name(output, "", comparing->paths[i], "\n");
     }
     bat_text_string(output, "    ");
     for (uint32_t i = 0; i < comparing->count; i++)
-        bat_text_format(output, " %7" PRIu32, i + 1);
+        bat_text_format(output, " %7u", i + 1);
     for (uint32_t i = 0; i < comparing->count; i++) {
-        bat_text_format(output, "\n%4" PRIu32, i + 1);
+        bat_text_format(output, "\n%4u", i + 1);
         for (uint32_t j = 0; j < comparing->count; j++)
             bat_text_format(output, " %7.3f", 100 * matrix[(size_t)i * comparing->count + j]);
     }
@@ -256,8 +254,8 @@ static void print_json_matrix(const struct comparing *comparing, const double *m
         const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
         bat_text_member(output, i ? ",\n{\"file\":" : "\n{\"file\":", comparing->paths[i]);
         bat_text_format(output,
-                        ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
-                        ",\"median\":%.9g,\"is_outlier\":%s,\"overlaps\":[",
+                        ",\"samples\":%lu,\"records\":%lu,\"functions\":%lu,\"median\":%.9g,\"is_"
+                        "outlier\":%s,\"overlaps\":[",
                         size.samples, size.records, size.functions, medians[i],
                         medians[i] < limit ? "true" : "false");
         for (uint32_t j = 0; j < comparing->count; j++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
 
-#include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -67,11 +66,10 @@ static enum bat_code warn_empty(report_tell_fn *tell, const char *path, const st
     /* perf's processes have the binary; text may be of any. */
     if (bat_profile_counters(profile).perf_samples == 0)
         describe_ids(elf, profile, ids, sizeof(ids));
-    warn(
-        tell, path,
-        "warning: the profile is empty: expected samples in functions of the binary, found none of "
-        "%" PRIu64 "%s%s",
-        samples, *ids ? ": " : "", ids);
+    warn(tell, path,
+         "warning: the profile is empty: expected samples in functions of the binary, found none "
+         "of %lu%s%s",
+         samples, *ids ? ": " : "", ids);
     return BAT_OK;
 }
 
@@ -116,15 +114,15 @@ static void print_equation(FILE *file, const struct named_balance *named)
                  {"invalid", balance->invalid},
                  {"outside", balance->outside},
                  {"NOT ACCOUNTED FOR", missing <= INT64_MAX ? missing : 0}};
-    fprintf(file, "  %s: %" PRIu64, named->name, balance->in);
+    fprintf(file, "  %s: %lu", named->name, balance->in);
     if (balance->made)
-        fprintf(file, " + %" PRIu64 " made", balance->made);
+        fprintf(file, " + %lu made", balance->made);
     if (missing > INT64_MAX)
-        fprintf(file, " + %" PRIu64 " TOO MANY", 0 - missing);
-    fprintf(file, " = %" PRIu64 " out", balance->out);
+        fprintf(file, " + %lu TOO MANY", 0 - missing);
+    fprintf(file, " = %lu out", balance->out);
     for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
         if (terms[i].count)
-            fprintf(file, " + %" PRIu64 " %s", terms[i].count, terms[i].label);
+            fprintf(file, " + %lu %s", terms[i].count, terms[i].label);
     fputc('\n', file);
 }
 
@@ -146,9 +144,8 @@ static void print_balances(FILE *file, bool as_json, const char *key, const char
         if (!as_json)
             continue;
         fprintf(file,
-                "%s\"%s\":{\"in\":%" PRIu64 ",\"made\":%" PRIu64 ",\"out\":%" PRIu64
-                ",\"joined\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"invalid\":%" PRIu64
-                ",\"outside\":%" PRIu64 ",\"missing\":%" PRId64 "}",
+                "%s\"%s\":{\"in\":%lu,\"made\":%lu,\"out\":%lu,\"joined\":%lu,\"left_out\":%lu,"
+                "\"invalid\":%lu,\"outside\":%lu,\"missing\":%ld}",
                 i ? "," : "", all[i].name, balance->in, balance->made, balance->out,
                 balance->joined, balance->left_out, balance->invalid, balance->outside,
                 (int64_t)bat_balance_missing(balance));
@@ -166,8 +163,8 @@ static void check_balances(report_tell_fn *tell, const char *path, const char *s
     for (size_t i = 0; i < BALANCES; i++)
         if (bat_balance_missing(&all[i].balance) != 0)
             warn(tell, path,
-                 "warning: counts of %s do not add up when the profile is %s: expected "
-                 "%" PRIu64 " to be accounted for, found %" PRId64 " less",
+                 "warning: counts of %s do not add up when the profile is %s: expected %lu to be "
+                 "accounted for, found %ld less",
                  all[i].name, step, all[i].balance.in + all[i].balance.made,
                  (int64_t)bat_balance_missing(&all[i].balance));
 }
@@ -222,10 +219,10 @@ enum bat_code report_check_samples(const char *path, const struct bat_profile *p
     if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty)
         return profile_fail_without_records(profile, error);
     if (memory_samples != 0)
-        warn(tell, path,
-             "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
-             "profile and are left out",
-             memory_samples);
+        warn(
+            tell, path,
+            "warning: %lu memory samples have no form in a pre-aggregated profile and are left out",
+            memory_samples);
     return BAT_OK;
 }
 
@@ -241,7 +238,7 @@ enum bat_code report_check_moved(const char *path, const struct bat_elf *elf,
         if (may_be_empty)
             return warn_empty(tell, path, elf, profile, counters->samples);
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples in functions of the binary, found none of %" PRIu64,
+                        "expected samples in functions of the binary, found none of %lu",
                         counters->samples);
     }
     if (figures_percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
@@ -438,11 +435,10 @@ static void put_unexplained(struct bat_text_writer *output, const struct bat_une
 {
     bat_text_string(output, "  ");
     put_name(output, function, false);
-    bat_text_format(output,
-                    ": %.1f%% of %" PRIu64 " explained; %" PRIu64 " cut, %" PRIu64
-                    " left out, %" PRIu64 " by code of no known pass\n",
-                    figures_percent(bat_unexplained_rest(function), function->counts),
-                    function->counts, function->cut, function->left_out, function->unlisted);
+    bat_text_format(
+        output, ": %.1f%% of %lu explained; %lu cut, %lu left out, %lu by code of no known pass\n",
+        figures_percent(bat_unexplained_rest(function), function->counts), function->counts,
+        function->cut, function->left_out, function->unlisted);
 }
 
 static void put_unexplained_json(struct bat_text_writer *output,
@@ -450,11 +446,10 @@ static void put_unexplained_json(struct bat_text_writer *output,
 {
     bat_text_string(output, "{\"name\":");
     put_name(output, function, true);
-    bat_text_format(output,
-                    ",\"parts\":%" PRIu64 ",\"explained\":%" PRIu64 ",\"cut\":%" PRIu64
-                    ",\"left_out\":%" PRIu64 ",\"unlisted\":%" PRIu64 "}",
-                    function->counts, bat_unexplained_rest(function), function->cut,
-                    function->left_out, function->unlisted);
+    bat_text_format(
+        output, ",\"parts\":%lu,\"explained\":%lu,\"cut\":%lu,\"left_out\":%lu,\"unlisted\":%lu}",
+        function->counts, bat_unexplained_rest(function), function->cut, function->left_out,
+        function->unlisted);
 }
 
 void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters *counters)
@@ -467,12 +462,12 @@ void report_by_note(FILE *file, bool as_json, const struct bat_to_input_counters
         return;
     struct bat_text_writer *output = &memory.text;
     if (as_json)
-        bat_text_format(output, ",\"functions_by_note\":%" PRIu64 ",\"by_note\":[", count);
+        bat_text_format(output, ",\"functions_by_note\":%lu,\"by_note\":[", count);
     else
-        bat_text_format(output,
-                        "functions moved by the note alone, as BOLT's known passes do not explain "
-                        "them: %" PRIu64 "\n",
-                        count);
+        bat_text_format(
+            output,
+            "functions moved by the note alone, as BOLT's known passes do not explain them: %lu\n",
+            count);
     for (uint64_t i = 0; i < count && i < BAT_UNEXPLAINED_MAX; i++) {
         if (as_json)
             bat_text_string(output, i == 0 ? "" : ",");

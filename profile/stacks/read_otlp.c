@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* OpenTelemetry's profiles: all share tables, whose first elements stand for "none". */
-#include <inttypes.h>
 #include <otlp.pb-c.h>
 #include <string.h>
 
@@ -145,10 +144,10 @@ static enum bat_code read_count(const struct otlp *otlp, const Otlp__Sample *sam
     for (size_t i = 0; i < sample->n_values; i++) {
         const int64_t value = sample->values[i];
         if (value < 0 || value > INT64_MAX - *count)
-            return bat_fail(error, BAT_ERR_RANGE,
-                            "expected counts from 0 on that add up to less than 2^63, found "
-                            "%" PRId64 " after %" PRId64,
-                            value, *count);
+            return bat_fail(
+                error, BAT_ERR_RANGE,
+                "expected counts from 0 on that add up to less than 2^63, found %ld after %ld",
+                value, *count);
         *count += value;
     }
     if (sample->n_values != 0 || sample->n_timestamps_unix_nano != 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pprof's profile: its tables have ids. */
-#include <inttypes.h>
 #include <pprof.pb-c.h>
 
 #include "reading.h"
@@ -45,8 +44,7 @@ static enum bat_code find_id(const struct pprof *pprof, const struct bat_counts 
         return BAT_OK;
     }
     return bat_fail(pprof->reading->error, BAT_ERR_RANGE,
-                    "expected one of the profile's %s, found one that is not in the profile: "
-                    "%" PRIu64,
+                    "expected one of the profile's %s, found one that is not in the profile: %lu",
                     what, id);
 }
 

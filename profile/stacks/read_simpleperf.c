@@ -4,7 +4,6 @@
  * records, each behind its size in 4 bytes. Size 0 ends them. Samples come before the files that
  * they are in.
  */
-#include <inttypes.h>
 #include <simpleperf.pb-c.h>
 
 #include "reading.h"
@@ -41,8 +40,8 @@ static enum bat_code next_record(const struct simpleperf *from, size_t *at, uint
     *size = bat_load32(from->bytes + *at);
     if (*size > left - sizeof(*size))
         return bat_fail(from->reading->error, BAT_ERR_TRUNCATED,
-                        "0x%zx: expected a record of simpleperf of %" PRIu32
-                        " bytes, found the file's end after %zu bytes",
+                        "0x%zx: expected a record of simpleperf of %u bytes, found the file's end "
+                        "after %zu bytes",
                         *at, *size, left - sizeof(*size));
     *at += sizeof(*size);
     return BAT_OK;
@@ -142,10 +141,9 @@ static enum bat_code read_place(const struct simpleperf *from, const Simpleperf_
     const uint64_t id = entry->file_id;
     const uint64_t *found = bat_counts_find(&from->file_ids, &id);
     if (!found)
-        return bat_fail(from->reading->error, BAT_ERR_RANGE,
-                        "expected one of the profile's files, found one that is not in the "
-                        "profile: %" PRIu64,
-                        id);
+        return bat_fail(
+            from->reading->error, BAT_ERR_RANGE,
+            "expected one of the profile's files, found one that is not in the profile: %lu", id);
     const Simpleperf__File *file = from->files[found[1]];
     place->mapping = &from->reading->profile->mappings[found[1]];
     place->address = entry->address;

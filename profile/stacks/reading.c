@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "reading.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 void *stack_allocate(void *arena, size_t size)
@@ -61,8 +60,8 @@ enum bat_code stack_check_number(const struct stack_reading *reading, uint64_t n
 {
     return number < count
                ? BAT_OK
-               : bat_fail(reading->error, BAT_ERR_RANGE,
-                          "expected one of %zu %s, found number %" PRIu64, count, what, number);
+               : bat_fail(reading->error, BAT_ERR_RANGE, "expected one of %zu %s, found number %lu",
+                          count, what, number);
 }
 
 enum bat_code stack_add_sample(const struct stack_reading *reading,
@@ -70,7 +69,7 @@ enum bat_code stack_add_sample(const struct stack_reading *reading,
 {
     struct stack_profile *profile = reading->profile;
     if (count < 0)
-        return bat_fail(reading->error, BAT_ERR_RANGE, "expected a count from 0 on, found %" PRId64,
+        return bat_fail(reading->error, BAT_ERR_RANGE, "expected a count from 0 on, found %ld",
                         count);
     if ((uint64_t)count > (uint64_t)INT64_MAX - profile->sum)
         return bat_fail(reading->error, BAT_ERR_RANGE,

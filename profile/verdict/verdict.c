@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -207,12 +206,11 @@ void bat_verdict_stale_reason(const struct bat_records *records,
                                                     : "the note has other blocks than its code",
                  guess);
     else if (stale->reason == BAT_STALE_EXIT)
-        snprintf(reason, BAT_VERDICT_REASON_SIZE, "no branch or call at +0x%" PRIx64 "%s",
+        snprintf(reason, BAT_VERDICT_REASON_SIZE, "no branch or call at +0x%lx%s",
                  record.from.offset, guess);
     else
-        snprintf(reason, BAT_VERDICT_REASON_SIZE,
-                 "no way in its code from +0x%" PRIx64 " to +0x%" PRIx64 "%s", record.from.offset,
-                 record.to.offset, guess);
+        snprintf(reason, BAT_VERDICT_REASON_SIZE, "no way in its code from +0x%lx to +0x%lx%s",
+                 record.from.offset, record.to.offset, guess);
 }
 
 static enum bat_code judge_stale(struct bat_profile_verdict *verdict,

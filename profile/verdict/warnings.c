@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "warnings.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 bool profile_warning_limited(const char *work, uint64_t limited, char text[PROFILE_WARNING_SIZE])
 {
     if (limited != 0)
         snprintf(text, PROFILE_WARNING_SIZE,
-                 "%s was given up %" PRIu64 " times, because it takes too much work: counts are "
-                 "left out or less exact there",
+                 "%s was given up %lu times, because it takes too much work: counts are left out "
+                 "or less exact there",
                  work, limited);
     return limited != 0;
 }
@@ -33,8 +32,8 @@ enum bat_code profile_fail_without_records(const struct bat_profile *profile,
     if (processes == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile with records, found none in it");
     return bat_fail(error, BAT_ERR_SYNTAX,
-                    "expected samples, found none in the recording, which has the binary in "
-                    "%" PRIu64 " processes: it was idle, or this machine does not count the "
-                    "event (perf record -e cpu-clock:u works on virtual machines)",
+                    "expected samples, found none in the recording, which has the binary in %lu "
+                    "processes: it was idle, or this machine does not count the event (perf record "
+                    "-e cpu-clock:u works on virtual machines)",
                     processes);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Writes a verdict: for people, and as JSON. */
-#include <inttypes.h>
 
 #include "support/text_writer.h"
 #include "words.h"
@@ -25,7 +24,7 @@ static void write_functions(struct bat_text_writer *output, const struct bat_ver
     for (size_t i = 0; i < result->function_count && i < FUNCTIONS_PRINTED; i++) {
         const struct bat_verdict_function *function = &result->functions[i];
         bat_text_name(output, "    ", function->name, "");
-        bat_text_format(output, ": %" PRIu64 " of %" PRIu64, function->part, function->whole);
+        bat_text_format(output, ": %lu of %lu", function->part, function->whole);
         if (function->reason[0])
             bat_text_format(output, ": %s", function->reason);
         bat_text_string(output, "\n");
@@ -69,7 +68,7 @@ static void write_unused(const struct bat_profile_verdict *check, struct bat_tex
 
 static void write_count(struct bat_text_writer *output, uint64_t count, const char *what)
 {
-    bat_text_format(output, "%" PRIu64 " %s%s", count, what, count == 1 ? "" : "s");
+    bat_text_format(output, "%lu %s%s", count, what, count == 1 ? "" : "s");
 }
 
 static void write_text(const struct bat_profile_verdict *check, struct bat_text_writer *output,
@@ -95,8 +94,7 @@ static void write_json_functions(struct bat_text_writer *output,
     for (size_t i = 0; i < result->function_count; i++) {
         const struct bat_verdict_function *function = &result->functions[i];
         bat_text_member(output, i ? ",{\"name\":" : "{\"name\":", function->name);
-        bat_text_format(output, ",\"part\":%" PRIu64 ",\"whole\":%" PRIu64, function->part,
-                        function->whole);
+        bat_text_format(output, ",\"part\":%lu,\"whole\":%lu", function->part, function->whole);
         if (function->reason[0])
             bat_text_member(output, ",\"reason\":", function->reason);
         bat_text_string(output, "}");
@@ -148,11 +146,9 @@ static void write_json_unused(const struct bat_profile_verdict *check,
 
 static void write_json(const struct bat_profile_verdict *check, struct bat_text_writer *output)
 {
-    bat_text_format(output,
-                    "{\"schema\":1,\"verdict\":\"%s\",\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64
-                    ",\"checks\":[",
-                    check->is_fit ? "fit" : "unfit", check->findings[BAT_ERROR],
-                    check->findings[BAT_WARNING]);
+    bat_text_format(
+        output, "{\"schema\":1,\"verdict\":\"%s\",\"errors\":%lu,\"warnings\":%lu,\"checks\":[",
+        check->is_fit ? "fit" : "unfit", check->findings[BAT_ERROR], check->findings[BAT_WARNING]);
     for (size_t i = 0; i < BAT_VERDICT_CHECKS; i++)
         write_json_result(check, output, (enum bat_verdict_check)i);
     bat_text_string(output, "\n],\"unused_suppressions\":[");
@@ -160,8 +156,8 @@ static void write_json(const struct bat_profile_verdict *check, struct bat_text_
     bat_text_string(output, "],\"densities\":[");
     for (size_t i = 0; i < check->density_count; i++) {
         bat_text_member(output, i ? ",\n{\"name\":" : "\n{\"name\":", check->densities[i].name);
-        bat_text_format(output, ",\"branches\":%" PRIu64 ",\"density\":%.9g}",
-                        check->densities[i].branches, check->densities[i].density);
+        bat_text_format(output, ",\"branches\":%lu,\"density\":%.9g}", check->densities[i].branches,
+                        check->densities[i].density);
     }
     bat_text_string(output, "]}");
 }

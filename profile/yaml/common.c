@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What several profiles agree on. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +20,8 @@ static enum bat_code sort_function(struct bat_yaml_profile_function *function,
     for (uint32_t i = 1; i < function->count; i++)
         if (blocks[i - 1].index == blocks[i].index)
             return bat_fail(error, BAT_ERR_SYNTAX,
-                            "expected each block of %.200s once, found two of %" PRIu32,
-                            function->name, blocks[i].index);
+                            "expected each block of %.200s once, found two of %u", function->name,
+                            blocks[i].index);
     return bat_yaml_profile_sort_function(function, error);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reading YAML profiles, in the layout in which LLVM writes them. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -848,10 +847,10 @@ static enum bat_code complete_tables(struct reader *reader)
     const struct numbers *guids = &reader->guids;
     const struct numbers *indices = &reader->hash_indices;
     if (indices->count != guids->count)
-        return bat_fail(reader->error, BAT_ERR_SYNTAX,
-                        "expected as many numbers in gh as in gs of pseudo_probe_desc (%" PRIu32
-                        "), found %" PRIu32,
-                        guids->count, indices->count);
+        return bat_fail(
+            reader->error, BAT_ERR_SYNTAX,
+            "expected as many numbers in gh as in gs of pseudo_probe_desc (%u), found %u",
+            guids->count, indices->count);
     profile->hashes = reader->hashes.all;
     profile->hash_count = reader->hashes.count;
     profile->hash_capacity = reader->hashes.capacity;
@@ -862,8 +861,7 @@ static enum bat_code complete_tables(struct reader *reader)
     for (uint32_t i = 0; i < guids->count; i++) {
         if (indices->all[i] >= profile->hash_count)
             return bat_fail(reader->error, BAT_ERR_SYNTAX,
-                            "expected numbers below %" PRIu32 " in gh of pseudo_probe_desc, found "
-                            "%" PRIu64,
+                            "expected numbers below %u in gh of pseudo_probe_desc, found %lu",
                             profile->hash_count, indices->all[i]);
         profile->guids[i] = (struct bat_yaml_guid){guids->all[i], profile->hashes[indices->all[i]]};
     }
@@ -898,8 +896,7 @@ static enum bat_code complete_probes(const struct reader *reader,
     for (uint32_t i = 0; i < function->node_count; i++) {
         if (function->nodes[i].guid >= profile->guid_count)
             return bat_fail(reader->error, BAT_ERR_SYNTAX,
-                            "expected %.200s to have an inline_tree of GUIDs below %" PRIu32
-                            ", found %" PRIu64,
+                            "expected %.200s to have an inline_tree of GUIDs below %u, found %lu",
                             function->name, profile->guid_count, function->nodes[i].guid);
         function->nodes[i].guid = profile->guids[function->nodes[i].guid].guid;
     }

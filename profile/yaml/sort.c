@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "yaml_lists.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "spec/binary_search.h"
@@ -150,8 +149,7 @@ enum bat_code bat_yaml_profile_add_function(struct bat_yaml_profile_function *fu
     enum bat_code code = bat_yaml_profile_check_function(more, function, error);
     for (uint32_t i = 0; i < more->count && code == BAT_OK; i++)
         if (more->blocks[i].index >= more->block_count)
-            code = bat_fail(error, BAT_ERR_SYNTAX,
-                            "expected blocks below %" PRIu32 " in %.200s, found %" PRIu32,
+            code = bat_fail(error, BAT_ERR_SYNTAX, "expected blocks below %u in %.200s, found %u",
                             more->block_count, more->name, more->blocks[i].index);
     code = code ? code : add(&function->executions, more->executions, error);
     code = code ? code : add(&function->from_outside, more->from_outside, error);
@@ -189,8 +187,8 @@ enum bat_code bat_yaml_profile_check_block(const struct bat_yaml_profile_block *
                        : block->instructions != other->instructions ? "number of instructions"
                                                                     : NULL;
     return what ? bat_fail(error, BAT_ERR_MISMATCH,
-                           "expected block %" PRIu32 " of %.200s to have the %s of the profiles "
-                           "before, found another",
+                           "expected block %u of %.200s to have the %s of the profiles before, "
+                           "found another",
                            block->index, function, what)
                 : BAT_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "explain_recording.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +95,7 @@ static void judge_rest(struct explanation *explanation)
     }
     if (recording->lost > recording->samples / 100) {
         snprintf(explanation->lost, sizeof(explanation->lost),
-                 "perf lost %" PRIu64 " records: record less often (-c, -F)", recording->lost);
+                 "perf lost %lu records: record less often (-c, -F)", recording->lost);
         add_reason(explanation, FIT_IN_PART, explanation->lost);
     }
     if (recording->file_count != 0 && recording->kernel != recording->placed &&
@@ -114,13 +113,13 @@ static void print_head(const struct explanation *explanation)
     const struct perf_recording *recording = explanation->recording;
     struct bat_text_writer *output = explanation->output;
     bat_text_escaped(output, explanation->question->recording);
-    bat_text_format(output, ": %" PRIu64 " sample%s", recording->samples,
+    bat_text_format(output, ": %lu sample%s", recording->samples,
                     recording->samples == 1 ? "" : "s");
     for (size_t i = 0; i < recording->event_count; i++)
         bat_text_name(output, i == 0 ? " of " : ", ", recording->events[i], "");
     if (recording->machine[0])
         bat_text_name(output, ", on ", recording->machine, "");
-    bat_text_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %" PRIu64,
+    bat_text_format(output, "\n  with branch stacks: %.1f%%, in the kernel: %.1f%%, lost: %lu",
                     figures_percent(recording->stacks, recording->placed),
                     figures_percent(recording->kernel, recording->placed), recording->lost);
     bat_text_string(output, "\n\n");
@@ -154,7 +153,7 @@ static void print_file(const struct explanation *explanation, size_t i)
     const struct perf_recorded_file *file = &explanation->recording->files[i];
     const struct recorded_binary *binary = &explanation->binaries[i];
     struct bat_text_writer *output = explanation->output;
-    bat_text_format(output, "%11" PRIu64 "  %5.1f%%  ", file->samples,
+    bat_text_format(output, "%11lu  %5.1f%%  ", file->samples,
                     figures_percent(file->samples, explanation->recording->placed));
     bat_text_escaped(output, file->path);
     if (strcmp(binary->path, file->path) != 0)
@@ -285,7 +284,7 @@ static void print_json_file(const struct explanation *explanation, size_t i)
         bat_text_hex_bytes(output, file->build_id, file->build_id_size);
         bat_text_string(output, "\"");
     }
-    bat_text_format(output, ", \"samples\": %" PRIu64 ", \"with_stacks\": %" PRIu64, file->samples,
+    bat_text_format(output, ", \"samples\": %lu, \"with_stacks\": %lu", file->samples,
                     file->stacks);
     if (i < explanation->shown) {
         const struct recorded_binary *binary = &explanation->binaries[i];
@@ -308,9 +307,8 @@ static void print_json(const struct explanation *explanation)
         bat_text_member(output, i == 0 ? "" : ", ", recording->events[i]);
     bat_text_member(output, "], \"machine\": ", recording->machine);
     bat_text_format(output,
-                    ",\n\"samples\": %" PRIu64 ", \"placed\": %" PRIu64
-                    ", \"with_stacks\": %" PRIu64 ", \"kernel\": %" PRIu64 ", \"lost\": %" PRIu64
-                    ",\n\"files\": [",
+                    ",\n\"samples\": %lu, \"placed\": %lu, \"with_stacks\": %lu, \"kernel\": %lu, "
+                    "\"lost\": %lu,\n\"files\": [",
                     recording->samples, recording->placed, recording->stacks, recording->kernel,
                     recording->lost);
     for (size_t i = 0; i < recording->file_count; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "mapped.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +38,8 @@ static struct key file_key(const char *path)
     struct key key = {.size = 0};
     struct stat status;
     if (stat(path, &status) == 0)
-        key.size = (size_t)snprintf(key.text, sizeof(key.text), "%" PRIxMAX ":%" PRIxMAX,
-                                    (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+        key.size = (size_t)snprintf(key.text, sizeof(key.text), "%jx:%jx", (uintmax_t)status.st_dev,
+                                    (uintmax_t)status.st_ino);
     return key;
 }
 

@@ -2,7 +2,6 @@
 #include "inject.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -218,7 +217,7 @@ static void show_finding(const struct bat_finding *finding, void *context)
         return;
     char place[64] = BAT_SECTION_NAME;
     if (finding->offset != BAT_NO_OFFSET)
-        snprintf(place, sizeof(place), "%s+0x%" PRIx64, BAT_SECTION_NAME, finding->offset);
+        snprintf(place, sizeof(place), "%s+0x%lx", BAT_SECTION_NAME, finding->offset);
     tool_message(findings->file, "%s: %s: %s: %s", place, bat_severity_name(finding->severity),
                  finding->check, finding->message);
 }
@@ -242,7 +241,7 @@ static bool check(struct injection *injection)
         return tool_complain(file, &error);
     injection->tables = verdict.tables;
     if (findings.shown > FINDINGS_SHOWN)
-        tool_message(file, "and %" PRIu64 " more findings", findings.shown - FINDINGS_SHOWN);
+        tool_message(file, "and %lu more findings", findings.shown - FINDINGS_SHOWN);
     if (verdict.errors == 0)
         return true;
     if (verdict.tables == 0 && injection->note_size != 0)
@@ -250,8 +249,7 @@ static bool check(struct injection *injection)
                            "it anyway)");
     else
         tool_message(file,
-                     "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
-                     "it anyway)",
+                     "nothing written: the new note has %lu error%s (--no-check writes it anyway)",
                      verdict.errors, verdict.errors == 1 ? "" : "s");
     return false;
 }
@@ -265,7 +263,7 @@ static void print_done(const struct injection *injection)
         return;
     char tables[32] = "";
     if (injection->tables != BAT_NONE)
-        snprintf(tables, sizeof(tables), "%" PRIu32 " table%s, ", injection->tables,
+        snprintf(tables, sizeof(tables), "%u table%s, ", injection->tables,
                  injection->tables == 1 ? "" : "s");
     tool_print("%s: %s: %s%zu bytes", target(request), injection->done, tables,
                injection->note_size);

@@ -2,7 +2,6 @@
 /* batsymbolize: functions and source lines for addresses and stacks of a BOLTed binary. */
 #include <argp.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -421,12 +420,10 @@ static bool check_addresses(const struct bat_symbolize *text, const struct argum
         tool_message(NULL, "expected the file that addresses without a file name belong to "
                            "(-e FILE), found none");
     if (found.outside == 1)
-        tool_message(path, "address 0x%" PRIx64 " is outside of the file's code",
-                     found.first_outside);
+        tool_message(path, "address 0x%lx is outside of the file's code", found.first_outside);
     else if (found.outside != 0)
-        tool_message(
-            path, "%" PRIu64 " addresses are outside of the file's code, the first is 0x%" PRIx64,
-            found.outside, found.first_outside);
+        tool_message(path, "%lu addresses are outside of the file's code, the first is 0x%lx",
+                     found.outside, found.first_outside);
     return !found.lacks_file && !found.has_unreadable && found.outside == 0;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --for: the profiles of old builds, carried to the next one and added up. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "debuginfo/optional_elf.h"
@@ -178,8 +177,8 @@ static void print_report_text(const struct work *work, const struct next_build *
     if (judgements->has_fdata)
         bat_text_format(
             out,
-            "llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-            " functions, with %.2f%% of the samples\n",
+            "llvm-bolt will refuse the profile of %lu of %lu functions, with %.2f%% of the "
+            "samples\n",
             judgements->fdata.stale_functions, judgements->fdata.functions,
             figures_percent(judgements->fdata.stale_samples, judgements->fdata.samples));
     if (request->yaml || request->format == FORMAT_YAML)
@@ -208,8 +207,8 @@ static void print_report_json(const struct work *work, const struct next_build *
         bat_text_string(out, "]");
     if (judgements->has_fdata)
         bat_text_format(out,
-                        ",\"judged_functions\":%" PRIu64 ",\"stale_functions\":%" PRIu64
-                        ",\"judged_samples\":%" PRIu64 ",\"stale_samples\":%" PRIu64,
+                        ",\"judged_functions\":%lu,\"stale_functions\":%lu,\"judged_samples\":%lu,"
+                        "\"stale_samples\":%lu",
                         judgements->fdata.functions, judgements->fdata.stale_functions,
                         judgements->fdata.samples, judgements->fdata.stale_samples);
     bat_text_string(out, request->wants_check ? "}" : "}}\n");

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "translate.h"
 
-#include <inttypes.h>
-
 #include "bat_compare.h"
 #include "bat_yaml_profile.h"
 #include "first_file.h"
@@ -39,8 +37,7 @@ static enum tool_exit find_common(const struct translate_request *request, const
 static enum tool_exit report(const struct translate_request *request, uint64_t records)
 {
     if (!request->quiet)
-        tool_message(NULL, "%" PRIu64 " records are in all %zu profiles", records,
-                     request->binary_count);
+        tool_message(NULL, "%lu records are in all %zu profiles", records, request->binary_count);
     return TOOL_FINE;
 }
 

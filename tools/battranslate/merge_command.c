@@ -3,7 +3,6 @@
 
 #include <argp.h>
 #include <fts.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -127,7 +126,7 @@ struct printed {
 /* Print the number of functions, and the list. */
 static void print_merged(const struct bat_yaml_profile *profile, FILE *file, enum merge_print print)
 {
-    fprintf(file, "Data for %" PRIu32 " unique objects successfully merged.\n", profile->count);
+    fprintf(file, "Data for %u unique objects successfully merged.\n", profile->count);
     struct printed *list =
         print == MERGE_PRINT_NONE ? NULL : malloc(((size_t)profile->count + 1) * sizeof(*list));
     if (!list)
@@ -141,7 +140,7 @@ static void print_merged(const struct bat_yaml_profile *profile, FILE *file, enu
             print == MERGE_PRINT_EXEC ? "execution" : "total branch");
     for (uint32_t i = 0; i < profile->count; i++) {
         put_name(file, list[i].name);
-        fprintf(file, " : %" PRIu64 "\n", list[i].count);
+        fprintf(file, " : %lu\n", list[i].count);
     }
     free(list);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reading the profiles of a request, with progress on a terminal. */
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -53,10 +52,9 @@ static void progress_update(uint64_t bytes, void *context)
         !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
         return;
     if (progress->total)
-        tool_step("reading %s: %" PRIu64 " of %" PRIu64 " MB", progress->file, done >> 20,
-                  progress->total >> 20);
+        tool_step("reading %s: %lu of %lu MB", progress->file, done >> 20, progress->total >> 20);
     else
-        tool_step("reading %s: %" PRIu64 " MB", progress->file, done >> 20);
+        tool_step("reading %s: %lu MB", progress->file, done >> 20);
 }
 
 static void begin(const char *path, void *context)

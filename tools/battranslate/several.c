@@ -2,7 +2,6 @@
 /* Translating one profile for several binaries: it is read once. */
 #include "translate.h"
 
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -319,9 +318,8 @@ static void print_build_id(struct bat_text_writer *out, const struct target *tar
 
 static void print_text(struct bat_text_writer *out, const struct several *several)
 {
-    bat_text_format(out, "%-36s %14" PRIu64 "\n", "samples", several->counters.samples);
-    bat_text_format(out, "%-36s %14" PRIu64 "\n", "  in none of the binaries",
-                    several->counters.none);
+    bat_text_format(out, "%-36s %14lu\n", "samples", several->counters.samples);
+    bat_text_format(out, "%-36s %14lu\n", "  in none of the binaries", several->counters.none);
     if (work_reports_parts(several->request))
         parts_print_text(&several->parts, out);
     for (size_t i = 0; i < several->targets.count; i++) {
@@ -333,14 +331,14 @@ static void print_text(struct bat_text_writer *out, const struct several *severa
             bat_text_name(out, " -> ", target->output, "");
         bat_text_string(out, "\n");
         print_build_id(out, target, "build-id ", "\n");
-        bat_text_format(out, "%-36s %14" PRIu64 "\n", "samples in it", target->inside);
+        bat_text_format(out, "%-36s %14lu\n", "samples in it", target->inside);
         bat_text_bytes(out, target->report ? target->report : "", target->report_size);
     }
 }
 
 static void print_json(struct bat_text_writer *out, const struct several *several)
 {
-    bat_text_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64, several->counters.samples,
+    bat_text_format(out, "{\"samples\":%lu,\"none\":%lu", several->counters.samples,
                     several->counters.none);
     if (work_reports_parts(several->request))
         parts_print_json(&several->parts, out);
@@ -356,7 +354,7 @@ static void print_json(struct bat_text_writer *out, const struct several *severa
         print_build_id(out, target, ",\"build_id\":\"", "\"");
         if (target->output)
             bat_text_member(out, ",\"output\":", target->output);
-        bat_text_format(out, ",\"samples\":%" PRIu64, target->inside);
+        bat_text_format(out, ",\"samples\":%lu", target->inside);
         /* The report of one binary is an object on a line. */
         size_t size = target->report_size;
         while (size != 0 && target->report[size - 1] == '\n')

@@ -2,7 +2,6 @@
 #include "targets.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +115,7 @@ static char *next_name(const struct bat_strings *names, const char *base, uint32
 {
     for (;;) {
         char *name;
-        if (asprintf(&name, "%s-%" PRIu32, base, ++*number) < 0)
+        if (asprintf(&name, "%s-%u", base, ++*number) < 0)
             return NULL;
         if (bat_strings_find(names, name, strlen(name)) == BAT_NONE)
             return name;

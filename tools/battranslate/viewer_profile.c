@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "foreign_profile.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "bat_symbolizer.h"
@@ -153,13 +152,13 @@ static void print_report(const struct viewing *viewing, const char *unit)
 {
     FILE *report = viewing->wanted->report;
     if (viewing->wanted->json_report) {
-        fprintf(report, "{\"%s\":%" PRIu64 ",\"outside\":%" PRIu64 ",\"without_lines\":%" PRIu64,
-                unit, viewing->counted, viewing->outside, viewing->no_lines);
+        fprintf(report, "{\"%s\":%lu,\"outside\":%lu,\"without_lines\":%lu", unit, viewing->counted,
+                viewing->outside, viewing->no_lines);
         return;
     }
-    fprintf(report, "%-40s %14" PRIu64 "\n", unit, viewing->counted);
-    fprintf(report, "%-40s %14" PRIu64 "\n", "  outside of the program's code", viewing->outside);
-    fprintf(report, "%-40s %14" PRIu64 "\n", "  without a known line", viewing->no_lines);
+    fprintf(report, "%-40s %14lu\n", unit, viewing->counted);
+    fprintf(report, "%-40s %14lu\n", "  outside of the program's code", viewing->outside);
+    fprintf(report, "%-40s %14lu\n", "  without a known line", viewing->no_lines);
 }
 
 static enum tool_exit write_stacks(struct viewing *viewing)
@@ -199,7 +198,7 @@ static enum tool_exit view(struct viewing *viewing)
         split_units_warn(path, missing, read);
     }
     if (viewing->counted == viewing->outside)
-        return tool_message(path, "expected samples in the program's code, found none in %" PRIu64,
+        return tool_message(path, "expected samples in the program's code, found none in %lu",
                             viewing->counted);
     return write_stacks(viewing);
 }

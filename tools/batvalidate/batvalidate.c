@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batvalidate: check BAT notes. spec/checks.md describes the checks and the JSON. */
 #include <argp.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -154,7 +153,7 @@ static void print_line(const struct file *file, const struct bat_finding *findin
     struct bat_text_writer *output = file->output;
     bat_text_name(output, "", file->path, ": " BAT_SECTION_NAME);
     if (finding->offset != BAT_NO_OFFSET)
-        bat_text_format(output, "+0x%" PRIx64, finding->offset);
+        bat_text_format(output, "+0x%lx", finding->offset);
     bat_text_string(output, ": ");
     print_severity(file, finding->severity);
     bat_text_format(output, ": %s: ", finding->check);
@@ -168,12 +167,12 @@ static void print_json(const struct file *file, const struct bat_finding *findin
     bat_text_format(output, "%s\n{\"check\":\"%s\",\"severity\":\"%s\"", file->findings ? "," : "",
                     finding->check, bat_severity_name(finding->severity));
     if (finding->offset != BAT_NO_OFFSET)
-        bat_text_format(output, ",\"offset\":%" PRIu64, finding->offset);
+        bat_text_format(output, ",\"offset\":%lu", finding->offset);
     if (finding->table != BAT_NONE) {
         const struct bat_table *table = &map->tables[finding->table];
-        bat_text_format(output, ",\"table\":\"0x%" PRIx64 "\"", table->address);
+        bat_text_format(output, ",\"table\":\"0x%lx\"", table->address);
         if (finding->entry != BAT_NONE)
-            bat_text_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);
+            bat_text_format(output, ",\"entry\":%u", finding->entry - table->first_entry);
     }
     bat_text_member(output, ",\"message\":", finding->message);
     bat_text_string(output, "}");
@@ -199,7 +198,7 @@ static void print_left_out(const struct file *file)
             continue;
         bat_text_escaped(file->output, file->path);
         bat_text_format(file->output,
-                        ": " BAT_SECTION_NAME ": %s: %s: %" PRIu64 " more (--all prints them)\n",
+                        ": " BAT_SECTION_NAME ": %s: %s: %lu more (--all prints them)\n",
                         bat_severity_name(checks[i].severity), checks[i].id,
                         file->of_check[i] - LINES_PER_CHECK);
     }
@@ -221,12 +220,11 @@ static void print_verdict(const struct file *file, const struct bat_verdict *ver
     const bool is_fine = is_sound(file->options, verdict);
     bat_text_string(output, ": ");
     print_word(file, is_fine ? "sound" : "unsound", is_fine ? "1;32" : "1;31");
-    bat_text_format(output, " (%" PRIu64 " error%s, %" PRIu64 " warning%s", verdict->errors,
+    bat_text_format(output, " (%lu error%s, %lu warning%s", verdict->errors,
                     verdict->errors == 1 ? "" : "s", verdict->warnings,
                     verdict->warnings == 1 ? "" : "s");
     if (verdict->notes != 0)
-        bat_text_format(output, ", %" PRIu64 " note%s", verdict->notes,
-                        verdict->notes == 1 ? "" : "s");
+        bat_text_format(output, ", %lu note%s", verdict->notes, verdict->notes == 1 ? "" : "s");
     bat_text_string(output, ")\n");
 }
 
@@ -268,8 +266,7 @@ static bool validate_note(struct file *file, struct bat_elf *original)
         report(file, &error);
     else if (file->options->json)
         bat_text_format(file->output,
-                        "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
-                        ",\"verdict\":\"%s\"",
+                        "],\"errors\":%lu,\"warnings\":%lu,\"notes\":%lu,\"verdict\":\"%s\"",
                         verdict.errors, verdict.warnings, verdict.notes,
                         is_sound(file->options, &verdict) ? "sound" : "unsound");
     else if (!tool_is_quiet())

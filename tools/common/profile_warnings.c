@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "profile_warnings.h"
 
-#include <inttypes.h>
-
 #include "profile/verdict/warnings.h"
 
 void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
@@ -18,8 +16,7 @@ void split_units_warn(const char *path, uint64_t missing, uint64_t read)
         return;
     tool_message(path,
                  "warning: the split debug information (.dwo files, or a .dwp beside the program) "
-                 "of %" PRIu64 " of %" PRIu64
-                 " units that were read was not found: their inlined calls are known only if the "
-                 "compiler also put these into the program (-fsplit-dwarf-inlining)",
+                 "of %lu of %lu units that were read was not found: their inlined calls are known "
+                 "only if the compiler also put these into the program (-fsplit-dwarf-inlining)",
                  missing, read);
 }

@@ -2,7 +2,6 @@
 /* A line on the terminal that says what is being done, for as long as that takes. */
 #include "tool.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -66,7 +65,7 @@ static void show(int64_t now)
 {
     if (steps.what[0] == '\0' || now - steps.begin < FIRST_MILLISECONDS)
         return;
-    fprintf(stderr, "\r\033[K%s, %" PRId64 " s", steps.what, (now - steps.begin) / 1000);
+    fprintf(stderr, "\r\033[K%s, %ld s", steps.what, (now - steps.begin) / 1000);
     fflush(stderr);
     steps.is_shown = true;
 }

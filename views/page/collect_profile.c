@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Reads the profiles and translates them, for what the summary says of them. */
-#include <inttypes.h>
 
 #include "bat_decoder.h"
 #include "profile/profile.h"
@@ -53,12 +52,12 @@ static enum bat_code read_profiles(struct report *report)
     }
     if (*bat_profile_elsewhere(report->profile))
         report_warn(report, request->profiles[0],
-                    "expected samples in the binary, found all %" PRIu64 " elsewhere: %s",
+                    "expected samples in the binary, found all %lu elsewhere: %s",
                     read.perf_samples, bat_profile_elsewhere(report->profile));
     if (read.fdata_records != 0)
         report_warn(report, NULL,
-                    "%" PRIu64 " fdata records have no addresses of the BOLTed binary: "
-                    "they are in the summary, not on the map",
+                    "%lu fdata records have no addresses of the BOLTed binary: they are in the "
+                    "summary, not on the map",
                     read.fdata_records);
     return BAT_OK;
 }

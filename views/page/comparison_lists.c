@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions that differ most, for readers without scripts. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "binary/note_facts.h"
@@ -18,8 +17,8 @@ static void write_cells(const struct compared_function *function, struct bat_tex
         return;
     }
     bat_text_format(page, "<td>%s</td>", with_commas(function->hot_size, text));
-    bat_text_format(page, "<td>%s</td><td>0x%" PRIx64 "</td>",
-                    with_commas(function->cold_size, text), function->address);
+    bat_text_format(page, "<td>%s</td><td>0x%lx</td>", with_commas(function->cold_size, text),
+                    function->address);
 }
 
 struct lists {
@@ -34,7 +33,7 @@ static void write_row(const struct lists *lists, const struct compared_function 
 {
     struct bat_text_writer *page = lists->page;
     char *plain = report_plain_name(lists->request, function->name);
-    bat_text_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%" PRIx64 "\"><bdi>",
+    bat_text_format(page, "<tr><th scope=\"row\"><a href=\"#f=%s0x%lx\"><bdi>",
                     is_old ? "old-" : "", function->address);
     html_text(page, plain ? plain : function->name);
     bat_text_string(page, "</bdi></a></th>");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The data of the page's code. spec/report.md describes it, in the order of this file. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,9 +19,8 @@ static void write_sections(struct bat_text_writer *page, const char *key,
         const struct report_section *section = &sections->all[i];
         bat_text_string(page, i ? ",{\"name\":" : "{\"name\":");
         html_json(page, section->name);
-        bat_text_format(page, ",\"address\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"isOld\":%s}",
-                        section->address, section->size,
-                        report_is_old_section(section) ? "true" : "false");
+        bat_text_format(page, ",\"address\":\"0x%lx\",\"size\":%lu,\"isOld\":%s}", section->address,
+                        section->size, report_is_old_section(section) ? "true" : "false");
     }
     bat_text_string(page, "]");
 }
@@ -40,22 +38,21 @@ void report_write_members(const struct report *report, struct bat_text_writer *p
 {
     bat_text_string(page, "\"name\":");
     html_json(page, report->request->binary);
-    bat_text_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
-                    report->function_count, report->piece_count, report->block_count);
-    bat_text_format(
-        page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32 ",\"refused\":%zu",
-        report->edge_count, report->files.count, report->node_count, report->refusal_count);
-    bat_text_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
-                    report->samples, report->has_profile ? "true" : "false",
-                    report->original ? "true" : "false");
-    bat_text_format(page, ",\"hasLines\":%s,\"instructions\":[%" PRIu32 ",%" PRIu32 ",%" PRIu32 "]",
+    bat_text_format(page, ",\n\"functions\":%u,\"pieces\":%u,\"blocks\":%u", report->function_count,
+                    report->piece_count, report->block_count);
+    bat_text_format(page, ",\"edges\":%zu,\"files\":%u,\"nodes\":%u,\"refused\":%zu",
+                    report->edge_count, report->files.count, report->node_count,
+                    report->refusal_count);
+    bat_text_format(page, ",\n\"samples\":%lu,\"hasProfile\":%s,\"hasInput\":%s", report->samples,
+                    report->has_profile ? "true" : "false", report->original ? "true" : "false");
+    bat_text_format(page, ",\"hasLines\":%s,\"instructions\":[%u,%u,%u]",
                     report->lines ? "true" : "false", report->listings[REPORT_BEFORE].count,
                     report->listings[REPORT_AFTER].count, report->instruction_texts.count);
     write_sections(page, "output", &report->output);
     write_sections(page, "input", &report->input);
     bat_text_string(page, ",\n\"chunks\":[");
     for (uint32_t piece = 0; piece < report->piece_count; piece = chunk_end(report, piece))
-        bat_text_format(page, "%s%" PRIu32, piece ? "," : "", piece);
+        bat_text_format(page, "%s%u", piece ? "," : "", piece);
     bat_text_string(page, "]");
 }
 
@@ -178,7 +175,7 @@ static void add_blocks(const struct report *report, const char *prefix, struct p
         for (uint32_t end = chunk_end(report, piece); piece < end; piece++)
             pack_blocks(report, &report->pieces[piece], columns.all, &line);
         char name[32];
-        snprintf(name, sizeof(name), "blocks-%" PRIu32, chunk);
+        snprintf(name, sizeof(name), "blocks-%u", chunk);
         parts_add_columns(parts, prefix, name, &columns);
     }
 }

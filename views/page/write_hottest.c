@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The functions with the most samples, for readers without scripts. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "binary/note_facts.h"
@@ -15,7 +14,7 @@ void report_write_name(const struct report *report, uint32_t function, const cha
     char *symbol = strndup(name, strcspn(name, "/"));
     char *plain = symbol ? report_plain_name(report->request, symbol) : NULL;
     if (function != BAT_NONE)
-        bat_text_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
+        bat_text_format(page, "<a href=\"#f=0x%lx\">",
                         report->pieces[report->functions[function].main_piece].address);
     html_put(page, "<bdi>",
              plain   ? plain
@@ -42,7 +41,7 @@ static void write_row(const struct report *report, uint32_t number, struct bat_t
     bat_text_format(page, "<td>%.2f%%</td>",
                     100.0 * (double)function->samples / (double)report->samples);
     bat_text_format(page, "<td>%s</td>", with_commas(bytes[0], text));
-    bat_text_format(page, "<td>%s</td><td>0x%" PRIx64 "</td></tr>\n", with_commas(bytes[1], text),
+    bat_text_format(page, "<td>%s</td><td>0x%lx</td></tr>\n", with_commas(bytes[1], text),
                     report->pieces[function->main_piece].address);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What the profile is worth to the next build: what found its functions, and which changed most. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "binary/note_facts.h"
@@ -46,14 +45,13 @@ static void write_sentences(const struct report_next *next, struct bat_text_writ
                         html_percent(figures->blocks_matched, figures->blocks));
     if (figures->copies + figures->unknown != 0)
         bat_text_format(page,
-                        "<p>Of new functions that are called, %" PRIu64
-                        " are like an old one and got its counts, %" PRIu64
-                        " are not and got none.</p>\n",
+                        "<p>Of new functions that are called, %lu are like an old one and got its "
+                        "counts, %lu are not and got none.</p>\n",
                         figures->copies, figures->unknown);
     if (next->has_judgement)
         bat_text_format(page,
-                        "<p>llvm-bolt will refuse the profile of %" PRIu64 " of %" PRIu64
-                        " functions, with %.2f%% of the samples.</p>\n",
+                        "<p>llvm-bolt will refuse the profile of %lu of %lu functions, with %.2f%% "
+                        "of the samples.</p>\n",
                         next->judgement.stale_functions, next->judgement.functions,
                         html_percent(next->judgement.stale_samples, next->judgement.samples));
 }
@@ -170,7 +168,7 @@ static uint32_t pack_blocks(const struct report_next *next, const struct next_ch
 void report_write_next_members(const struct report *report, struct bat_text_writer *page)
 {
     if (report->next.profile)
-        bat_text_format(page, ",\n\"changed\":%zu,\"carriedNames\":%" PRIu32, changed_shown(report),
+        bat_text_format(page, ",\n\"changed\":%zu,\"carriedNames\":%u", changed_shown(report),
                         report->next.names.count);
 }
 

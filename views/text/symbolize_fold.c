@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Counts stacks: folded, or with lines and addresses for viewers. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "symbolize_text.h"
@@ -171,7 +170,7 @@ static enum bat_code write_folded(struct bat_symbolize *text, struct bat_error *
         const char *stack = bat_folded_stack(text->folded, i, &times);
         BAT_TRY_MEMORY(stack, error, "for a stack's text");
         bat_text_string(&text->writer, stack);
-        bat_text_format(&text->writer, " %" PRIu64 "\n", times);
+        bat_text_format(&text->writer, " %lu\n", times);
     }
     return code;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Looks up the frames of stacks, and writes them in the form of their lines. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "stacks/symbolizer.h"
@@ -163,9 +162,9 @@ static void write_location(struct bat_symbolize *text, const char *before,
     if (!frame->file)
         return;
     bat_text_name(output, before, symbolize_printed_file(&text->printer, frame, frame->file), "");
-    bat_text_format(output, ":%" PRIu32, frame->line);
+    bat_text_format(output, ":%u", frame->line);
     if (with_column && frame->column != 0)
-        bat_text_format(output, ":%" PRIu32, frame->column);
+        bat_text_format(output, ":%u", frame->column);
 }
 
 /* Write the line's start, up to end, with the frame's new number. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "symbolize_print.h"
 
-#include <inttypes.h>
-
 #define UNKNOWN "??"
 
 /* No line of numbers is longer. */
@@ -64,14 +62,13 @@ static void print_verbose(struct symbolize_printer *printer, const struct bat_so
     bat_text_name(output, "  Filename: ", file ? file : UNKNOWN, "\n");
     if (frame->start_line != 0) {
         bat_text_name(output, "  Function start filename: ", start_file ? start_file : "", "\n");
-        bat_text_format(output, "  Function start line: %" PRIu32 "\n", frame->start_line);
+        bat_text_format(output, "  Function start line: %u\n", frame->start_line);
     }
     if (printer->options->style == BAT_STYLE_LLVM && frame->has_start_address)
-        bat_text_format(output, "  Function start address: 0x%" PRIx64 "\n", frame->start_address);
-    bat_text_format(output, "  Line: %" PRIu32 "\n  Column: %" PRIu32 "\n", frame->line,
-                    frame->column);
+        bat_text_format(output, "  Function start address: 0x%lx\n", frame->start_address);
+    bat_text_format(output, "  Line: %u\n  Column: %u\n", frame->line, frame->column);
     if (frame->discriminator != 0)
-        bat_text_format(output, "  Discriminator: %" PRIu32 "\n", frame->discriminator);
+        bat_text_format(output, "  Discriminator: %u\n", frame->discriminator);
 }
 
 static void print_location(struct symbolize_printer *printer, const struct bat_source_frame *frame)
@@ -124,7 +121,7 @@ static void json_begin(struct symbolize_printer *printer)
 static void json_address(struct symbolize_printer *printer, const struct symbolize_request *request)
 {
     if (request->has_address)
-        bat_text_format(printer->output, "\"Address\":\"0x%" PRIx64 "\",", request->address);
+        bat_text_format(printer->output, "\"Address\":\"0x%lx\",", request->address);
 }
 
 static void json_string(struct bat_text_writer *output, const char *member, const char *value)
@@ -152,7 +149,7 @@ static void json_frame(struct symbolize_printer *printer, const struct bat_sourc
     json_number(output, ",\"Line\":", frame->line);
     bat_text_string(output, ",\"StartAddress\":\"");
     if (frame->has_start_address)
-        bat_text_format(output, "0x%" PRIx64, frame->start_address);
+        bat_text_format(output, "0x%lx", frame->start_address);
     json_string(output,
                 "\",\"StartFileName\":", symbolize_printed_file(printer, frame, frame->start_file));
     json_number(output, ",\"StartLine\":", frame->start_line);
@@ -204,7 +201,7 @@ void symbolize_print_data(struct symbolize_printer *printer,
     if (printer->options->style != BAT_STYLE_JSON) {
         print_header(printer, request->address);
         bat_text_name(output, "", name ? name : UNKNOWN, "\n");
-        bat_text_format(output, "%" PRIu64 " %" PRIu64 "\n", symbol->address, symbol->size);
+        bat_text_format(output, "%lu %lu\n", symbol->address, symbol->size);
         bat_text_name(output, "", symbol->file ? symbol->file : UNKNOWN,
                       symbol->file ? ":0\n" : ":?\n");
         print_end(printer);
@@ -213,8 +210,8 @@ void symbolize_print_data(struct symbolize_printer *printer,
     json_begin(printer);
     json_address(printer, request);
     json_string(output, "\"Data\":{\"Name\":", name);
-    bat_text_format(output, ",\"Size\":\"0x%" PRIx64 "\",\"Start\":\"0x%" PRIx64 "\"},",
-                    symbol->size, symbol->address);
+    bat_text_format(output, ",\"Size\":\"0x%lx\",\"Start\":\"0x%lx\"},", symbol->size,
+                    symbol->address);
     bat_text_member(printer->output, "\"ModuleName\":", request->module);
     bat_text_string(printer->output, printer->options->is_list ? "}" : "}\n");
 }
