@@ -32,6 +32,8 @@ struct next_report {
     struct next_share by_code;       /* ... found by their code, under another name */
     struct next_share gone;          /* ... not found */
     uint64_t folded;                 /* functions that are one with another of all from now on */
+    struct next_share unfolded;      /* functions that were one with another; counts of both */
+    uint64_t unfolded_guessed;       /* ... of these, without a call that tells which */
     /* Without what other programs have, too: start-up code, standard libraries. */
     struct next_share own;
     struct next_share found;      /* ... of that, in code that is the new program's, too */

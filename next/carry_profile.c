@@ -39,6 +39,7 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
         code = next_match_functions(&carrying->measured, &carrying->news, &carrying->pairs,
                                     carrying->error);
     code = code ? code : next_find_same(carrying);
+    code = code ? code : next_unfold(carrying);
     if (code == BAT_OK) {
         fill_report(carrying);
         code = next_check_foreign(carrying);
@@ -66,6 +67,7 @@ static void carrying_free(struct next_carrying *carrying)
     bat_counts_free(&carrying->folded_branches);
     free(carrying->counts);
     free(carrying->is_same);
+    free(carrying->members);
     free(carrying->cold_functions);
     free(carrying->origins);
     free(carrying->replacements);

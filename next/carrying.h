@@ -31,6 +31,12 @@ struct next_replacement {
     uint64_t count; /* of calls */
 };
 
+/* What an old unit is in the new program. */
+struct next_members {
+    struct next_member *all;
+    size_t count; /* 0, or 2 and more */
+};
+
 struct next_inlining_sets;
 
 struct next_carrying {
@@ -41,8 +47,10 @@ struct next_carrying {
     struct bat_counts folded_branches; /* ... then it has these */
     struct next_measured measured;
     struct next_pairs pairs;
-    uint8_t *is_same;                /* for each old unit: its code is that of its partner */
-    uint8_t *cold_functions;         /* for each function of the new program */
+    uint8_t *is_same;            /* for each old unit: its code is that of its partner */
+    uint8_t *cold_functions;     /* for each function of the new program */
+    struct next_member *members; /* ascending by old_unit */
+    size_t member_count;
     struct next_new_counts **counts; /* for each new unit; NULL: none */
     struct next_call_origin *origins;
     size_t origin_count;
@@ -98,6 +106,16 @@ enum bat_code next_fold(struct next_carrying *carrying, const struct bat_records
 
 /* Set is_same: blocks, instructions and edges are the same, but for addresses and names. */
 enum bat_code next_find_same(struct next_carrying *carrying);
+
+/*
+ * Divide the counts of old functions that are several in the new program, with the same code: the
+ * old linker had folded them. By the recorded calls, where the new code tells which is called;
+ * evenly, where none does. Linear in the calls and members, and logarithmic in the members.
+ */
+enum bat_code next_unfold(struct next_carrying *carrying);
+
+/* What an old unit is in the new program; none if it is one function. Logarithmic. */
+struct next_members next_members_of(const struct next_carrying *carrying, uint32_t old_unit);
 
 /* Set cold_functions: calls of these never ran in the old program. */
 enum bat_code next_find_cold(struct next_carrying *carrying);

@@ -35,7 +35,8 @@ static enum bat_code find_placed(struct next_carrying *carrying, uint32_t *place
         places[i] = BAT_NONE;
         placed[i] = (struct placed){.is_idle = true, .unit = i};
     }
-    BAT_TRY(next_find_places(olds, &carrying->news, places, carrying->error));
+    BAT_TRY(next_find_places(olds, &carrying->news, places, &carrying->members,
+                             &carrying->member_count, carrying->error));
     for (uint32_t i = 0; i < carrying->records.branches.count; i++) {
         const uint64_t *item = bat_records_branch(&carrying->records, i);
         for (unsigned end = 0; end < 4; end += 2)

@@ -122,23 +122,46 @@ static void sort_names(struct function_matching *matching)
 
 /* --- Folded functions ----------------------------------------------------------------------- */
 
+/* Where old units are in the new program. */
+struct placing {
+    uint32_t *places;
+    struct next_member *members;
+    size_t count;
+    size_t capacity;
+};
+
+static bool add_member(struct placing *placing, uint32_t old_unit, uint32_t new_unit)
+{
+    return BAT_APPEND(placing->members, placing->count, placing->capacity,
+                      (struct next_member){.old_unit = old_unit, .new_unit = new_unit});
+}
+
 /* Take over where the old units of a group of symbols with one name, the old ones first, are in the
  * new program, if each of them has a symbol there and all these are of one unit. */
-static void take_places(const struct naming *group, size_t count, uint32_t *places)
+static bool take_places(const struct naming *group, size_t count, struct placing *placing)
 {
     size_t olds = 0;
     while (olds < count && !group[olds].is_new)
         olds++;
     if (olds > count - olds || group[olds].unit != group[count - 1].unit)
-        return;
-    for (size_t i = 0; i < olds; i++)
-        if (places[group[i].unit] == BAT_NONE)
-            places[group[i].unit] = group[olds].unit;
+        return true;
+    const uint32_t new_unit = group[olds].unit;
+    for (size_t i = 0; i < olds; i++) {
+        uint32_t *place = &placing->places[group[i].unit];
+        if (*place == BAT_NONE)
+            *place = new_unit;
+        else if (*place != new_unit && group[0].unit == group[olds - 1].unit)
+            return add_member(placing, group[i].unit, *place) &&
+                   add_member(placing, group[i].unit, new_unit);
+    }
+    return true;
 }
 
 enum bat_code next_find_places(struct next_program *old_program, struct next_program *new_program,
-                               uint32_t *places, struct bat_error *error)
+                               uint32_t *places, struct next_member **members, size_t *member_count,
+                               struct bat_error *error)
 {
+    struct placing placing = {.places = places};
     struct function_matching matching = {.programs = {old_program, new_program}, .error = error};
     enum bat_code code = BAT_OK;
     for (unsigned by_file = 2; by_file-- > 0 && code == BAT_OK;) {
@@ -149,11 +172,14 @@ enum bat_code next_find_places(struct next_program *old_program, struct next_pro
             end = first;
             while (end < matching.count && matching.names[end].name == matching.names[first].name)
                 end++;
-            take_places(matching.names + first, end - first, places);
+            if (!take_places(matching.names + first, end - first, &placing))
+                code = fail_memory(&matching);
         }
         matching.count = 0;
     }
     free(matching.names);
+    *members = placing.members;
+    *member_count = placing.count;
     return code;
 }
 

@@ -30,10 +30,21 @@ enum bat_code next_match_functions(const struct next_measured *measured,
                                    struct bat_error *error);
 void next_pairs_free(struct next_pairs *pairs);
 
+/* An old unit, and one of several new ones that have its names. */
+struct next_member {
+    uint32_t old_unit;
+    uint32_t new_unit;
+    double found; /* calls of the new one that are known: next_unfold() */
+    double share; /* ... of those of all members */
+    double end;   /* of its part of the old counts, which start at 0 and end at 1 */
+};
+
 /* Set, for each old unit of which places is BAT_NONE, the new one that has its name, if one alone
- * does. n log n in the symbols. */
+ * does. If other names of it have other places, these and the first one are appended to *members,
+ * which the caller frees. n log n in the symbols. */
 enum bat_code next_find_places(struct next_program *old_program, struct next_program *new_program,
-                               uint32_t *places, struct bat_error *error);
+                               uint32_t *places, struct next_member **members, size_t *member_count,
+                               struct bat_error *error);
 
 /* Pair functions by their code alone: for next_match_functions(). */
 enum bat_code next_match_by_code(const struct next_measured *measured,

@@ -62,6 +62,14 @@ void next_report_text(const struct next_report *report, struct bat_text_writer *
                         "the code of %lu more functions is that of others in the next build: their "
                         "counts were added to those\n",
                         report->folded);
+    if (report->unfolded.functions != 0)
+        bat_text_format(
+            out,
+            "%lu more functions were one with others in the old build: the %.1f%% of the "
+            "profile that these have were divided by calls, %.1f%% evenly, because no "
+            "call tells\n",
+            report->unfolded.functions, figures_percent(report->unfolded.count, report->all.count),
+            figures_percent(report->unfolded_guessed, report->unfolded.count));
     if (report->blocks != 0)
         bat_text_format(out,
                         "in changed functions %.1f%% of the counts are of blocks that were found, "
@@ -91,9 +99,12 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
     print_share_json(out, "by_plain_name", &report->by_plain_name);
     print_share_json(out, "by_code", &report->by_code);
     print_share_json(out, "gone", &report->gone);
-    bat_text_format(
-        out, "\"folded\":%lu,\"copies\":%lu,\"unknown\":%lu,\"blocks\":%lu,\"blocks_matched\":%lu",
-        report->folded, report->copies, report->unknown, report->blocks, report->blocks_matched);
+    print_share_json(out, "unfolded", &report->unfolded);
+    bat_text_format(out,
+                    "\"unfolded_guessed\":%lu,\"folded\":%lu,\"copies\":%lu,\"unknown\":%lu,"
+                    "\"blocks\":%lu,\"blocks_matched\":%lu",
+                    report->unfolded_guessed, report->folded, report->copies, report->unknown,
+                    report->blocks, report->blocks_matched);
     bat_text_string(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];

@@ -65,14 +65,23 @@ static void write_record(struct writing *writing, uint32_t from, uint32_t from_o
 
 /* --- Functions whose code did not change ----------------------------------------------------- */
 
+/* A part of a record: of an old function that has become several, one of these. */
+struct part {
+    const struct next_member *member; /* NULL: of all others the partner */
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
 /* The place in the partner of a unit whose code is the same. False if there is none. */
-static bool find_place(const struct writing *writing, uint32_t old_unit, uint32_t function,
-                       uint64_t offset, struct next_place *place)
+static bool find_place(const struct writing *writing, const struct part *part, uint32_t old_unit,
+                       uint32_t function, uint64_t offset, struct next_place *place)
 {
     const struct next_carrying *carrying = writing->carrying;
+    const uint32_t partner = part->member && part->member->old_unit == old_unit
+                                 ? part->member->new_unit
+                                 : carrying->pairs.new_of[old_unit];
     return next_same_place(&carrying->olds, carrying->olds.units[old_unit],
-                           carrying->news.units[carrying->pairs.new_of[old_unit]], function, offset,
-                           place);
+                           carrying->news.units[partner], function, offset, place);
 }
 
 /* The new function that an old one's calls lead to now; BAT_NONE if it is gone. */
@@ -93,7 +102,8 @@ static uint32_t partner_of(const struct next_carrying *carrying, uint32_t old_fu
 
 /* Where a record that starts in the same code, or outside of all functions, leads now. */
 static bool find_target(const struct writing *writing, const uint64_t *item,
-                        const struct next_place *from, struct next_place *to)
+                        const struct part *part, const struct next_place *from,
+                        struct next_place *to)
 {
     const struct next_carrying *carrying = writing->carrying;
     *to = (struct next_place){.function = BAT_NONE};
@@ -108,44 +118,71 @@ static bool find_target(const struct writing *writing, const uint64_t *item,
         return true;
     }
     if (unit != BAT_NONE && carrying->pairs.new_of[unit] != BAT_NONE && carrying->is_same[unit])
-        return find_place(writing, unit, function, item[3], to);
+        return find_place(writing, part, unit, function, item[3], to);
     to->function = is_call ? partner_of(carrying, function) : BAT_NONE;
     return true;
 }
 
-/* Records from the same code, those of PLT entries, and those from outside of all functions into
- * it. */
-static void write_same(struct writing *writing)
+static uint32_t unit_of_end(const struct next_carrying *carrying, uint64_t word)
+{
+    return bat_records_is_function(carrying->measured.records, word)
+               ? carrying->olds.unit_of[(uint32_t)word]
+               : BAT_NONE;
+}
+
+/* Write a part of a record from the same code, from a PLT entry, or from outside of all functions
+ * into the same code. */
+static void write_part(struct writing *writing, const uint64_t *item, const struct part *part)
 {
     const struct next_carrying *carrying = writing->carrying;
     const struct bat_records *records = carrying->measured.records;
-    for (uint32_t i = 0; i < records->branches.count; i++) {
-        const uint64_t *item = bat_counts_item(&records->branches, i);
-        uint32_t from_unit = bat_records_is_function(records, item[0])
-                                 ? carrying->olds.unit_of[(uint32_t)item[0]]
-                                 : BAT_NONE;
-        uint32_t to_unit = bat_records_is_function(records, item[2])
-                               ? carrying->olds.unit_of[(uint32_t)item[2]]
-                               : BAT_NONE;
-        struct next_place from = {.function = BAT_NONE};
-        struct next_place to;
-        if (from_unit != BAT_NONE &&
-            (!carrying->is_same[from_unit] ||
-             !find_place(writing, from_unit, (uint32_t)item[0], item[1], &from)))
-            continue;
-        bool is_plt = from_unit == BAT_NONE && bat_records_is_function(records, item[0]);
-        if (is_plt)
-            from = (struct next_place){.function = partner_of(carrying, (uint32_t)item[0]),
-                                       .offset = (uint32_t)item[1]};
-        bool is_to_plt = to_unit == BAT_NONE && bat_records_is_function(records, item[2]);
-        bool is_to_same = to_unit != BAT_NONE && carrying->is_same[to_unit];
-        if (is_plt ? from.function == BAT_NONE : from_unit == BAT_NONE && !is_to_plt && !is_to_same)
-            continue;
-        /* From outside to what is gone is no record. */
-        if (find_target(writing, item, &from, &to) &&
-            (from.function != BAT_NONE || to.function != BAT_NONE))
-            write_record(writing, from.function, from.offset, to.function, to.offset, item[4],
-                         item[5]);
+    const uint32_t from_unit = unit_of_end(carrying, item[0]);
+    const uint32_t to_unit = unit_of_end(carrying, item[2]);
+    struct next_place from = {.function = BAT_NONE};
+    struct next_place to;
+    if (from_unit != BAT_NONE &&
+        (!carrying->is_same[from_unit] ||
+         !find_place(writing, part, from_unit, (uint32_t)item[0], item[1], &from)))
+        return;
+    bool is_plt = from_unit == BAT_NONE && bat_records_is_function(records, item[0]);
+    if (is_plt)
+        from = (struct next_place){.function = partner_of(carrying, (uint32_t)item[0]),
+                                   .offset = (uint32_t)item[1]};
+    bool is_to_plt = to_unit == BAT_NONE && bat_records_is_function(records, item[2]);
+    bool is_to_same = to_unit != BAT_NONE && carrying->is_same[to_unit];
+    if (is_plt ? from.function == BAT_NONE : from_unit == BAT_NONE && !is_to_plt && !is_to_same)
+        return;
+    /* From outside to what is gone is no record. */
+    if (find_target(writing, item, part, &from, &to) &&
+        (from.function != BAT_NONE || to.function != BAT_NONE))
+        write_record(writing, from.function, from.offset, to.function, to.offset, part->count,
+                     part->mispredictions);
+}
+
+/* The part of a number up to a share, 0 to 1. */
+static uint64_t up_to(uint64_t number, double share)
+{
+    return share < 1 ? (uint64_t)((double)number * share + 0.5) : number;
+}
+
+static void write_same(struct writing *writing)
+{
+    const struct next_carrying *carrying = writing->carrying;
+    for (uint32_t i = 0; i < carrying->measured.records->branches.count; i++) {
+        const uint64_t *item = bat_counts_item(&carrying->measured.records->branches, i);
+        struct next_members members = next_members_of(carrying, unit_of_end(carrying, item[0]));
+        if (members.count == 0)
+            members = next_members_of(carrying, unit_of_end(carrying, item[2]));
+        if (members.count == 0)
+            write_part(writing, item, &(struct part){NULL, item[4], item[5]});
+        double begin = 0;
+        for (size_t k = 0; k < members.count; k++) {
+            const struct next_member *member = &members.all[k];
+            write_part(writing, item,
+                       &(struct part){member, up_to(item[4], member->end) - up_to(item[4], begin),
+                                      up_to(item[5], member->end) - up_to(item[5], begin)});
+            begin = member->end;
+        }
     }
 }
 

@@ -180,6 +180,42 @@ class Same(unittest.TestCase):
         self.check(pair)
         self.assertIn("their counts were added", pair.carry())
 
+    def unfold(self, text):
+        """The old build of a source is linked with all functions of the same code as one, the new one is not."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text(text, encoding="ascii")
+        for version, linked in (("old", ["-Wl,--icf=all"]), ("new", [])):
+            run("gcc", *FLAGS, "-ffunction-sections", "source.c", *LINKS, "-fuse-ld=lld", *linked, "-o", version, folder=pair.folder)
+            pair.record(version)
+        return pair
+
+    TWINS = "".join(
+        f"__attribute__((noipa)) long work_{name}(long n) {{ long s = 0; while (n--) s += n & 5 ? n : -n; return s; }}\n"
+        f"__attribute__((noipa)) long call_{name}(long n) {{ return work_{name}(n) + 1; }}\n"
+        f"__attribute__((noipa)) long tail_{name}(long n) {{ if (n > 5) return call_{name}(n); return n; }}\n"
+        for name in ("first", "second", "third"))
+
+    def test_unfolded(self):
+        """The old build's linker had put one function in place of all with its code: calls tell which one ran how often."""
+        for rounds in ((1, 2, 3), (0, 5, 0), (40, 0, 4)):
+            with self.subTest(rounds=rounds):
+                pair = self.unfold(self.TWINS + "int main(int argc, char **argv) { volatile long s = 0;" + "".join(
+                    f"for (int i = 0; i < {count}; i++) s += tail_{name}(9);\n"
+                    for name, count in zip(("first", "second", "third"), rounds)) + "return s == 7; }\n")
+                self.check(pair)
+                self.assertIn("were divided by calls, 0.0% evenly", pair.carry())
+
+    def test_unfolded_evenly(self):
+        """No call tells which of the folded functions ran: none is left out, and the report says so."""
+        pair = self.unfold(self.TWINS + "long (*const volatile all[])(long) = {work_first, work_second, work_third};\n"
+                           "int main(int argc, char **argv) { volatile long s = 0; for (int i = 0; i < 9; i++) s += all[i % 3](9);"
+                           "return s == 7; }\n")
+        self.check(pair)
+        report = json.loads(pair.carry("--report=json"))["next"]
+        self.assertGreater(report["unfolded_guessed"], 9)
+        self.assertEqual(report["unfolded_guessed"], report["unfolded"]["count"])
+        self.assertIn("100.0% evenly, because no call tells", pair.carry())
+
     LINKED = """
         extern int value; extern int *table[]; extern __thread long far; int work(int);
         __thread long own = 3; static __thread int hidden[5] = {1};
