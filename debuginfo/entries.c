@@ -216,9 +216,8 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         next.first_field = (uint32_t)entries->field_count;
         if (!read_fields(entries, &next, reader, &has_memory))
             break;
-        has_memory =
-            make_steps(entries, &next) && bat_grow(&entries->abbreviations, &entries->capacity,
-                                                   entries->count, sizeof(*entries->abbreviations));
+        has_memory = make_steps(entries, &next) &&
+                     BAT_GROW(entries->abbreviations, entries->count, entries->capacity);
         if (!has_memory)
             break;
         entries->abbreviations[entries->count++] = next;

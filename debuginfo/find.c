@@ -328,10 +328,10 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
     for (size_t i = 0; bat_elf_segment(program, i, &segment); i++) {
         if (!(segment.flags & PF_X) || segment.memory_size == 0)
             continue;
-        if (!bat_grow(&debuginfo->code, &capacity, debuginfo->code_count, sizeof(*debuginfo->code)))
+        if (!BAT_APPEND(debuginfo->code, debuginfo->code_count, capacity,
+                        (struct bat_debuginfo_range){segment.address,
+                                                     segment.address + segment.memory_size}))
             return bat_fail_memory(error, "to read debug information");
-        debuginfo->code[debuginfo->code_count++] =
-            (struct bat_debuginfo_range){segment.address, segment.address + segment.memory_size};
     }
     return BAT_OK;
 }

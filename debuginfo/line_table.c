@@ -93,8 +93,7 @@ static void start_sequence(struct line_state *state)
 static struct line_row *new_row(struct line_state *state)
 {
     struct line_table *table = state->table;
-    state->has_memory =
-        bat_grow(&table->rows, &state->row_capacity, table->row_count, sizeof(*table->rows));
+    state->has_memory = BAT_GROW(table->rows, table->row_count, state->row_capacity);
     return state->has_memory ? &table->rows[table->row_count++] : NULL;
 }
 
@@ -127,8 +126,8 @@ static void end_sequence(struct line_state *state)
                    table->rows[state->first_row].address < end &&
                    state->filter(table->rows[state->first_row].address, state->context);
     if (is_kept)
-        state->has_memory = bat_grow(&table->sequences, &state->sequence_capacity,
-                                     table->sequence_count, sizeof(*table->sequences));
+        state->has_memory =
+            BAT_GROW(table->sequences, table->sequence_count, state->sequence_capacity);
     if (is_kept && state->has_memory)
         table->sequences[table->sequence_count++] =
             (struct line_sequence){.start = table->rows[state->first_row].address,

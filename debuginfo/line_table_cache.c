@@ -99,8 +99,7 @@ uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sec
     if (!entries_attribute(unit_die, DW_AT_stmt_list, &attribute) ||
         dwarf_formudata(&attribute, &offset) != 0 || offset >= sections->line.size)
         return BAT_NONE;
-    if (!bat_grow(&debuginfo->tables, &debuginfo->table_capacity, debuginfo->table_count,
-                  sizeof(*debuginfo->tables))) {
+    if (!BAT_GROW(debuginfo->tables, debuginfo->table_count, debuginfo->table_capacity)) {
         debuginfo->no_memory = true;
         return BAT_NONE;
     }

@@ -53,8 +53,7 @@ static const char *start_file(struct bat_debuginfo *debuginfo, struct debug_name
 
 static struct bat_frame *next_frame(struct bat_debuginfo *debuginfo, size_t count)
 {
-    if (!bat_grow(&debuginfo->frames, &debuginfo->frame_capacity, count,
-                  sizeof(*debuginfo->frames)))
+    if (!BAT_GROW(debuginfo->frames, count, debuginfo->frame_capacity))
         debuginfo->no_memory = true;
     return count < debuginfo->frame_capacity ? &debuginfo->frames[count] : NULL;
 }

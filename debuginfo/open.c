@@ -130,7 +130,7 @@ static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Di
             0 ||
         (kind != DW_UT_compile && kind != DW_UT_skeleton && kind != DW_UT_split_compile))
         return true;
-    if (!bat_grow(&debuginfo->units, capacity, debuginfo->unit_count, sizeof(*debuginfo->units)))
+    if (!BAT_GROW(debuginfo->units, debuginfo->unit_count, *capacity))
         return false;
     struct debug_unit *unit = &debuginfo->units[debuginfo->unit_count++];
     *unit = (struct debug_unit){.die = *die, .split_id = id};

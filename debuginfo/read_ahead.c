@@ -54,7 +54,7 @@ static bool list_jobs(struct read_ahead *ahead, const uint64_t *addresses, size_
         struct debug_unit *unit = &debuginfo->units[number];
         if (unit->is_read)
             continue;
-        if (!bat_grow(&ahead->jobs, &capacity, ahead->count, sizeof(*ahead->jobs)))
+        if (!BAT_GROW(ahead->jobs, ahead->count, capacity))
             return false;
         unit->is_read = true; /* one job is enough */
         ahead->jobs[ahead->count++] = (struct job){.unit = number};

@@ -25,8 +25,7 @@ static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char 
     if (file < 0)
         return NULL;
     struct split_file *split = calloc(1, sizeof(*split));
-    if (!split || !bat_grow(&debuginfo->splits, &debuginfo->split_capacity, debuginfo->split_count,
-                            sizeof(struct split_file *))) {
+    if (!split || !BAT_GROW(debuginfo->splits, debuginfo->split_count, debuginfo->split_capacity)) {
         debuginfo->no_memory = true;
         close(file);
         free(split);
@@ -74,7 +73,7 @@ static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split
         if (dwarf_cu_info(die.cu, NULL, &kind, NULL, NULL, &id, NULL, NULL) != 0 ||
             kind != DW_UT_split_compile)
             continue;
-        if (!bat_grow(&split->units, &capacity, split->unit_count, sizeof(*split->units))) {
+        if (!BAT_GROW(split->units, split->unit_count, capacity)) {
             debuginfo->no_memory = true;
             return;
         }

@@ -247,7 +247,7 @@ static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
 static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
 {
     struct debug_unit *unit = walk->unit;
-    if (!bat_grow(&unit->names, &walk->name_capacity, unit->name_count, sizeof(*unit->names)))
+    if (!BAT_GROW(unit->names, unit->name_count, walk->name_capacity))
         return BAT_NONE;
     unit->names[unit->name_count] = read_name(walk, die);
     return walk->gives_up ? BAT_NONE : (uint32_t)unit->name_count++;
@@ -293,9 +293,9 @@ static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t
         return true;
     }
     counts->kept++;
-    if (!bat_grow(&walk->runs, &walk->run_capacity, walk->run_count, sizeof(*walk->runs)))
+    if (!BAT_APPEND(walk->runs, walk->run_count, walk->run_capacity,
+                    (struct debug_run){start, end, node}))
         return false;
-    walk->runs[walk->run_count++] = (struct debug_run){start, end, node};
     if (!is_function)
         return true;
     struct debug_unit *unit = walk->unit;
@@ -338,8 +338,7 @@ static bool add_function(struct walk *walk, uint32_t node, size_t first_range)
     size_t count = unit->range_count - first_range;
     if (count == 0)
         return true;
-    if (!bat_grow(&unit->functions, &walk->function_capacity, unit->function_count,
-                  sizeof(*unit->functions)))
+    if (!BAT_GROW(unit->functions, unit->function_count, walk->function_capacity))
         return false;
     unit->nodes[node].function = (uint32_t)unit->function_count;
     unit->functions[unit->function_count++] = (struct bat_debuginfo_function){
@@ -445,7 +444,7 @@ static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t 
     uint32_t depth = is_function || outer == BAT_NONE ? 0 : unit->nodes[outer].depth + 1;
     if (depth > DEPTH_MAX)
         return true;
-    if (!bat_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
+    if (!BAT_GROW(unit->nodes, unit->node_count, walk->node_capacity))
         return false;
     const uint32_t node = (uint32_t)unit->node_count;
     const struct found before = {walk->run_count, unit->range_count};
@@ -556,7 +555,7 @@ static bool choose_dies(struct walk *walk)
 /* Go into the children of a DIE. */
 static bool enter(struct walk *walk, uint32_t node)
 {
-    if (!bat_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer)))
+    if (!BAT_GROW(walk->outer, walk->depth + 1, walk->outer_capacity))
         return false;
     walk->outer[++walk->depth] = node;
     return true;
@@ -585,7 +584,7 @@ static bool walk_dies(struct walk *walk)
 {
     struct entries *entries = &walk->entries;
     const struct entry_abbreviation *abbreviation;
-    if (!bat_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)))
+    if (!BAT_GROW(walk->outer, 0, walk->outer_capacity))
         return false;
     if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
         !entries_skip(entries, abbreviation))

@@ -55,8 +55,8 @@ static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t m
     struct bat_map *map = decoding->map;
     /* Both are bounded by the note's size, which is below 2^33. */
     if ((uint64_t)map->secondary_count + more > UINT32_MAX ||
-        !bat_reserve(&map->secondary_entries, &decoding->secondary_capacity, map->secondary_count,
-                     more, sizeof(*map->secondary_entries)))
+        !BAT_RESERVE(map->secondary_entries, map->secondary_count, decoding->secondary_capacity,
+                     more))
         return bat_decode_fail_memory(decoding->reader.error);
     return BAT_OK;
 }

@@ -144,14 +144,13 @@ static enum bat_code add_origins(struct next_carrying *carrying, const struct un
             k++;
         if (k == counts[0])
             return BAT_OK;
-        if (!bat_grow(&carrying->origins, &carrying->origin_capacity, carrying->origin_count,
-                      sizeof(*carrying->origins)))
+        if (!BAT_APPEND(carrying->origins, carrying->origin_count, carrying->origin_capacity,
+                        (struct next_call_origin){
+                            .function = next_node_block(&carrying->news, nodes[1])->function,
+                            .offset = code[1][i].offset,
+                            .old_function = next_node_block(&carrying->olds, nodes[0])->function,
+                            .old_offset = code[0][k++].offset}))
             return bat_fail_memory(carrying->error, "for calls");
-        carrying->origins[carrying->origin_count++] = (struct next_call_origin){
-            .function = next_node_block(&carrying->news, nodes[1])->function,
-            .offset = code[1][i].offset,
-            .old_function = next_node_block(&carrying->olds, nodes[0])->function,
-            .old_offset = code[0][k++].offset};
     }
     return BAT_OK;
 }
@@ -196,11 +195,10 @@ static enum bat_code add_replacements(struct next_carrying *carrying, const stru
         if (old_unit == BAT_NONE || new_unit == BAT_NONE ||
             carrying->pairs.old_of[new_unit] != BAT_NONE || !carrying->measured.units[old_unit])
             continue;
-        if (!bat_grow(&carrying->replacements, &carrying->replacement_capacity,
-                      carrying->replacement_count, sizeof(*carrying->replacements)))
+        if (!BAT_APPEND(
+                carrying->replacements, carrying->replacement_count, carrying->replacement_capacity,
+                (struct next_replacement){new_unit, old_unit, pair->inferred.nodes[new_node]}))
             return bat_fail_memory(carrying->error, "for calls");
-        carrying->replacements[carrying->replacement_count++] =
-            (struct next_replacement){new_unit, old_unit, pair->inferred.nodes[new_node]};
     }
     return BAT_OK;
 }

@@ -148,8 +148,7 @@ static bool change_of(const struct flow_arc *arc, uint32_t vertex, struct change
 
 static bool push(struct flow_network *network, uint32_t vertex, int64_t distance)
 {
-    if (!bat_grow(&network->heap, &network->heap_capacity, network->heap_count,
-                  sizeof(*network->heap)))
+    if (!BAT_GROW(network->heap, network->heap_count, network->heap_capacity))
         return false;
     struct flow_heap_entry *heap = network->heap;
     size_t at = network->heap_count++;

@@ -70,7 +70,7 @@ void likeness_free(struct likeness *likeness)
 static bool add_raw(struct features_making *making, uint32_t level, uint32_t hash, uint32_t more,
                     uint32_t node, float weight)
 {
-    if (!bat_grow(&making->raw, &making->raw_capacity, making->raw_count, sizeof(*making->raw)))
+    if (!BAT_GROW(making->raw, making->raw_count, making->raw_capacity))
         return false;
     const uint32_t key[2] = {hash, more};
     uint32_t bits;
@@ -275,12 +275,8 @@ static bool pair_all(struct features_making *making)
 
 static bool add_pair(struct features_making *making, uint32_t old_node, uint32_t new_node)
 {
-    if (!bat_grow(&making->pairs, &making->pair_capacity, making->pair_count,
-                  sizeof(*making->pairs)))
-        return false;
-    making->pairs[making->pair_count++] =
-        (struct bat_sort_key){(uint64_t)new_node << 32 | old_node, CONTENT_UNKNOWN};
-    return true;
+    return BAT_APPEND(making->pairs, making->pair_count, making->pair_capacity,
+                      (struct bat_sort_key){(uint64_t)new_node << 32 | old_node, CONTENT_UNKNOWN});
 }
 
 /* The last of the CANDIDATES largest sums; 0 if there are fewer. */

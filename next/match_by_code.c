@@ -146,10 +146,9 @@ static enum bat_code add_candidate(struct code_matching *matching, uint32_t old_
     uint64_t size = next_unit_size(matching->olds.program, matching->olds.units[old_index]);
     if (candidate.likeness < (size > SIZE_SMALL ? LIKENESS_MIN : LIKENESS_SMALL))
         return BAT_OK;
-    if (!bat_grow(&matching->candidates, &matching->candidate_capacity, matching->candidate_count,
-                  sizeof(candidate)))
+    if (!BAT_APPEND(matching->candidates, matching->candidate_count, matching->candidate_capacity,
+                    candidate))
         return fail_memory(matching);
-    matching->candidates[matching->candidate_count++] = candidate;
     return BAT_OK;
 }
 

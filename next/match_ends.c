@@ -61,10 +61,11 @@ static bool collect(const struct flooding_side *side, uint32_t base, struct bat_
             if (code[k].flags & NEXT_IS_NOP)
                 continue;
             const uint32_t key[2] = {code[k].shape, code[k].name};
-            if (!bat_grow(keys, capacity, *count, sizeof(**keys)))
+            if (!BAT_APPEND(
+                    *keys, *count, *capacity,
+                    (struct bat_sort_key){.key = (uint64_t)next_hash(key, sizeof(key), 0) << 32 |
+                                                 (base + i)}))
                 return false;
-            (*keys)[(*count)++] = (struct bat_sort_key){
-                .key = (uint64_t)next_hash(key, sizeof(key), 0) << 32 | (base + i)};
         }
     }
     return true;

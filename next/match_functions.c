@@ -52,10 +52,8 @@ static uint64_t hash_name(const char *name, size_t length)
 
 static bool add_name(struct function_matching *matching, uint64_t name, uint32_t unit, bool is_new)
 {
-    if (!bat_grow(&matching->names, &matching->capacity, matching->count, sizeof(*matching->names)))
-        return false;
-    matching->names[matching->count++] = (struct naming){name, unit, is_new};
-    return true;
+    return BAT_APPEND(matching->names, matching->count, matching->capacity,
+                      (struct naming){name, unit, is_new});
 }
 
 static bool is_paired(const struct function_matching *matching, bool is_new, uint32_t unit)

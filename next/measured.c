@@ -50,15 +50,13 @@ static enum bat_code add_call(struct next_measured *measured, uint32_t item, uin
 {
     const uint64_t *record = bat_counts_item(&measured->records->branches, item);
     bool is_function = bat_records_is_function(measured->records, to);
-    if (!bat_grow(&measured->calls, &measured->call_capacity, measured->call_count,
-                  sizeof(*measured->calls)))
+    if (!BAT_APPEND(measured->calls, measured->call_count, measured->call_capacity,
+                    (struct next_call){.function = (uint32_t)from,
+                                       .offset = (uint32_t)offset,
+                                       .target = is_function ? (uint32_t)to : BAT_NONE,
+                                       .item = item,
+                                       .count = record[4]}))
         return bat_fail_memory(error, "for calls");
-    measured->calls[measured->call_count++] =
-        (struct next_call){.function = (uint32_t)from,
-                           .offset = (uint32_t)offset,
-                           .target = is_function ? (uint32_t)to : BAT_NONE,
-                           .item = item,
-                           .count = record[4]};
     return BAT_OK;
 }
 

@@ -88,11 +88,8 @@ uint32_t next_find_edge(const struct next_unit *unit, uint32_t from, uint32_t to
 
 static bool add_instruction(struct next_unit *unit, const struct next_instruction *instruction)
 {
-    if (!bat_grow(&unit->instructions, &unit->instruction_capacity, unit->instruction_count,
-                  sizeof(*instruction)))
-        return false;
-    unit->instructions[unit->instruction_count++] = *instruction;
-    return true;
+    return BAT_APPEND(unit->instructions, unit->instruction_count, unit->instruction_capacity,
+                      *instruction);
 }
 
 /* Forget what an instruction calls if it is in the same unit: it is a jump. */
@@ -157,9 +154,8 @@ static enum bat_code add_table(struct unit_reading *reading, const struct code_s
     struct next_unit *unit = reading->unit;
     uint32_t count;
     code_table_targets(sweep, table, NULL, 0, &count);
-    if (!bat_grow(&unit->tables, &unit->table_capacity, unit->table_count, sizeof(*unit->tables)) ||
-        !bat_reserve(&unit->targets, &unit->target_capacity, unit->target_count, count,
-                     sizeof(*unit->targets)))
+    if (!BAT_GROW(unit->tables, unit->table_count, unit->table_capacity) ||
+        !BAT_RESERVE(unit->targets, unit->target_count, unit->target_capacity, count))
         return fail_memory(reading);
     code_table_targets(sweep, table, unit->targets + unit->target_count, count, &count);
     *index = unit->table_count;
@@ -213,8 +209,8 @@ static enum bat_code find_tables_aarch64(struct unit_reading *reading, uint32_t 
         return fail_memory(reading);
     for (uint32_t i = 0; i < reading->read_tables.count; i++) {
         const struct next_read_table *table = &reading->read_tables.all[i];
-        if (!bat_reserve(&reading->splits, &reading->split_capacity, reading->split_count,
-                         table->count, sizeof(*reading->splits)))
+        if (!BAT_RESERVE(reading->splits, reading->split_count, reading->split_capacity,
+                         table->count))
             return fail_memory(reading);
         for (uint32_t k = 0; k < table->count; k++)
             reading->splits[reading->split_count++] = table->targets[k];
@@ -233,10 +229,8 @@ static enum bat_code attach_tables_aarch64(struct unit_reading *reading, uint32_
         uint32_t block = next_block_at(reading->program, unit, function, table->jump);
         if (table->count == 0 || block == BAT_NONE)
             continue;
-        if (!bat_grow(&unit->tables, &unit->table_capacity, unit->table_count,
-                      sizeof(*unit->tables)) ||
-            !bat_reserve(&unit->targets, &unit->target_capacity, unit->target_count, table->count,
-                         sizeof(*unit->targets)))
+        if (!BAT_GROW(unit->tables, unit->table_count, unit->table_capacity) ||
+            !BAT_RESERVE(unit->targets, unit->target_count, unit->target_capacity, table->count))
             return fail_memory(reading);
         unit->blocks[block].table = unit->table_count;
         unit->tables[unit->table_count++] =
@@ -266,7 +260,7 @@ static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
         .is_split = is_split,
         .is_cold = reading->program->all[function].flags & BAT_FUNCTION_FRAGMENT,
     };
-    if (!bat_grow(&unit->blocks, &unit->block_capacity, unit->block_count, sizeof(block)))
+    if (!BAT_GROW(unit->blocks, unit->block_count, unit->block_capacity))
         return fail_memory(reading);
     enum bat_code code = describe_block(reading, &block, end);
     unit->blocks[unit->block_count++] = block;
@@ -299,10 +293,7 @@ static enum bat_code add_blocks(struct unit_reading *reading, uint32_t function,
 
 static bool add_edge(struct next_unit *unit, const struct next_edge *edge)
 {
-    if (!bat_grow(&unit->edges, &unit->edge_capacity, unit->edge_count, sizeof(*edge)))
-        return false;
-    unit->edges[unit->edge_count++] = *edge;
-    return true;
+    return BAT_APPEND(unit->edges, unit->edge_count, unit->edge_capacity, *edge);
 }
 
 /* The branch or jump that a block's instructions have before index `end`; BAT_NONE. */

@@ -49,10 +49,7 @@ struct next_references {
 
 static bool add(struct next_references *references, const struct named *named)
 {
-    if (!bat_grow(&references->all, &references->capacity, references->count, sizeof(*named)))
-        return false;
-    references->all[references->count++] = *named;
-    return true;
+    return BAT_APPEND(references->all, references->count, references->capacity, *named);
 }
 
 static enum bat_code add_symbols(struct next_references *references, const struct bat_elf *elf,
@@ -193,10 +190,9 @@ static bool add_section_linked(struct next_references *references, const uint8_t
             !symbol_value(symbols, symbols_size, info >> 32, &linked.address))
             continue;
         linked.address += bat_load64(entry + offsetof(Elf64_Rela, r_addend));
-        if (!bat_grow(&references->linked, &references->linked_capacity, references->linked_count,
-                      sizeof(linked)))
+        if (!BAT_APPEND(references->linked, references->linked_count, references->linked_capacity,
+                        linked))
             return false;
-        references->linked[references->linked_count++] = linked;
     }
     return true;
 }

@@ -425,7 +425,7 @@ bool next_read_tables_aarch64(const struct next_program *program, uint32_t funct
         if (graph->kept[i].kind != BAT_INSTRUCTION_INDIRECT_JUMP)
             continue;
         is_fine = read_table(&before, graph->kept[i].offset, &table) &&
-                  bat_grow(&tables->all, &tables->capacity, tables->count, sizeof(table));
+                  BAT_GROW(tables->all, tables->count, tables->capacity);
         if (is_fine)
             tables->all[tables->count++] = table;
         else

@@ -50,19 +50,12 @@ void next_graph_free(struct next_graph *graph)
 
 static bool add_link(struct next_graph *graph, const struct next_link *link)
 {
-    if (!bat_grow(&graph->links, &graph->link_capacity, graph->link_count, sizeof(*link)))
-        return false;
-    graph->links[graph->link_count++] = *link;
-    return true;
+    return BAT_APPEND(graph->links, graph->link_count, graph->link_capacity, *link);
 }
 
 static bool add_leave(struct instance *instance, uint32_t node)
 {
-    if (!bat_grow(&instance->leaves, &instance->leave_capacity, instance->leave_count,
-                  sizeof(*instance->leaves)))
-        return false;
-    instance->leaves[instance->leave_count++] = node;
-    return true;
+    return BAT_APPEND(instance->leaves, instance->leave_count, instance->leave_capacity, node);
 }
 
 /* True if a call may be replaced: its unit is wanted, and not being replaced already. */
@@ -109,7 +102,7 @@ static uint32_t add_node(struct graph_making *making, const struct instance *ins
         .is_reached = !instance->counts || instance->scale > 0,
         .count = count,
     };
-    if (!bat_grow(&graph->nodes, &graph->node_capacity, graph->node_count, sizeof(node)))
+    if (!BAT_GROW(graph->nodes, graph->node_count, graph->node_capacity))
         return BAT_NONE;
     graph->nodes[graph->node_count] = node;
     making->placed += instance->context != 0;
@@ -128,11 +121,9 @@ static enum bat_code replace_call(struct graph_making *making, const struct inst
         inner->counts = making->measured->units[unit];
     if (inner->counts && inner->counts->entry > 0)
         inner->scale = count / (double)inner->counts->entry;
-    if (!bat_grow(&graph->contexts, &graph->context_capacity, graph->context_count,
-                  sizeof(*graph->contexts)))
+    if (!BAT_APPEND(graph->contexts, graph->context_count, graph->context_capacity,
+                    (struct next_context){.unit = unit, .parent = outer->context}))
         return fail_memory(making);
-    graph->contexts[graph->context_count++] =
-        (struct next_context){.unit = unit, .parent = outer->context};
     BAT_TRY(add_instance(making, inner));
     graph->contexts[inner->context].entry = inner->first[0];
     const struct next_link link = {
@@ -288,7 +279,7 @@ enum bat_code next_graph_make(struct next_program *program, const struct next_me
     struct instance whole = {.unit = unit, .scale = 1};
     if (measured)
         whole.counts = measured->units[unit];
-    if (!bat_grow(&graph->contexts, &graph->context_capacity, 0, sizeof(*graph->contexts)))
+    if (!BAT_GROW(graph->contexts, 0, graph->context_capacity))
         return fail_memory(&making);
     graph->contexts[graph->context_count++] = (struct next_context){.unit = unit};
     enum bat_code code = add_instance(&making, &whole);

@@ -22,11 +22,13 @@ static inline bool bat_grow(void *array, size_t *capacity, size_t count, size_t 
     return count < *capacity || bat_grow_now(array, capacity, size);
 }
 
-/* Append an element to an array that grows; array, count and capacity are evaluated several times.
- * False if there is no memory. */
+/* Make room for one more element, for so many more, and append one. Array, count and capacity are
+ * evaluated several times. False if there is no memory. */
+#define BAT_GROW(array, count, capacity) bat_grow(&(array), &(capacity), (count), sizeof(*(array)))
+#define BAT_RESERVE(array, count, capacity, more)                                                  \
+    bat_reserve(&(array), &(capacity), (count), (more), sizeof(*(array)))
 #define BAT_APPEND(array, count, capacity, ...)                                                    \
-    (bat_grow(&(array), &(capacity), (count), sizeof(*(array))) &&                                 \
-     ((array)[(count)++] = __VA_ARGS__, true))
+    (BAT_GROW(array, count, capacity) && ((array)[(count)++] = __VA_ARGS__, true))
 
 /* The same as bat_grow() for `more` elements. */
 static inline bool bat_reserve(void *array, size_t *capacity, size_t count, size_t more,

@@ -264,8 +264,7 @@ static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, b
 
 static bool reserve_frames(struct bat_symbolizer *symbolizer, size_t count)
 {
-    return bat_reserve(&symbolizer->frames, &symbolizer->frame_capacity, 0, count,
-                       sizeof(*symbolizer->frames));
+    return BAT_RESERVE(symbolizer->frames, 0, symbolizer->frame_capacity, count);
 }
 
 static struct bat_source_frame from_debug(const struct bat_frame *frame, bool plain_names)

@@ -79,7 +79,7 @@ static uint32_t new_node(struct bat_ranges *ranges)
         ranges->free = ranges->nodes[node].left;
         return node;
     }
-    if (!bat_grow(&ranges->nodes, &ranges->capacity, ranges->count + 1, sizeof(*ranges->nodes)))
+    if (!BAT_GROW(ranges->nodes, ranges->count + 1, ranges->capacity))
         return 0;
     ranges->seed = ranges->seed ? ranges->seed : bat_hash_seed() | 1;
     return ++ranges->count;

@@ -47,7 +47,7 @@ struct firefox {
 
 static void append(struct firefox *firefox, struct numbers *numbers, uint64_t number)
 {
-    if (bat_grow(&numbers->all, &numbers->capacity, numbers->count, sizeof(number)))
+    if (BAT_GROW(numbers->all, numbers->count, numbers->capacity))
         numbers->all[numbers->count++] = number;
     else
         firefox->no_memory = true;

@@ -144,8 +144,7 @@ static bool is_new(struct bat_comparison *comparison, struct pair pair)
 
 static void wait(struct bat_comparison *comparison, uint64_t here, uint64_t origin, uint64_t from)
 {
-    if (!bat_grow(&comparison->waiting, &comparison->waiting_capacity, comparison->waiting_count,
-                  sizeof(*comparison->waiting))) {
+    if (!BAT_GROW(comparison->waiting, comparison->waiting_count, comparison->waiting_capacity)) {
         comparison->is_out_of_memory = true;
         return;
     }

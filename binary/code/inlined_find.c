@@ -43,10 +43,7 @@ struct search {
 
 static bool add_spot(struct bat_spots *spots, const struct bat_spot *spot)
 {
-    if (!bat_reserve(&spots->all, &spots->capacity, spots->count, 1, sizeof(*spots->all)))
-        return false;
-    spots->all[spots->count++] = *spot;
-    return true;
+    return BAT_APPEND(spots->all, spots->count, spots->capacity, *spot);
 }
 
 /* Append the spots of a range. *entry is the index of the next entry. */
@@ -100,8 +97,7 @@ static bool keep(struct search *search, struct candidate *best, uint64_t start, 
                  const struct bat_copy *copy)
 {
     size_t first = best->instructions ? best->first_run : search->run_count;
-    if (!bat_reserve(&search->runs, &search->run_capacity, first, copy->run_count,
-                     sizeof(*search->runs)))
+    if (!BAT_RESERVE(search->runs, first, search->run_capacity, copy->run_count))
         return false;
     memcpy(search->runs + first, copy->runs, copy->run_count * sizeof(*search->runs));
     search->run_count = first + copy->run_count;
@@ -140,10 +136,8 @@ static enum bat_code find_candidate(struct search *search, size_t spot)
         search->run_count = best.first_run;
         return BAT_OK;
     }
-    if (!bat_reserve(&search->candidates, &search->candidate_capacity, search->candidate_count, 1,
-                     sizeof(*search->candidates)))
+    if (!BAT_APPEND(search->candidates, search->candidate_count, search->candidate_capacity, best))
         return BAT_ERR_MEMORY;
-    search->candidates[search->candidate_count++] = best;
     return BAT_OK;
 }
 

@@ -377,7 +377,7 @@ static bool sort_keys(struct bat_flow_reader *reader, struct bat_sort_key **keys
 {
     if (count == 0)
         return true;
-    if (!bat_reserve(&reader->spare, &reader->spare_capacity, 0, count, sizeof(*reader->spare)))
+    if (!BAT_RESERVE(reader->spare, 0, reader->spare_capacity, count))
         return false;
     if (bat_sort_keys(*keys, reader->spare, count) != reader->spare)
         return true;
@@ -445,8 +445,7 @@ static bool sort_starts(struct bat_flow_reader *reader)
     for (size_t i = 0; i < reader->leave_count && !is_ascending; i++)
         add_cut(reader, reader->leaves[i].next);
     size_t most = reader->cut_count + reader->target_count + reader->leave_count;
-    if (reader->is_out_of_memory ||
-        !bat_reserve(&reader->starts, &reader->start_capacity, 0, most, sizeof(*reader->starts)) ||
+    if (reader->is_out_of_memory || !BAT_RESERVE(reader->starts, 0, reader->start_capacity, most) ||
         !sort_keys(reader, &reader->cuts, &reader->cut_capacity, reader->cut_count) ||
         !sort_keys(reader, &reader->targets, &reader->target_capacity, reader->target_count))
         return false;
@@ -565,7 +564,7 @@ static bool make_all_blocks(struct bat_flow_reader *reader)
                     first_start_from(reader, reader->parts[i].start);
     if (capacity >= BAT_OWNER_SEVERAL)
         return false;
-    if (!bat_reserve(&reader->all, &reader->all_capacity, 0, capacity, sizeof(*reader->all)))
+    if (!BAT_RESERVE(reader->all, 0, reader->all_capacity, capacity))
         return false;
     flow->all = reader->all;
     for (size_t i = 0; i < reader->part_count; i++)
@@ -607,14 +606,11 @@ static bool build(struct bat_flow_reader *reader, uint32_t table)
         entries += map->tables[map->fragments[i]].entry_count;
         most_blocks += map->tables[map->fragments[i]].block_count;
     }
-    if (!bat_reserve(&reader->blocks, &reader->block_capacity, 0, most_blocks,
-                     sizeof(*reader->blocks)) ||
-        !bat_reserve(&reader->parts, &reader->part_capacity, 0, parts, sizeof(*reader->parts)) ||
-        !bat_reserve(&reader->begins, &reader->begin_capacity, 0, entries,
-                     sizeof(*reader->begins)) ||
-        !bat_reserve(&reader->marks, &reader->mark_capacity, 0, entries, sizeof(*reader->marks)) ||
-        !bat_reserve(&reader->block_begins, &reader->block_begin_capacity, 0, entries,
-                     sizeof(*reader->block_begins)))
+    if (!BAT_RESERVE(reader->blocks, 0, reader->block_capacity, most_blocks) ||
+        !BAT_RESERVE(reader->parts, 0, reader->part_capacity, parts) ||
+        !BAT_RESERVE(reader->begins, 0, reader->begin_capacity, entries) ||
+        !BAT_RESERVE(reader->marks, 0, reader->mark_capacity, entries) ||
+        !BAT_RESERVE(reader->block_begins, 0, reader->block_begin_capacity, entries))
         return false;
     flow->blocks = reader->blocks;
     flow->begins = reader->block_begins;

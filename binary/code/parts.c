@@ -44,7 +44,7 @@ static enum bat_code add_tables(struct part_tables *tables, const struct code_sw
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < sweep->table_count && !code; i++) {
-        if (!bat_grow(&tables->all, &tables->capacity, tables->count, sizeof(*tables->all)))
+        if (!BAT_GROW(tables->all, tables->count, tables->capacity))
             return bat_fail_memory(error, "for %zu jump tables", tables->count);
         const struct code_table *table = &sweep->tables[i];
         tables->all[tables->count++] =

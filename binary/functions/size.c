@@ -9,9 +9,9 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
 {
     if (entries->count && entries->all[entries->count - 1].address == address)
         return BAT_OK;
-    if (!bat_grow(&entries->all, &entries->capacity, entries->count, sizeof(*entries->all)))
+    if (!BAT_APPEND(entries->all, entries->count, entries->capacity,
+                    (struct draft_entry){.address = address, .function = function}))
         return bat_fail_memory(error, "for %u entry points", entries->count);
-    entries->all[entries->count++] = (struct draft_entry){.address = address, .function = function};
     return BAT_OK;
 }
 

@@ -167,14 +167,13 @@ static enum bat_code make_other(uint32_t index, const Elf64_Sym *from, uint32_t 
         return BAT_OK;
     size_t length;
     BAT_TRY(measure_name(symbols, name, &length, error));
-    if (!bat_grow(&symbols->others, &symbols->other_capacity, symbols->other_count,
-                  sizeof(*symbols->others)))
+    if (!BAT_APPEND(symbols->others, symbols->other_count, symbols->other_capacity,
+                    (struct draft_other){
+                        .index = index,
+                        .file = file_of(from, name, file),
+                        .hash = hash_name(symbols, name, length),
+                    }))
         return bat_fail_memory(error, "for %zu symbols", symbols->other_count);
-    symbols->others[symbols->other_count++] = (struct draft_other){
-        .index = index,
-        .file = file_of(from, name, file),
-        .hash = hash_name(symbols, name, length),
-    };
     return BAT_OK;
 }
 

@@ -249,7 +249,7 @@ static enum bat_code add_jumps(struct bat_contexts *contexts, uint64_t call, uin
 static enum bat_code begin_with(struct bat_contexts *contexts, struct callers *callers)
 {
     struct list *path = &contexts->path;
-    if (!bat_reserve(&path->all, &path->capacity, 0, callers->count, sizeof(*path->all)))
+    if (!BAT_RESERVE(path->all, 0, path->capacity, callers->count))
         return BAT_ERR_MEMORY;
     if (callers->count != 0)
         memcpy(path->all, contexts->kept.all + callers->first, callers->count * sizeof(*path->all));

@@ -286,7 +286,7 @@ static void write_name_of(const struct forest_writer *sorted, struct bat_text_wr
 
 static bool add_target(struct tree_writer *writer, size_t count, struct target target)
 {
-    if (!bat_grow(&writer->targets, &writer->target_capacity, count, sizeof(*writer->targets)))
+    if (!BAT_GROW(writer->targets, count, writer->target_capacity))
         return false;
     writer->targets[count] = target;
     return true;
@@ -376,7 +376,7 @@ static void write_node(const struct forest_writer *sorted, struct tree_writer *w
 static void push_level(const struct forest_writer *sorted, struct tree_writer *writer, size_t depth,
                        uint32_t node)
 {
-    if (!bat_grow(&writer->stack, &writer->stack_capacity, depth, sizeof(*writer->stack))) {
+    if (!BAT_GROW(writer->stack, depth, writer->stack_capacity)) {
         writer->has_memory = false;
         return;
     }

@@ -19,10 +19,7 @@ static enum bat_code add_edge(struct tail_edge **edges, size_t *count, size_t *c
     const struct tail_edge *last = *count ? &(*edges)[*count - 1] : NULL;
     if (last && last->source == edge.source && last->to == edge.to)
         return BAT_OK;
-    if (!bat_grow(edges, capacity, *count, sizeof(**edges)))
-        return BAT_ERR_MEMORY;
-    (*edges)[(*count)++] = edge;
-    return BAT_OK;
+    return BAT_APPEND(*edges, *count, *capacity, edge) ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 static enum bat_code add_branch(struct tail_calls *tail, uint8_t kind, uint64_t source,

@@ -86,8 +86,7 @@ static enum bat_code enter(struct unwinder *unwinder, uint64_t behind, uint32_t 
     const uint64_t *found;
     bool is_new;
     if (unwinder->context_count == BAT_NONE ||
-        !bat_grow(&unwinder->contexts, &unwinder->context_capacity, unwinder->context_count,
-                  sizeof(*unwinder->contexts)))
+        !BAT_GROW(unwinder->contexts, unwinder->context_count, unwinder->context_capacity))
         return BAT_ERR_MEMORY;
     BAT_TRY(bat_counts_find_or_add(&unwinder->by_call, key, unwinder->context_count, 0, &found,
                                    &is_new));
@@ -173,8 +172,7 @@ static enum bat_code find_run(struct unwinder *unwinder, const struct bat_chain_
 static enum bat_code list_runs(struct unwinder *unwinder, const struct bat_call_chain *sample)
 {
     enum bat_code code = BAT_OK;
-    if (!bat_reserve(&unwinder->listed, &unwinder->listed_capacity, 0, sample->run_count,
-                     sizeof(*unwinder->listed)))
+    if (!BAT_RESERVE(unwinder->listed, 0, unwinder->listed_capacity, sample->run_count))
         return BAT_ERR_MEMORY;
     for (size_t i = 0; i < sample->run_count && code == BAT_OK; i++)
         if (!is_elsewhere(&sample->runs[i]))
@@ -293,7 +291,7 @@ enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,
                                   .calls = bat_counts_new(1),
                                   .runs = bat_counts_new(3)};
     BAT_TRY(code_map_create(&unwinder->code, elf, error));
-    if (!bat_grow(&unwinder->contexts, &unwinder->context_capacity, 0, sizeof(struct context)))
+    if (!BAT_GROW(unwinder->contexts, 0, unwinder->context_capacity))
         return bat_fail_memory(error, "for contexts");
     unwinder->contexts[unwinder->context_count++] = (struct context){0, CONTEXT_ROOT};
     return BAT_OK;

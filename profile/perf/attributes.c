@@ -85,8 +85,7 @@ enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint
                            PERF_ATTRIBUTE_SIZE_MIN, size);
     struct perf_attribute attribute = parse(bytes, size);
     BAT_TRY(check_known(&attribute, offset, error));
-    if (!bat_grow(&attributes->items, &attributes->capacity, attributes->count,
-                  sizeof(*attributes->items)))
+    if (!BAT_GROW(attributes->items, attributes->count, attributes->capacity))
         return bat_fail_memory(error, "for the profile's events");
     attributes->items[attributes->count] = attribute;
     return add_ids(attributes, attributes->count++, ids, count, error);

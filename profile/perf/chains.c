@@ -105,8 +105,7 @@ static bool list_runs(struct chains *chains, const struct perf_sample *sample,
         if (from >= kernel || target >= kernel || (flags & PERF_BRANCH_NOT_TAKEN) ||
             (flags & PERF_BRANCH_SPECULATION) == PERF_BRANCH_WRONG_PATH)
             continue;
-        if (!bat_grow(&chains->runs, &chains->run_capacity, chains->run_count,
-                      sizeof(*chains->runs)))
+        if (!BAT_GROW(chains->runs, chains->run_count, chains->run_capacity))
             return false;
         struct bat_chain_run *run = &chains->runs[chains->run_count++];
         *run =

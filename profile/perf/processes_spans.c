@@ -70,8 +70,7 @@ static struct state *get_state(struct replay *replay, uint32_t process, uint32_t
     const uint64_t key = process;
     const uint64_t number = (uint64_t)replay->state_count + 1;
     uint32_t first = first_state(replay, process);
-    if (!bat_grow(&replay->states, &replay->state_capacity, replay->state_count,
-                  sizeof(*replay->states)) ||
+    if (!BAT_GROW(replay->states, replay->state_count, replay->state_capacity) ||
         bat_counts_add(&replay->numbers, &both, number, 0) != BAT_OK ||
         (first == 0 && bat_counts_add(&replay->first, &key, number, 0) != BAT_OK))
         return NULL;
@@ -90,8 +89,7 @@ static enum bat_code add_span(struct replay *replay, const struct perf_event *ev
                               const struct state *state)
 {
     struct perf_processes *processes = replay->processes;
-    if (!bat_grow(&processes->spans, &replay->span_capacity, processes->span_count,
-                  sizeof(*processes->spans)))
+    if (!BAT_GROW(processes->spans, processes->span_count, replay->span_capacity))
         return BAT_ERR_MEMORY;
     struct perf_span *span = &processes->spans[processes->span_count++];
     *span = (struct perf_span){.process = event->process,
@@ -180,8 +178,7 @@ static enum bat_code find_overlapped(struct replay *replay, const struct perf_ev
                             replay->overlapped, replay->overlapped_capacity);
         if (*count <= replay->overlapped_capacity)
             return BAT_OK;
-        if (!bat_reserve(&replay->overlapped, &replay->overlapped_capacity, 0, *count,
-                         sizeof(*replay->overlapped)))
+        if (!BAT_RESERVE(replay->overlapped, 0, replay->overlapped_capacity, *count))
             return BAT_ERR_MEMORY;
     }
 }

@@ -90,7 +90,7 @@ static uint32_t overlaps_at(const struct perf_view *view, uint32_t i)
 
 static enum bat_code add_range(struct perf_view *view, struct perf_range range)
 {
-    if (!bat_grow(&view->ranges, &view->range_capacity, view->range_count, sizeof(*view->ranges)))
+    if (!BAT_GROW(view->ranges, view->range_count, view->range_capacity))
         return BAT_ERR_MEMORY;
     uint32_t at = BAT_COUNT_UP_TO(view->ranges, view->range_count, low, range.low);
     view->overlaps -= overlaps_at(view, at);

@@ -24,7 +24,7 @@ static enum bat_code name_member(struct shares *shares, uint32_t member, bool is
         (body->column_count >= COLUMNS_MIN &&
          ((uint64_t)body->column_count + 1) * (body->weight + UINT64_C(1)) > CELLS_MAX))
         return BAT_OK;
-    if (!bat_grow(&body->columns, &body->capacity, body->column_count, sizeof(*body->columns)))
+    if (!BAT_GROW(body->columns, body->column_count, body->capacity))
         return BAT_ERR_MEMORY;
     shares->column_of[2 * member + is_guess] = body->column_count;
     body->columns[body->column_count++] = (struct shares_column){member, weight, is_guess};

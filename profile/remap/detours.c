@@ -254,7 +254,7 @@ static enum bat_code find_functions(struct detours *detours)
         uint32_t function = table_function_of(detours, trace);
         if (function == BAT_NONE)
             continue;
-        if (bat_grow(&goals, &capacity, count, sizeof(*goals)))
+        if (BAT_GROW(goals, count, capacity))
             goals[count++] = goal_of(detours, trace, function);
         else
             code = BAT_ERR_MEMORY;

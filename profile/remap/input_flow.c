@@ -125,7 +125,7 @@ enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_
     uint32_t depth = flow->frames[caller].depth + 1;
     if (item || depth > MOST_FRAMES_NESTED)
         return BAT_OK;
-    if (!bat_grow(&flow->frames, &flow->frame_capacity, flow->frame_count, sizeof(*flow->frames)))
+    if (!BAT_GROW(flow->frames, flow->frame_count, flow->frame_capacity))
         return BAT_ERR_MEMORY;
     *frame = flow->frame_count++;
     flow->frames[*frame] = (struct input_frame){caller, depth, returns_to};

@@ -44,7 +44,7 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
         *join = (uint32_t)item[1];
         return BAT_OK;
     }
-    if (!bat_grow(&joins->all, &joins->capacity, joins->count, sizeof(*joins->all)))
+    if (!BAT_GROW(joins->all, joins->count, joins->capacity))
         return BAT_ERR_MEMORY;
     *join = joins->count++;
     joins->all[*join] = (struct input_join){
@@ -58,9 +58,8 @@ static enum bat_code keep(struct input_joins *joins, const struct input_piece *p
 {
     uint32_t number = joins->first_free;
     if (number == BAT_NONE &&
-        (!bat_grow(&joins->pieces, &joins->piece_capacity, joins->piece_count,
-                   sizeof(*joins->pieces)) ||
-         !bat_grow(&joins->next, &joins->next_capacity, joins->piece_count, sizeof(*joins->next))))
+        (!BAT_GROW(joins->pieces, joins->piece_count, joins->piece_capacity) ||
+         !BAT_GROW(joins->next, joins->piece_count, joins->next_capacity)))
         return BAT_ERR_MEMORY;
     if (number == BAT_NONE)
         number = joins->piece_count++;

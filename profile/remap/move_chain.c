@@ -49,10 +49,7 @@ static struct moved_part part_of(uint64_t word)
 
 static enum bat_code add_frame(uint64_t **frames, size_t *count, size_t *capacity, uint64_t frame)
 {
-    if (!bat_grow(frames, capacity, *count, sizeof(**frames)))
-        return BAT_ERR_MEMORY;
-    (*frames)[(*count)++] = frame;
-    return BAT_OK;
+    return BAT_APPEND(*frames, *count, *capacity, frame) ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 /* Add the calls that BOLT has inlined around a frame of the input, the innermost first. */
@@ -148,7 +145,7 @@ static enum bat_code add_piece(struct bat_chain_mover *mover, const struct input
     if (is_nothing && piece->start_join == BAT_NONE)
         return BAT_OK;
     if (!completes) {
-        if (!bat_grow(&mover->runs, &mover->run_capacity, mover->run_count, sizeof(*mover->runs)))
+        if (!BAT_GROW(mover->runs, mover->run_count, mover->run_capacity))
             return BAT_ERR_MEMORY;
         /* Of what runs in another file nothing is known but that it comes back. */
         const bool comes_back = piece->from == BAT_ADDRESS_EXTERNAL && mover->run_count != 0 &&

@@ -36,8 +36,7 @@ void input_paths_free(struct input_paths *paths)
 /* Make a jump of a draft, behind that with index before. Returns its index, BAT_NONE on failure. */
 static uint32_t add_drafted(struct input_paths *paths, struct input_jump jump, uint32_t before)
 {
-    if (!bat_grow(&paths->drafted, &paths->drafted_capacity, paths->drafted_count,
-                  sizeof(*paths->drafted))) {
+    if (!BAT_GROW(paths->drafted, paths->drafted_count, paths->drafted_capacity)) {
         paths->has_failed = true;
         return BAT_NONE;
     }

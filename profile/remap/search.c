@@ -351,7 +351,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .goal = to,
         .passes_branches = passes_branches,
     };
-    if (!bat_grow(&flow->places, &flow->place_capacity, 0, sizeof(*flow->places)))
+    if (!BAT_GROW(flow->places, 0, flow->place_capacity))
         return BAT_ERR_MEMORY;
     search_path(&search, from, path);
     flow->limited += search.is_limited;

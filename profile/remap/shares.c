@@ -132,7 +132,7 @@ enum bat_code shares_add(struct shares *shares, const uint64_t trace[5], bool *i
         code = use_body(shares, taken.out_of);
     if (!*is_taken || code != BAT_OK)
         return code;
-    if (!bat_grow(&shares->traces, &shares->capacity, shares->count, sizeof(*shares->traces)))
+    if (!BAT_GROW(shares->traces, shares->count, shares->capacity))
         return BAT_ERR_MEMORY;
     shares->traces[shares->count] = taken;
     return classify(shares, &shares->traces[shares->count++]);

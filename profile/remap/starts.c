@@ -48,7 +48,7 @@ enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
         starts->all[*number].count = add_counts(starts->all[*number].count, start->count);
     if (code != BAT_OK || !is_new)
         return code;
-    if (!bat_grow(&starts->all, &starts->capacity, starts->count, sizeof(*starts->all)))
+    if (!BAT_GROW(starts->all, starts->count, starts->capacity))
         return BAT_ERR_MEMORY;
     struct input_start *made = &starts->all[starts->count];
     *made = *start;

@@ -158,10 +158,10 @@ static enum bat_code count_verdicts(struct part *part, uint32_t function,
     count_verdict(&part->yaml, &verdicts->yaml, is_by_note);
     if (!verdicts->fdata.is_stale && !verdicts->yaml.is_stale)
         return BAT_OK;
-    if (!bat_grow(&part->stale, &part->stale_capacity, part->stale_count, sizeof(*part->stale)))
+    if (!BAT_APPEND(
+            part->stale, part->stale_count, part->stale_capacity,
+            (struct judged_function){function, is_by_note, verdicts->fdata, verdicts->yaml}))
         return bat_fail_memory(&part->error, "to judge the profile");
-    part->stale[part->stale_count++] =
-        (struct judged_function){function, is_by_note, verdicts->fdata, verdicts->yaml};
     return BAT_OK;
 }
 

@@ -175,11 +175,11 @@ static enum bat_code add_inner(struct tracing *tracing, const struct bat_code_gr
         bat_elf_machine(tracing->records->binary->elf) != EM_AARCH64 ||
         item[3] % INSTRUCTION_AARCH64 != 0)
         return BAT_OK;
-    if (!bat_grow(&tracing->inner, &tracing->inner_capacity, tracing->inner_count,
-                  sizeof(*tracing->inner)))
+    if (!BAT_APPEND(tracing->inner, tracing->inner_count, tracing->inner_capacity,
+                    (struct inner){.function = (uint32_t)item[2],
+                                   .offset = (uint32_t)item[3],
+                                   .count = item[4]}))
         return bat_fail_memory(tracing->error, "for traces");
-    tracing->inner[tracing->inner_count++] = (struct inner){
-        .function = (uint32_t)item[2], .offset = (uint32_t)item[3], .count = item[4]};
     return BAT_OK;
 }
 

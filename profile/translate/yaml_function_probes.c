@@ -79,7 +79,7 @@ static bool add_probe(const struct search *search, const struct part *part,
     const uint32_t block = bat_block_at(search->blocks, search->block_count, input);
     if (block == BAT_NONE)
         return true;
-    if (!bat_grow(&found->found, &found->found_capacity, found->found_count, sizeof(*found->found)))
+    if (!BAT_GROW(found->found, found->found_count, found->found_capacity))
         return false;
     found->found[found->found_count] =
         (struct bat_yaml_probe){.block = block,

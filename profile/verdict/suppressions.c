@@ -40,8 +40,7 @@ static enum bat_code add(const struct reading *reading, enum bat_verdict_check c
                          const char *pattern, const char *reason)
 {
     struct bat_suppressions *suppressions = reading->suppressions;
-    const bool has_room = bat_grow(&suppressions->all, &suppressions->capacity, suppressions->count,
-                                   sizeof(*suppressions->all));
+    const bool has_room = BAT_GROW(suppressions->all, suppressions->count, suppressions->capacity);
     struct bat_suppression made = {
         .check = check, .pattern = *pattern ? strdup(pattern) : NULL, .reason = strdup(reason)};
     if (!has_room || !made.reason || (*pattern && !made.pattern)) {

@@ -114,8 +114,7 @@ bool bat_verdict_fail_reading(struct bat_profile_verdict *verdict)
 static bool add_function(struct bat_verdict_result *result, const char *name,
                          const struct bat_verdict_function *added)
 {
-    if (!bat_grow(&result->functions, &result->function_capacity, result->function_count,
-                  sizeof(*added)))
+    if (!BAT_GROW(result->functions, result->function_count, result->function_capacity))
         return false;
     struct bat_verdict_function *function = &result->functions[result->function_count];
     *function = *added;
@@ -267,8 +266,7 @@ static enum bat_code judge_next(struct bat_profile_verdict *verdict,
 static bool add_density(const struct bat_function_density *density, void *context)
 {
     struct bat_profile_verdict *verdict = context;
-    if (!bat_grow(&verdict->densities, &verdict->density_capacity, verdict->density_count,
-                  sizeof(*verdict->densities)))
+    if (!BAT_GROW(verdict->densities, verdict->density_count, verdict->density_capacity))
         return false;
     char *name = strdup(density->name);
     if (name)

@@ -217,8 +217,7 @@ static bool write_probes(struct yaml_out *out, const struct bat_yaml_profile_blo
 {
     if (block->probe_count == 0)
         return true;
-    if (!bat_reserve(&out->groups, &out->group_capacity, 0, block->probe_count,
-                     sizeof(*out->groups)))
+    if (!BAT_RESERVE(out->groups, 0, out->group_capacity, block->probe_count))
         return false;
     const uint32_t count = bat_yaml_probe_groups(block->probes, block->probe_count, out->groups);
     begin_list(out, "        probes:          ");

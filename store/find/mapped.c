@@ -159,7 +159,7 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
 static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
                      struct bat_stored stored)
 {
-    if (!bat_grow(&mapped->items, &mapped->capacity, mapped->count, sizeof(*mapped->items))) {
+    if (!BAT_GROW(mapped->items, mapped->count, mapped->capacity)) {
         bat_stored_close(&stored);
         return false;
     }

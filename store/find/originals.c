@@ -82,8 +82,7 @@ static enum bat_code add_elf(struct originals *originals, const char *path,
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     if (!build_id || size == 0 || note_is_bolted(elf) || !has_code(elf))
         return BAT_OK;
-    if (!bat_grow(&originals->files, &originals->capacity, originals->count,
-                  sizeof(*originals->files)))
+    if (!BAT_GROW(originals->files, originals->count, originals->capacity))
         return fail_memory(originals);
     struct file *file = &originals->files[originals->count];
     *file = (struct file){.path = strdup(path),

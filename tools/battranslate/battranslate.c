@@ -208,8 +208,7 @@ static char **split_arguments(int *argc, char **argv)
 
 static void add_release(struct translate_request *arguments, struct argp_state *state)
 {
-    if (!bat_grow(&arguments->releases, &arguments->release_capacity, arguments->release_count,
-                  sizeof(*arguments->releases)))
+    if (!BAT_GROW(arguments->releases, arguments->release_count, arguments->release_capacity))
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
     arguments->releases[arguments->release_count] = (struct release){
         .first_profile = arguments->release_count == 0 ? 0 : arguments->profile_count};

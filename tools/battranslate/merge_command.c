@@ -34,8 +34,7 @@ struct request {
 
 static bool add_file(struct request *request, const char *path)
 {
-    if (!bat_grow(&request->files, &request->file_capacity, request->file_count,
-                  sizeof(*request->files)))
+    if (!BAT_GROW(request->files, request->file_count, request->file_capacity))
         return false;
     char *copy = strdup(path);
     if (copy)

@@ -127,7 +127,7 @@ static bool disassemble_run(struct report *report, unsigned side, struct report_
             report_function_at(report, side, instruction.target) == BAT_NONE)
             instruction.target = 0;
         size_t length = instruction.target != 0 ? length_without_target(text) : strlen(text);
-        if (!bat_grow(&listing->all, &listing->capacity, listing->count, sizeof(*listing->all)) ||
+        if (!BAT_GROW(listing->all, listing->count, listing->capacity) ||
             bat_strings_add(&report->instruction_texts, text, length, &instruction.text) != BAT_OK)
             return false;
         listing->all[listing->count++] = instruction;

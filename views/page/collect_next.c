@@ -43,7 +43,7 @@ static void keep_block(const struct next_explained *block, void *context)
         next->block_count ? &next->blocks[next->block_count - 1] : NULL;
     if (last && last->function == kept.function && last->offset == kept.offset)
         return;
-    if (bat_grow(&next->blocks, &next->block_capacity, next->block_count, sizeof(*next->blocks)))
+    if (BAT_GROW(next->blocks, next->block_count, next->block_capacity))
         next->blocks[next->block_count++] = kept;
     else
         next->lacks_memory = true;

@@ -30,7 +30,7 @@ static void deflate_rest(struct page_parts *parts)
 
 void parts_add(struct page_parts *parts, const char *prefix, const char *name, struct pack *pack)
 {
-    if (!bat_grow(&parts->all, &parts->capacity, parts->count, sizeof(*parts->all))) {
+    if (!BAT_GROW(parts->all, parts->count, parts->capacity)) {
         parts->lacks_memory = true;
         pack_free(pack);
         return;

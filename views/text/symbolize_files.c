@@ -115,7 +115,7 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
 /* Add a file that is not open yet; NULL if there is no memory. */
 static struct opened_file *add_other(struct symbolize_files *files, struct bat_slice module)
 {
-    if (!bat_grow(&files->others, &files->capacity, files->count, sizeof(*files->others)))
+    if (!BAT_GROW(files->others, files->count, files->capacity))
         return NULL;
     char *path = strndup(module.text, module.length);
     uint32_t number;

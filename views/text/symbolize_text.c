@@ -14,7 +14,7 @@ static bool stack_add(struct text_stack *stack, const char *line, size_t length,
                       enum bat_frame_pc pc)
 {
     if (!bat_reserve(&stack->bytes, &stack->byte_capacity, stack->size, length, 1) ||
-        !bat_grow(&stack->lines, &stack->line_capacity, stack->count, sizeof(*stack->lines)))
+        !BAT_GROW(stack->lines, stack->count, stack->line_capacity))
         return false;
     if (length != 0)
         memcpy(stack->bytes + stack->size, line, length);
