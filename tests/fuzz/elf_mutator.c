@@ -70,8 +70,7 @@ static bool choose_section(struct mutated *file, Elf64_Shdr *section, size_t *he
     return false;
 }
 
-/* --- Contents of sections -----------------------------------------------------------------------
- */
+/* --- Contents of sections ------------------------------------------------------------------- */
 
 static void change_record(struct mutated *file, struct mutated_part part, size_t record)
 {

@@ -37,8 +37,7 @@ static const uint8_t *take_part(struct fuzz_bytes *bytes, size_t most, size_t *s
     return part;
 }
 
-/* --- The file -----------------------------------------------------------------------------------
- */
+/* --- The file ------------------------------------------------------------------------------- */
 
 static size_t take_symbols(struct fuzz_bytes *bytes, const struct made *made, Elf64_Sym *symbols)
 {
@@ -94,8 +93,7 @@ static char *make_file(struct fuzz_bytes *bytes, struct made *made)
     return made_file(&image, "input", made->machine);
 }
 
-/* --- Checks -------------------------------------------------------------------------------------
- */
+/* --- Checks --------------------------------------------------------------------------------- */
 
 static void check_blocks(const struct bat_code_blocks *blocks)
 {

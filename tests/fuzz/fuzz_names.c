@@ -34,8 +34,7 @@ static void put(struct names *names, const char *piece, size_t size)
     names->size += size;
 }
 
-/* --- Names from bytes ---------------------------------------------------------------------------
- */
+/* --- Names from bytes ----------------------------------------------------------------------- */
 
 static void put_pieces(struct names *names, struct fuzz_bytes *bytes)
 {
@@ -146,8 +145,7 @@ static char *make_file(const struct names *names)
     return made_file(&image, "input", EM_X86_64);
 }
 
-/* --- Checks -------------------------------------------------------------------------------------
- */
+/* --- Checks --------------------------------------------------------------------------------- */
 
 static void check_functions(struct bat_elf *elf)
 {

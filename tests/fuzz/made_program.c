@@ -5,8 +5,7 @@
 
 bool made_is_damaged;
 
-/* --- Code ---------------------------------------------------------------------------------------
- */
+/* --- Code ----------------------------------------------------------------------------------- */
 
 void made_emit(struct side *side, const void *bytes, size_t size)
 {
@@ -16,8 +15,7 @@ void made_emit(struct side *side, const void *bytes, size_t size)
     side->size += size;
 }
 
-/* --- AArch64 ------------------------------------------------------------------------------------
- */
+/* --- AArch64 -------------------------------------------------------------------------------- */
 
 static void emit_word(struct side *side, uint32_t word)
 {
@@ -123,8 +121,7 @@ static void resolve_aarch64(struct side *side, const struct distance *distance, 
     memcpy(side->code + distance->at, &word, sizeof(word));
 }
 
-/* --- x86-64 -------------------------------------------------------------------------------------
- */
+/* --- x86-64 --------------------------------------------------------------------------------- */
 
 static void emit_distance(struct side *side, const void *opcode, size_t size, struct place to)
 {
@@ -261,8 +258,7 @@ void made_resolve(struct side *side)
     }
 }
 
-/* --- The program --------------------------------------------------------------------------------
- */
+/* --- The program ---------------------------------------------------------------------------- */
 
 void made_take_program(struct fuzz_bytes *bytes, struct function *all)
 {
@@ -304,8 +300,7 @@ void made_write_program(struct side *side, const struct function *all, const uns
     made_resolve(side);
 }
 
-/* --- Files --------------------------------------------------------------------------------------
- */
+/* --- Files ---------------------------------------------------------------------------------- */
 
 void made_patch(uint8_t *to, size_t size, struct fuzz_bytes *bytes, bool is_input)
 {

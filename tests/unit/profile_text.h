@@ -112,8 +112,7 @@ static inline int end_texts_late(void **state)
     return 0;
 }
 
-/* --- Files -------------------------------------------------------------------------------------
- */
+/* --- Files ---------------------------------------------------------------------------------- */
 
 /* Read a text by way of a file. */
 static inline enum bat_code read_as_file(struct bat_profile *profile, const char *text,

@@ -5,8 +5,7 @@
 #include "unit_test.h"
 #include "worked_example.h"
 
-/* --- Adding what must be accepted ---------------------------------------------------------------
- */
+/* --- Adding what must be accepted ----------------------------------------------------------- */
 
 static uint32_t add_function(struct bat_builder *builder, uint64_t address, uint64_t hash,
                              uint32_t blocks)
@@ -46,8 +45,7 @@ static struct bat_map *finish(struct bat_builder *builder, enum bat_hot_index ho
     return map;
 }
 
-/* --- The finished map ----------------------------------------------------------------------------
- */
+/* --- The finished map ----------------------------------------------------------------------- */
 
 TEST(test_empty)
 {
@@ -244,8 +242,7 @@ TEST(test_stray_entry)
     assert_int_equal(map->tables[1].equal_count, 3);
 }
 
-/* --- What is refused -----------------------------------------------------------------------------
- */
+/* --- What is refused ------------------------------------------------------------------------ */
 
 static void assert_refused(enum bat_code got, enum bat_code code, const struct bat_error *error)
 {

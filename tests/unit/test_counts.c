@@ -5,8 +5,7 @@
 #include "support/string_table.h"
 #include "unit_test.h"
 
-/* --- Counts ------------------------------------------------------------------------------------
- */
+/* --- Counts --------------------------------------------------------------------------------- */
 
 static void assert_count(const struct bat_counts *counts, const uint64_t *key, uint64_t first,
                          uint64_t second)
@@ -236,8 +235,7 @@ TEST(test_sort)
     bat_counts_free(&counts);
 }
 
-/* --- Strings -----------------------------------------------------------------------------------
- */
+/* --- Strings -------------------------------------------------------------------------------- */
 
 TEST(test_strings)
 {

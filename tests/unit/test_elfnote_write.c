@@ -224,8 +224,7 @@ static Elf64_Shdr section_of(const char *path, size_t index)
     return section;
 }
 
-/* --- Layouts ------------------------------------------------------------------------------------
- */
+/* --- Layouts -------------------------------------------------------------------------------- */
 
 /* As linkers write: section names, then the table. Everything is where it is expected. */
 TEST(test_add_to_linker_output)
@@ -828,8 +827,7 @@ TEST(test_changed_meanwhile)
     }
 }
 
-/* --- Random files -------------------------------------------------------------------------------
- */
+/* --- Random files --------------------------------------------------------------------------- */
 
 static uint32_t random_state;
 

@@ -7,8 +7,7 @@
 #include "unit_test.h"
 #include "worked_example.h"
 
-/* --- Maps by hand ------------------------------------------------------------------------------
- */
+/* --- Maps by hand --------------------------------------------------------------------------- */
 
 /*
  * Two hot functions and a fragment of the first, which lies below them. All arrays are in this
@@ -148,8 +147,7 @@ TEST(test_merged_hot_index)
     assert_encodes_to(&hand.map, SOUND_HOT "01" SOUND_COLD);
 }
 
-/* --- Limits ------------------------------------------------------------------------------------
- */
+/* --- Limits --------------------------------------------------------------------------------- */
 
 /* One hot function at address 0 with these entries; the map borrows the arrays. */
 static struct bat_map map_of_arrays(struct bat_table *function, uint32_t *by_address,
@@ -332,8 +330,7 @@ TEST(test_no_arrays)
     assert_encodes_to(&map, "01 00 0000000000000000 00 00 01 00 03 07 00");
 }
 
-/* --- Unsound maps ------------------------------------------------------------------------------
- */
+/* --- Unsound maps --------------------------------------------------------------------------- */
 
 static void assert_encoding_fails(const struct bat_map *map, enum bat_code code)
 {
@@ -495,8 +492,7 @@ TEST(test_message)
     assert_non_null(strstr(error.message, "entry 3"));
 }
 
-/* --- Round trips -------------------------------------------------------------------------------
- */
+/* --- Round trips ---------------------------------------------------------------------------- */
 
 TEST(test_worked_example)
 {
@@ -544,8 +540,7 @@ TEST(test_unusual_forms_are_kept)
     }
 }
 
-/* --- Canonical form ----------------------------------------------------------------------------
- */
+/* --- Canonical form ------------------------------------------------------------------------- */
 
 TEST(test_canonicalize)
 {

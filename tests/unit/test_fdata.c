@@ -3,8 +3,7 @@
 #include "profile_text.h"
 #include "unit_test.h"
 
-/* --- What must be there -------------------------------------------------------------------------
- */
+/* --- What must be there --------------------------------------------------------------------- */
 
 /* The word of an end: its kind above the number of its name, as it stands in the file. */
 static uint64_t end_of(const struct bat_profile *profile, unsigned kind, const char *name)
@@ -48,8 +47,7 @@ static void assert_named_sample(const struct bat_profile *profile, struct expect
         kind, name, offset                                                                         \
     }
 
-/* --- Records ------------------------------------------------------------------------------------
- */
+/* --- Records -------------------------------------------------------------------------------- */
 
 TEST(test_branches)
 {
@@ -176,8 +174,7 @@ TEST(test_words)
     assert_false(profile->fdata.no_lbr);
 }
 
-/* --- What is refused -----------------------------------------------------------------------------
- */
+/* --- What is refused ------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -316,8 +313,7 @@ TEST(test_sums_too_large)
     }
 }
 
-/* --- Several files: merge.c ----------------------------------------------------------------------
- */
+/* --- Several files: merge.c ----------------------------------------------------------------- */
 
 TEST(test_several_files)
 {

@@ -3,8 +3,7 @@
 #include "unit_test.h"
 #include "worked_example.h"
 
-/* --- Notes with tables at given addresses ------------------------------------------------------
- */
+/* --- Notes with tables at given addresses --------------------------------------------------- */
 
 #define MOST_TABLES 16u
 
@@ -51,8 +50,7 @@ static struct note_bytes note_of_tables(const struct wanted_table *hot, uint32_t
     return note;
 }
 
-/* --- Which readings fit ------------------------------------------------------------------------
- */
+/* --- Which readings fit --------------------------------------------------------------------- */
 
 /*
  * Two hot functions above a fragment with this hot index: by address the tables are the fragment,
@@ -142,8 +140,7 @@ TEST(test_both_the_same)
     assert_false(map->hot_index_ambiguous);
 }
 
-/* --- Both fit: what the blocks say -------------------------------------------------------------
- */
+/* --- Both fit: what the blocks say ---------------------------------------------------------- */
 
 /*
  * As in fragment_below(1), the table reading makes hot function 1 the parent, the merged reading
@@ -264,8 +261,7 @@ TEST(test_functions_are_apart)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
 }
 
-/* --- The other way afterwards ------------------------------------------------------------------
- */
+/* --- The other way afterwards --------------------------------------------------------------- */
 
 static void assert_fragments_of(const struct bat_map *map, uint32_t hot, const uint32_t *fragments,
                                 uint32_t count)
@@ -342,8 +338,7 @@ TEST(test_set_in_worked_example)
     assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
 }
 
-/* --- Layouts at random, against the text --------------------------------------------------------
- */
+/* --- Layouts at random, against the text ---------------------------------------------------- */
 
 /* Tables at 0x10, 0x20 and so on, each hot or cold; and the fragments' indices. */
 struct layout {

@@ -15,8 +15,7 @@
 
 #define MIB ((size_t)1 << 20)
 
-/* --- Stretches of files --------------------------------------------------------------------------
- */
+/* --- Stretches of files --------------------------------------------------------------------- */
 
 /* A text that grows. */
 struct gathered {
@@ -130,8 +129,7 @@ TEST(test_large_stretches)
     free(text);
 }
 
-/* --- Sums over stretches -------------------------------------------------------------------------
- */
+/* --- Sums over stretches -------------------------------------------------------------------- */
 
 static const char every_record[] = "T 10 20 30 4\n"
                                    "R 11 21 31 5\r\n"
@@ -207,8 +205,7 @@ TEST(test_sums_over_every_split)
     close(file);
 }
 
-/* --- Files and pipes
- * ------------------------------------------------------------------------------ */
+/* --- Files and pipes ------------------------------------------------------------------------ */
 
 /* Bytes to be written into a pipe by a thread of its own, so many at a time. */
 struct feeding {
@@ -361,8 +358,7 @@ TEST(test_no_profile)
     assert_read_fails("/dev/null", BAT_ERR_SYNTAX, "found no input");
 }
 
-/* --- Which form
- * ------------------------------------------------------------------------------------ */
+/* --- Which form ----------------------------------------------------------------------------- */
 
 /* Check what a text is taken for: how many pre-aggregated and fdata records are found in it. */
 static void assert_form(const char *text, uint64_t preaggregated, uint64_t fdata)
@@ -428,8 +424,7 @@ TEST(test_no_form)
     assert_form_fails("bolted\n", 1, 1, "expected the kind of a location");
 }
 
-/* --- Long lines
- * ------------------------------------------------------------------------------------ */
+/* --- Long lines ----------------------------------------------------------------------------- */
 
 /* Lines in front of a long one, the long one, and what comes behind. */
 static char *text_with_long_line(size_t before, size_t length, const char *behind, size_t *size)
@@ -483,8 +478,7 @@ TEST(test_longest_line)
     }
 }
 
-/* --- Large files, by several threads
- * ---------------------------------------------------------------- */
+/* --- Large files, by several threads -------------------------------------------------------- */
 
 /* A file of lines of `line` bytes each; line i says that address i % 97 + 1 was sampled i times. */
 struct large_file {

@@ -73,8 +73,7 @@ TEST(test_parent)
     assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
 }
 
-/* --- Where an address was: BAT.md 8.1 ----------------------------------------------------------
- */
+/* --- Where an address was: BAT.md 8.1 ------------------------------------------------------- */
 
 /* The table of 13.3 by address, and what is outside of all tables. */
 static const struct {

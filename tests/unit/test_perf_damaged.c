@@ -59,8 +59,7 @@ static void check_error(enum bat_code code, const struct bat_error *error, const
                  error->message);
 }
 
-/* --- Truncated ---------------------------------------------------------------------------------
- */
+/* --- Truncated ------------------------------------------------------------------------------ */
 
 /* The first bytes, which must not be a profile, but at is_end; true if they are one. */
 static bool read_truncated(const struct perf_bytes *bytes, const char *name, size_t size,
@@ -107,8 +106,7 @@ TEST(test_truncated_stream)
     assert_in_range(complete, 5, 20);
 }
 
-/* --- One byte changed --------------------------------------------------------------------------
- */
+/* --- One byte changed ----------------------------------------------------------------------- */
 
 /* Each byte with each of these values; the first eight say what kind of file it is. */
 static void check_changed(const char *name)

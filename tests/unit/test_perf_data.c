@@ -3,8 +3,7 @@
 #include "perf_files.h"
 #include "unit_test.h"
 
-/* --- What is read ------------------------------------------------------------------------------
- */
+/* --- What is read --------------------------------------------------------------------------- */
 
 /* The demonstration's first trace, as tests/data/make.py puts it into the files. */
 static void first_trace(uint64_t *trace)

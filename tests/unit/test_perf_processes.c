@@ -100,8 +100,7 @@ static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t ti
     return span ? span->windows[0].bias : NOWHERE;
 }
 
-/* --- In time -----------------------------------------------------------------------------------
- */
+/* --- In time -------------------------------------------------------------------------------- */
 
 TEST(test_from_a_mapping_on)
 {
@@ -224,8 +223,7 @@ TEST(test_without_times)
     assert_int_equal(bias_at(scene, 9, 0), NOWHERE);
 }
 
-/* --- Which mappings are of the binary ----------------------------------------------------------
- */
+/* --- Which mappings are of the binary ------------------------------------------------------- */
 
 TEST(test_names_and_build_ids)
 {
@@ -316,8 +314,7 @@ TEST(test_mappings_that_cannot_be)
     assert_true(perf_binary_bias(binary, address, UINT64_MAX, offset, &bias));
 }
 
-/* --- Where there is nothing --------------------------------------------------------------------
- */
+/* --- Where there is nothing ----------------------------------------------------------------- */
 
 TEST(test_nothing_found)
 {

@@ -48,8 +48,7 @@ static void assert_whole(const struct perf_attributes *attributes, const struct 
     }
 }
 
-/* --- Fields ------------------------------------------------------------------------------------
- */
+/* --- Fields --------------------------------------------------------------------------------- */
 
 TEST(test_first_fields)
 {
@@ -201,8 +200,7 @@ TEST(test_huge_counts)
     }
 }
 
-/* --- Events ------------------------------------------------------------------------------------
- */
+/* --- Events --------------------------------------------------------------------------------- */
 
 static const struct perf_attribute *event_of(const struct perf_attributes *attributes,
                                              const uint64_t *words, size_t size,

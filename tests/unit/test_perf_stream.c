@@ -170,8 +170,7 @@ TEST(test_data_behind_records)
     }
 }
 
-/* --- Compressed --------------------------------------------------------------------------------
- */
+/* --- Compressed ----------------------------------------------------------------------------- */
 
 /* Put records, all of one stream, that hold the bytes compressed, `slice` of them each. */
 static void put_compressed(struct perf_bytes *out, const struct perf_bytes *bytes, size_t slice,

@@ -8,8 +8,7 @@
 #define MINUS_2 0xfffffffffffffffeULL
 #define MINUS_3 0xfffffffffffffffdULL
 
-/* --- Records -----------------------------------------------------------------------------------
- */
+/* --- Records -------------------------------------------------------------------------------- */
 
 TEST(test_every_type)
 {
@@ -110,8 +109,7 @@ TEST(test_returns)
     assert_trace(profile, MINUS_1, 2, 3, 7, 0);
 }
 
-/* --- Locations ---------------------------------------------------------------------------------
- */
+/* --- Locations ------------------------------------------------------------------------------ */
 
 static const uint8_t build_id[] = {0xab, 0x10, 0x00, 0xff};
 
@@ -209,8 +207,7 @@ TEST(test_largest_numbers)
     assert_sample(profile, 0xdeadbeef, 17);
 }
 
-/* --- Blanks and lines --------------------------------------------------------------------------
- */
+/* --- Blanks and lines ----------------------------------------------------------------------- */
 
 TEST(test_blanks)
 {
@@ -248,8 +245,7 @@ TEST(test_all_batches_count)
     }
 }
 
-/* --- What is refused ---------------------------------------------------------------------------
- */
+/* --- What is refused ------------------------------------------------------------------------ */
 
 static const struct {
     const char *text;
@@ -400,8 +396,7 @@ TEST(test_every_byte_everywhere)
     assert_true(refused > size * 200);
 }
 
-/* --- Numbers of all lengths --------------------------------------------------------------------
- */
+/* --- Numbers of all lengths ----------------------------------------------------------------- */
 
 /* The text of a number of these digits, as the C library reads it; false beyond 64 bits. */
 static bool value_of(const char *digits, int base, uint64_t *value)
@@ -484,8 +479,7 @@ TEST(test_number_with_any_byte)
     }
 }
 
-/* --- Sums, files, kinds -------------------------------------------------------------------------
- */
+/* --- Sums, files, kinds --------------------------------------------------------------------- */
 
 /* Sums beyond 64 bits, in counts and in mispredictions; traces are added late, samples at once. */
 TEST(test_sums_too_large)

@@ -17,8 +17,7 @@
 #include "output_file.h"
 #include "unit_test.h"
 
-/* --- File systems that lack some operations, or fail --------------------------------------------
- */
+/* --- File systems that lack some operations, or fail ---------------------------------------- */
 
 static bool cannot_exchange;   /* two files */
 static bool cannot_tell;       /* renameat2() knows no flags */
@@ -94,8 +93,7 @@ int __wrap_close(int file)
     return is_faulty(false) ? -1 : result;
 }
 
-/* --- A system without /proc, where a file cannot get a name later -------------------------------
- */
+/* --- A system without /proc, where a file cannot get a name later --------------------------- */
 
 static bool has_no_proc;
 
@@ -110,8 +108,7 @@ int __wrap_access(const char *path, int mode)
     return -1;
 }
 
-/* --- A folder with files ------------------------------------------------------------------------
- */
+/* --- A folder with files -------------------------------------------------------------------- */
 
 #define FOLDER "/tmp/test_replacement.XXXXXX"
 
@@ -188,8 +185,7 @@ static void begin_both(struct bat_output *outputs[2])
     write_text(outputs[1], "new second");
 }
 
-/* --- Several together ---------------------------------------------------------------------------
- */
+/* --- Several together ----------------------------------------------------------------------- */
 
 TEST_BETWEEN(test_all_or_none, make_folder, remove_folder)
 {
@@ -264,8 +260,7 @@ TEST_BETWEEN(test_without_proc, make_folder, remove_folder)
     assert_int_equal(count_files(folder), 1);
 }
 
-/* --- Failures -----------------------------------------------------------------------------------
- */
+/* --- Failures ------------------------------------------------------------------------------- */
 
 /* The file systems, by their number. */
 static bool set_file_system(unsigned number)
@@ -395,8 +390,7 @@ TEST_BETWEEN(test_many_faults, make_folder, remove_folder)
             }
 }
 
-/* --- Other programs -----------------------------------------------------------------------------
- */
+/* --- Other programs ------------------------------------------------------------------------- */
 
 static void fail_changed(struct bat_output *outputs[2])
 {
@@ -492,8 +486,7 @@ TEST_BETWEEN(test_abandoned, make_folder, remove_folder)
     assert_int_equal(count_files(folder), 1);
 }
 
-/* --- Descriptors -------------------------------------------------------------------------------
- */
+/* --- Descriptors ---------------------------------------------------------------------------- */
 
 /* Output files never get descriptors 1 and 2: text that the program prints goes there. */
 TEST_BETWEEN(test_standard_descriptors, make_folder, remove_folder)
@@ -524,8 +517,7 @@ TEST_BETWEEN(test_standard_descriptors, make_folder, remove_folder)
         assert_true(used[i] > STDERR_FILENO);
 }
 
-/* --- Access -------------------------------------------------------------------------------------
- */
+/* --- Access --------------------------------------------------------------------------------- */
 
 /* Nobody else can read the new content until the commit gives it the old file's access. */
 TEST_BETWEEN(test_private_until_the_end, make_folder, remove_folder)
@@ -558,8 +550,7 @@ TEST_BETWEEN(test_narrowed_meanwhile, make_folder, remove_folder)
     assert_content(first, "new first");
 }
 
-/* --- Sources ------------------------------------------------------------------------------------
- */
+/* --- Sources -------------------------------------------------------------------------------- */
 
 static struct bat_elf *open_demo(void)
 {

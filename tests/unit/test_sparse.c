@@ -112,8 +112,7 @@ static void assert_same_tables(const struct bat_map *map, const struct bat_map *
     }
 }
 
-/* --- The note ----------------------------------------------------------------------------------
- */
+/* --- The note ------------------------------------------------------------------------------- */
 
 /* START's table as the encoder writes it: all of it is an equal prefix (BAT.md 6.2). */
 static void put_start_entries(struct note_bytes *note)
@@ -159,8 +158,7 @@ static struct note_bytes settled_note(void)
     return note;
 }
 
-/* --- Sound notes -------------------------------------------------------------------------------
- */
+/* --- Sound notes ---------------------------------------------------------------------------- */
 
 /* In place of the second step: the entries of each table alone. */
 TEST(test_entries_of_tables)
@@ -289,8 +287,7 @@ TEST(test_table_at_zero)
     free(section.bytes);
 }
 
-/* --- Notes that are complete at once -----------------------------------------------------------
- */
+/* --- Notes that are complete at once -------------------------------------------------------- */
 
 static void assert_complete(const struct note_bytes *note)
 {
@@ -337,8 +334,7 @@ TEST(test_open_hot_index)
     assert_complete(&note);
 }
 
-/* --- Large notes -------------------------------------------------------------------------------
- */
+/* --- Large notes ---------------------------------------------------------------------------- */
 
 /* More entries than the first step has room for at a time, and enough bytes for consumed(). */
 #define LARGE_ENTRIES 2200000u
@@ -474,8 +470,7 @@ TEST(test_parts)
     }
 }
 
-/* --- Hostile notes -----------------------------------------------------------------------------
- */
+/* --- Hostile notes -------------------------------------------------------------------------- */
 
 /* A note is accepted just as bat_decode() does, with the same error at the same place. */
 static void assert_as_decode(const uint8_t *bytes, size_t size)

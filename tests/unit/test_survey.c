@@ -126,8 +126,7 @@ static void assert_found(const struct scene *scene, const uint64_t *addresses, s
     assert_int_equal(found, count);
 }
 
-/* --- Traces ------------------------------------------------------------------------------------
- */
+/* --- Traces --------------------------------------------------------------------------------- */
 
 TEST(test_traces)
 {
@@ -217,8 +216,7 @@ TEST(test_every_address)
     }
 }
 
-/* --- Other samples -----------------------------------------------------------------------------
- */
+/* --- Other samples -------------------------------------------------------------------------- */
 
 TEST(test_samples)
 {
@@ -241,8 +239,7 @@ TEST(test_loads)
     assert_found(scene, found, COUNT(found));
 }
 
-/* --- When all functions are needed -------------------------------------------------------------
- */
+/* --- When all functions are needed ---------------------------------------------------------- */
 
 static void assert_all_loaded(const struct scene *scene)
 {
