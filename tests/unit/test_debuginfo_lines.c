@@ -113,19 +113,20 @@ static bool is_wanted(uint64_t address, const void *context)
     return address >= 0x1000;
 }
 
+KEPT_COPY(kept_table, struct line_table, line_table_free)
+
 /* Read from a block of exactly these bytes, so that a byte too many is found out. */
-static struct line_table read_table(const struct bytes *bytes, uint8_t **copy)
+static struct line_table *read_table(const struct bytes *bytes)
 {
-    *copy = malloc(bytes->size ? bytes->size : 1);
-    assert_non_null(*copy);
-    memcpy(*copy, bytes->at, bytes->size);
+    uint8_t *copy = kept_memory(NULL, bytes->size ? bytes->size : 1);
+    memcpy(copy, bytes->at, bytes->size);
     struct line_sections sections = {
-        .line = {*copy, bytes->size},
+        .line = {copy, bytes->size},
         .line_strings = {(const uint8_t *)strings, sizeof(strings)},
     };
-    struct line_table table = {.compile_folder = "/src"};
+    struct line_table *table = kept_table((struct line_table){.compile_folder = "/src"});
     uint64_t budget = UINT64_MAX;
-    assert_true(line_table_read(&table, &sections, 0, is_wanted, NULL, &budget));
+    assert_true(line_table_read(table, &sections, 0, is_wanted, NULL, &budget));
     return table;
 }
 
@@ -155,21 +156,18 @@ TEST(test_opcodes)
     PUT(&program, 9, 0x00, 0x01, 6, 7, 10, 11, 12, 5, 1); /* fixed +256, flags: 0x1128 */
     PUT(&program, 2, 8, 0, 1, 1);                         /* end at 0x1130 */
     struct bytes bytes = version_4(&program);
-    uint8_t *copy;
-    struct line_table table = read_table(&bytes, &copy);
-    assert_int_equal(table.sequence_count, 1);
-    assert_int_equal(table.row_count, 5);
-    assert_null(line_table_find(&table, 0xfff));
-    expect_row(&table, 0x1000, 1, 0, 0, 1);
-    expect_row(&table, 0x1003, 1, 0, 0, 1);
-    expect_row(&table, 0x1004, 3, 0, 0, 1);
-    expect_row(&table, 0x1014, 2, 7, 0xfffffff, 2);
-    expect_row(&table, 0x1028, 2, 7, 0, 2);
-    expect_row(&table, 0x1127, 2, 7, 0, 2);
-    expect_row(&table, 0x112f, 2, 7, 0, 2);
-    assert_null(line_table_find(&table, 0x1130));
-    line_table_free(&table);
-    free(copy);
+    struct line_table *table = read_table(&bytes);
+    assert_int_equal(table->sequence_count, 1);
+    assert_int_equal(table->row_count, 5);
+    assert_null(line_table_find(table, 0xfff));
+    expect_row(table, 0x1000, 1, 0, 0, 1);
+    expect_row(table, 0x1003, 1, 0, 0, 1);
+    expect_row(table, 0x1004, 3, 0, 0, 1);
+    expect_row(table, 0x1014, 2, 7, 0xfffffff, 2);
+    expect_row(table, 0x1028, 2, 7, 0, 2);
+    expect_row(table, 0x1127, 2, 7, 0, 2);
+    expect_row(table, 0x112f, 2, 7, 0, 2);
+    assert_null(line_table_find(table, 0x1130));
 }
 
 /* Of rows at one address the last one counts. */
@@ -181,13 +179,10 @@ TEST(test_same_address)
         1); /* lines 1, 5, 10; the last has discriminator 9 */
     PUT(&program, 2, 1, 1, 2, 1, 0, 1, 1);
     struct bytes bytes = version_4(&program);
-    uint8_t *copy;
-    struct line_table table = read_table(&bytes, &copy);
-    assert_int_equal(table.row_count, 2);
-    expect_row(&table, 0x2000, 10, 0, 9, 1);
-    expect_row(&table, 0x2001, 10, 0, 0, 1); /* a discriminator is of one row */
-    line_table_free(&table);
-    free(copy);
+    struct line_table *table = read_table(&bytes);
+    assert_int_equal(table->row_count, 2);
+    expect_row(table, 0x2000, 10, 0, 9, 1);
+    expect_row(table, 0x2001, 10, 0, 0, 1); /* a discriminator is of one row */
 }
 
 /* Sequences of code that was dropped, that go backwards, are empty or have no end are left out;
@@ -210,34 +205,28 @@ TEST(test_sequences)
     set_address(&program, 0x6000); /* endless */
     PUT(&program, 1, 2, 8, 1);
     struct bytes bytes = version_4(&program);
-    uint8_t *copy;
-    struct line_table table = read_table(&bytes, &copy);
-    assert_int_equal(table.sequence_count, 2);
-    expect_row(&table, 0x1007, 10, 0, 0, 1);
-    expect_row(&table, 0x3000, 30, 0, 0, 1);
+    struct line_table *table = read_table(&bytes);
+    assert_int_equal(table->sequence_count, 2);
+    expect_row(table, 0x1007, 10, 0, 0, 1);
+    expect_row(table, 0x3000, 30, 0, 0, 1);
     static const uint64_t nowhere[] = {0,      7,      0x1008, 0x2fff, 0x3008,
                                        0x3ff0, 0x4000, 0x5000, 0x6000};
     for (size_t i = 0; i < COUNT(nowhere); i++)
-        assert_null(line_table_find(&table, nowhere[i]));
-    line_table_free(&table);
-    free(copy);
+        assert_null(line_table_find(table, nowhere[i]));
 }
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
 static void expect_files(const struct bytes *bytes)
 {
-    uint8_t *copy;
-    struct line_table table = read_table(bytes, &copy);
-    assert_string_equal(line_table_path(&table, 1), "/src/a.c");
-    assert_string_equal(line_table_path(&table, 2), "/src/inc/b.h");
-    assert_string_equal(line_table_path(&table, 3), "/abs/c.h");
-    assert_ptr_equal(line_table_path(&table, 3), line_table_path(&table, 3));
-    assert_null(line_table_path(&table, 4));
-    assert_null(line_table_path(&table, UINT32_MAX));
-    assert_int_equal(table.row_count, 1);
-    line_table_free(&table);
-    free(copy);
+    struct line_table *table = read_table(bytes);
+    assert_string_equal(line_table_path(table, 1), "/src/a.c");
+    assert_string_equal(line_table_path(table, 2), "/src/inc/b.h");
+    assert_string_equal(line_table_path(table, 3), "/abs/c.h");
+    assert_ptr_equal(line_table_path(table, 3), line_table_path(table, 3));
+    assert_null(line_table_path(table, 4));
+    assert_null(line_table_path(table, UINT32_MAX));
+    assert_int_equal(table->row_count, 1);
 }
 
 TEST(test_files)
@@ -279,36 +268,27 @@ TEST(test_damaged)
     PUT(&program, 1, 5, 7, 4, 2, 0, 2, 4, 3, 2, 8, 1, 8, 1, 0, 1, 1);
     struct bytes whole[] = {version_4(&program), version_5(&program)};
     for (size_t kind = 0; kind < 2; kind++) {
-        uint8_t *unchanged;
-        struct line_table table = read_table(&whole[kind], &unchanged);
-        size_t rows = table.row_count;
+        struct line_table *table = read_table(&whole[kind]);
+        size_t rows = table->row_count;
         assert_int_not_equal(rows, 0);
-        line_table_free(&table);
-        free(unchanged);
         for (size_t at = 0; at < whole[kind].size; at++) {
             static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
             for (size_t i = 0; i < sizeof(values); i++) {
                 struct bytes damaged = whole[kind];
                 damaged.at[at] = values[i];
-                uint8_t *copy;
-                table = read_table(&damaged, &copy);
-                expect_order(&table);
+                table = read_table(&damaged);
+                expect_order(table);
                 for (uint32_t file = 0; file < 8; file++) {
-                    const char *name = line_table_path(&table, file);
+                    const char *name = line_table_path(table, file);
                     assert_true(!name || strlen(name) < sizeof(strings) + sizeof(damaged.at));
                 }
                 if (damaged.at[at] == whole[kind].at[at])
-                    assert_int_equal(table.row_count, rows);
-                line_table_free(&table);
-                free(copy);
+                    assert_int_equal(table->row_count, rows);
             }
             struct bytes cut = whole[kind];
             cut.size = at;
-            uint8_t *copy;
-            table = read_table(&cut, &copy);
-            assert_int_equal(table.row_count, 0);
-            line_table_free(&table);
-            free(copy);
+            table = read_table(&cut);
+            assert_int_equal(table->row_count, 0);
         }
     }
 }
@@ -326,12 +306,9 @@ TEST(test_short_header)
         PUT(&bytes, 1, 1);
         put_opcodes(&bytes);
         put_length(&bytes, 0);
-        uint8_t *copy;
-        struct line_table table = read_table(&bytes, &copy);
-        assert_int_equal(table.folder_count, 0);
-        assert_int_equal(table.file_count, 0);
-        line_table_free(&table);
-        free(copy);
+        struct line_table *table = read_table(&bytes);
+        assert_int_equal(table->folder_count, 0);
+        assert_int_equal(table->file_count, 0);
     }
 }
 

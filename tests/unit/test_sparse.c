@@ -21,8 +21,7 @@ static void add(struct section *section, const void *bytes, size_t size)
         return;
     if (section->size + size > section->capacity) {
         section->capacity = 2 * (section->size + size);
-        section->bytes = realloc(section->bytes, section->capacity);
-        assert_non_null(section->bytes);
+        section->bytes = kept_memory(section->bytes, section->capacity);
     }
     memcpy(section->bytes + section->size, bytes, size);
     section->size += size;
@@ -36,20 +35,31 @@ static void add_note(struct section *section, const struct note_bytes *note)
 /* Copies a section to a block of just that size, so that reading one byte too many is noticed. */
 static struct section exact(const void *bytes, size_t size)
 {
-    struct section section = {.bytes = malloc(size ? size : 1), .size = size, .capacity = size};
-    assert_non_null(section.bytes);
+    struct section section = {kept_memory(NULL, size ? size : 1), size, size};
     if (size != 0)
         memcpy(section.bytes, bytes, size);
     return section;
 }
 
-static void begin(const struct section *section, struct bat_sparse_map *sparse)
+KEPT_COPY(kept_sparse, struct bat_sparse_map, bat_sparse_free)
+
+static struct bat_sparse_map *begin(const struct section *section)
 {
+    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
     struct bat_error error;
     if (bat_decode_sparse(section->bytes, section->size, false, NULL, NULL, sparse, &error) !=
         BAT_OK)
         fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
     assert_non_null(sparse->map);
+    return sparse;
+}
+
+/* All of it at once, by bat_decode(). */
+static struct bat_map *decode_all(const struct section *section)
+{
+    struct bat_map *full;
+    assert_ok(bat_decode(section->bytes, section->size, NULL, &full, NULL));
+    return kept_map(full);
 }
 
 static void load(const struct section *section, struct bat_sparse_map *sparse,
@@ -165,15 +175,14 @@ TEST(test_entries_of_tables)
 {
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
-    struct bat_map *full;
-    assert_ok(bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, &sparse, NULL));
-    assert_ok(bat_decode(section.bytes, section.size, NULL, &full, NULL));
-    assert_non_null(sparse.tables);
+    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
+    assert_ok(bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, sparse, NULL));
+    struct bat_map *full = decode_all(&section);
+    assert_non_null(sparse->tables);
     for (uint32_t i = bat_map_tables(full); i-- > 0;) {
         const struct bat_table *table = &full->tables[i];
         struct bat_sparse_entries *entries =
-            bat_sparse_entries_of(&sparse, section.bytes, section.size, i);
+            bat_sparse_entries_of(sparse, section.bytes, section.size, i);
         assert_non_null(entries);
         assert_int_equal(entries->count, table->entry_count);
         assert_true(same_words(entries->offsets, full->output_offsets + table->first_entry,
@@ -184,68 +193,59 @@ TEST(test_entries_of_tables)
         for (uint32_t j = 0; j < entries->count; j++)
             if (entries->offsets[entries->count + j] >> 1 > largest)
                 largest = entries->offsets[entries->count + j] >> 1;
-        assert_int_equal(sparse.tables[i].largest, largest);
+        assert_int_equal(sparse->tables[i].largest, largest);
         free(entries);
     }
     /* A section that was changed meanwhile. */
-    memset(section.bytes + sparse.tables[0].body, 0xff, section.size - sparse.tables[0].body);
-    assert_null(bat_sparse_entries_of(&sparse, section.bytes, section.size, 0));
-    bat_sparse_free(&sparse);
-    bat_map_free(full);
-    free(section.bytes);
+    memset(section.bytes + sparse->tables[0].body, 0xff, section.size - sparse->tables[0].body);
+    assert_null(bat_sparse_entries_of(sparse, section.bytes, section.size, 0));
 }
 
 TEST(test_all_tables)
 {
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
-    begin(&section, &sparse);
-    assert_non_null(sparse.tables);
-    assert_null(sparse.map->output_offsets);
-    load(&section, &sparse, NULL);
-    assert_map_is_sound(sparse.map);
-    assert_int_equal(bat_map_secondary_id(sparse.map, WORK, 10), 2);
-    assert_entries(sparse.map, LEAF, leaf_entries, COUNT(leaf_entries));
-    assert_entries(sparse.map, WORK, work_entries, COUNT(work_entries));
-    assert_entries(sparse.map, START, start_entries, COUNT(start_entries));
-    assert_entries(sparse.map, WORK_COLD, work_cold_entries, COUNT(work_cold_entries));
+    struct bat_sparse_map *sparse = begin(&section);
+    assert_non_null(sparse->tables);
+    assert_null(sparse->map->output_offsets);
+    load(&section, sparse, NULL);
+    assert_map_is_sound(sparse->map);
+    assert_int_equal(bat_map_secondary_id(sparse->map, WORK, 10), 2);
+    assert_entries(sparse->map, LEAF, leaf_entries, COUNT(leaf_entries));
+    assert_entries(sparse->map, WORK, work_entries, COUNT(work_entries));
+    assert_entries(sparse->map, START, start_entries, COUNT(start_entries));
+    assert_entries(sparse->map, WORK_COLD, work_cold_entries, COUNT(work_cold_entries));
     /* The second call has nothing to do. */
-    load(&section, &sparse, NULL);
-    assert_entries(sparse.map, WORK, work_entries, COUNT(work_entries));
-    bat_sparse_free(&sparse);
-    assert_null(sparse.map);
-    free(section.bytes);
+    load(&section, sparse, NULL);
+    assert_entries(sparse->map, WORK, work_entries, COUNT(work_entries));
+    bat_sparse_free(sparse);
+    assert_null(sparse->map);
 }
 
 TEST(test_wanted_tables)
 {
     struct note_bytes note = settled_note();
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
-    begin(&section, &sparse);
+    struct bat_sparse_map *sparse = begin(&section);
     const uint8_t wanted[] = {[LEAF] = 0, [WORK] = 1, [START] = 0};
-    load(&section, &sparse, wanted);
+    load(&section, sparse, wanted);
     /* With the function its fragment is loaded. */
-    assert_entries(sparse.map, WORK, work_entries, COUNT(work_entries));
-    assert_entries(sparse.map, WORK_COLD, work_cold_entries, COUNT(work_cold_entries));
-    assert_entries(sparse.map, LEAF, NULL, 0);
-    assert_entries(sparse.map, START, NULL, 0);
-    assert_int_equal(sparse.map->entry_count, COUNT(work_entries) + COUNT(work_cold_entries));
+    assert_entries(sparse->map, WORK, work_entries, COUNT(work_entries));
+    assert_entries(sparse->map, WORK_COLD, work_cold_entries, COUNT(work_cold_entries));
+    assert_entries(sparse->map, LEAF, NULL, 0);
+    assert_entries(sparse->map, START, NULL, 0);
+    assert_int_equal(sparse->map->entry_count, COUNT(work_entries) + COUNT(work_cold_entries));
     /* What is not there translates as code without entries does, and finds no fall-throughs. */
-    assert_int_equal(bat_map_translate(sparse.map, LEAF, 2, true), 2);
-    struct bat_fallthrough_walk walk = bat_map_fallthroughs(sparse.map, START, 0, 0x28);
+    assert_int_equal(bat_map_translate(sparse->map, LEAF, 2, true), 2);
+    struct bat_fallthrough_walk walk = bat_map_fallthroughs(sparse->map, START, 0, 0x28);
     struct bat_fallthrough pair;
     assert_false(bat_fallthrough_next(&walk, &pair));
-    bat_sparse_free(&sparse);
 
-    begin(&section, &sparse);
+    sparse = begin(&section);
     const uint8_t nothing[] = {0, 0, 0};
-    load(&section, &sparse, nothing);
-    assert_int_equal(sparse.map->entry_count, 0);
-    assert_int_equal(sparse.map->block_count, 0);
-    bat_sparse_free(&sparse);
-    free(section.bytes);
+    load(&section, sparse, nothing);
+    assert_int_equal(sparse->map->entry_count, 0);
+    assert_int_equal(sparse->map->block_count, 0);
 }
 
 /* An empty note, of no functions at all. */
@@ -253,12 +253,9 @@ TEST(test_no_tables)
 {
     struct note_bytes note = note_of("00 00");
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
-    begin(&section, &sparse);
-    load(&section, &sparse, NULL);
-    assert_int_equal(bat_map_tables(sparse.map), 0);
-    bat_sparse_free(&sparse);
-    free(section.bytes);
+    struct bat_sparse_map *sparse = begin(&section);
+    load(&section, sparse, NULL);
+    assert_int_equal(bat_map_tables(sparse->map), 0);
 }
 
 /* Whether a table at address 0 was emitted is told by its first entry, so that is kept. */
@@ -277,14 +274,11 @@ TEST(test_table_at_zero)
     put_hex(&note, "00");
     finish_note(&note);
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
-    begin(&section, &sparse);
+    struct bat_sparse_map *sparse = begin(&section);
     const uint8_t nothing[] = {0, 0};
-    load(&section, &sparse, nothing);
-    assert_entries(sparse.map, 0, &entry, 1);
-    assert_entries(sparse.map, 1, NULL, 0);
-    bat_sparse_free(&sparse);
-    free(section.bytes);
+    load(&section, sparse, nothing);
+    assert_entries(sparse->map, 0, &entry, 1);
+    assert_entries(sparse->map, 1, NULL, 0);
 }
 
 /* --- Notes that are complete at once -------------------------------------------------------- */
@@ -292,17 +286,14 @@ TEST(test_table_at_zero)
 static void assert_complete(const struct note_bytes *note)
 {
     struct section section = exact(note->bytes, note->size);
-    struct bat_sparse_map sparse;
-    begin(&section, &sparse);
-    assert_null(sparse.tables);
+    struct bat_sparse_map *sparse = begin(&section);
+    assert_null(sparse->tables);
     struct bat_map *full = decode_note(note, BAT_HOT_INDEX_AUTO);
     const uint8_t nothing[16] = {0};
-    load(&section, &sparse, nothing);
-    assert_same_tables(sparse.map, full);
+    load(&section, sparse, nothing);
+    assert_same_tables(sparse->map, full);
     for (uint32_t i = 0; i < bat_map_tables(full); i++)
-        assert_same_entries(sparse.map, full, i);
-    bat_sparse_free(&sparse);
-    free(section.bytes);
+        assert_same_entries(sparse->map, full, i);
 }
 
 TEST(test_example)
@@ -400,21 +391,19 @@ TEST(test_large_tables)
 {
     struct section section = large_section();
     struct consumed consumed = {.section = &section};
-    struct bat_sparse_map sparse;
+    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
     assert_ok(bat_decode_sparse(section.bytes, section.size, false, count_consumed, &consumed,
-                                &sparse, NULL));
+                                sparse, NULL));
     assert_true(consumed.calls >= 2);
     const uint8_t wanted[LARGE_TABLES] = {0, 1, 0};
-    load(&section, &sparse, wanted);
-    const struct bat_map *map = sparse.map;
+    load(&section, sparse, wanted);
+    const struct bat_map *map = sparse->map;
     assert_int_equal(map->entry_count, LARGE_ENTRIES);
     assert_int_equal(map->tables[1].entry_count, LARGE_ENTRIES);
     assert_int_equal(map->tables[1].block_count, 0);
     for (uint32_t i = 0; i < LARGE_ENTRIES; i++)
         if (map->output_offsets[i] != i + 1 || map->input_offsets[i] != 2 * i + 1)
             fail_msg("entry %u is wrong", (unsigned)i);
-    bat_sparse_free(&sparse);
-    free(section.bytes);
 }
 
 /* Tables of so many entries, every second one a block. */
@@ -452,21 +441,16 @@ TEST(test_parts)
     static const uint8_t wanted[][5] = {{1, 1, 1, 1, 1}, {1, 0, 1, 0, 1}, {0, 1, 0, 1, 1}};
     for (unsigned i = 0; i < COUNT(entries); i++) {
         struct section section = section_of(entries[i], 5);
-        struct bat_map *full;
-        assert_ok(bat_decode(section.bytes, section.size, NULL, &full, NULL));
+        struct bat_map *full = decode_all(&section);
         for (unsigned j = 0; j < COUNT(wanted); j++) {
-            struct bat_sparse_map sparse;
-            begin(&section, &sparse);
-            load(&section, &sparse, wanted[j]);
+            struct bat_sparse_map *sparse = begin(&section);
+            load(&section, sparse, wanted[j]);
             for (uint32_t k = 0; k < 5; k++)
                 if (wanted[j][k])
-                    assert_same_entries(sparse.map, full, k);
+                    assert_same_entries(sparse->map, full, k);
                 else
-                    assert_int_equal(sparse.map->tables[k].entry_count, 0);
-            bat_sparse_free(&sparse);
+                    assert_int_equal(sparse->map->tables[k].entry_count, 0);
         }
-        bat_map_free(full);
-        free(section.bytes);
     }
 }
 
@@ -479,26 +463,24 @@ static void assert_as_decode(const uint8_t *bytes, size_t size)
     struct bat_error expected = {0};
     struct bat_error error = {0};
     struct bat_map *full = NULL;
-    struct bat_sparse_map sparse;
+    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
     enum bat_code code = bat_decode(section.bytes, size, NULL, &full, &expected);
     enum bat_code found =
-        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, &sparse, &error);
+        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, sparse, &error);
+    kept_map(full);
     assert_int_equal(found, code);
     if (code != BAT_OK) {
         assert_int_equal(error.offset, expected.offset);
         assert_int_equal(error.place, expected.place);
         assert_string_equal(error.message, expected.message);
-        assert_null(sparse.map);
-        assert_null(sparse.tables);
+        assert_null(sparse->map);
+        assert_null(sparse->tables);
     } else {
-        assert_same_tables(sparse.map, full);
-        load(&section, &sparse, NULL);
+        assert_same_tables(sparse->map, full);
+        load(&section, sparse, NULL);
         for (uint32_t i = 0; i < bat_map_tables(full); i++)
-            assert_same_entries(sparse.map, full, i);
+            assert_same_entries(sparse->map, full, i);
     }
-    bat_sparse_free(&sparse);
-    bat_map_free(full);
-    free(section.bytes);
 }
 
 /* Every byte of a note replaced by some others. */
@@ -547,14 +529,13 @@ static void assert_fails(const char *description, enum bat_code code, uint64_t o
 {
     struct note_bytes note = note_of(description);
     struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map sparse;
+    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
     struct bat_error error = {0};
     assert_int_equal(
-        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, &sparse, &error), code);
+        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, sparse, &error), code);
     assert_int_equal(error.offset, offset);
-    assert_null(sparse.map);
-    assert_null(sparse.tables);
-    free(section.bytes);
+    assert_null(sparse->map);
+    assert_null(sparse->tables);
 }
 
 /* Counts that the bytes cannot hold are refused before memory is taken for them. */
@@ -575,16 +556,13 @@ TEST(test_changed_between_steps)
     struct note_bytes note = settled_note();
     for (size_t i = 20; i < note.size; i++) {
         struct section section = exact(note.bytes, note.size);
-        struct bat_sparse_map sparse;
-        begin(&section, &sparse);
+        struct bat_sparse_map *sparse = begin(&section);
         memset(section.bytes + i, 0xff, section.size - i);
         struct bat_error error = {0};
         enum bat_code code =
-            bat_sparse_load(&sparse, section.bytes, section.size, NULL, bat_parts_run, &error);
+            bat_sparse_load(sparse, section.bytes, section.size, NULL, bat_parts_run, &error);
         assert_true(code == BAT_OK || (error.code == code && error.message[0]));
         if (i == 20)
             assert_int_not_equal(code, BAT_OK);
-        bat_sparse_free(&sparse);
-        free(section.bytes);
     }
 }

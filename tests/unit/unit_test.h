@@ -57,6 +57,16 @@ int release_kept(void **state);
         return thing;                                                                              \
     }
 
+/* The same for a thing that is a structure: name() keeps a copy, and returns where it is. */
+#define KEPT_COPY(name, type, release)                                                             \
+    KEPT(name##_copied, type, release)                                                             \
+    static inline type *name(type thing)                                                           \
+    {                                                                                              \
+        type *copy = kept_memory(NULL, sizeof(thing));                                             \
+        memcpy(copy, &thing, sizeof(thing));                                                       \
+        return name##_copied(copy);                                                                \
+    }
+
 /* Macros, because functions are defined: TEST(name) { ... } is a test that runs in its turn in the
  * file. */
 #define TEST(name) TEST_BETWEEN(name, NULL, NULL)
