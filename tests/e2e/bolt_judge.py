@@ -181,8 +181,7 @@ def translations(fixture, folder):
     result = {"perf2bolt": reference.fdata("T"), "perf2bolt.yaml": reference.yaml("T")}
     for name, options in (("note", []), ("original", [f"--original={fixture.input}"])):
         fdata, yaml = pathlib.Path(folder, f"{name}.fdata"), pathlib.Path(folder, f"{name}.yaml")
-        toolbox.fine("battranslate", fixture.bolted, "-p", reference.profile("T"), "-o", fdata,
-                     "-w", yaml, "-q", *options)
+        toolbox.translate(fixture.bolted, reference.profile("T"), fdata, "-w", yaml, *options)
         result |= {name: fdata, f"{name}.yaml": yaml}
     return result
 

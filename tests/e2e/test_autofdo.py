@@ -63,9 +63,7 @@ class AutoFdoTest(toolbox.Case):
 
     def translate(self, binary, profile, form, *options, name="our"):
         """The path of battranslate's output."""
-        out = self.folder / f"{name}.{form}"
-        toolbox.fine("battranslate", binary, "-p", profile, f"--format={form}", "-o", out, "-q",
-                     *options)
+        out = toolbox.translate(binary, profile, self.folder / f"{name}.{form}", f"--format={form}", *options)
         return out
 
     def both(self, binary, profile):
@@ -261,8 +259,7 @@ class Unsymbolized(AutoFdoTest):
     def test_text_without_mappings(self):
         """The place of a position-independent program cannot be guessed."""
         program = debug_programs.get("inlined-pie")
-        script = self.folder / "script"
-        script.write_text("55555555501f 0x555555555010/0x555555555018/P/-/-/0\n", encoding="ascii")
+        script = self.write("script", "55555555501f 0x555555555010/0x555555555018/P/-/-/0\n")
         self.refused("which is position-independent (perf script --show-mmap-events), found "
                      "samples without mappings and process ids", program.input, "-p", script,
                      "--format=profgen")
@@ -275,9 +272,8 @@ class Unsymbolized(AutoFdoTest):
         lines = re.findall(r"^ +([0-9a-f]+):\s+(\S+)", code, re.M)
         call = next(i for i, line in enumerate(lines) if line[1].startswith("call"))
         first, at_call, behind = lines[0][0], lines[call][0], lines[call + 1][0]
-        profile = self.folder / "profile"
-        profile.write_text(f"F {first} {at_call} 3\nF {first} {behind} 5\nF {behind} {first} 7\n"
-                           f"F {int(at_call, 16) + 1:x} {behind} 9\n", encoding="ascii")
+        profile = self.write("profile", f"F {first} {at_call} 3\nF {first} {behind} 5\nF {behind} {first} 7\n"
+                                        f"F {int(at_call, 16) + 1:x} {behind} 9\n")
         roots = sample_profile.parse(
             self.translate(program.input, profile, "autofdo").read_text(encoding="utf-8"))
         counts = {count for node in roots.values() for count, _ in node.bodies.values()}
@@ -569,8 +565,7 @@ class Samples(AutoFdoTest):
         traces = (program.folder / "profile.pre").read_text(encoding="ascii")
         samples = self.folder / "samples.pre"
         qemu_trace.record(program.input, program.command(program.input), samples, "S", 7)
-        mixed = self.folder / "mixed.pre"
-        mixed.write_text(traces + samples.read_text(encoding="ascii"), encoding="ascii")
+        mixed = self.write("mixed.pre", traces + samples.read_text(encoding="ascii"))
         self.assertEqual(
             self.translate(program.input, mixed, "autofdo").read_bytes(),
             self.translate(program.input, program.folder / "profile.pre", "autofdo",
@@ -609,8 +604,7 @@ class BadInput(AutoFdoTest):
 
     def test_samples_outside(self):
         program = debug_programs.get("inlined-profiling")
-        profile = self.folder / "profile"
-        profile.write_text("T 10 20 30 4\nS 50 1\n", encoding="ascii")
+        profile = self.write("profile", "T 10 20 30 4\nS 50 1\n")
         self.refused("expected samples in functions that have debug information, found none: of 4",
                      program.input, "-p", profile, "--format=autofdo")
         self.refused("expected traces in the program's code, found none", program.input, "-p",

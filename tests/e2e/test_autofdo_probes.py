@@ -26,8 +26,7 @@ class ProbesTest(toolbox.Case):
 
     def our(self, binary, profile, *options, name="our"):
         """The path of battranslate's profile."""
-        out = self.folder / name
-        toolbox.fine("battranslate", binary, "-p", profile, "--format=autofdo", "-o", out, "-q", *options)
+        out = toolbox.translate(binary, profile, self.folder / name, "--format=autofdo", *options)
         return out
 
     def their(self, binary, profile, name="their"):
@@ -95,8 +94,7 @@ class Counts(ProbesTest):
         found = set()
         for line in calls[::len(calls) // 8]:
             with self.subTest(line):
-                profile = self.folder / "call"
-                profile.write_text(line + "\n", encoding="ascii")
+                profile = self.write("call", line + "\n")
                 text = self.our(program.input, profile).read_text(encoding="ascii")
                 self.assertEqual(text, self.their(program.input, profile).read_text(encoding="ascii"))
                 found |= {len(sample_profile.parse(text))}
@@ -115,8 +113,7 @@ class Counts(ProbesTest):
             with self.subTest(name):
                 # Two probes: the address starts at the symbol main (0x20: a sentinel), and probe 1 is 4 bytes behind it.
                 added = (struct.pack("<QBBBBQ", guids[name], 2, 0, 0, 0x20, guids["main"]) + bytes([1, 0x80, 4]))
-                other = self.folder / "added"
-                other.write_bytes(section.read_bytes() + added)
+                other = self.write("added", section.read_bytes() + added)
                 changed = self.folder / "changed"
                 sample_profile.tool("llvm-objcopy-22", f"--update-section=.pseudo_probe={other}", program.input, changed)
                 text = self.our(changed, profile).read_text(encoding="ascii")
@@ -188,8 +185,7 @@ class Choice(ProbesTest):
         lines = self.our(program.input, profile, "--use-dwarf-correlation", name="lines").read_bytes()
         self.assertNotIn(b"CFGChecksum", lines)
         self.assertEqual(self.our(self.copy(program.input, *SECTIONS), profile).read_bytes(), lines)
-        samples = self.folder / "samples"
-        samples.write_text(f"S {address_of(program.input, 'main'):x} 7\n", encoding="ascii")
+        samples = self.write("samples", f"S {address_of(program.input, 'main'):x} 7\n")
         done = toolbox.run("battranslate", program.input, "-p", samples, "--format=autofdo", "-o", self.folder / "basic")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("the profile written is by lines, as basic samples are counted", done.stderr)
@@ -198,8 +194,7 @@ class Choice(ProbesTest):
     def test_basic_samples_of_a_bolted_program(self):
         """Its own probes do not count them: the input is needed, as for programs without probes."""
         binary = debug_programs.get("inlined-probes").bolted("profile2")
-        samples = self.folder / "samples"
-        samples.write_text(f"S {address_of(binary, 'main'):x} 7\n", encoding="ascii")
+        samples = self.write("samples", f"S {address_of(binary, 'main'):x} 7\n")
         self.refused("expected --original=FILE with the input binary", binary, "-p", samples)
 
     def test_report(self):
@@ -244,8 +239,7 @@ class Choice(ProbesTest):
     def test_no_samples_at_probes(self):
         program = debug_programs.get("inlined-probes")
         start = address_of(program.input, "_start")
-        profile = self.folder / "start"
-        profile.write_text(f"T {start:x} {start:x} {start:x} 3\n", encoding="ascii")
+        profile = self.write("start", f"T {start:x} {start:x} {start:x} 3\n")
         self.refused("expected samples at pseudo probes, found none: of 3 samples 0 are outside of the program's code, 0 have a range "
                      "that cannot be executed, and 3 are in code without probes", program.input, "-p", profile)
 

@@ -209,8 +209,7 @@ class Scratch(toolbox.Case):
 
     def file(self, content, name="note"):
         """A file with that content."""
-        path = self.folder / name
-        path.write_bytes(content)
+        path = self.write(name, content)
         return str(path)
 
     def fine(self, *arguments, **options):

@@ -97,7 +97,7 @@ def commands_of(page):
     return [html.unescape(re.sub("</?span>", "", text)) for text in re.findall(r'<code class="command">(.*?)</code>', page.text)]
 
 
-class Numbers(unittest.TestCase):
+class Numbers(toolbox.Case):
     """SQLite with a profile of a real run, and its input binary."""
 
     @classmethod
@@ -214,38 +214,36 @@ class Numbers(unittest.TestCase):
         """A banner and a warning say that a profile is unfit; the card of samples has what the checks find."""
         other = bolt_profiles.reference(fixtures.get("sqlite-fixed-cpython-22")).profile("T")
         self.assertNotIn('class="banner"', self.page.text)
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "page.html")
-            for profile, found, old in ((other, "branches", False), (bolt_judge.truth(self.fixture).profile("T"),
-                                                                     "old-code", True)):
-                done = toolbox.run("batreport", self.fixture.bolted, "-p", profile, "-o", path, status=0)
-                self.assertRegex(done.stderr, f"warning: the profile looks unfit: .*{found} [0-9.]+%")
-                page = report_page.Page(path)
-                banner = re.search(r'<p class="banner"[^>]*>The profile is (unfit: [^<]*)</p>', page.text)[1]
-                self.assertIn(found, banner)
-                figures = page.figures()
-                checked = json.loads(toolbox.run("battranslate", self.fixture.bolted, "-p", profile, "--check",
-                                                 "--report=json").stdout)["check"]
-                share = next(c["value"] for c in checked["checks"] if c["id"] == "old-code")
-                inside = figures["all"] - figures["in the PLT"] - figures["outside of the binary"]
-                self.assertAlmostEqual(figures["in old code, before BOLT moved it"] / inside, share, delta=0.001)
-                self.assertEqual(share > 0.5, old)
-            done = toolbox.run("batreport", self.fixture.bolted, "-p", self.profile, "-o", path)
-            self.assertEqual(done.stderr, "")
+        path = self.folder / "page.html"
+        for profile, found, old in ((other, "branches", False), (bolt_judge.truth(self.fixture).profile("T"),
+                                                                 "old-code", True)):
+            done = toolbox.run("batreport", self.fixture.bolted, "-p", profile, "-o", path, status=0)
+            self.assertRegex(done.stderr, f"warning: the profile looks unfit: .*{found} [0-9.]+%")
+            page = report_page.Page(path)
+            banner = re.search(r'<p class="banner"[^>]*>The profile is (unfit: [^<]*)</p>', page.text)[1]
+            self.assertIn(found, banner)
+            figures = page.figures()
+            checked = json.loads(toolbox.run("battranslate", self.fixture.bolted, "-p", profile, "--check",
+                                             "--report=json").stdout)["check"]
+            share = next(c["value"] for c in checked["checks"] if c["id"] == "old-code")
+            inside = figures["all"] - figures["in the PLT"] - figures["outside of the binary"]
+            self.assertAlmostEqual(figures["in old code, before BOLT moved it"] / inside, share, delta=0.001)
+            self.assertEqual(share > 0.5, old)
+        done = toolbox.run("batreport", self.fixture.bolted, "-p", self.profile, "-o", path)
+        self.assertEqual(done.stderr, "")
 
     def test_forms(self):
         """Branches and runs apart from each other tell the same of each block as traces do."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "page.html")
-            toolbox.fine("batreport", self.fixture.bolted, "-p", self.reference.profile("BF"), "-o", path)
-            other = report_page.Page(path)
-            for blocks, others in zip(self.blocks, other.blocks()):
-                self.assertEqual([b.count for b in blocks], [b.count for b in others])
-            counts = [{i.address: (i.count, i.passed, i.ways) for all_ in page.instructions("after").values() for i in all_}
-                      for page in (self.page, other)]
-            both = counts[0].keys() & counts[1].keys()
-            self.assertGreater(len(both), 20000)
-            self.assertEqual({a for a in both if counts[0][a] != counts[1][a]}, set())
+        path = self.folder / "page.html"
+        toolbox.fine("batreport", self.fixture.bolted, "-p", self.reference.profile("BF"), "-o", path)
+        other = report_page.Page(path)
+        for blocks, others in zip(self.blocks, other.blocks()):
+            self.assertEqual([b.count for b in blocks], [b.count for b in others])
+        counts = [{i.address: (i.count, i.passed, i.ways) for all_ in page.instructions("after").values() for i in all_}
+                  for page in (self.page, other)]
+        both = counts[0].keys() & counts[1].keys()
+        self.assertGreater(len(both), 20000)
+        self.assertEqual({a for a in both if counts[0][a] != counts[1][a]}, set())
 
     def test_calls(self):
         """Branches to the starts of other functions: perf2bolt's records, in its names."""
@@ -347,21 +345,20 @@ class Numbers(unittest.TestCase):
 
     def test_next_commands(self):
         """What the page says to do next can be done as it is, from long names with blanks and quotes."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name, "it's a <b>folder</b>", "\u00e9" * 125, "x" + "\u00e9" * 125)
-            folder.mkdir(parents=True)
-            for file in ("small", "small.bolt", "small.preagg", "small.next"):
-                shutil.copy(DEMO / file, folder / file)
-            toolbox.fine("batreport", folder / "small.bolt", "-p", folder / "small.preagg", f"--original={folder / 'small'}", "-o",
-                         folder / "page.html")
-            page = report_page.Page(folder / "page.html")
-            commands = commands_of(page)
-            self.assertEqual(len(commands), 2)
-            for command, out in zip(commands, ("app.fdata", "next.fdata")):
-                command = command.replace("NEXT", shlex.quote(str(folder / "small.next"))).replace(" --check", "")
-                subprocess.run(["bash", "-c", command], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env={**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}"})
-                self.assertTrue((folder / out).read_text("ascii").strip())
+        folder = pathlib.Path(self.folder, "it's a <b>folder</b>", "\u00e9" * 125, "x" + "\u00e9" * 125)
+        folder.mkdir(parents=True)
+        for file in ("small", "small.bolt", "small.preagg", "small.next"):
+            shutil.copy(DEMO / file, folder / file)
+        toolbox.fine("batreport", folder / "small.bolt", "-p", folder / "small.preagg", f"--original={folder / 'small'}", "-o",
+                     folder / "page.html")
+        page = report_page.Page(folder / "page.html")
+        commands = commands_of(page)
+        self.assertEqual(len(commands), 2)
+        for command, out in zip(commands, ("app.fdata", "next.fdata")):
+            command = command.replace("NEXT", shlex.quote(str(folder / "small.next"))).replace(" --check", "")
+            subprocess.run(["bash", "-c", command], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           env={**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}"})
+            self.assertTrue((folder / out).read_text("ascii").strip())
 
     def test_links(self):
         """What the answers link to is on the page."""
@@ -671,8 +668,7 @@ class Verdict(Folder):
 
     def test_basic_samples(self):
         symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)
-        samples = self.folder / "samples"
-        samples.write_text(f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\n", "ascii")
+        samples = self.write("samples", f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\n")
         self.compare(DEMO / "small.bolt", "-p", samples)
 
     def refused(self, page):
@@ -739,8 +735,7 @@ class Whole(Folder):
     def test_code(self):
         """The modules, put together, are a program."""
         page = self.make()
-        script = self.folder / "page.js"
-        script.write_text(page.scripts[-1][1], "utf-8")
+        script = self.write("page.js", page.scripts[-1][1])
         done = subprocess.run(["node", "--check", script], stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
@@ -861,8 +856,7 @@ class Whole(Folder):
     def test_samples_without_branches(self):
         """Basic samples count where they are."""
         symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)
-        samples = self.folder / "samples"
-        samples.write_text(f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\nS X:9 5\n", "ascii")
+        samples = self.write("samples", f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\nS X:9 5\n")
         page = self.make("-p", samples)
         self.assertEqual([p.samples for p in page.pieces if p.samples], [7])
         self.assertEqual(page.figures()["outside of the binary"], 5)
@@ -888,8 +882,7 @@ class Whole(Folder):
                  ([demo, f"--stacks={write('s5', b';' * 5000 + b' 1')}"],
                   "s5:1:1: expected stacks of at most 4096 frames, found a deeper one"),
                  ([demo, f"--stacks={self.folder}"], "cannot read it")]
-        page = self.folder / "page.html"
-        page.write_text("what was here before\n", "ascii")
+        page = self.write("page.html", "what was here before\n")
         for arguments, sentence in cases:
             with self.subTest(arguments):
                 done = toolbox.run("batreport", *arguments, "-o", page)
@@ -943,8 +936,7 @@ class Whole(Folder):
         demo = DEMO / "small.bolt"
         for arguments in ([], ["-o", "x"], [demo, "-o", "x", "--what"]):
             toolbox.refused("batreport", *arguments, cwd=self.folder, status=2)
-        copy = self.folder / "copy"
-        copy.write_bytes(demo.read_bytes())
+        copy = self.write("copy", demo.read_bytes())
         toolbox.run("batreport", copy, "-o", copy, status=1)
         self.assertEqual(copy.read_bytes(), demo.read_bytes())
 

@@ -237,8 +237,7 @@ class Comparisons(toolbox.Case):
         static = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page.text, flags=re.S)
         self.assertIsNone(re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]", static))
         test_batreport.check_policy(self, page)
-        script = self.folder / "page.js"
-        script.write_text(page.scripts[-1][1], "utf-8")
+        script = self.write("page.js", page.scripts[-1][1])
         done = subprocess.run(["node", "--check", script], stderr=subprocess.PIPE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
 
@@ -246,8 +245,7 @@ class Comparisons(toolbox.Case):
         """One sentence, and no page."""
         demo, page = DEMO / "small.bolt", self.folder / "page.html"
         page.write_text("what was here before\n", "ascii")
-        bare = self.folder / "bare"
-        bare.write_bytes(demo.read_bytes()[:5000])
+        bare = self.write("bare", demo.read_bytes()[:5000])
         note = self.folder / "note"
         note.write_bytes(elffile.Elf(demo).note())
         for pair, sentence in (((demo, DEMO / "small"), f"{DEMO}/small: no BOLT note"),
@@ -267,8 +265,7 @@ class Comparisons(toolbox.Case):
         for arguments in ([demo, demo, demo, "-o", page], [demo, "--old-profile=x", "-o", page],
                           [demo, demo, f"--original={DEMO}/small", "-o", page], [demo, demo, "--stacks=x", "-o", page]):
             toolbox.refused("batreport", *arguments, status=2)
-        copy = self.folder / "copy"
-        copy.write_bytes(demo.read_bytes())
+        copy = self.write("copy", demo.read_bytes())
         for pair in ((copy, demo), (demo, copy)):
             self.assertEqual(toolbox.run("batreport", *pair, "-o", copy).returncode, 1)
         self.assertEqual(copy.read_bytes(), demo.read_bytes())

@@ -88,8 +88,7 @@ class Scratch(toolbox.Case):
 
     def file(self, content, name="file"):
         """A file of these bytes."""
-        path = self.folder / name
-        path.write_bytes(content)
+        path = self.write(name, content)
         return path
 
     def find(self, content, *arguments):

@@ -173,8 +173,7 @@ class CallChains(toolbox.Case):
                            ip=next((a for a in chain if a < CONTEXT_GUEST_USER - 4096), 0))
         if compress:
             session.compress()
-        path = self.folder / name
-        path.write_bytes(session.file())
+        path = self.write(name, session.file())
         return path
 
     @staticmethod
@@ -216,8 +215,7 @@ class CallChains(toolbox.Case):
         for more in ({"pid": 6}, {"misc": GUEST_USER}):
             other = self.made("fixed", [chain], name="other", **more)
             self.assertEqual(self.tree(program("fixed"), own, other), {("work",): 1})
-        text = self.folder / "text"
-        text.write_text(f"S {work:x} 7\n", "ascii")
+        text = self.write("text", f"S {work:x} 7\n")
         self.assertEqual(self.tree(program("fixed"), text), {})
         self.assertEqual(self.tree(program("fixed"), text, own, own), {("work",): 2})
 

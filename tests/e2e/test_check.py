@@ -134,7 +134,7 @@ class Cases(Folder):
         found = self.check(other, profile)
         self.assertEqual(set(failed(found.results, "error")) & {"branches", "targets", "stale"},
                          {"branches", "targets", "stale"})
-        toolbox.fine("battranslate", other, "-p", profile, "-o", fdata, "-q")
+        toolbox.translate(other, profile, fdata)
         if toolbox.SANITIZED:
             return
         judgement = bolt_judge.attach(other, fdata)
@@ -235,9 +235,9 @@ class Cases(Folder):
         fixture = fixtures.get(SMALL)
         profile = bolt_profiles.reference(fixture).profile("T")
         four, truth = self.folder / "four.fdata", self.folder / "input.fdata"
-        toolbox.fine("battranslate", fixture.bolted, "-p", ",".join([str(profile)] * 4), "-q", "-o", four)
+        toolbox.translate(fixture.bolted, ",".join([str(profile)] * 4), four)
         # Of a binary without a note, local functions have other names.
-        toolbox.fine("battranslate", fixture.input, "-p", bolt_judge.truth(fixture).profile("T"), "-q", "-o", truth)
+        toolbox.translate(fixture.input, bolt_judge.truth(fixture).profile("T"), truth)
         lines = four.read_text(encoding="utf-8").splitlines(True)
         share = shares(lines)
         hottest = max((line.split(" ")[1] for line in lines if line[0] == "1"),
@@ -274,8 +274,7 @@ class Cases(Folder):
         text = pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text(encoding="utf-8")
         hosts = [self.write(f"host{i}.preagg", text + "\n" * i) for i in range(3)]
         total = self.folder / "sum.preagg"
-        toolbox.fine("battranslate", fixture.bolted, "-p", ",".join(map(str, hosts)), "--once", "-q",
-                     "--format=preagg", "-o", total)
+        toolbox.translate(fixture.bolted, ",".join(map(str, hosts)), total, "--once", "--format=preagg")
         for options, count in (([], 1), (["--once"], 3)):
             found = self.check(fixture.bolted, total, *options, "--check-limit=profiles=3").results
             self.assertEqual((found["profiles"]["value"], "profiles" in failed(found)), (count, count < 3))
@@ -433,8 +432,7 @@ class Cases(Folder):
         self.assertEqual(failed(found.results), ["build-id"])
         self.assertIn("found only other builds of it", found.results["build-id"]["message"])
         self.assertEqual(failed(self.check(other, path, "--ignore-build-id").results, "error"), [])
-        cut = self.folder / "cut.data"
-        cut.write_bytes(path.read_bytes()[:1000])
+        cut = self.write("cut.data", path.read_bytes()[:1000])
         self.assertEqual(failed(self.check(other, cut, path, "--keep-going").results), ["read", "build-id"])
 
     def test_fdata(self):

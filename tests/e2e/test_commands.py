@@ -101,9 +101,9 @@ class Commands(toolbox.Case):
         path = self.folder / "x.yaml"
         for options, begins in (((), "---\nheader:\n"), (("--format=fdata",), "boltedcollection\n"),
                                 (("-w", self.folder / "y.yaml"), "boltedcollection\n")):
-            toolbox.fine("battranslate", self.program, "-p", PROFILE, "-o", path, "-q", *options)
+            toolbox.translate(self.program, PROFILE, path, *options)
             self.assertTrue(path.read_text(encoding="utf-8").startswith(begins), options)
-        toolbox.fine("battranslate", self.program, "-p", PROFILE, "-o", self.folder / "x.fdata", "-q")
+        toolbox.translate(self.program, PROFILE, self.folder / "x.fdata")
         self.assertTrue((self.folder / "x.fdata").read_text(encoding="utf-8").startswith("boltedcollection\n"))
 
     def test_page_beside_the_binary(self):

@@ -113,8 +113,7 @@ class Forms(Folder):
         """Names of local functions depend on whether the binary had a note: then they are compared without."""
         fixture = fixtures.get(NAME)
         bolted = self.reference.fdata("T")
-        other = self.folder / "input.fdata"
-        toolbox.fine("battranslate", fixture.input, "-p", bolt_judge.truth(fixture).profile("T"), "-q", "-o", other)
+        other = toolbox.translate(fixture.input, bolt_judge.truth(fixture).profile("T"), self.folder / "input.fdata")
         profiles = []
         for path in (bolted, other):
             records = collections.defaultdict(collections.Counter)
@@ -223,10 +222,8 @@ class Forms(Folder):
         """They are not compared with each other, nor with what cannot be compared."""
         fdata, yaml = self.reference.fdata("T"), self.reference.yaml("T")
         empty = self.write("empty", "")
-        perf = self.folder / "perf.data"
-        perf.write_bytes(b"PERFILE2" + bytes(100))
-        binary = self.folder / "binary"
-        binary.write_bytes(bytes.fromhex("82e4d0b1f4c994a85367") + bytes(30))
+        perf = self.write("perf.data", b"PERFILE2" + bytes(100))
+        binary = self.write("binary", bytes.fromhex("82e4d0b1f4c994a85367") + bytes(30))
         for paths, sentence in (
                 ((fdata, yaml), f"{yaml}: expected fdata of branches, as {fdata} is, found YAML"),
                 ((fdata, self.reference.fdata("S")), f"{self.reference.fdata('S')}: expected fdata of "
@@ -494,9 +491,8 @@ class Common(Folder):
     def test_yaml(self):
         """llvm-bolt takes all of it for the input binary, with fewer branches than each profile has."""
         fixture = fixtures.get(NAME)
-        base = self.folder / "base.yaml"
-        toolbox.fine("battranslate", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
-                     f"--original={fixture.input}", "--format=yaml", "-o", base, "-q")
+        base = toolbox.translate(fixture.bolted, bolt_profiles.reference(fixture).profile("T"),
+                                 self.folder / "base.yaml", f"--original={fixture.input}", "--format=yaml")
         texts = [base.read_text("utf-8")]
         texts += [self.some_left_out(texts[0], seed) for seed in (1, 2)]
         paths = [self.write(f"{i}.yaml", text) for i, text in enumerate(texts)]

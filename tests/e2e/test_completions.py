@@ -66,17 +66,16 @@ class Zsh:
         os.waitpid(self.process, 0)
 
 
-class Completions(unittest.TestCase):
+class Completions(toolbox.Case):
     """The files in completions/."""
 
     def test_made_from_help(self):
-        with tempfile.TemporaryDirectory() as name:
-            subprocess.run([sys.executable, FOLDER / "generate.py", toolbox.BIN, name], check=True)
-            for path in [f"{shell}/{prefix}{tool}" for shell, prefix in (("bash", ""), ("zsh", "_"))
-                         for tool in TOOLS]:
-                self.assertEqual((FOLDER / path).read_text(encoding="utf-8"),
-                                 pathlib.Path(name, path).read_text(encoding="utf-8"),
-                                 f"{path} is old: run completions/generate.py build/bin")
+        subprocess.run([sys.executable, FOLDER / "generate.py", toolbox.BIN, self.folder], check=True)
+        for path in [f"{shell}/{prefix}{tool}" for shell, prefix in (("bash", ""), ("zsh", "_"))
+                     for tool in TOOLS]:
+            self.assertEqual((FOLDER / path).read_text(encoding="utf-8"),
+                             (self.folder / path).read_text(encoding="utf-8"),
+                             f"{path} is old: run completions/generate.py build/bin")
 
     def test_bash_offers_each_option(self):
         self.assertEqual(len(TOOLS), 6)
@@ -104,14 +103,13 @@ class Completions(unittest.TestCase):
         self.assertGreater(told, 5)
 
     def test_bash_offers_files(self):
-        with tempfile.TemporaryDirectory() as name:
-            for file in ("one file", "other"):
-                pathlib.Path(name, file).touch()
-            for words in (["o"], ["--original", "o"], ["--original", "=", "o"], ["-p", "o"], ["--output", "=", "o"]):
-                self.assertEqual(sorted(bash("battranslate", *words, folder=name)), ["one file", "other"], words)
-            self.assertEqual(bash("battranslate", "--pid", "=", "o", folder=name), [])
-            self.assertEqual(bash("battranslate", "--pid", "o", folder=name), [])
-            self.assertEqual(bash("battranslate", "--threads", "o", folder=name), [])
+        for file in ("one file", "other"):
+            (self.folder / file).touch()
+        for words in (["o"], ["--original", "o"], ["--original", "=", "o"], ["-p", "o"], ["--output", "=", "o"]):
+            self.assertEqual(sorted(bash("battranslate", *words, folder=self.folder)), ["one file", "other"], words)
+        self.assertEqual(bash("battranslate", "--pid", "=", "o", folder=self.folder), [])
+        self.assertEqual(bash("battranslate", "--pid", "o", folder=self.folder), [])
+        self.assertEqual(bash("battranslate", "--threads", "o", folder=self.folder), [])
 
     def test_bash_offers_files_of_a_kind(self):
         """By the name, or by what is in the file; folders, too; all if there is no other."""
@@ -139,36 +137,34 @@ class Completions(unittest.TestCase):
         """The program's functions; a name is never run."""
         names = toolbox.fine("batdump", "--list-functions", DEMO / "small.bolt").splitlines()
         self.assertIn("main", names)
-        with tempfile.TemporaryDirectory() as name:
-            shutil.copy(DEMO / "small.bolt", pathlib.Path(name, "app"))
-            for tool, option in (("batdump", "--function"), ("battranslate", "--explain")):
-                self.assertEqual(sorted(bash(tool, "app", option, "=", "", folder=name)), sorted(names))
-                self.assertEqual(bash(tool, "app", option, "=", "mai", folder=name), ["main"])
-            fake = pathlib.Path(name, "batdump")
-            fake.write_text("#!/bin/sh\necho '$(touch ran)x'\n", encoding="ascii")
-            fake.chmod(0o755)
-            self.assertEqual(bash("batdump", "app", "--function", "=", "", folder=name, path=name), [r"\$\(touch\ ran\)x"])
-            self.assertFalse(pathlib.Path(name, "ran").exists())
+        shutil.copy(DEMO / "small.bolt", self.folder / "app")
+        for tool, option in (("batdump", "--function"), ("battranslate", "--explain")):
+            self.assertEqual(sorted(bash(tool, "app", option, "=", "", folder=self.folder)), sorted(names))
+            self.assertEqual(bash(tool, "app", option, "=", "mai", folder=self.folder), ["main"])
+        fake = self.folder / "batdump"
+        fake.write_text("#!/bin/sh\necho '$(touch ran)x'\n", encoding="ascii")
+        fake.chmod(0o755)
+        self.assertEqual(bash("batdump", "app", "--function", "=", "", folder=self.folder, path=self.folder), [r"\$\(touch\ ran\)x"])
+        self.assertFalse((self.folder / "ran").exists())
 
     def test_zsh_completes(self):
-        with tempfile.TemporaryDirectory() as name:
-            pathlib.Path(name, "some.file").touch()
-            pathlib.Path(name, "note.json").touch()
-            pathlib.Path(name, "folder").mkdir()
-            shutil.copy(DEMO / "small.bolt", pathlib.Path(name, "app"))
-            shell = Zsh(name)
-            self.addCleanup(shell.close)
-            shell.complete("batdump --to-", r"--to-input +-- Print where .*--to-output +-- Print where ")
-            shell.complete("battranslate --format=auto", "fdo")
-            shell.complete("battranslate --report ", "json +text")
-            shell.complete("battranslate -p som", "e.file")
-            shell.complete("batinject --from-json=", "note.json")
-            shell.complete("batdump --store=", "folder")
-            shell.complete("batdump app --function=mai", "n")
-            shell.complete("batreport a", "pp")
-            shell.complete("batvalidate some.file --ro", "und-trip")
-            shell.complete("batsymbolize --functions=l", "inkage")
-            shell.complete("batinject some.file --ext", "ract=")
+        (self.folder / "some.file").touch()
+        (self.folder / "note.json").touch()
+        (self.folder / "folder").mkdir()
+        shutil.copy(DEMO / "small.bolt", self.folder / "app")
+        shell = Zsh(self.folder)
+        self.addCleanup(shell.close)
+        shell.complete("batdump --to-", r"--to-input +-- Print where .*--to-output +-- Print where ")
+        shell.complete("battranslate --format=auto", "fdo")
+        shell.complete("battranslate --report ", "json +text")
+        shell.complete("battranslate -p som", "e.file")
+        shell.complete("batinject --from-json=", "note.json")
+        shell.complete("batdump --store=", "folder")
+        shell.complete("batdump app --function=mai", "n")
+        shell.complete("batreport a", "pp")
+        shell.complete("batvalidate some.file --ro", "und-trip")
+        shell.complete("batsymbolize --functions=l", "inkage")
+        shell.complete("batinject some.file --ext", "ract=")
 
     def test_zsh_has_each_option(self):
         for tool in TOOLS:

@@ -72,8 +72,7 @@ class ContextTest(toolbox.Case):
 
     def our(self, binary, recording, *options, name="our", form="csspgo"):
         """The path of battranslate's profile."""
-        out = self.folder / name
-        toolbox.fine("battranslate", binary, "-p", recording, f"--format={form}", "-o", out, "-q", *options)
+        out = toolbox.translate(binary, recording, self.folder / name, f"--format={form}", *options)
         return out
 
     def their(self, binary, script, name="their", options=ALL_CONTEXTS):
@@ -221,8 +220,7 @@ class Contexts(ContextTest):
         """clang takes it, and llvm-profdata makes inlined calls of it."""
         program, binary, samples = samples_of("exceptions-probes", "all")
         ours = self.our(binary, self.script(samples), f"--original={program.input}")
-        stale = self.folder / "stale"
-        stale.write_text(ours.read_text(encoding="ascii").replace("CFGChecksum: ", "CFGChecksum: 1"), encoding="ascii")
+        stale = self.write("stale", ours.read_text(encoding="ascii").replace("CFGChecksum: ", "CFGChecksum: 1"))
         self.assertGreater(self.weights(ours), 10)
         with self.assertRaisesRegex(AssertionError, "significantly mismatches current source code"):
             self.weights(stale)

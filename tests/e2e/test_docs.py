@@ -84,7 +84,7 @@ def run_page(page, folder):
     return BLOCK.sub(run_block, page.read_text(encoding="utf-8"))
 
 
-class Docs(unittest.TestCase):
+class Docs(toolbox.Case):
     """The pages as they are."""
 
     maxDiff = None
@@ -101,36 +101,34 @@ class Docs(unittest.TestCase):
         """After `tests/install.sh build` the commands that build configure: no page needs a package for tests before its reader
         runs tests."""
         seen = 0
-        with tempfile.TemporaryDirectory() as folder:
-            hiding = pathlib.Path(folder, "pkg-config")
-            hiding.write_text(f"#!/bin/sh\ncase $* in *cmocka*) exit 1 ;; esac\nexec {shutil.which('pkg-config')} \"$@\"\n",
-                              encoding="ascii")
-            hiding.chmod(0o755)
-            for page in PAGES:
-                for block in SHELL.findall(page.read_text(encoding="utf-8")):
-                    for command in re.findall(r"cmake --preset (?:[^&#\n]*[^&#\s])", block) if "install.sh build" in block else []:
-                        seen += 1
-                        done = subprocess.run(["bash", "-c", f"{command} -B {folder}/{seen}"], cwd=ROOT, text=True, check=False,
-                                              env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"},
-                                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                        self.assertEqual(done.returncode, 0, f"{page.name}: {command}\n{done.stdout}")
+        hiding = self.folder / "pkg-config"
+        hiding.write_text(f"#!/bin/sh\ncase $* in *cmocka*) exit 1 ;; esac\nexec {shutil.which('pkg-config')} \"$@\"\n",
+                          encoding="ascii")
+        hiding.chmod(0o755)
+        for page in PAGES:
+            for block in SHELL.findall(page.read_text(encoding="utf-8")):
+                for command in re.findall(r"cmake --preset (?:[^&#\n]*[^&#\s])", block) if "install.sh build" in block else []:
+                    seen += 1
+                    done = subprocess.run(["bash", "-c", f"{command} -B {self.folder}/{seen}"], cwd=ROOT, text=True, check=False,
+                                          env={**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}"},
+                                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                    self.assertEqual(done.returncode, 0, f"{page.name}: {command}\n{done.stdout}")
         self.assertGreaterEqual(seen, 3)
 
     def test_plain_commands(self):
         """Commands of which the pages show no output: they succeed one after the other, on the pipeline's program."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name, "work")
-            make_app(folder)
-            # Old notes, probes, options to fill in, and hardware: other tests have these.
-            left_out = re.compile(r"app\.bolt1[69]|--probes|^clang|^perf record")
-            commands = [re.sub(r"\s+(#.*|\.\.\.)", "", line).replace("/srv/", "") for page in ("tools", "loop", "what-bolt-does")
-                        for block in SHELL.findall((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
-                        for line in block.splitlines() if line and not left_out.search(line)]
-            self.assertGreater(len(commands), 25)
-            main = re.search(r"(\w+) T main$", printed("nm app.bolt", folder), re.M)[1]
-            for command in commands:
-                done = printed(f"set -e -o pipefail; PATH=$PWD/bin:$PATH; {command.replace('0x401234', f'0x{main}')}; echo fine", folder)
-                self.assertTrue(done.endswith("fine\n"), f"{command}\n{done}")
+        folder = self.folder / "work"
+        make_app(folder)
+        # Old notes, probes, options to fill in, and hardware: other tests have these.
+        left_out = re.compile(r"app\.bolt1[69]|--probes|^clang|^perf record")
+        commands = [re.sub(r"\s+(#.*|\.\.\.)", "", line).replace("/srv/", "") for page in ("tools", "loop", "what-bolt-does")
+                    for block in SHELL.findall((ROOT / f"docs/{page}.md").read_text(encoding="utf-8"))
+                    for line in block.splitlines() if line and not left_out.search(line)]
+        self.assertGreater(len(commands), 25)
+        main = re.search(r"(\w+) T main$", printed("nm app.bolt", folder), re.M)[1]
+        for command in commands:
+            done = printed(f"set -e -o pipefail; PATH=$PWD/bin:$PATH; {command.replace('0x401234', f'0x{main}')}; echo fine", folder)
+            self.assertTrue(done.endswith("fine\n"), f"{command}\n{done}")
 
     def test_checks(self):
         """docs/troubleshooting.md says what to do about each check."""

@@ -104,7 +104,7 @@ class Explained(perf_scenes.SceneTest):
                        env={**os.environ, "PATH": f"{toolbox.BIN}:{os.environ['PATH']}"})
         text_profile = self.folder / "truth"
         text_profile.write_text(self.scene.truth.preaggregated(), encoding="ascii")
-        toolbox.fine("battranslate", app, "-p", text_profile, "-q", "-o", self.folder / "expected")
+        toolbox.translate(app, text_profile, self.folder / "expected")
         self.assertEqual((self.folder / "it's an app.fdata").read_text("ascii"), (self.folder / "expected").read_text("ascii"))
 
     def test_named_binary(self):

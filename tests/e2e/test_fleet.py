@@ -124,8 +124,7 @@ class Local(FleetTest):
 
     def test_more_recordings_and_repetitions(self):
         """More hosts, one of them twice and one that is the sum of what is there: nothing counts twice."""
-        again = self.folder / "again.data"
-        again.write_bytes(self.recordings[1].read_bytes())
+        again = self.write("again.data", self.recordings[1].read_bytes())
         self.plan(self.recordings[:2], "-f", 3, "-b", self.fixture.bolted)
         self.run_all()
         self.assertEqual(self.products(), self.on_one_machine(self.recordings[:2]))
@@ -156,8 +155,7 @@ class Local(FleetTest):
 
     def test_bad_recordings(self):
         """A bad recording is left out and counts when it has become good; too many are an error."""
-        bad = self.folder / "bad.data"
-        bad.write_bytes(self.recordings[0].read_bytes()[:-2000])
+        bad = self.write("bad.data", self.recordings[0].read_bytes()[:-2000])
         self.plan([bad, *self.recordings[1:]], "-b", self.fixture.bolted)
         done = self.run_all(status=1)
         self.assertIn("1 of 6 shards are left out, more than 1%", done.stderr)
@@ -176,8 +174,7 @@ class Local(FleetTest):
     def test_packed_recordings(self):
         """As collect.sh leaves them, or packed perf.data; what is damaged is left out, and what was unpacked counts once."""
         text = self.folder / "host 0.preagg"
-        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "--once", "--format=preagg",
-                     "-o", text, "-q")
+        toolbox.translate(self.fixture.bolted, self.recordings[0], text, "--once", "--format=preagg")
         packed = [self.folder / name for name in ("host 0.preagg.zst", "host 1.data.gz", "host 2.data.zst", "bad.zst", "bad.gz",
                                                   "missing.gz")]
         for source, target in zip([text, self.recordings[1], self.recordings[2]], packed):
@@ -270,13 +267,12 @@ class Local(FleetTest):
         self.plan(self.recordings[:2], "-b", self.fixture.bolted)
         self.run_all()
         report = (self.work / "products/bolted.json").read_bytes()
-        other = self.folder / "battranslate"
-        other.write_text(f"""#!/bin/sh
-if mkdir "{self.folder}/begun" 2>/dev/null; then
-    BATTRANSLATE= sh "{FLEET}/steps/products.sh" "{self.work}" >/dev/null || exit 1
-fi
-exec battranslate "$@"
-""", encoding="ascii")
+        other = self.write("battranslate", f"""#!/bin/sh
+                  if mkdir "{self.folder}/begun" 2>/dev/null; then
+                      BATTRANSLATE= sh "{FLEET}/steps/products.sh" "{self.work}" >/dev/null || exit 1
+                  fi
+                  exec battranslate "$@"
+                  """)
         other.chmod(0o755)
         done = self.sh("steps/products.sh", self.work, env={"BATTRANSLATE": str(other)})
         self.assertEqual(done.stderr, "")
@@ -289,8 +285,7 @@ exec battranslate "$@"
         other = fixtures.get("small-fixed-profile2-22")
         scene = perf_scenes.Scene(other)
         scene.run(scene.start(7), 16)
-        recording = self.folder / "other.data"
-        recording.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        recording = self.write("other.data", scene.session.file(build_ids=scene.build_ids()))
         recordings = [*self.recordings[:3], recording]
         works = [self.work, self.folder / "other"]
         for work, fixture in zip(works, (self.fixture, other)):
@@ -299,8 +294,7 @@ exec battranslate "$@"
         self.assertIn("shards 4, counted 3, left out 0, absent 1, repeated 0\n", printed)
         self.assertIn("shards 4, counted 1, left out 0, absent 3, repeated 0\n", printed)
         self.assertEqual(self.products(), self.on_one_machine(recordings[:3]))
-        expected = self.folder / "other.fdata"
-        toolbox.fine("battranslate", other.bolted, "-p", recording, "-o", expected, "-q")
+        expected = toolbox.translate(other.bolted, recording, self.folder / "other.fdata")
         self.assertEqual(self.products(works[1])["bolted.fdata"], expected.read_bytes())
 
     def test_usage(self):
@@ -342,8 +336,7 @@ class Streaming(FleetTest):
 
     def check(self, records):
         """The sum of these records is that of all recordings."""
-        path = self.folder / "records"
-        path.write_text("".join(f"{line}\n" for line in records), encoding="ascii")
+        path = self.write("records", "".join(f"{line}\n" for line in records))
         self.assertEqual(self.on_one_machine([path]), self.on_one_machine(self.recordings))
 
     def test_hadoop(self):
@@ -364,8 +357,7 @@ class Streaming(FleetTest):
         self.check(partitions[0])
 
     def test_bad_recording(self):
-        bad = self.folder / "bad.data"
-        bad.write_bytes(self.recordings[0].read_bytes()[:-2000])
+        bad = self.write("bad.data", self.recordings[0].read_bytes()[:-2000])
         done = subprocess.run(["sh", FLEET / "stream/map.sh", self.fixture.bolted], check=True,
                               env=self.environment, input=f"{bad}\n{self.recordings[1]}\n",
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -417,8 +409,7 @@ class Collect(FleetTest):
             self.assertRegex(line, r"^(D [0-9a-f]{32}|E [\w:-]+|[TRBFfrS]( [0-9a-fX:-]+){2,5})$")
         # No address of the process is left: all offsets are inside of the file's addresses.
         expected = self.folder / "expected"
-        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "--once",
-                     "--format=preagg", "-o", expected, "-q")
+        toolbox.translate(self.fixture.bolted, self.recordings[0], expected, "--once", "--format=preagg")
         self.assertEqual(text, expected.read_bytes())
 
     def test_full_outbox(self):
@@ -490,8 +481,7 @@ class Collect(FleetTest):
         toolbox.fine("batinject", self.fixture.bolted, f"--store={store}", "-o", app)
         scene = perf_scenes.Scene(self.fixture, file_name=str(app))
         scene.run(scene.start(100), 16)
-        recording = self.folder / "recording"
-        recording.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        recording = self.write("recording", scene.session.file(build_ids=scene.build_ids()))
         self.collect(binaries=[app], RECORDING=str(recording))
         (name,) = self.names()
         unpacked = subprocess.run(["zstd", "-dc", self.outbox / name], check=True, stdout=subprocess.PIPE).stdout
@@ -499,11 +489,10 @@ class Collect(FleetTest):
         self.assertEqual(unpacked.splitlines()[1:], whole.splitlines()[1:])
         self.assertNotEqual(unpacked, whole)    # the digests of two recordings
         # With the store alone it becomes what the recording becomes of the whole binary.
-        host = self.folder / "host.preagg"
-        host.write_bytes(unpacked)
+        host = self.write("host.preagg", unpacked)
         out, expected = self.folder / "out", self.folder / "expected"
-        toolbox.fine("battranslate", app, "-p", host, "-o", out, "-q", f"--store={store}")
-        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "-o", expected, "-q")
+        toolbox.translate(app, host, out, f"--store={store}")
+        toolbox.translate(self.fixture.bolted, self.recordings[0], expected)
         self.assertTrue(out.read_bytes() == expected.read_bytes())
 
 

@@ -198,7 +198,7 @@ class Parity(unittest.TestCase):
                 self.check(odd(kind))
 
 
-class Symbols(unittest.TestCase):
+class Symbols(toolbox.Case):
     """The sources of symbols."""
 
     @staticmethod
@@ -218,10 +218,9 @@ class Symbols(unittest.TestCase):
         """A stripped program with its symbols in another file gives the same answers as the whole one."""
         binary = fixtures.get("samename-fixed-all-22").bolted
         addresses = interesting(binary)
-        with tempfile.TemporaryDirectory() as folder:
-            stripped = self.without_symbols(binary, pathlib.Path(folder) / "stripped")
-            self.assertEqual(ask_us(stripped, addresses, binary), ask_us(binary, addresses))
-            self.assertNotEqual(ask_us(stripped, addresses), ask_us(binary, addresses))
+        stripped = self.without_symbols(binary, self.folder / "stripped")
+        self.assertEqual(ask_us(stripped, addresses, binary), ask_us(binary, addresses))
+        self.assertNotEqual(ask_us(stripped, addresses), ask_us(binary, addresses))
 
     def test_symbols_of_a_file_for_debuggers(self):
         """objcopy --only-keep-debug keeps symbols and section headers, but no code.
@@ -231,15 +230,14 @@ class Symbols(unittest.TestCase):
         """
         binary = fixtures.get("samename-pie-all-22").bolted
         addresses = interesting(binary)
-        with tempfile.TemporaryDirectory() as folder:
-            debug = pathlib.Path(folder) / "debug"
-            fixtures.run(["objcopy", "--only-keep-debug", binary, debug], folder)
-            stripped = self.without_symbols(binary, pathlib.Path(folder) / "stripped")
-            pairs = [(apart, whole) for apart, whole in zip(ask_us(stripped, addresses, debug),
-                                                            ask_us(binary, addresses))
-                     if whole is None or not whole[0].startswith(".")]
-            self.assertEqual([apart for apart, _ in pairs], [whole for _, whole in pairs])
-            self.assertIn(("clamp/samename.c/8", "0"), [whole for _, whole in pairs])
+        debug = self.folder / "debug"
+        fixtures.run(["objcopy", "--only-keep-debug", binary, debug], self.folder)
+        stripped = self.without_symbols(binary, self.folder / "stripped")
+        pairs = [(apart, whole) for apart, whole in zip(ask_us(stripped, addresses, debug),
+                                                        ask_us(binary, addresses))
+                 if whole is None or not whole[0].startswith(".")]
+        self.assertEqual([apart for apart, _ in pairs], [whole for _, whole in pairs])
+        self.assertIn(("clamp/samename.c/8", "0"), [whole for _, whole in pairs])
 
 
 if __name__ == "__main__":

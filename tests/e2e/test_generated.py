@@ -84,8 +84,7 @@ class Generated(unittest.TestCase):
                                functools.partial(make, source, options)).folder()
         with tempfile.TemporaryDirectory() as out:
             ours = pathlib.Path(out, "our.fdata")
-            toolbox.fine("battranslate", folder / "bolted", "-p", folder / "bolted.preagg",
-                         f"--original={folder / 'input'}", "-o", ours, "-q")
+            toolbox.translate(folder / "bolted", folder / "bolted.preagg", ours, f"--original={folder / 'input'}")
             _, ours = bolt_profiles.read_fdata(ours)
         _, own = bolt_profiles.read_fdata(folder / "input.fdata")
         self.assertGreater(len(own), 20)

@@ -59,16 +59,14 @@ class Heatmap(toolbox.Case):
         # The last three: 32 lines without samples, then 33.
         lines = [f"S {start + 64 * i:x} {i % 300 + 1}\n" for i in (
             0, 1, 3, 255, 256, 511, 512, 1024, 5 * 256, 9 * 256 + 5, 42 * 256 + 5, 76 * 256 + 5)]
-        profile = self.folder / "samples"
-        profile.write_text("".join(lines) + "S 40 7\nS fffffff0 3\nS 100000000 3\n", "ascii")
+        profile = self.write("samples", "".join(lines) + "S 40 7\nS fffffff0 3\nS 100000000 3\n")
         self.check(fixtures.get(FIXED).bolted, profile, "--ba", "--print-mappings",
                    "--max-address=0x200000000", "--block-size=64,256")
 
     def test_perf_data(self):
         scene = perf_scenes.Scene(fixtures.get(PIE))
         scene.run(scene.start(100))
-        path = self.folder / "perf.data"
-        path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        path = self.write("perf.data", scene.session.file(build_ids=scene.build_ids()))
         self.check(scene.fixture.bolted, path, program="perf2bolt-22", form=None)
 
     def test_with_a_profile(self):
@@ -105,8 +103,7 @@ class Heatmap(toolbox.Case):
                                 ("--line-size=0", "from 1 to"), ("--min-address=a", "a number")):
             done = toolbox.run("battranslate", binary, "-p", profile, "--heatmap=h", option, status=2)
             self.assertIn(message, done.stderr)
-        none = self.folder / "none"
-        none.write_text("S ffffffffff 1\n", "ascii")
+        none = self.write("none", "S ffffffffff 1\n")
         for path, heatmap, message in ((none, "h", "expected samples of the binary"),
                                        (profile, "no/h", "No such file"), (profile, profile, "same")):
             before = pathlib.Path(profile).read_bytes()

@@ -300,8 +300,7 @@ class HostilePaths(toolbox.Case):
                 session.mmap2(7, 7, start, length, offset, bolted)
             session.sample(event, ip=source, pid=7, tid=7,
                            branches=[(source, target, perf_data.PREDICTED)])
-            data = self.folder / "perf.data"
-            data.write_bytes(session.file())
+            data = self.write("perf.data", session.file())
             self.check_events(bolted, data, has_branches=kind != sampled)
 
     def check_events(self, bolted, data, has_branches):

@@ -185,8 +185,7 @@ class MadeUp(Folder):
 
     def judge(self, binary, original, lines, *options):
         """Only fdata: YAML has no place for random records."""
-        profile = self.folder / "made_up.fdata"
-        profile.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        profile = self.write("made_up.fdata", "".join(line + "\n" for line in lines))
         found = said(self.report(binary, profile, *options))
         if not toolbox.SANITIZED:
             self.assertEqual(found, self.ask_bolt(original, self.fdata))
@@ -287,8 +286,7 @@ class SplitTables(Folder):
         # Records that are made up may all fit by chance; no branch starts at 1 here.
         wrong = "1 inside 1 1 inside 3 0 5"
         for seed in range(8):
-            path = self.folder / "made_up.fdata"
-            path.write_text("\n".join([*made_up(functions, seed), wrong]) + "\n", encoding="ascii")
+            path = self.write("made_up.fdata", "\n".join([*made_up(functions, seed), wrong]) + "\n")
             found = said(self.report(binary, path))
             if not toolbox.SANITIZED:
                 self.assertEqual(found, self.ask_bolt(binary, self.fdata))

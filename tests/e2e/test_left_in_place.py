@@ -40,8 +40,8 @@ class LeftInPlace(unittest.TestCase):
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
             self.assertRegex(done, "out of .* functions were overwritten")
             self.record(folder, "bolted")
-            toolbox.fine("battranslate", folder / "bolted", "-p", folder / "bolted.T", f"--original={folder / 'input'}",
-                         "-o", folder / "ours.fdata", "-q")
+            toolbox.translate(folder / "bolted", folder / "bolted.T", folder / "ours.fdata",
+                              f"--original={folder / 'input'}")
             own, ours = (bolt_profiles.read_fdata(folder / name)[1] for name in ("input.fdata", "ours.fdata"))
             self.assertEqual(ours, own)
 

@@ -83,8 +83,7 @@ class Legacy(toolbox.Case):
 
     def translate(self, program, profile, *options):
         """The records of battranslate's fdata."""
-        out = self.folder / "our.fdata"
-        toolbox.fine("battranslate", program, "-p", profile, "--pa", "-q", "-o", out, *options)
+        out = toolbox.translate(program, profile, self.folder / "our.fdata", "--pa", *options)
         return bolt_profiles.read_fdata(out)
 
 

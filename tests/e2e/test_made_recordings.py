@@ -316,8 +316,7 @@ class MadeRecordings(toolbox.Case):
         used = 0
         for seed in SEEDS:
             recording = Recording(seed, self.binaries, self.unknown)
-            path = self.folder / "perf.data"
-            path.write_bytes(recording.make(150))
+            path = self.write("perf.data", recording.make(150))
             for name in ("in-order", "timed"):
                 path.with_name(name).unlink(missing_ok=True)
             for binary in self.binaries:
@@ -339,8 +338,7 @@ class MadeRecordings(toolbox.Case):
         used = 0
         for seed in SEEDS:
             recording = Recording(seed, self.binaries, self.unknown)
-            path = self.folder / "perf.data"
-            path.write_bytes(recording.make(150))
+            path = self.write("perf.data", recording.make(150))
             binary = self.binaries[seed % len(self.binaries)]
             for pid in sorted(set(recording.pids)):
                 expected, counters = recording.addresses(binary, pid)
@@ -364,8 +362,7 @@ class MadeRecordings(toolbox.Case):
     def test_first_samples(self):
         """The samples that are not wanted are counted, too."""
         recording = Recording(1, self.binaries, self.unknown)
-        path = self.folder / "perf.data"
-        path.write_bytes(recording.make(400))
+        path = self.write("perf.data", recording.make(400))
         for limit in (3, 50, 10000):
             report = json.loads(toolbox.fine("battranslate", self.binaries[0].path, "-p", path, "-o",
                                              self.folder / "out", f"--max-samples={limit}", "--report=json"))

@@ -85,8 +85,7 @@ class Fixture:
 
     def battranslate(self, path, *options):
         """battranslate's records of memory."""
-        out = self.folder / "our.fdata"
-        toolbox.fine("battranslate", self.fixture.bolted, "-p", path, "-o", out, "-q", "--parity", *options)
+        out = toolbox.translate(self.fixture.bolted, path, self.folder / "our.fdata", "--parity", *options)
         return memory(out)
 
     def _name_data(self, count):
@@ -237,8 +236,7 @@ class MemoryEvents(toolbox.Case):
                                                check=True, capture_output=True).stdout
                                 for options in (["-F", "pid,event,addr,ip"],
                                                 ["--show-mmap-events"], ["-F", "pid,brstack"]))
-                whole = self.folder / "text"
-                whole.write_bytes(text)
+                whole = self.write("text", text)
                 self.assertEqual(direct, fixture.battranslate(whole, "--filter-mem-profile=0"))
 
     def test_other_outputs(self):

@@ -168,8 +168,7 @@ class Modules(toolbox.Case):
     def test_packed_hostile(self):
         """Cut, damaged, far too large: one sentence, and no more memory than the limit allows."""
         path, numbers = self.module(), random.Random(3)
-        bomb = self.folder / "bomb.ko"
-        bomb.write_bytes(path.read_bytes()[:64].ljust(200 << 20, b"\0"))
+        bomb = self.write("bomb.ko", path.read_bytes()[:64].ljust(200 << 20, b"\0"))
         bad = self.folder / "bad.ko.packed"
         for large, packed in zip(self.packed(bomb), self.packed(path)):
             good = packed.read_bytes()

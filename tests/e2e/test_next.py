@@ -44,7 +44,7 @@ class Pair:
         """The records of a build's own run, as fdata; its path."""
         program = self.folder / name
         qemu_trace.record(program, [str(program), *arguments], self.folder / f"{name}.preagg")
-        toolbox.fine("battranslate", program, "-q", "-p", f"{program}.preagg", "-o", f"{program}.fdata")
+        toolbox.translate(program, f"{program}.preagg", f"{program}.fdata")
         return self.folder / f"{name}.fdata"
 
     def carry(self, *options, **more):
@@ -712,8 +712,8 @@ class Bolted(unittest.TestCase):
         program = pair.folder / "old.bolt"
         qemu_trace.record(program, [str(program), ROUNDS], pair.folder / "bolt.preagg")
         pair.carry("-q")
-        toolbox.fine("battranslate", program, "-p", pair.folder / "bolt.preagg", f"--original={pair.folder / 'old'}",
-                     f"--for={pair.folder / 'new'}", "-o", pair.folder / "moved.fdata", "-q")
+        toolbox.translate(program, pair.folder / "bolt.preagg", pair.folder / "moved.fdata",
+                          f"--original={pair.folder / 'old'}", f"--for={pair.folder / 'new'}")
         self.assertEqual(*(bolt_profiles.read_fdata(pair.folder / name)[1] for name in ("moved.fdata", "carried.fdata")))
 
     def test_without_original(self):
@@ -757,8 +757,8 @@ class AutoFdo(unittest.TestCase):
             with self.subTest(name):
                 pair = self.build(name)
                 self.assertNotEqual(*(run("nm", build, folder=pair.folder) for build in ("old", "new")))
-                toolbox.fine("battranslate", pair.folder / "new", "-p", pair.folder / "new.preagg", "--format=autofdo",
-                             "-o", pair.folder / "own.prof", "-q")
+                toolbox.translate(pair.folder / "new", pair.folder / "new.preagg", pair.folder / "own.prof",
+                                  "--format=autofdo")
                 own = (pair.folder / "own.prof").read_text("utf-8")
                 self.assertGreater(own.count("\n"), 20)
                 for profile in ("old.preagg", "old.fdata"):
@@ -777,8 +777,8 @@ class AutoFdo(unittest.TestCase):
         pair.record("new", ("20",))
         texts = []
         for binary, options in (("old", []), ("new", []), ("old", ["--for=new"])):
-            toolbox.fine("battranslate", binary, "-p", f"{binary}.fdata" if options else f"{binary}.preagg", *options,
-                         "--format=autofdo", "-o", "x.prof", "-q", cwd=pair.folder)
+            toolbox.translate(binary, f"{binary}.fdata" if options else f"{binary}.preagg", "x.prof", *options,
+                              "--format=autofdo", cwd=pair.folder)
             texts.append((pair.folder / "x.prof").read_text("utf-8"))
         self.assertNotEqual(texts[0], texts[1])
         self.assertEqual(texts[1], texts[2])

@@ -276,8 +276,8 @@ class Tables(unittest.TestCase):
                 f".section .rodata\n.align 3\ntable: {entries}", encoding="ascii")
             run(GCC, f"{name}.s", *LINKS, *KEPT, "-o", name, folder=pair.folder)
         (pair.folder / "old.fdata").write_text("1 work 8 1 work 10 0 5\n1 main 0 1 work 0 0 9\n", encoding="ascii")
-        toolbox.fine("battranslate", pair.folder / "old", "-p", pair.folder / "old.fdata", f"--for={pair.folder / 'new'}",
-                     "-o", pair.folder / "carried.fdata", "-q", timeout=30)
+        toolbox.translate(pair.folder / "old", pair.folder / "old.fdata", pair.folder / "carried.fdata",
+                          f"--for={pair.folder / 'new'}", timeout=30)
 
 
 class AutoFdo(unittest.TestCase):
@@ -295,8 +295,7 @@ class AutoFdo(unittest.TestCase):
                 pair.record(build)
             profiles = []
             for build, options in (("new", []), ("old", ["--for=new"])):
-                toolbox.fine("battranslate", build, "-p", f"{build}.preagg", *options, "--format=autofdo", "-o", "x.prof", "-q",
-                             cwd=pair.folder)
+                toolbox.translate(build, f"{build}.preagg", "x.prof", *options, "--format=autofdo", cwd=pair.folder)
                 profiles.append((pair.folder / "x.prof").read_text("utf-8"))
             self.assertGreater(profiles[0].count("\n"), 20)
             self.assertEqual(*profiles)

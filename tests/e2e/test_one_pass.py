@@ -154,8 +154,7 @@ class OnePass(toolbox.Case):
 
     def file(self, data, name="perf.data"):
         """A file with that content."""
-        path = self.folder / name
-        path.write_bytes(data)
+        path = self.write(name, data)
         return path
 
     def recording(self):

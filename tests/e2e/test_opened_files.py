@@ -131,8 +131,7 @@ class Named(Opened):
     def test_module_of_text(self):
         """A module that a query of batsymbolize names."""
         place = self.folder / "libnamed.so"
-        text = self.folder / "text"
-        text.write_text(f"{place} 0x1234\n", encoding="utf-8")
+        text = self.write("text", f"{place} 0x1234\n")
         log = self.folder / "strace"
         for make in (lambda path: path.write_bytes(b"no ELF file"), os.mkfifo,
                      lambda path: os.symlink("/dev/zero", path)):

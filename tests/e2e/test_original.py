@@ -57,10 +57,8 @@ class Names(Folder):
         bolt_profiles.perf2bolt(fixture.input,
                                 test_to_input.input_profile(fixture.program, fixture.target),
                                 truth, folder=self.folder)
-        ours = self.folder / "ours.fdata"
-        toolbox.fine("battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
-                     reference.profile("T"), "-o", ours, "-w", self.folder / "ours.yaml", "-q",
-                     "--parity")
+        ours = toolbox.translate(fixture.bolted, reference.profile("T"), self.folder / "ours.fdata",
+                                 f"--original={fixture.input}", "-w", self.folder / "ours.yaml", "--parity")
         return fixture, reference, truth, ours
 
     @staticmethod
@@ -289,8 +287,7 @@ class Validate(Folder):
         self.assertEqual(data.count(entry), 1)
         place = data.index(entry) + 8
         data[place:place + 8] = struct.pack("<Q", 4)
-        damaged = self.folder / "damaged"
-        damaged.write_bytes(data)
+        damaged = self.write("damaged", data)
         code, files = toolbox.validate(f"--original={damaged}", fixture.bolted)
         self.assertEqual([f["check"] for f in files[0]["findings"]], ["original-offset"])
         self.assertIn('below 0x4 (size of "clamp" in the original)',
@@ -320,10 +317,8 @@ class LostFiles(Folder):
 
     def moved(self, name, bolted, original):
         """The profile of the fixture's run, moved to the input binary."""
-        output = self.folder / "moved"
-        toolbox.fine("battranslate", bolted, f"--original={original}", "-p",
-                     bolt_profiles.reference(fixtures.get(name)).profile("T"), "--format=preagg",
-                     "-o", output, "-q")
+        output = toolbox.translate(bolted, bolt_profiles.reference(fixtures.get(name)).profile("T"),
+                                   self.folder / "moved", f"--original={original}", "--format=preagg")
         return output.read_bytes()
 
     def test_either_file(self):
@@ -421,8 +416,7 @@ class Wrong(Folder):
 
     def test_no_elf_file(self):
         fixture = fixtures.get("small-fixed-profile2-22")
-        text = self.folder / "text"
-        text.write_text("not a program\n", encoding="ascii")
+        text = self.write("text", "not a program\n")
         self.refused(fixture.bolted, text, "not an ELF file")
 
     def test_ignored_build_id(self):

@@ -127,7 +127,7 @@ class Passes(unittest.TestCase):
         self.assertLessEqual(wrong, WRONG * sum(branches.values()))
 
 
-class Folded(unittest.TestCase):
+class Folded(toolbox.Case):
     """Functions that BOLT folded into one."""
 
     def test_report(self):
@@ -145,14 +145,13 @@ class Folded(unittest.TestCase):
             whole += count if start in inside else 0
             by_pointer += count if start in held and calls.get(branch) != start else 0
         self.assertGreater(by_pointer, 0)
-        with tempfile.TemporaryDirectory() as folder:
-            for options in (["-o", f"{folder}/x"], ["-w", f"{folder}/x"],
-                            ["-o", f"{folder}/x", "--format=preagg"]):
-                report = json.loads(toolbox.fine(
-                    "battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
-                    bolt_profiles.reference(fixture).profile("T"), "--report=json", *options))
-                self.assertEqual(report["folded"], whole)
-                self.assertEqual(report["folded_known"], whole - by_pointer)
+        for options in (["-o", f"{self.folder}/x"], ["-w", f"{self.folder}/x"],
+                        ["-o", f"{self.folder}/x", "--format=preagg"]):
+            report = json.loads(toolbox.fine(
+                "battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
+                bolt_profiles.reference(fixture).profile("T"), "--report=json", *options))
+            self.assertEqual(report["folded"], whole)
+            self.assertEqual(report["folded_known"], whole - by_pointer)
 
     def test_without_relocations(self):
         """Without the linker's relocations, nothing tells which function a pointer means: all calls by
@@ -161,16 +160,14 @@ class Folded(unittest.TestCase):
         symbols = elffile.Elf(fixture.input).functions()
         held = {s.address for s in symbols if s.name.startswith("held_")}
         calls = direct_calls(fixture.input)
-        with tempfile.TemporaryDirectory() as folder:
-            bare, moved = pathlib.Path(folder, "bare"), pathlib.Path(folder, "moved")
-            subprocess.run(["objcopy", "-w", "-R", ".rela.*", "--keep-section=.rela.dyn",
-                            "--keep-section=.rela.plt", fixture.input, bare], check=True)
-            for original, meant in (fixture.input, held), (bare, {min(held)}):
-                toolbox.fine("battranslate", fixture.bolted, f"--original={original}", "-q", "-p",
-                             bolt_profiles.reference(fixture).profile("T"), "-o", moved,
-                             "--format=preagg")
-                self.assertEqual({start for branch, start, _, _ in test_to_input.records(moved)
-                                  if start in held and calls.get(branch) != start}, meant)
+        bare, moved = self.folder / "bare", self.folder / "moved"
+        subprocess.run(["objcopy", "-w", "-R", ".rela.*", "--keep-section=.rela.dyn",
+                        "--keep-section=.rela.plt", fixture.input, bare], check=True)
+        for original, meant in (fixture.input, held), (bare, {min(held)}):
+            toolbox.translate(fixture.bolted, bolt_profiles.reference(fixture).profile("T"), moved,
+                              f"--original={original}", "--format=preagg")
+            self.assertEqual({start for branch, start, _, _ in test_to_input.records(moved)
+                              if start in held and calls.get(branch) != start}, meant)
 
     def test_forms(self):
         """No count is lost in any form of the profile; separate branches and runs say less."""
@@ -230,8 +227,7 @@ def traces_both_ways(folder, compiler, options):
     truth, moved = record("input"), folder / "moved"
     bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
     fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat", *options], folder)
-    toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p", record("bolted"),
-                 "--format=preagg", "-o", moved, "-q")
+    toolbox.translate(folder / "bolted", record("bolted"), moved, f"--original={folder / 'input'}", "--format=preagg")
     return truth, moved
 
 
@@ -377,7 +373,7 @@ def check_branches(test, folder, text, function, options, compiler=("gcc", "-xc"
     return wanted
 
 
-class ExchangedTests(unittest.TestCase):
+class ExchangedTests(toolbox.Case):
     """-three-way-branch exchanges tests of one comparison: the branches are the input's."""
 
     def test_branches(self):
@@ -389,9 +385,8 @@ class ExchangedTests(unittest.TestCase):
                                                            ["-reorder-blocks=ext-tsp", "-three-way-branch", *parts])), 5)
 
     def test_saves(self):
-        with tempfile.TemporaryDirectory() as name:
-            self.assertGreaterEqual(len(check_branches(self, name, SAVED_TESTS, "classify", [
-                "-reorder-blocks=ext-tsp", "-three-way-branch", "-frame-opt=all"])), 5)
+        self.assertGreaterEqual(len(check_branches(self, self.folder, SAVED_TESTS, "classify", [
+            "-reorder-blocks=ext-tsp", "-three-way-branch", "-frame-opt=all"])), 5)
 
     def test_inlined(self):
         for parts in [], ["-split-functions", "-split-strategy=all"]:
@@ -502,21 +497,19 @@ int main(void)
 """
 
 
-class Table(unittest.TestCase):
+class Table(toolbox.Case):
     """A jump of the input's that BOLT's table passes."""
 
     def test_branches(self):
-        with tempfile.TemporaryDirectory() as folder:
-            branches = check_branches(self, folder, TABLE, "choose", ["-reorder-blocks=ext-tsp"])
-            self.assertGreaterEqual(len(branches), 6)
+        branches = check_branches(self, self.folder, TABLE, "choose", ["-reorder-blocks=ext-tsp"])
+        self.assertGreaterEqual(len(branches), 6)
 
     def test_promoted(self):
         """Comparisons with the table's targets, each a part of the function."""
-        with tempfile.TemporaryDirectory() as folder:
-            branches = check_branches(self, folder, TABLE, "choose", [
-                "-reorder-blocks=ext-tsp", "-split-functions", "-split-strategy=all", "-indirect-call-promotion=jump-tables",
-                "-icp-jump-tables-targets"])
-            self.assertGreaterEqual(len(branches), 6)
+        branches = check_branches(self, self.folder, TABLE, "choose", [
+            "-reorder-blocks=ext-tsp", "-split-functions", "-split-strategy=all", "-indirect-call-promotion=jump-tables",
+            "-icp-jump-tables-targets"])
+        self.assertGreaterEqual(len(branches), 6)
 
 
 # Two landing pads are jumps to one place. BOLT copies that to the first one, the second one stays.
@@ -561,14 +554,13 @@ int main()
 """
 
 
-class LandingPads(unittest.TestCase):
+class LandingPads(toolbox.Case):
     """Exceptions that come to a landing pad of the output are not those of others that it passes."""
 
     def test_branches(self):
-        with tempfile.TemporaryDirectory() as folder:
-            branches = check_branches(self, folder, PADS, "_Z7landingi", ["-reorder-blocks=ext-tsp", "-tail-duplication=moderate"],
-                                      ("clang++", "-xc++", "-fstack-protector-all"))
-            self.assertGreaterEqual(len(branches), 10)
+        branches = check_branches(self, self.folder, PADS, "_Z7landingi", ["-reorder-blocks=ext-tsp", "-tail-duplication=moderate"],
+                                  ("clang++", "-xc++", "-fstack-protector-all"))
+        self.assertGreaterEqual(len(branches), 10)
 
 
 # BOLT cannot lengthen the jump of a function that it skips.
@@ -596,24 +588,22 @@ FAR = SHORT.replace(SHORT[SHORT.index("__asm__"):SHORT.index("int main")],
 """).replace("caller(i)", "caller(i & 3)")
 
 
-class Patched(unittest.TestCase):
+class Patched(toolbox.Case):
     """A call of the place where a function was before BOLT moved it, by the jump that BOLT patches there."""
 
     def test_branches(self):
-        with tempfile.TemporaryDirectory() as folder:
-            branches = check_branches(self, folder, SHORT, "caller", ["-skip-funcs=caller", "-force-patch"])
-            self.assertEqual([1400], list(branches.values()))
-            self.assertTrue(any(s.name == "callee.org.0" for s in elffile.Elf(pathlib.Path(folder, "bolted")).functions()))
+        branches = check_branches(self, self.folder, SHORT, "caller", ["-skip-funcs=caller", "-force-patch"])
+        self.assertEqual([1400], list(branches.values()))
+        self.assertTrue(any(s.name == "callee.org.0" for s in elffile.Elf(self.folder / "bolted").functions()))
 
     def test_aarch64(self):
         """The jump is three instructions."""
-        with tempfile.TemporaryDirectory() as folder:
-            branches = check_branches(self, folder, FAR, "caller", ["-skip-funcs=caller", "-force-patch"],
-                                      ("aarch64-linux-gnu-gcc", "-xc"))
-            self.assertIn(350, branches.values())
+        branches = check_branches(self, self.folder, FAR, "caller", ["-skip-funcs=caller", "-force-patch"],
+                                  ("aarch64-linux-gnu-gcc", "-xc"))
+        self.assertIn(350, branches.values())
 
 
-class Outcome(unittest.TestCase):
+class Outcome(toolbox.Case):
     """The program that BOLT makes from the input with a translated profile."""
 
     def test_taken_branches(self):
@@ -623,8 +613,7 @@ class Outcome(unittest.TestCase):
                 fixture = fixtures.get(name)
                 fdata = translate(fixture, folder)[0]
                 by_note = pathlib.Path(folder, "note.fdata")
-                toolbox.fine("battranslate", fixture.bolted, "-q", "-o", by_note, "-p",
-                             bolt_profiles.reference(fixture).profile("T"))
+                toolbox.translate(fixture.bolted, bolt_profiles.reference(fixture).profile("T"), by_note)
                 before = bolt_judge.taken_branches(fixture)
                 direct = bolt_judge.taken_branches(fixture, bolt_judge.truth(fixture).fdata("T"))
                 self.assertLess(direct, before * 0.9)
@@ -637,20 +626,19 @@ class Outcome(unittest.TestCase):
         fixture = fixtures.get("sqlite-fixed-passes-22")
         truth = bolt_judge.truth(fixture).fdata("T")
         options = fixtures.options(fixture.target, fixture.variant, fixture.bolt)
-        with tempfile.TemporaryDirectory() as folder:
-            fdata = translate(fixture, folder)[0]
-            shares = [bolt_judge.overlap(fdata, truth)]
-            for _ in range(ROUNDS):
-                bolted = pathlib.Path(folder, "bolted")
-                fixtures.run([bolt_judge.BOLT, fixture.input, "-o", bolted, "-data", fdata,
-                              *options], folder)
-                execution = fixture.record(binary=bolted)
-                self.assertEqual(execution.output, fixture.expected_output)
-                execution.write(pathlib.Path(folder, "T.preagg"), "T")
-                fdata = translate(fixture, folder, bolted, pathlib.Path(folder, "T.preagg"))[0]
-                self.assertEqual(bolt_judge.attach(fixture.input, fdata).functions_refused, 0)
-                shares.append(bolt_judge.overlap(fdata, truth))
-            self.assertGreaterEqual(min(shares), 0.99, shares)
+        fdata = translate(fixture, self.folder)[0]
+        shares = [bolt_judge.overlap(fdata, truth)]
+        for _ in range(ROUNDS):
+            bolted = self.folder / "bolted"
+            fixtures.run([bolt_judge.BOLT, fixture.input, "-o", bolted, "-data", fdata,
+                          *options], self.folder)
+            execution = fixture.record(binary=bolted)
+            self.assertEqual(execution.output, fixture.expected_output)
+            execution.write(self.folder / "T.preagg", "T")
+            fdata = translate(fixture, self.folder, bolted, self.folder / "T.preagg")[0]
+            self.assertEqual(bolt_judge.attach(fixture.input, fdata).functions_refused, 0)
+            shares.append(bolt_judge.overlap(fdata, truth))
+        self.assertGreaterEqual(min(shares), 0.99, shares)
 
 
 def load_tests(loader, _tests, _pattern):

@@ -337,8 +337,7 @@ class PerfBad(toolbox.Case):
 
     def memory(self, data):
         """The most bytes that the tool has in memory, with the perf.data."""
-        path = self.folder / "perf.data"
-        path.write_bytes(data)
+        path = self.write("perf.data", data)
         with subprocess.Popen([toolbox.BIN / "battranslate", self.fixture.bolted, "-p", path, "-o", self.folder / "out",
                                "--threads=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
             _, status, usage = os.wait4(tool.pid, 0)
@@ -448,8 +447,7 @@ class PerfBad(toolbox.Case):
 
     def test_nothing_left_behind(self):
         """An existing output file does not change."""
-        output = self.folder / "out.fdata"
-        output.write_text("before\n", encoding="ascii")
+        output = self.write("out.fdata", "before\n")
         done, _ = self.translate(self.good[:-1])
         self.assertEqual(done.returncode, 1)
         self.assertEqual(output.read_text(encoding="ascii"), "before\n")

@@ -323,8 +323,7 @@ class PerfRecord(toolbox.Case):
                 command = ["perf", "record", "-N", "-o", "-", *EVENT, *options, "--",
                            "sh", "-c", '"$@" >&2', "sh", *prog.command("plain")]
                 done = subprocess.run(command, capture_output=True, check=True)
-                stream = self.folder / "stream"
-                stream.write_bytes(done.stdout)
+                stream = self.write("stream", done.stdout)
                 self.data.write_bytes(perf_data.file_of_stream(done.stdout))
                 self.check(prog, ours=stream, cause="call chains" if "-g" in options else None)
                 CAUSES["streams"] += 1

@@ -79,8 +79,7 @@ class PerfScript(toolbox.Case):
     def translate(self, binary, path, *options, **more):
         """battranslate's fdata and the functions of its YAML as values, with perf2bolt's records (--parity)."""
         fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
-        toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, "-q", "--parity",
-                     *options, **more)
+        toolbox.translate(binary, path, fdata, "-w", yaml, "--parity", *options, **more)
         return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)[1]
 
     def perf2bolt(self, binary, path, *options, **more):

@@ -66,8 +66,7 @@ class Texts(toolbox.Case):
 
     def translate(self, path, *options):
         """The fdata of a profile."""
-        out = self.folder / "out"
-        toolbox.fine("battranslate", self.scene.fixture.bolted, "-p", path, "-o", out, "-q", *options)
+        out = toolbox.translate(self.scene.fixture.bolted, path, self.folder / "out", *options)
         return out.read_text(encoding="utf-8")
 
     def refused(self, path, found):
@@ -132,9 +131,8 @@ class Texts(toolbox.Case):
         records = self.perf("script", "--show-mmap-events")
         self.refused(records, "expected samples as perf script --show-mmap-events -F pid,brstack prints them "
                               "(-F pid,event,ip for -ba), found 80 lines that it prints without -F, for people")
-        counts = self.folder / "counts"
-        counts.write_text("# started on Thu Nov 26 14:52:35 2026\n\n\n Performance counter stats for 'true':\n\n",
-                          encoding="ascii")
+        counts = self.write("counts",
+                            "# started on Thu Nov 26 14:52:35 2026\n\n\n Performance counter stats for 'true':\n\n")
         self.refused(counts, "found what perf stat prints, which has no samples: perf record -e cycles:u -j any,u")
 
     def test_explained(self):
@@ -153,20 +151,17 @@ class Texts(toolbox.Case):
         """perf script of call chains: a head with the command, and a line for each frame."""
         scene = Scene(fixtures.get(PIE), cycles(SAMPLE_TYPE | CALLCHAIN))
         scene.run(scene.start(100), count=20)
-        data = self.folder / "chains.data"
-        data.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        data = self.write("chains.data", scene.session.file(build_ids=scene.build_ids()))
         self.refused(self.perf("script", data=data), "found what perf script prints for people")
 
     def test_simpleperf(self):
         """The text of report_sample.py. test_stacks has the protobuf of report-sample."""
-        text = self.folder / "simpleperf"
-        text.write_text(SIMPLEPERF, encoding="ascii")
+        text = self.write("simpleperf", SIMPLEPERF)
         self.refused(text, "found what perf script prints for people")
 
     def test_simpleperf_stacks(self):
         """Three frames are one stack."""
-        text = self.folder / "simpleperf"
-        text.write_text(SIMPLEPERF * 3, encoding="ascii")
+        text = self.write("simpleperf", SIMPLEPERF * 3)
         with open(text, encoding="ascii") as file:
             done = subprocess.run([toolbox.BIN / "batsymbolize", "--folded"], stdin=file, capture_output=True,
                                   text=True, check=True)
@@ -177,8 +172,7 @@ class Texts(toolbox.Case):
         content = self.data.read_bytes()
         zstd = subprocess.run(["zstd", "-c", self.data], check=True, capture_output=True).stdout
         for packed in (gzip.compress(content), lzma.compress(content), bz2.compress(content), zstd):
-            path = self.folder / "packed"
-            path.write_bytes(packed)
+            path = self.write("packed", packed)
             self.refused(path, "found a compressed file: unpack it first")
 
     def test_data_for_symbols(self):

@@ -46,14 +46,12 @@ class Places(toolbox.Case):
 
     def profile(self, prefix, address):
         """A branch of _start that was taken seven times, with this before its addresses."""
-        path = self.folder / "profile"
-        path.write_text(f"B {prefix}{address:x} {prefix}{address + 3:x} 7 0\n", encoding="ascii")
+        path = self.write("profile", f"B {prefix}{address:x} {prefix}{address + 3:x} 7 0\n")
         return path
 
     def ours(self, path, profile, *options):
         """The records of battranslate's fdata."""
-        out = self.folder / "ours"
-        toolbox.fine("battranslate", path, "-p", profile, "-o", out, "-q", *options)
+        out = toolbox.translate(path, profile, self.folder / "ours", *options)
         return out.read_text(encoding="ascii")
 
     def test_addresses_are_the_files(self):
@@ -92,8 +90,7 @@ class Places(toolbox.Case):
         """A colon alone, two of them, and no digits; among several binaries a build-id is needed."""
         path, address, _ = self.programs["pie"]
         for text in (":", "::10", ":x", ": 10"):
-            bad = self.folder / "bad"
-            bad.write_text(f"S {text} 3\n", encoding="ascii")
+            bad = self.write("bad", f"S {text} 3\n")
             done = toolbox.run("battranslate", path, "-p", bad, "-o", self.folder / "x")
             self.assertEqual(done.returncode, 1, text)
             self.assertIn("bad:1:4: expected a hexadecimal address behind the colon", done.stderr)

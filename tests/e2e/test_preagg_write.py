@@ -31,15 +31,12 @@ class PreaggTest(toolbox.Case):
     def rewrite(self, binary, profile, *options):
         """battranslate's --format=preagg of the profile."""
         out = self.folder / f"{pathlib.Path(profile).name}.again"
-        toolbox.fine("battranslate", binary, "-p", profile, "--format=preagg", "-o", out, "-q",
-                     *options)
-        return out
+        return toolbox.translate(binary, profile, out, "--format=preagg", *options)
 
     def translate(self, binary, profile):
         """battranslate's fdata and YAML, as values."""
         fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
-        toolbox.fine("battranslate", binary, "-p", profile, "-o", fdata, "-w", yaml, "-q",
-                     "--parity")
+        toolbox.translate(binary, profile, fdata, "-w", yaml, "--parity")
         return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
 
     def perf2bolt(self, binary, profile, basic=False):
@@ -79,8 +76,7 @@ class RealProfiles(PreaggTest):
         profile = pathlib.Path(bolt_profiles.reference(fixture).profile("BF"))
         lines = profile.read_text(encoding="ascii").splitlines(True)
         random.Random(1).shuffle(lines)
-        shuffled = self.folder / "shuffled"
-        shuffled.write_text("".join(lines), encoding="ascii")
+        shuffled = self.write("shuffled", "".join(lines))
         self.assertEqual(self.rewrite(fixture.bolted, profile).read_bytes(),
                          self.rewrite(fixture.bolted, shuffled, "--threads=1").read_bytes())
 
@@ -99,8 +95,7 @@ class Mispredictions(PreaggTest):
             if fields[0] == "T" and ":" not in line:
                 missed = numbers.randrange(1, 5)
                 lines.append(f"B {fields[1]} {fields[2]} {missed + numbers.randrange(3)} {missed}")
-        missed_profile = self.folder / "missed"
-        missed_profile.write_text("\n".join(lines) + "\n", encoding="ascii")
+        missed_profile = self.write("missed", "\n".join(lines) + "\n")
         again = self.rewrite(fixture.bolted, missed_profile)
         ours = self.translate(fixture.bolted, missed_profile)
         self.assertGreater(sum(counts[0] for counts in ours[0][1].values()), 1000)
@@ -119,13 +114,10 @@ class Mispredictions(PreaggTest):
             if fields[0] == "T" and "X:" not in line:
                 line += f" {int(fields[4]) // 2}"
             lines.append(line + "\n")
-        profile = self.folder / "profile"
-        profile.write_text("".join(lines), encoding="ascii")
+        profile = self.write("profile", "".join(lines))
         moved = []
         for path in (profile, self.rewrite(fixture.bolted, profile)):
-            fdata = self.folder / "our.fdata"
-            toolbox.fine("battranslate", fixture.bolted, "-p", path, f"--original={fixture.input}",
-                         "-o", fdata, "-q")
+            fdata = toolbox.translate(fixture.bolted, path, self.folder / "our.fdata", f"--original={fixture.input}")
             moved.append(bolt_profiles.read_fdata(fdata))
         self.assertTrue(moved[0] == moved[1])
         self.assertGreater(sum(int(line.split()[6]) for line in
@@ -137,8 +129,7 @@ class Mispredictions(PreaggTest):
             with self.subTest(name):
                 scene = perf_scenes.Scene(fixtures.get(name))
                 scene.run(scene.start(100), 32)
-                path = self.folder / "perf.data"
-                path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+                path = self.write("perf.data", scene.session.file(build_ids=scene.build_ids()))
                 again = self.rewrite(scene.fixture.bolted, path)
                 ours = self.translate(scene.fixture.bolted, path)
                 self.assertGreater(sum(counts[0] for counts in ours[0][1].values()), 10)
@@ -185,8 +176,7 @@ class Usage(PreaggTest):
         reference = bolt_profiles.reference(fixture)
         self.refuse(1, "found fdata", fixture.bolted, "-p", reference.fdata("T"),
                     "--format=preagg")
-        empty = self.folder / "empty"
-        empty.write_text("\n\n", encoding="ascii")
+        empty = self.write("empty", "\n\n")
         self.refuse(1, "expected a profile with records", fixture.bolted, "-p", empty,
                     "--format=preagg")
         self.refuse(2, "expected -o alone with --format=preagg", fixture.bolted, "-p",
@@ -205,8 +195,7 @@ class Warnings(PreaggTest):
         inside = scene.truth.preaggregated()
         count = sum(int(line.split()[-1]) for line in inside.splitlines())
         for start, is_warned in ((0, False), (3, True)):
-            profile = self.folder / "profile"
-            profile.write_text(f"{inside}T 0 {start:x} {start + 4:x} {count}\n", encoding="ascii")
+            profile = self.write("profile", f"{inside}T 0 {start:x} {start + 4:x} {count}\n")
             done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", self.folder / "fdata", status=0)
             self.assertEqual("of the traces do not fit the binary's code" in done.stderr, is_warned, done.stderr)
 

@@ -63,7 +63,7 @@ def printed(*arguments):
     return functions, dict(probes), inputs
 
 
-class Printed(unittest.TestCase):
+class Printed(toolbox.Case):
     """batdump --probes."""
 
     def test_as_profgen(self):
@@ -77,8 +77,7 @@ class Printed(unittest.TestCase):
     def test_as_bolt(self):
         """llvm-bolt names symbols by suffixes, too, and reads all addresses."""
         program = debug_programs.get("inlined-probes")
-        with tempfile.TemporaryDirectory() as folder:
-            text = fixtures.run(["llvm-bolt-22", program.input, "-o", "out", "--print-pseudo-probes=decode"], folder)
+        text = fixtures.run(["llvm-bolt-22", program.input, "-o", "out", "--print-pseudo-probes=decode"], self.folder)
         theirs, at = collections.defaultdict(list), None
         for line in text.splitlines():
             if line.startswith("Address:\t"):
@@ -119,14 +118,13 @@ class Printed(unittest.TestCase):
     def test_stripped(self):
         """clang's probes have no addresses without symbols; BOLT's have."""
         program = debug_programs.get("inlined-probes")
-        with tempfile.TemporaryDirectory() as folder:
-            for binary, count in ((program.input, 0), (program.bolted("profile2"), len(profgen(program.bolted("profile2"))[1]))):
-                copy = pathlib.Path(folder, "stripped")
-                shutil.copy(binary, copy)
-                subprocess.run(["strip", copy], check=True, stderr=subprocess.DEVNULL)
-                text = toolbox.fine("batdump", "--probes", copy)
-                self.assertEqual(len(re.findall(r"^0x.*:$", text, re.M)), count)
-                self.assertEqual("probes without an address" in text, count == 0)
+        for binary, count in ((program.input, 0), (program.bolted("profile2"), len(profgen(program.bolted("profile2"))[1]))):
+            copy = self.folder / "stripped"
+            shutil.copy(binary, copy)
+            subprocess.run(["strip", copy], check=True, stderr=subprocess.DEVNULL)
+            text = toolbox.fine("batdump", "--probes", copy)
+            self.assertEqual(len(re.findall(r"^0x.*:$", text, re.M)), count)
+            self.assertEqual("probes without an address" in text, count == 0)
 
 
 Placed = collections.namedtuple("Placed", "guid id kind address at delta_at end")

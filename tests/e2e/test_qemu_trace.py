@@ -10,7 +10,6 @@ import array
 import collections
 import io
 import pathlib
-import tempfile
 import unittest
 
 import elffile
@@ -113,7 +112,7 @@ class RealExecutions(toolbox.Case):
             qemu_trace.execute(fixture.bolted, [loader])
 
 
-class Logs(unittest.TestCase):
+class Logs(toolbox.Case):
     """What qemu reports, made here for cases that are rare in real executions."""
 
     # The addresses of a block's instructions, the end, the last instruction.
@@ -216,13 +215,12 @@ class Logs(unittest.TestCase):
             log.read_loading(["123 clone(CLONE_VM|CLONE_THREAD,child_stack=0x1) = 124\n"])
 
     def test_real_threads_are_refused(self):
-        with tempfile.TemporaryDirectory() as folder:
-            program = pathlib.Path(folder, "workers")
-            fixtures.run(["gcc", "-O1", "-pthread", fixtures.SOURCES / "workers.c", "-o", program], folder)
-            for what in "threads", "fork":
-                with self.subTest(what), \
-                        self.assertRaisesRegex(qemu_trace.TraceError, "threads or processes"):
-                    qemu_trace.execute(program, [program, what, "2"])
+        program = self.folder / "workers"
+        fixtures.run(["gcc", "-O1", "-pthread", fixtures.SOURCES / "workers.c", "-o", program], self.folder)
+        for what in "threads", "fork":
+            with self.subTest(what), \
+                    self.assertRaisesRegex(qemu_trace.TraceError, "threads or processes"):
+                qemu_trace.execute(program, [program, what, "2"])
 
 
 if __name__ == "__main__":

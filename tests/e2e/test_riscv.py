@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import subprocess
-import tempfile
 import unittest
 import unittest.mock
 
@@ -22,7 +21,7 @@ EM_RISCV = 243
 NOP, CALL, RETURN, BRANCH = b"\1\0", b"\2\x95", b"\x82\x80", b"\x19\xc1"
 
 
-class Branches(unittest.TestCase):
+class Branches(toolbox.Case):
     """Two functions: f calls g, which returns; offsets in the input are twice those in the output."""
 
     def test_branches_and_returns(self):
@@ -33,18 +32,16 @@ class Branches(unittest.TestCase):
         elf.symbol("f", start, 8)
         elf.symbol("g", callee, 6)
         elf.note([(start, [(0, 0), (2, 4, True), (4, 8)]), (callee, [(0, 0)])])
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            elf.save(folder / "binary")
-            (folder / "profile").write_text(
-                f"T {start + 2:x} {callee:x} {callee + 4:x} 5\n"
-                f"T {callee + 4:x} {start + 4:x} {start + 4:x} 3\n", encoding="ascii")
-            done = subprocess.run(
-                [BIN / "battranslate", folder / "binary", "-p", folder / "profile", "-o",
-                 folder / "out", "-w", folder / "out.yaml"],
-                capture_output=True, text=True, check=False)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            headers, records = bolt_profiles.read_fdata(folder / "out")
+        elf.save(self.folder / "binary")
+        (self.folder / "profile").write_text(
+            f"T {start + 2:x} {callee:x} {callee + 4:x} 5\n"
+            f"T {callee + 4:x} {start + 4:x} {start + 4:x} 3\n", encoding="ascii")
+        done = subprocess.run(
+            [BIN / "battranslate", self.folder / "binary", "-p", self.folder / "profile", "-o",
+             self.folder / "out", "-w", self.folder / "out.yaml"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        headers, records = bolt_profiles.read_fdata(self.folder / "out")
         self.assertEqual(headers, {"boltedcollection"})
         self.assertEqual(records, {("1", "f", "4", "1", "g", "0"): (0, 5),
                                    ("1", "f", "0", "1", "f", "8"): (0, 3)})
@@ -57,16 +54,14 @@ class Branches(unittest.TestCase):
         elf.symbol("f", start, 8)
         elf.symbol("g", callee, 10)
         elf.note([(start, [(0, 0), (2, 4, True), (4, 8)])])
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            elf.save(folder / "binary")
-            (folder / "profile").write_text(
-                f"T {start + 2:x} {callee:x} {callee + 8:x} 5\n"
-                f"T {callee + 2:x} {callee + 8:x} {callee + 8:x} 2\n"
-                f"T {callee + 8:x} {start + 4:x} {start + 4:x} 3\n", encoding="ascii")
-            toolbox.fine("battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out",
-                         "-w", folder / "out.yaml")
-            headers, records = bolt_profiles.read_fdata(folder / "out")
+        elf.save(self.folder / "binary")
+        (self.folder / "profile").write_text(
+            f"T {start + 2:x} {callee:x} {callee + 8:x} 5\n"
+            f"T {callee + 2:x} {callee + 8:x} {callee + 8:x} 2\n"
+            f"T {callee + 8:x} {start + 4:x} {start + 4:x} 3\n", encoding="ascii")
+        toolbox.fine("battranslate", self.folder / "binary", "-p", self.folder / "profile", "-o", self.folder / "out",
+                     "-w", self.folder / "out.yaml")
+        headers, records = bolt_profiles.read_fdata(self.folder / "out")
         self.assertEqual(headers, {"boltedcollection"})
         self.assertEqual(records, {("1", "f", "4", "1", "g", "0"): (0, 5), ("1", "g", "2", "1", "g", "4"): (0, 5),
                                    ("1", "g", "6", "1", "g", "8"): (0, 5), ("1", "g", "2", "1", "g", "8"): (0, 2),
@@ -131,7 +126,7 @@ class Bolted(toolbox.Case):
 
     def ours(self, program, profile, *options):
         """The records that battranslate finds."""
-        toolbox.fine("battranslate", program, "-p", profile, "-o", self.folder / "ours", "-q", *options)
+        toolbox.translate(program, profile, self.folder / "ours", *options)
         return bolt_profiles.read_fdata(self.folder / "ours")
 
     def bolt(self, *options):

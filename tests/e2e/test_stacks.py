@@ -156,8 +156,7 @@ class Samples(Stacks):
         """The profile's records are those of the recording."""
         parts = []
         for path, own in ((self.file(profile), ["--sample-branches"] if not options else []), (self.recording, [])):
-            out = self.folder / "out"
-            toolbox.fine("battranslate", self.fixture.bolted, "-p", path, "-o", out, "-q", *own, *options)
+            out = toolbox.translate(self.fixture.bolted, path, self.folder / "out", *own, *options)
             parts.append([line for line in out.read_text().splitlines() if not line.startswith("no_lbr")])
         self.assertEqual(*parts)
         self.assertGreater(len(parts[0]), 20)

@@ -177,8 +177,7 @@ class Quota(Commands):
         """What fits is written, new or over a file that was there."""
         inner, mounted = self.mount("sync", 1 << 30)
         for _ in range(2):
-            toolbox.fine("battranslate", self.folder / "app", "-p", self.folder / "profile", "-q", "-o", mounted / "o",
-                         "-w", mounted / "w")
+            toolbox.translate(self.folder / "app", self.folder / "profile", mounted / "o", "-w", mounted / "w")
             self.assertTrue((inner / "o").read_bytes().startswith(b"boltedcollection\n"))
             self.assertEqual(sorted(path.name for path in inner.iterdir()), ["o", "w"])
 

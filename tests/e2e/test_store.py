@@ -114,8 +114,7 @@ class Shipped(StoreTest):
 
     def test_dropped_bytes_between_loaded_ones(self):
         """A section that is not loaded in the middle of the file becomes zeros."""
-        source = self.folder / "a.c"
-        source.write_text("int main(void) { return 0; }\n", encoding="ascii")
+        source = self.write("a.c", "int main(void) { return 0; }\n")
         subprocess.run(["gcc", "-g", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
         data = bytearray(self.app.read_bytes())
         elf = elffile.Elf(self.app)
@@ -157,8 +156,7 @@ class Shipped(StoreTest):
     def test_last_bytes(self):
         """The section headers end with 8 zeros, which are in the file also if nothing else is in its last block."""
         fixture = fixtures.get("small-pie-all-22")
-        comment = self.folder / "comment"
-        comment.write_bytes(b"x")
+        comment = self.write("comment", b"x")
         for _ in range(2):
             subprocess.run(["objcopy", "--update-section", f".comment={comment}", fixture.bolted, self.app],
                            check=True, stderr=subprocess.DEVNULL)
@@ -234,13 +232,11 @@ class WithStore(StoreTest):
 
     def test_debug_information(self):
         """Source lines come from the DWARF in the entry."""
-        source = self.folder / "a.c"
-        source.write_text("int main(void)\n{\n    return 0;\n}\n", encoding="ascii")
+        source = self.write("a.c", "int main(void)\n{\n    return 0;\n}\n")
         subprocess.run(["gcc", "-g", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
         printed = subprocess.run(["nm", self.app], check=True, stdout=subprocess.PIPE, text=True).stdout
         main = next(line.split()[0] for line in printed.splitlines() if line.endswith(" T main"))
-        profile = self.folder / "preagg"
-        profile.write_text(f"T {main} {main} {main} 3\n", encoding="ascii")
+        profile = self.write("preagg", f"T {main} {main} {main} 3\n")
         commands = [["batsymbolize", "-e", self.app, f"0x{main}"],
                     ["battranslate", self.app, "-p", profile, "-q", "--format=autofdo", "-o", "-"],
                     ["battranslate", self.app, "-p", profile, "-q", "--format=speedscope", "-o", "-"]]
@@ -281,11 +277,9 @@ class WithStore(StoreTest):
             # Both builds had the same path where they were recorded; here there is none.
             scene = perf_scenes.Scene(fixture, file_name="/nowhere/app")
             scene.run(scene.start(100), 16)
-            path = self.folder / f"{number}.data"
-            path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+            path = self.write(f"{number}.data", scene.session.file(build_ids=scene.build_ids()))
             sessions.append(path)
-            alone = self.folder / f"alone{number}"
-            toolbox.fine("battranslate", self.app, "-p", path, "-o", alone, "-q")
+            alone = toolbox.translate(self.app, path, self.folder / f"alone{number}")
             expected[f"app{'-2' if number else ''}.fdata"] = alone.read_bytes()
             self.ship()
         out = self.folder / "out"
@@ -347,10 +341,9 @@ class WithStore(StoreTest):
             if i < 5:
                 one, out = self.folder / "one", self.folder / "one.fdata"
                 one.write_bytes(alone.session.file(build_ids=alone.build_ids()))
-                toolbox.fine("battranslate", fixture.bolted, "-p", one, "-o", out, "-q")
+                toolbox.translate(fixture.bolted, one, out)
                 expected[i] = out.read_bytes()
-        recording = self.folder / "data"
-        recording.write_bytes(scene.session.file())
+        recording = self.write("data", scene.session.file())
         return recording, [build.hex() for _, build in builds], [expected[i % 5] for i in range(count)]
 
     def test_more_builds_than_open_files(self):
@@ -544,16 +537,14 @@ class Writers(StoreTest):
         stores = [f"--store={self.store}", f"--store={second_store}"]
         scene = perf_scenes.Scene(first, file_name=str(self.app))
         scene.run(scene.start(100), 16)
-        recording = self.folder / "data"
-        recording.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        recording = self.write("data", scene.session.file(build_ids=scene.build_ids()))
         for order in (stores, stores[::-1]):
             for shipped, fixture in ((self.app, first), (other, second)):
                 self.assertEqual(toolbox.fine("batdump", shipped, "--dump-all", *order),
                                  toolbox.fine("batdump", fixture.bolted, "--dump-all"))
             toolbox.fine("battranslate", "--all", "-p", recording, f"--output-dir={self.folder / 'out'}", *order,
                          "-q")
-            whole = self.folder / "whole"
-            toolbox.fine("battranslate", first.bolted, "-p", recording, "-o", whole, "-q")
+            whole = toolbox.translate(first.bolted, recording, self.folder / "whole")
             self.assertTrue((self.folder / "out" / "app.fdata").read_bytes() == whole.read_bytes())
         # With the wrong one alone, or after --force, it is an error.
         out = self.folder / "no"
@@ -584,8 +575,7 @@ class Writers(StoreTest):
     def test_store_that_cannot_be_written(self):
         self.put(NAMES[0])
         before = self.app.read_bytes()
-        blocked = self.folder / "blocked"
-        blocked.write_text("a file\n", encoding="ascii")
+        blocked = self.write("blocked", "a file\n")
         toolbox.run("batinject", self.app, f"--store={blocked}", status=1)
         self.assertTrue(self.app.read_bytes() == before)
         self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["app", "blocked"])
@@ -638,8 +628,7 @@ class Damaged(StoreTest):
 
     def test_entries_that_pack_too_well(self):
         """What no reader would take is not stored, and the file is not shipped."""
-        source = self.folder / "a.c"
-        source.write_text("char big[80 << 20] = {1}; int main(void) { return big[0]; }\n", encoding="ascii")
+        source = self.write("a.c", "char big[80 << 20] = {1}; int main(void) { return big[0]; }\n")
         subprocess.run(["gcc", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
         size = self.app.stat().st_size
         done = toolbox.run("batinject", self.app, f"--store={self.store}", status=1)

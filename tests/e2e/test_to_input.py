@@ -143,8 +143,7 @@ def code_counts(path, *folded):
 def move(fixture, profile, folder, *options):
     """The profile in input addresses, written by battranslate."""
     output = pathlib.Path(folder, "moved.preagg")
-    toolbox.fine("battranslate", fixture.bolted, f"--original={fixture.input}", "-p", profile,
-                 "--format=preagg", "-o", output, "-q", *options)
+    toolbox.translate(fixture.bolted, profile, output, f"--original={fixture.input}", "--format=preagg", *options)
     return output
 
 
@@ -177,7 +176,7 @@ class Moved(unittest.TestCase):
                     self.assertEqual(branches, branch_counts(moved, *folded))
 
 
-class Consumers(unittest.TestCase):
+class Consumers(toolbox.Case):
     """A moved profile in tools that know only the input binary."""
 
     def fdata(self, fixture, profile, folder, name):
@@ -214,34 +213,31 @@ class Consumers(unittest.TestCase):
     def test_samples(self):
         """Basic samples: each lies in the sampled instruction."""
         fixture = fixtures.get("small-fixed-profile2-22")
-        with tempfile.TemporaryDirectory() as folder:
-            profile = bolt_profiles.reference(fixture).profile("S")
-            moved = move(fixture, profile, folder)
-            before = instructions(fixture.bolted)
-            after = instructions(fixture.input)
-            counts, wanted = collections.Counter(), collections.Counter()
-            for path, texts, result in ((profile, before, wanted), (moved, after, counts)):
-                for line in path_lines(path):
-                    kind, address, count = line.split()
-                    if kind == "S" and not address.startswith("X:"):
-                        text = texts[int(address, 16)]
-                        result["j" if text[0] == "j" else text] += int(count)
-            self.assertGreater(sum(counts.values()), 1000)
-            # Jumps may exist in only one of the binaries; their samples then count for the code beside them.
-            for text, count in wanted.items():
-                if text != "j":
-                    self.assertLessEqual(abs(counts[text] - count), wanted["j"], text)
-            self.assertEqual(sum(counts.values()), sum(wanted.values()))
+        profile = bolt_profiles.reference(fixture).profile("S")
+        moved = move(fixture, profile, self.folder)
+        before = instructions(fixture.bolted)
+        after = instructions(fixture.input)
+        counts, wanted = collections.Counter(), collections.Counter()
+        for path, texts, result in ((profile, before, wanted), (moved, after, counts)):
+            for line in path_lines(path):
+                kind, address, count = line.split()
+                if kind == "S" and not address.startswith("X:"):
+                    text = texts[int(address, 16)]
+                    result["j" if text[0] == "j" else text] += int(count)
+        self.assertGreater(sum(counts.values()), 1000)
+        # Jumps may exist in only one of the binaries; their samples then count for the code beside them.
+        for text, count in wanted.items():
+            if text != "j":
+                self.assertLessEqual(abs(counts[text] - count), wanted["j"], text)
+        self.assertEqual(sum(counts.values()), sum(wanted.values()))
 
     def test_again_from_the_moved_profile(self):
         """A moved profile is an ordinary pre-aggregated profile: read and written again, it stays the same."""
         fixture = fixtures.get("small-pie-profile2-22")
-        with tempfile.TemporaryDirectory() as folder:
-            moved = move(fixture, bolt_profiles.reference(fixture).profile("TR"), folder)
-            again = pathlib.Path(folder, "again")
-            toolbox.fine("battranslate", fixture.input, "-p", moved, "--format=preagg", "-q",
-                         "-o", again)
-            self.assertEqual(sorted(path_lines(moved)), sorted(path_lines(again)))
+        moved = move(fixture, bolt_profiles.reference(fixture).profile("TR"), self.folder)
+        again = self.folder / "again"
+        toolbox.translate(fixture.input, moved, again, "--format=preagg")
+        self.assertEqual(sorted(path_lines(moved)), sorted(path_lines(again)))
 
 
 def path_lines(path):
@@ -258,30 +254,28 @@ def instructions(path):
     return {int(address, 16): text for address, text in found}
 
 
-class Report(unittest.TestCase):
+class Report(toolbox.Case):
     """battranslate's report and errors."""
 
     def test_figures(self):
         fixture = fixtures.get("small-fixed-profile2-22")
         profile = bolt_profiles.reference(fixture).profile("T")
-        with tempfile.TemporaryDirectory() as folder:
-            output = toolbox.fine("battranslate", fixture.bolted, f"--original={fixture.input}",
-                                  "-p", profile, "--format=preagg", "-o", f"{folder}/out",
-                                  "--report=json")
+        output = toolbox.fine("battranslate", fixture.bolted, f"--original={fixture.input}",
+                              "-p", profile, "--format=preagg", "-o", f"{self.folder}/out",
+                              "--report=json")
         total = sum(count for *_, count in records(profile))
         self.assertIn(f'"samples":{total},"moved":{total},', output)
         self.assertIn('"unfollowed":0,"left_out":0,"unjoined":0', output)
 
     def test_a_profile_of_something_else(self):
         fixture = fixtures.get("small-fixed-profile2-22")
-        with tempfile.TemporaryDirectory() as folder:
-            profile = pathlib.Path(folder, "other")
-            profile.write_text("T 10 20 30 5\nT 11 21 31 5\n", encoding="ascii")
-            done = toolbox.refused("battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
-                                   profile, "--format=preagg", "-o", f"{folder}/out")
-            self.assertIn("expected samples in functions of the binary, found none of 10",
-                          done.stderr)
-            self.assertEqual(os.listdir(folder), ["other"])
+        profile = self.folder / "other"
+        profile.write_text("T 10 20 30 5\nT 11 21 31 5\n", encoding="ascii")
+        done = toolbox.refused("battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
+                               profile, "--format=preagg", "-o", f"{self.folder}/out")
+        self.assertIn("expected samples in functions of the binary, found none of 10",
+                      done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["other"])
 
 
 def load_tests(loader, _tests, _pattern):

@@ -148,7 +148,7 @@ def without(counts, *names):
     return {k: n for k, n in counts.items() if k[0] not in names and k[2] not in names}
 
 
-class Unexplained(unittest.TestCase):
+class Unexplained(toolbox.Case):
     """One function is not explained."""
 
     def compare(self, program, function, outside):
@@ -214,24 +214,22 @@ class Unexplained(unittest.TestCase):
 
     def test_pass(self):
         """A pass of BOLT that the table of passes does not list."""
-        with tempfile.TemporaryDirectory() as folder:
-            program = Program(folder, UNLISTED)
-            # The pass has replaced calls of memcpy(): these are in other places.
-            self.compare(program, "copy", ["memcpy@PLT", "[unknown]"])
-            text = self.check_report(program, "copy")
-            page = (pathlib.Path(__file__).resolve().parents[2] / "docs/what-bolt-does.md").read_text(encoding="utf-8")
-            shown = re.search(r"report names it:\n\n```\n(.*?)^```$", page, re.M | re.S)[1].splitlines()
-            self.assertEqual([line for line in shown if line not in text.splitlines()], [])
-            self.check_page(program, "copy")
-            self.check_threads(program)
+        program = Program(self.folder, UNLISTED)
+        # The pass has replaced calls of memcpy(): these are in other places.
+        self.compare(program, "copy", ["memcpy@PLT", "[unknown]"])
+        text = self.check_report(program, "copy")
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/what-bolt-does.md").read_text(encoding="utf-8")
+        shown = re.search(r"report names it:\n\n```\n(.*?)^```$", page, re.M | re.S)[1].splitlines()
+        self.assertEqual([line for line in shown if line not in text.splitlines()], [])
+        self.check_page(program, "copy")
+        self.check_threads(program)
 
     def test_changed_test(self):
         """A branch that is none of the input's."""
-        with tempfile.TemporaryDirectory() as folder:
-            program = Program(folder, [])
-            change_test(program.folder / "bolted", "leaf")
-            self.compare(program, "leaf", [])
-            self.check_report(program, "leaf")
+        program = Program(self.folder, [])
+        change_test(program.folder / "bolted", "leaf")
+        self.compare(program, "leaf", [])
+        self.check_report(program, "leaf")
 
     def test_code_that_ran(self):
         """Formats of runs have the function's code, too: each block as often as it was entered."""
@@ -253,19 +251,18 @@ class Unexplained(unittest.TestCase):
             self.assertEqual(code_counts(program.by_input("x", "-q", "--format=preagg")), wanted)
 
 
-class Explained(unittest.TestCase):
+class Explained(toolbox.Case):
     """All functions are explained."""
 
     def test_report(self):
         """Nothing is moved by the note alone."""
-        with tempfile.TemporaryDirectory() as folder:
-            program = Program(folder, [])
-            self.assertEqual(records(program.by_input("x.fdata", "-q")), records(program.folder / "input.fdata"))
-            for form in FORMS:
-                report = program.report(form)
-                self.assertGreater(report["parts"], 5000)
-                self.assertEqual((report["parts_explained"], report["parts_by_note"]), (report["parts"], 0))
-                self.assertEqual((report["functions_by_note"], report["by_note"]), (0, []))
+        program = Program(self.folder, [])
+        self.assertEqual(records(program.by_input("x.fdata", "-q")), records(program.folder / "input.fdata"))
+        for form in FORMS:
+            report = program.report(form)
+            self.assertGreater(report["parts"], 5000)
+            self.assertEqual((report["parts_explained"], report["parts_by_note"]), (report["parts"], 0))
+            self.assertEqual((report["functions_by_note"], report["by_note"]), (0, []))
 
 
 def load_tests(loader, _tests, _pattern):

@@ -68,14 +68,14 @@ def input_of(name):
     return fixture.input, truth.profile("T"), truth.fdata("T")
 
 
-class Parity(unittest.TestCase):
+class Parity(toolbox.Case):
     """Every record and its counts."""
 
     def compare(self, binary, profile, theirs, *options):
         """Translate, and compare the sets of records."""
         with tempfile.TemporaryDirectory() as folder:
             ours = pathlib.Path(folder, "our.fdata")
-            toolbox.fine("battranslate", binary, "-p", profile, "-o", ours, "-q", *options)
+            toolbox.translate(binary, profile, ours, *options)
             headers, ours = bolt_profiles.read_fdata(ours)
         their_headers, theirs = bolt_profiles.read_fdata(theirs)
         self.assertEqual(their_headers, headers)
@@ -98,18 +98,17 @@ class Parity(unittest.TestCase):
     def test_basic_samples(self):
         """A profile of S records, whose header also lacks boltedcollection."""
         binary, profile, _ = input_of("sqlite-fixed-profile2-22")
-        with tempfile.TemporaryDirectory() as folder:
-            samples = pathlib.Path(folder, "samples")
-            with open(profile, encoding="ascii") as file:
-                lines = [line.split() for line in file if line.startswith("T ")]
-            counts = {}
-            for _, _, start, _, count in lines:
-                if not start.startswith("X:"):
-                    counts[start] = counts.get(start, 0) + int(count)
-            samples.write_text("".join(f"S {a} {n}\n" for a, n in counts.items()), encoding="ascii")
-            theirs = pathlib.Path(folder, "their.fdata")
-            bolt_profiles.perf2bolt(binary, samples, theirs, basic=True, folder=folder)
-            self.compare(binary, samples, theirs)
+        samples = self.folder / "samples"
+        with open(profile, encoding="ascii") as file:
+            lines = [line.split() for line in file if line.startswith("T ")]
+        counts = {}
+        for _, _, start, _, count in lines:
+            if not start.startswith("X:"):
+                counts[start] = counts.get(start, 0) + int(count)
+        samples.write_text("".join(f"S {a} {n}\n" for a, n in counts.items()), encoding="ascii")
+        theirs = self.folder / "their.fdata"
+        bolt_profiles.perf2bolt(binary, samples, theirs, basic=True, folder=self.folder)
+        self.compare(binary, samples, theirs)
 
 
 class Outputs(toolbox.Case):
@@ -120,9 +119,7 @@ class Outputs(toolbox.Case):
 
     def test_yaml_has_blocks(self):
         """Names, blocks and counts equal perf2bolt's; there are no hashes."""
-        yaml = self.folder / "our.yaml"
-        toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", yaml, "--format=yaml",
-                     "-q")
+        yaml = toolbox.translate(self.binary, self.profile, self.folder / "our.yaml", "--format=yaml")
         self.assertEqual({0}, {function.hash for function in bolt_profiles.read_yaml(yaml)[1].values()})
         truth = bolt_judge.truth(fixtures.get("sqlite-fixed-profile2-22"))
         theirs, ours = map(bolt_profiles.without_hashes, (truth.yaml("T"), yaml))
@@ -151,7 +148,7 @@ class Outputs(toolbox.Case):
         """The sum of two runs has twice the counts; fdata of a BOLTed binary is refused."""
         one = self.folder / "one.fdata"
         two = self.folder / "two.fdata"
-        toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", one, "-q")
+        toolbox.translate(self.binary, self.profile, one)
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-p", one, "-o", two, "-q")
         _, single = bolt_profiles.read_fdata(one)
         _, double = bolt_profiles.read_fdata(two)

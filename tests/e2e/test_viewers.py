@@ -70,8 +70,7 @@ class Viewers(toolbox.Case):
 
     def view(self, form, binary, profile, *options):
         """The path of battranslate's output."""
-        path = self.folder / form
-        toolbox.fine("battranslate", binary, "-p", profile, f"--format={form}", "-o", path, "-q", *options)
+        path = toolbox.translate(binary, profile, self.folder / form, f"--format={form}", *options)
         return path
 
     def folded(self, *arguments):
@@ -196,8 +195,7 @@ class Viewers(toolbox.Case):
 
     def test_samples(self):
         places = sorted(branches_of(self.own.read_text("ascii")))[10:60]
-        samples = self.folder / "samples"
-        samples.write_text("".join(f"S {a:x} {i + 1}\n" for i, a in enumerate(places)), "ascii")
+        samples = self.write("samples", "".join(f"S {a:x} {i + 1}\n" for i, a in enumerate(places)))
         profile = self.agree(self.program.input, samples)
         self.assertEqual(profile.types, [("samples", "count")])
         self.assertEqual(self.by_address(profile), {a: i + 1 for i, a in enumerate(places)})
@@ -242,8 +240,7 @@ class Viewers(toolbox.Case):
         self.assertEqual(firefox_profile.read((self.folder / "firefox").read_bytes()).program, expected)
 
     def test_errors(self):
-        outside = self.folder / "outside"
-        outside.write_text("S ffffffff 5\n", "ascii")
+        outside = self.write("outside", "S ffffffff 5\n")
         for form in ("pprof", "otlp", "speedscope", "folded", "firefox"):
             done = toolbox.run("battranslate", self.program.input, "-p", outside, f"--format={form}", "-o",
                                self.folder / "out", status=1)

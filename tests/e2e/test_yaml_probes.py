@@ -251,7 +251,7 @@ class Written(Folder):
         done = toolbox.run("battranslate", damaged, "-q", OPTION, "-p", profile, "-w", self.folder / "x.yaml", status=1)
         self.assertIn(".pseudo_probe", done.stderr)
         toolbox.fine("battranslate", damaged, "-q", "-p", profile, "-w", self.folder / "x.yaml")
-        toolbox.fine("battranslate", damaged, "-q", OPTION, "-p", profile, "-o", self.folder / "x.fdata")
+        toolbox.translate(damaged, profile, self.folder / "x.fdata", OPTION)
 
 
 HEADER = """---

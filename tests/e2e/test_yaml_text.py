@@ -29,7 +29,7 @@ WHOLE = [("sqlite-fixed-profile2-22", "T"), ("sqlite-fixed-profile2-22", "BF"),
 TABLELESS = [("sqlite-shared-profile2-22", "T")]
 
 
-class YamlText(unittest.TestCase):
+class YamlText(toolbox.Case):
     """One perf2bolt run for each is in the store of fixtures."""
 
     maxDiff = 2000
@@ -71,49 +71,46 @@ class YamlText(unittest.TestCase):
     def test_extern(self):
         """With --yaml-extern the text is that of perf2bolt 23 and 24, whose files are in tests/data."""
         demo = DATA / "demo"
-        with tempfile.TemporaryDirectory() as folder:
-            for option, version in ((["--yaml-extern"], 23), ([], 22)):
-                toolbox.fine("battranslate", "small.bolt", "-p", "small.preagg", "-w",
-                             f"{folder}/our.yaml", "-q", "--parity", *option, cwd=demo)
-                ours = pathlib.Path(folder, "our.yaml").read_text("utf-8")
-                expected = (DATA / "options" / f"small-{version}.yaml").read_text("utf-8")
-                self.assertEqual(expected.split("\n"), ours.split("\n"))
-                self.assertEqual("    extern: " in ours, version == 23)
+        for option, version in ((["--yaml-extern"], 23), ([], 22)):
+            toolbox.fine("battranslate", "small.bolt", "-p", "small.preagg", "-w",
+                         f"{self.folder}/our.yaml", "-q", "--parity", *option, cwd=demo)
+            ours = (self.folder / "our.yaml").read_text("utf-8")
+            expected = (DATA / "options" / f"small-{version}.yaml").read_text("utf-8")
+            self.assertEqual(expected.split("\n"), ours.split("\n"))
+            self.assertEqual("    extern: " in ours, version == 23)
 
     def test_perf_data(self):
         """Of perf.data with branch stacks, perf2bolt's YAML does not name the events."""
         scene = perf_scenes.Scene(fixtures.get("small-pie-all-22"))
         scene.run(scene.start(100))
         binary = scene.fixture.bolted
-        with tempfile.TemporaryDirectory() as folder:
-            path, yaml = pathlib.Path(folder, "perf.data"), pathlib.Path(folder, "yaml")
-            path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
-            fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", "x", "-w", yaml], folder)
-            theirs = yaml.read_text("utf-8")
-            self.assertIn("\n  profile-events:  ''\n", theirs)
-            for options in ((), ("--perf-script",)):
-                toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q", "--parity", *options)
-                self.assertEqual(theirs.split("\n"), yaml.read_text("utf-8").split("\n"))
-            toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q")
-            self.assertIn("\n  profile-events:  'cycles:u'\n", yaml.read_text("utf-8"))
-            # Text names its events itself.
-            preagg = pathlib.Path(folder, "preagg")
-            toolbox.fine("battranslate", binary, "-p", path, "--format=preagg", "-o", preagg, "-q")
-            bolt_profiles.perf2bolt(binary, preagg, pathlib.Path(folder, "x"), yaml, folder=folder)
-            theirs = yaml.read_text("utf-8")
-            self.assertIn("\n  profile-events:  'cycles:u'\n", theirs)
-            toolbox.fine("battranslate", binary, "-p", preagg, "-w", yaml, "-q", "--parity")
+        path, yaml = self.folder / "perf.data", self.folder / "yaml"
+        path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", "x", "-w", yaml], self.folder)
+        theirs = yaml.read_text("utf-8")
+        self.assertIn("\n  profile-events:  ''\n", theirs)
+        for options in ((), ("--perf-script",)):
+            toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q", "--parity", *options)
             self.assertEqual(theirs.split("\n"), yaml.read_text("utf-8").split("\n"))
+        toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q")
+        self.assertIn("\n  profile-events:  'cycles:u'\n", yaml.read_text("utf-8"))
+        # Text names its events itself.
+        preagg = self.folder / "preagg"
+        toolbox.translate(binary, path, preagg, "--format=preagg")
+        bolt_profiles.perf2bolt(binary, preagg, self.folder / "x", yaml, folder=self.folder)
+        theirs = yaml.read_text("utf-8")
+        self.assertIn("\n  profile-events:  'cycles:u'\n", theirs)
+        toolbox.fine("battranslate", binary, "-p", preagg, "-w", yaml, "-q", "--parity")
+        self.assertEqual(theirs.split("\n"), yaml.read_text("utf-8").split("\n"))
 
     def test_basic_names(self):
         """Without --parity the spelling is the same."""
         ours, _ = self.ours("small-fixed-profile2-22", "T")
         fixture = fixtures.get("small-fixed-profile2-22")
-        with tempfile.TemporaryDirectory() as folder:
-            yaml = pathlib.Path(folder, "our.yaml")
-            toolbox.fine("battranslate", fixture.bolted, "-p",
-                         bolt_profiles.reference(fixture).profile("T"), "-w", yaml, "-q")
-            edges = yaml.read_text("utf-8")
+        yaml = self.folder / "our.yaml"
+        toolbox.fine("battranslate", fixture.bolted, "-p",
+                     bolt_profiles.reference(fixture).profile("T"), "-w", yaml, "-q")
+        edges = yaml.read_text("utf-8")
         self.assertEqual(ours.replace("perf data aggregator", "battranslate"), edges)
 
 

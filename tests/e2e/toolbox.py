@@ -42,6 +42,12 @@ def fine(tool, *arguments, **options):
     return run(tool, *arguments, status=0, **options).stdout
 
 
+def translate(binary, profile, output, *options, **more):
+    """The path of the output, made by battranslate, which prints nothing."""
+    fine("battranslate", binary, "-p", profile, "-o", output, "-q", *options, **more)
+    return pathlib.Path(output)
+
+
 def validate(*arguments):
     """batvalidate --json: its exit status, and one dictionary a file."""
     done = run("batvalidate", "--json", *arguments)

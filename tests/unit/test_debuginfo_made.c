@@ -19,19 +19,19 @@ struct bytes {
     size_t size;
 };
 
-static void put(struct bytes *bytes, uint64_t value, size_t size)
-{
-    assert_true(bytes->size + size <= sizeof(bytes->all));
-    memcpy(bytes->all + bytes->size, &value, size);
-    bytes->size += size;
-}
-
 static void put_all(struct bytes *bytes, const void *all, size_t size)
 {
     assert_true(bytes->size + size <= sizeof(bytes->all));
     memcpy(bytes->all + bytes->size, all, size);
     bytes->size += size;
 }
+
+static void put(struct bytes *bytes, uint64_t value, size_t size)
+{
+    put_all(bytes, &value, size);
+}
+
+KEPT(kept_debuginfo, struct bat_debuginfo, bat_debuginfo_close)
 
 /* The debug information of a program with code from TEXT on. */
 struct program {
@@ -103,11 +103,20 @@ static void save_program(const struct program *program, const char *path)
 static enum bat_code open_program(const struct program *program, struct bat_debuginfo **debuginfo,
                                   struct bat_error *error)
 {
-    char *folder = make_folder();
-    char *path = path_in(folder, "program");
+    char *path = path_in(make_folder(), "program");
     save_program(program, path);
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, error);
+    if (code == BAT_OK)
+        kept_debuginfo(*debuginfo);
     return code;
+}
+
+static struct bat_debuginfo *open_fine(const struct program *program)
+{
+    struct bat_debuginfo *debuginfo;
+    struct bat_error error;
+    assert_ok(open_program(program, &debuginfo, &error));
+    return debuginfo;
 }
 
 /* --- What is cut off ------------------------------------------------------------------------- */
@@ -154,12 +163,9 @@ TEST(test_cut_attributes)
             for (size_t j = 0; j < cases[i].left; j++)
                 put(&program.info, fill ? 0x80 : 1, 1);
             end_unit(&program);
-            struct bat_debuginfo *debuginfo;
-            struct bat_error error;
-            assert_ok(open_program(&program, &debuginfo, &error));
+            struct bat_debuginfo *debuginfo = open_fine(&program);
             const struct bat_frame *frames;
             assert_int_equal(bat_debuginfo_frames(debuginfo, TEXT + 0x10, &frames), 0);
-            bat_debuginfo_close(debuginfo);
         }
 }
 
@@ -237,14 +243,13 @@ static void expect_dropped(unsigned version, uint64_t tombstone)
     put(&program.info, 0, 1);
     end_unit(&program);
     if (version < 5) {
-        put(&program.ranges, UINT64_MAX, 8); /* a new base */
-        put(&program.ranges, tombstone, 8);
-        put(&program.ranges, TEXT + 2, 8);
-        put(&program.ranges, TEXT + 0x800, 8);
-        put(&program.ranges, tombstone == UINT64_MAX ? tombstone - 1 : tombstone, 8);
-        put(&program.ranges, TEXT + 0x800, 8);
-        put(&program.ranges, 0, 8);
-        put(&program.ranges, 0, 8);
+        const uint64_t bounds[][2] = {
+            {UINT64_MAX, tombstone}, /* a new base */
+            {TEXT + 2, TEXT + 0x800},
+            {tombstone == UINT64_MAX ? tombstone - 1 : tombstone, TEXT + 0x800},
+            {0, 0},
+        };
+        put_all(&program.ranges, bounds, sizeof(bounds));
     } else {
         put(&program.rnglists, DW_RLE_base_address, 1);
         put(&program.rnglists, tombstone, 8);
@@ -256,9 +261,7 @@ static void expect_dropped(unsigned version, uint64_t tombstone)
         put(&program.rnglists, 0x3080, 2);
         put(&program.rnglists, DW_RLE_end_of_list, 1);
     }
-    struct bat_debuginfo *debuginfo;
-    struct bat_error error;
-    assert_ok(open_program(&program, &debuginfo, &error));
+    struct bat_debuginfo *debuginfo = open_fine(&program);
     for (uint64_t address = TEXT; address < TEXT + 0x800; address++) {
         const struct bat_frame *frames;
         const bool is_there = address >= TEXT + 0x100 && address < TEXT + 0x200;
@@ -266,7 +269,6 @@ static void expect_dropped(unsigned version, uint64_t tombstone)
         if (is_there)
             assert_string_equal(frames[0].name, "there");
     }
-    bat_debuginfo_close(debuginfo);
 }
 
 TEST(test_dropped)
@@ -307,7 +309,5 @@ TEST(test_entries_of_a_byte)
         if (has_children)
             assert_non_null(
                 strstr(error.message, "functions and inlined calls of at least 6 bytes"));
-        else
-            bat_debuginfo_close(debuginfo);
     }
 }

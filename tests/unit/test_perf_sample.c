@@ -4,18 +4,29 @@
 #include "profile/perf/sample.h"
 #include "unit_test.h"
 
+KEPT_COPY(kept_attributes, struct perf_attributes, perf_attributes_free)
+
 /* Events with these sample types; ids 10, 11, and so on, are theirs in turn. */
-static struct perf_attributes events(const uint64_t *types, size_t count, uint64_t read_format,
-                                     uint64_t branch_type)
+static struct perf_attributes *events(const uint64_t *types, size_t count, uint64_t read_format,
+                                      uint64_t branch_type)
 {
-    struct perf_attributes attributes = {.ids = bat_counts_new(1)};
+    struct perf_attributes *attributes =
+        kept_attributes((struct perf_attributes){.ids = bat_counts_new(1)});
     for (size_t i = 0; i < count; i++) {
         struct perf_bytes bytes = {0};
         put_attribute(&bytes, types[i], read_format, FLAG_SAMPLE_ID_ALL, branch_type);
         const uint64_t id = 10 + i;
-        assert_ok(perf_attributes_add(&attributes, bytes.bytes, bytes.size, (const uint8_t *)&id, 1,
+        assert_ok(perf_attributes_add(attributes, bytes.bytes, bytes.size, (const uint8_t *)&id, 1,
                                       0, NULL));
     }
+    return attributes;
+}
+
+/* One event, and all is known of it. */
+static struct perf_attributes *event(uint64_t type, uint64_t read_format, uint64_t branch_type)
+{
+    struct perf_attributes *attributes = events(&type, 1, read_format, branch_type);
+    assert_ok(perf_attributes_finish(attributes, NULL));
     return attributes;
 }
 
@@ -25,6 +36,15 @@ static struct perf_record record_of(const struct perf_bytes *bytes)
                                 .type = bat_load32(bytes->bytes),
                                 .size = (uint16_t)bytes->size,
                                 .offset = 0x1234};
+}
+
+static struct perf_sample read_sample(const struct perf_attributes *attributes,
+                                      const struct perf_bytes *bytes)
+{
+    struct perf_record record = record_of(bytes);
+    struct perf_sample sample;
+    assert_ok(perf_sample_parse(attributes, &record, &sample, NULL));
+    return sample;
 }
 
 /*
@@ -54,22 +74,18 @@ TEST(test_first_fields)
 {
     const uint64_t type = SAMPLE_IDENTIFIER | SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR |
                           SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_PERIOD;
-    struct perf_attributes attributes = events(&type, 1, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
+    struct perf_attributes *attributes = event(type, 0, 0);
     struct perf_bytes bytes = {0};
     const uint64_t words[] = {10, 0x401000, 7 | (uint64_t)8 << 32, 99, 0xdada, 10, 3, 4, 5};
     put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
-    struct perf_record record = record_of(&bytes);
-    struct perf_sample sample;
-    assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
+    struct perf_sample sample = read_sample(attributes, &bytes);
     assert_true(sample.has_process);
     assert_int_equal(sample.ip, 0x401000);
     assert_int_equal(sample.process, 7);
     assert_int_equal(sample.time, 99);
     assert_int_equal(sample.address, 0xdada);
     assert_int_equal(sample.branch_count, 0);
-    assert_whole(&attributes, &bytes, "period");
-    perf_attributes_free(&attributes);
+    assert_whole(attributes, &bytes, "period");
 }
 
 /* A field of a sample that has a process, the field, and the branch stack if that comes later. */
@@ -123,8 +139,7 @@ TEST(test_fields_around_the_stack)
     for (size_t i = 0; i < COUNT(fields); i++) {
         const struct field *field = &fields[i];
         const uint64_t type = SAMPLE_TID | SAMPLE_BRANCH_STACK | field->bit;
-        struct perf_attributes attributes = events(&type, 1, field->read_format, 0);
-        assert_ok(perf_attributes_finish(&attributes, NULL));
+        struct perf_attributes *attributes = event(type, field->read_format, 0);
         struct perf_bytes bytes = {0};
         put_header(&bytes, RECORD_SAMPLE, 0, 8 + sizeof(stack) + field->size);
         put_u64(&bytes, 7);
@@ -133,14 +148,11 @@ TEST(test_fields_around_the_stack)
         put(&bytes, stack, sizeof(stack));
         if (field->is_behind)
             put(&bytes, field->words, field->size);
-        struct perf_record record = record_of(&bytes);
-        struct perf_sample sample;
-        assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
+        struct perf_sample sample = read_sample(attributes, &bytes);
         assert_int_equal(sample.branch_count, 2);
         assert_int_equal(bat_load64(sample.branches), 0x10);
         assert_int_equal(bat_load64(sample.branches + PERF_BRANCH_SIZE), 0x30);
-        assert_whole(&attributes, &bytes, field->name);
-        perf_attributes_free(&attributes);
+        assert_whole(attributes, &bytes, field->name);
     }
 }
 
@@ -148,19 +160,15 @@ TEST(test_fields_around_the_stack)
 TEST(test_stack_with_more)
 {
     const uint64_t type = SAMPLE_BRANCH_STACK;
-    struct perf_attributes attributes = events(&type, 1, 0, BRANCH_HW_INDEX | BRANCH_COUNTERS);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
+    struct perf_attributes *attributes = event(type, 0, BRANCH_HW_INDEX | BRANCH_COUNTERS);
     const uint64_t words[] = {2, 77, 0x10, 0x20, 1, 0x30, 0x40, 2, 5, 6};
     struct perf_bytes bytes = {0};
     put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
-    struct perf_record record = record_of(&bytes);
-    struct perf_sample sample;
-    assert_ok(perf_sample_parse(&attributes, &record, &sample, NULL));
+    struct perf_sample sample = read_sample(attributes, &bytes);
     assert_false(sample.has_process);
     assert_int_equal(sample.branch_count, 2);
     assert_int_equal(bat_load64(sample.branches), 0x10);
-    assert_whole(&attributes, &bytes, "branch counters");
-    perf_attributes_free(&attributes);
+    assert_whole(attributes, &bytes, "branch counters");
 }
 
 /* Numbers of elements that a sample cannot hold, and whose size in bytes would not fit 64 bits. */
@@ -181,22 +189,20 @@ TEST(test_huge_counts)
         {SAMPLE_READ, UINT64_MAX / 8, "counters"},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
-        struct perf_attributes attributes = events(&cases[i].type, 1, READ_GROUP, 0);
-        assert_ok(perf_attributes_finish(&attributes, NULL));
+        struct perf_attributes *attributes = event(cases[i].type, READ_GROUP, 0);
         struct perf_bytes bytes = {0};
         const uint64_t words[] = {cases[i].word, 0, 0, 0};
         put_record(&bytes, RECORD_SAMPLE, 0, words, sizeof(words));
         struct perf_record record = record_of(&bytes);
         struct perf_sample sample;
         struct bat_error error = {0};
-        assert_int_equal(perf_sample_parse(&attributes, &record, &sample, &error), BAT_ERR_SYNTAX);
+        assert_int_equal(perf_sample_parse(attributes, &record, &sample, &error), BAT_ERR_SYNTAX);
         char expected[256];
         snprintf(expected, sizeof(expected),
                  "expected a sample with its complete %s, found one of 40 bytes, which is too "
                  "short",
                  cases[i].name);
         assert_string_equal(error.message, expected);
-        perf_attributes_free(&attributes);
     }
 }
 
@@ -217,30 +223,28 @@ static const struct perf_attribute *event_of(const struct perf_attributes *attri
 TEST(test_events_by_id)
 {
     const uint64_t by_identifier[] = {SAMPLE_IDENTIFIER, SAMPLE_IDENTIFIER | SAMPLE_IP};
-    struct perf_attributes attributes = events(by_identifier, 2, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
+    struct perf_attributes *attributes = events(by_identifier, 2, 0, 0);
+    assert_ok(perf_attributes_finish(attributes, NULL));
     struct bat_error error = {0};
-    assert_ptr_equal(event_of(&attributes, (const uint64_t[]){11, 0}, 16, &error),
-                     &attributes.items[1]);
-    assert_ptr_equal(event_of(&attributes, (const uint64_t[]){10, 0}, 16, &error),
-                     &attributes.items[0]);
+    assert_ptr_equal(event_of(attributes, (const uint64_t[]){11, 0}, 16, &error),
+                     &attributes->items[1]);
+    assert_ptr_equal(event_of(attributes, (const uint64_t[]){10, 0}, 16, &error),
+                     &attributes->items[0]);
     /* What perf made itself has id 0. */
-    assert_ptr_equal(event_of(&attributes, (const uint64_t[]){0, 0}, 16, &error),
-                     &attributes.items[0]);
-    assert_null(event_of(&attributes, (const uint64_t[]){12, 0}, 16, &error));
+    assert_ptr_equal(event_of(attributes, (const uint64_t[]){0, 0}, 16, &error),
+                     &attributes->items[0]);
+    assert_null(event_of(attributes, (const uint64_t[]){12, 0}, 16, &error));
     assert_string_equal(error.message, "expected a sample of one of the 2 events, found the id 12 "
                                        "that none of them has");
-    assert_null(event_of(&attributes, (const uint64_t[]){12}, 4, &error));
+    assert_null(event_of(attributes, (const uint64_t[]){12}, 4, &error));
     assert_string_equal(error.message, "expected a sample with an id, found one of 12 bytes");
-    perf_attributes_free(&attributes);
 
     const uint64_t by_id[] = {SAMPLE_IP | SAMPLE_TID | SAMPLE_ID,
                               SAMPLE_IP | SAMPLE_TIME | SAMPLE_ID | SAMPLE_CPU};
     attributes = events(by_id, 2, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
-    assert_ptr_equal(event_of(&attributes, (const uint64_t[]){1, 2, 11, 4}, 32, &error),
-                     &attributes.items[1]);
-    perf_attributes_free(&attributes);
+    assert_ok(perf_attributes_finish(attributes, NULL));
+    assert_ptr_equal(event_of(attributes, (const uint64_t[]){1, 2, 11, 4}, 32, &error),
+                     &attributes->items[1]);
 }
 
 TEST(test_events_that_cannot_be_told_apart)
@@ -252,64 +256,58 @@ TEST(test_events_that_cannot_be_told_apart)
         {SAMPLE_IP | SAMPLE_ID, SAMPLE_IP},
     };
     for (size_t i = 0; i < COUNT(different); i++) {
-        struct perf_attributes attributes = events(different[i], 2, 0, 0);
+        struct perf_attributes *attributes = events(different[i], 2, 0, 0);
         struct bat_error error = {0};
-        assert_int_equal(perf_attributes_finish(&attributes, &error), BAT_ERR_UNSUPPORTED);
+        assert_int_equal(perf_attributes_finish(attributes, &error), BAT_ERR_UNSUPPORTED);
         assert_non_null(strstr(error.message, "found events 1 and 2 that differ"));
-        perf_attributes_free(&attributes);
     }
     /* Where they look alike, there is nothing to tell apart. */
     const uint64_t alike[2] = {SAMPLE_IP | SAMPLE_TID, SAMPLE_IP | SAMPLE_TID};
-    struct perf_attributes attributes = events(alike, 2, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
-    perf_attributes_free(&attributes);
+    struct perf_attributes *attributes = events(alike, 2, 0, 0);
+    assert_ok(perf_attributes_finish(attributes, NULL));
     attributes = events(alike, 0, 0, 0);
-    assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_ERR_SYNTAX);
-    perf_attributes_free(&attributes);
+    assert_int_equal(perf_attributes_finish(attributes, NULL), BAT_ERR_SYNTAX);
 }
 
 TEST(test_time_of_other_records)
 {
     const uint64_t type =
         SAMPLE_TID | SAMPLE_TIME | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_IDENTIFIER;
-    struct perf_attributes attributes = events(&type, 1, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
-    assert_true(attributes.has_time);
+    struct perf_attributes *attributes = event(type, 0, 0);
+    assert_true(attributes->has_time);
     const uint64_t words[] = {1, 2, 3, 777, 5, 6, 10};
     struct perf_bytes bytes = {0};
     put_record(&bytes, RECORD_MMAP, 0, words, sizeof(words));
     struct perf_record record = record_of(&bytes);
     uint64_t time = 5;
-    perf_attributes_record_time(&attributes, &record, &time);
+    perf_attributes_record_time(attributes, &record, &time);
     assert_int_equal(time, 777);
     record.size = 8 + 31;
     time = 5;
-    perf_attributes_record_time(&attributes, &record, &time);
+    perf_attributes_record_time(attributes, &record, &time);
     assert_int_equal(time, 5);
-    perf_attributes_free(&attributes);
 
     /* Of several events, the id says which one it is, and so where its time is, if it has one. */
     const uint64_t mixed[] = {SAMPLE_IDENTIFIER | SAMPLE_TIME, SAMPLE_IDENTIFIER,
                               SAMPLE_IDENTIFIER | SAMPLE_TIME | SAMPLE_CPU};
     attributes = events(mixed, 3, 0, 0);
-    assert_ok(perf_attributes_finish(&attributes, NULL));
-    assert_true(attributes.has_time);
+    assert_ok(perf_attributes_finish(attributes, NULL));
+    assert_true(attributes->has_time);
     const uint64_t expected[] = {6, 5, 9};
     for (size_t i = 0; i < 3; i++) {
         const uint64_t *id = NULL;
-        for (uint32_t k = 0; k < attributes.ids.count && !id; k++)
-            if (bat_counts_item(&attributes.ids, k)[1] == i + 1)
-                id = bat_counts_item(&attributes.ids, k);
+        for (uint32_t k = 0; k < attributes->ids.count && !id; k++)
+            if (bat_counts_item(&attributes->ids, k)[1] == i + 1)
+                id = bat_counts_item(&attributes->ids, k);
         assert_non_null(id);
         const uint64_t end[] = {9, 6, id[0]};
         bytes.size = 0;
         put_record(&bytes, RECORD_MMAP, 0, end, sizeof(end));
         record = record_of(&bytes);
         time = 5;
-        perf_attributes_record_time(&attributes, &record, &time);
+        perf_attributes_record_time(attributes, &record, &time);
         assert_int_equal(time, expected[i]);
     }
-    perf_attributes_free(&attributes);
 }
 
 TEST(test_attribute_sizes)
@@ -318,16 +316,15 @@ TEST(test_attribute_sizes)
     put_attribute(&bytes, SAMPLE_BRANCH_STACK, 0, 0, BRANCH_HW_INDEX);
     put_u64(&bytes, 0);
     for (size_t size = 0; size <= bytes.size; size++) {
-        struct perf_attributes attributes = {.ids = bat_counts_new(1)};
+        struct perf_attributes *attributes = events(NULL, 0, 0, 0);
         uint8_t *copy = malloc(size ? size : 1);
         memcpy(copy, bytes.bytes, size);
         struct bat_error error = {0};
-        enum bat_code code = perf_attributes_add(&attributes, copy, size, NULL, 0, 5, &error);
+        enum bat_code code = perf_attributes_add(attributes, copy, size, NULL, 0, 5, &error);
         assert_int_equal(code, size < PERF_ATTRIBUTE_SIZE_MIN ? BAT_ERR_SYNTAX : BAT_OK);
         if (code == BAT_OK)
-            assert_int_equal(attributes.items[0].branch_type, size < 80 ? 0 : BRANCH_HW_INDEX);
+            assert_int_equal(attributes->items[0].branch_type, size < 80 ? 0 : BRANCH_HW_INDEX);
         free(copy);
-        perf_attributes_free(&attributes);
     }
 }
 
@@ -350,11 +347,11 @@ TEST(test_unknown_bits)
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct perf_bytes bytes = {0};
-        struct perf_attributes attributes = {.ids = bat_counts_new(1)};
+        struct perf_attributes *attributes = events(NULL, 0, 0, 0);
         put_attribute(&bytes, cases[i].sample_type, cases[i].read_format, 0, cases[i].branch_type);
         struct bat_error error = {0};
         enum bat_code code =
-            perf_attributes_add(&attributes, bytes.bytes, bytes.size, NULL, 0, 5, &error);
+            perf_attributes_add(attributes, bytes.bytes, bytes.size, NULL, 0, 5, &error);
         assert_int_equal(code, cases[i].found ? BAT_ERR_UNSUPPORTED : BAT_OK);
         if (cases[i].found) {
             char message[128];
@@ -362,7 +359,6 @@ TEST(test_unknown_bits)
                      "expected samples of known fields, found %s of a newer perf", cases[i].found);
             assert_string_equal(error.message, message);
         }
-        perf_attributes_free(&attributes);
     }
 }
 
@@ -385,15 +381,14 @@ TEST(test_names)
         assert_string_equal(name, cases[i].name);
     }
     const uint64_t types[2] = {SAMPLE_IDENTIFIER | SAMPLE_ADDR, SAMPLE_IDENTIFIER};
-    struct perf_attributes attributes = events(types, 2, 0, 0);
+    struct perf_attributes *attributes = events(types, 2, 0, 0);
     static const char load[] = "cpu/mem-loads,ldlat=30/P";
     for (uint64_t id = 10; id < 13; id++)
-        assert_ok(perf_attributes_name(&attributes, id, load, sizeof(load), NULL));
-    assert_ok(perf_attributes_name(&attributes, 10, "second", 7, NULL));
-    assert_string_equal(attributes.items[0].name, load);
-    assert_string_equal(attributes.items[1].name, load);
+        assert_ok(perf_attributes_name(attributes, id, load, sizeof(load), NULL));
+    assert_ok(perf_attributes_name(attributes, 10, "second", 7, NULL));
+    assert_string_equal(attributes->items[0].name, load);
+    assert_string_equal(attributes->items[1].name, load);
     /* Without data addresses there is nothing to say of loads. */
-    assert_true(attributes.items[0].is_memory_load);
-    assert_false(attributes.items[1].is_memory_load);
-    perf_attributes_free(&attributes);
+    assert_true(attributes->items[0].is_memory_load);
+    assert_false(attributes->items[1].is_memory_load);
 }

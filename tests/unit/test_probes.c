@@ -53,14 +53,9 @@ static void add_symbols(struct image *image)
     image_section(image, ".strtab", SHT_STRTAB, names, sizeof(names));
 }
 
-struct file {
-    char *folder;
-    struct bat_elf *elf;
-};
-
 /* Open a file with these sections. */
-static struct file open_file(const void *first, size_t first_size, const void *second,
-                             size_t second_size, bool has_symbols)
+static struct bat_elf *open_file(const void *first, size_t first_size, const void *second,
+                                 size_t second_size, bool has_symbols)
 {
     struct image image = image_new();
     image_section(&image, ".text", SHT_PROGBITS, "\xc3", 1);
@@ -69,15 +64,34 @@ static struct file open_file(const void *first, size_t first_size, const void *s
     if (has_symbols)
         add_symbols(&image);
     image_end(&image);
-    struct file file = {.folder = make_folder()};
-    char path[128];
-    snprintf(path, sizeof(path), "%s/program", file.folder);
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(image.bytes, 1, image.size, stream), image.size);
-    assert_int_equal(fclose(stream), 0);
-    file.elf = open_elf(path);
-    return file;
+    char *path = path_in(make_folder(), "program");
+    save(path, image.bytes, image.size);
+    return open_elf(path);
+}
+
+/* A file with the descriptions, these bodies, and symbols. */
+#define OPEN_BODIES(bodies)                                                                        \
+    open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true)
+
+KEPT(kept_probes, struct bat_probes, bat_probes_free)
+
+/* symbols: another file that has them, or NULL. */
+static struct bat_probes *read_probes(struct bat_elf *elf, struct bat_elf *symbols)
+{
+    struct bat_probes *probes;
+    struct bat_error error;
+    assert_ok(bat_probes_read(elf, symbols, &probes, &error));
+    return kept_probes(probes);
+}
+
+static struct bat_probes *read_spans(struct bat_elf *elf, const struct bat_probe_span *spans,
+                                     size_t count)
+{
+    struct bat_probes *probes;
+    struct bat_error error;
+    const struct bat_probe_spans wanted = {spans, count};
+    assert_ok(bat_probes_read_spans(elf, NULL, &wanted, &probes, &error));
+    return kept_probes(probes);
 }
 
 /* --- What is read ----------------------------------------------------------------------------- */
@@ -95,13 +109,9 @@ static void expect_probe(const struct bat_probes *probes, uint32_t i, uint64_t a
 
 TEST(test_clang)
 {
-    static const uint8_t bodies[] = INLINED_BODY ALIAS_BODY THIRD_BODY;
-    struct file file =
-        open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_true(bat_probes_are_in(file.elf));
-    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
+    struct bat_elf *elf = OPEN_BODIES(INLINED_BODY ALIAS_BODY THIRD_BODY);
+    assert_true(bat_probes_are_in(elf));
+    const struct bat_probes *probes = read_probes(elf, NULL);
     assert_int_equal(probes->probe_count, 6);
     assert_int_equal(probes->unplaced_count, 0);
     assert_false(probes->is_rewritten);
@@ -148,75 +158,55 @@ TEST(test_clang)
     assert_memory_equal(function->name, "sa", 2);
     assert_int_equal(nodes[4].function, 1);
     assert_null(bat_probes_function(probes, G3));
-    bat_probes_free(probes);
 }
 
 TEST(test_bolt)
 {
-    static const uint8_t bodies[] = REWRITTEN_BODIES;
-    struct file file =
-        open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
+    static const uint8_t bodies[] = REWRITTEN_BODIES), NULL);
     assert_true(probes->is_rewritten);
     assert_int_equal(probes->probe_count, 3);
     expect_probe(probes, 0, 0x6000e8, THIRD, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 1, 0x6000ec, 0x0597379299f8f2aa, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 2, 0x6000f0, THIRD, 2, BAT_PROBE_DIRECT_CALL);
-    bat_probes_free(probes);
 }
 
 /* BOLT 22 leaves out the discriminators that it announces (bit 0x40 of the types). */
 TEST(test_left_out)
 {
-    static const uint8_t bodies[] = "\xdd\x5c\x8b\xf5\x15\x58\xff\xcb\x03\x00"
-                                    "\x01\x40\xec\x00\x60\x00\x00\x00\x00\x00"
-                                    "\x02\xc0\x04\x03\x82\x08";
-    struct file file =
-        open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
+    const struct bat_probes *probes =
+        read_probes(OPEN_BODIES("\xdd\x5c\x8b\xf5\x15\x58\xff\xcb\x03\x00"
+                                "\x01\x40\xec\x00\x60\x00\x00\x00\x00\x00"
+                                "\x02\xc0\x04\x03\x82\x08"),
+                    NULL);
     assert_true(probes->lacks_discriminators);
     assert_int_equal(probes->probe_count, 3);
     expect_probe(probes, 0, 0x6000ec, THIRD, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 1, 0x6000f0, THIRD, 2, BAT_PROBE_BLOCK);
     expect_probe(probes, 2, 0x6000f8, THIRD, 3, BAT_PROBE_DIRECT_CALL);
     assert_int_equal(probes->probes[0].discriminator, 0);
-    bat_probes_free(probes);
 }
 
 /* Without symbols clang's encoding has no addresses; an unstripped copy has them. */
 TEST(test_stripped)
 {
     static const uint8_t bodies[] = THIRD_BODY;
-    struct file file =
+    struct bat_elf *elf =
         open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, false);
-    struct file whole = open_file("", 0, "", 0, true);
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
+    struct bat_elf *whole = open_file("", 0, "", 0, true);
+    const struct bat_probes *probes = read_probes(elf, NULL);
     assert_int_equal(probes->probe_count, 0);
     assert_int_equal(probes->unplaced_count, 3);
     assert_int_equal(probes->node_count, 1);
-    bat_probes_free(probes);
-    assert_ok(bat_probes_read(file.elf, whole.elf, &probes, &error));
-    expect_probe(probes, 2, 0x20184e, THIRD, 3, BAT_PROBE_DIRECT_CALL);
-    bat_probes_free(probes);
-    assert_ok(bat_probes_read(whole.elf, NULL, &probes, &error));
+    expect_probe(read_probes(elf, whole), 2, 0x20184e, THIRD, 3, BAT_PROBE_DIRECT_CALL);
+    probes = read_probes(whole, NULL);
     assert_int_equal(probes->node_count + probes->function_count, 0);
-    bat_probes_free(probes);
 }
 
 /* Read the probes in two spans, and compare with those of all probes that are in them. */
 static void expect_spans(struct bat_elf *elf, const struct bat_probes *all,
                          const struct bat_probe_span spans[2])
 {
-    const struct bat_probe_spans wanted = {spans, 2};
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_ok(bat_probes_read_spans(elf, NULL, &wanted, &probes, &error));
+    const struct bat_probes *probes = read_spans(elf, spans, 2);
     uint32_t found = 0;
     for (size_t span = 0; span < 2; span++) {
         uint32_t first;
@@ -254,35 +244,25 @@ static void expect_spans(struct bat_elf *elf, const struct bat_probes *all,
             own += probes->nodes[j].guid == probes->functions[i].guid;
         assert_true(own > 0);
     }
-    bat_probes_free(probes);
 }
 
 TEST(test_spans)
 {
-    static const uint8_t bodies[] = INLINED_BODY ALIAS_BODY THIRD_BODY;
     static const uint64_t bounds[] = {0,        0x201845, 0x201846, 0x20184e, 0x20184f,
                                       0x202000, 0x203002, 0x203004, 0x203005, UINT64_MAX};
-    enum { COUNT = sizeof(bounds) / sizeof(*bounds) };
-    struct file file =
-        open_file(descriptions, sizeof(descriptions) - 1, bodies, sizeof(bodies) - 1, true);
-    struct bat_probes *all;
-    struct bat_error error;
-    assert_ok(bat_probes_read(file.elf, NULL, &all, &error));
-    for (size_t a = 0; a + 3 < COUNT; a++)
-        for (size_t b = a + 1; b + 2 < COUNT; b++)
-            for (size_t c = b + 1; c + 1 < COUNT; c++)
-                for (size_t d = c + 1; d < COUNT; d++)
-                    expect_spans(
-                        file.elf, all,
-                        (struct bat_probe_span[]){{bounds[a], bounds[b]}, {bounds[c], bounds[d]}});
-    bat_probes_free(all);
+    struct bat_elf *elf = OPEN_BODIES(INLINED_BODY ALIAS_BODY THIRD_BODY);
+    const struct bat_probes *all = read_probes(elf, NULL);
+    for (size_t a = 0; a + 3 < COUNT(bounds); a++)
+        for (size_t b = a + 1; b + 2 < COUNT(bounds); b++)
+            for (size_t c = b + 1; c + 1 < COUNT(bounds); c++)
+                for (size_t d = c + 1; d < COUNT(bounds); d++)
+                    expect_spans(elf, all,
+                                 (const struct bat_probe_span[]){{bounds[a], bounds[b]},
+                                                                 {bounds[c], bounds[d]}});
 
-    struct bat_probes *none;
-    assert_ok(
-        bat_probes_read_spans(file.elf, NULL, &(struct bat_probe_spans){NULL, 0}, &none, &error));
+    const struct bat_probes *none = read_spans(elf, NULL, 0);
     assert_int_equal(none->probe_count + none->node_count + none->body_count, 0);
     assert_int_equal(none->function_count, 0);
-    bat_probes_free(none);
 }
 
 /* --- Damaged sections ------------------------------------------------------------------------- */
@@ -290,10 +270,10 @@ TEST(test_spans)
 static void expect_failure(const void *first, size_t first_size, const void *second,
                            size_t second_size, enum bat_code code, const char *message)
 {
-    struct file file = open_file(first, first_size, second, second_size, true);
+    struct bat_elf *elf = open_file(first, first_size, second, second_size, true);
     struct bat_probes *probes;
     struct bat_error error;
-    assert_int_equal(bat_probes_read(file.elf, NULL, &probes, &error), code);
+    assert_int_equal(bat_probes_read(elf, NULL, &probes, &error), code);
     assert_string_equal(error.message, message);
 }
 
@@ -342,13 +322,10 @@ TEST(test_padding)
 {
     static const uint8_t bodies[] = GUID "\x02\x00\x81\x80\x00\x80\xfc\xff\x7f\x02\x80"
                                          "\x84\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x00";
-    struct file file = open_file("", 0, bodies, sizeof(bodies) - 1, true);
-    struct bat_probes *probes;
-    struct bat_error error;
-    assert_ok(bat_probes_read(file.elf, NULL, &probes, &error));
+    const struct bat_probes *probes =
+        read_probes(open_file("", 0, bodies, sizeof(bodies) - 1, true), NULL);
     expect_probe(probes, 0, 0x20183c, THIRD, 1, BAT_PROBE_BLOCK);
     expect_probe(probes, 1, 0x201840, THIRD, 2, BAT_PROBE_BLOCK);
-    bat_probes_free(probes);
 }
 
 /* Bodies inlined into each other: as many as are allowed, and one more. */
@@ -367,15 +344,15 @@ TEST(test_depth)
             at[9] = i + 1 < count;
             at += 10;
         }
-        struct file file = open_file("", 0, bodies, (size_t)(at - bodies), true);
+        struct bat_elf *elf = open_file("", 0, bodies, (size_t)(at - bodies), true);
         struct bat_probes *probes;
         struct bat_error error;
-        enum bat_code code = bat_probes_read(file.elf, NULL, &probes, &error);
+        enum bat_code code = bat_probes_read(elf, NULL, &probes, &error);
         assert_int_equal(code, extra ? BAT_ERR_COUNT : BAT_OK);
         if (code == BAT_OK) {
+            kept_probes(probes);
             assert_int_equal(probes->nodes[0].end, BAT_PROBE_DEPTH_MAX);
             assert_int_equal(bat_probes_top(probes, BAT_PROBE_DEPTH_MAX - 1), 0);
-            bat_probes_free(probes);
         } else {
             assert_string_equal(error.message,
                                 ".pseudo_probe+0x2bff: expected at most 1024 bodies inlined into "
