@@ -19,6 +19,7 @@ import unittest
 import bolt_profiles
 import elffile
 import fixtures
+import toolbox
 
 FUNCTIONS_AT = pathlib.Path(os.environ["BATKIT_BIN"]) / "functions_at"
 

@@ -76,6 +76,38 @@ static inline void assert_lines_fail(text_reader *reader, const char *text, size
     assert_int_equal(read_lines(profile, reader, text, size, 10, NULL), BAT_ERR_SYNTAX);
 }
 
+struct text_fault {
+    const char *text;
+    size_t size;
+    unsigned line; /* from 0 */
+    unsigned column;
+    const char *message;
+};
+
+/* A text may have zero bytes. */
+#define FAULT(text, line, column, message)                                                         \
+    {                                                                                              \
+        text, sizeof(text) - 1, line, column, message                                              \
+    }
+
+static inline void assert_faults(text_reader *reader, const struct text_fault *faults, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_lines_fail(reader, faults[i].text, faults[i].size, faults[i].line, faults[i].column,
+                          faults[i].message);
+}
+
+/* Returns the line of the error. */
+static inline uint64_t assert_sum_too_large(text_reader *reader, const char *text)
+{
+    struct bat_error error = {0};
+    assert_int_equal(read_lines(new_profile(), reader, text, strlen(text), 1, &error),
+                     BAT_ERR_RANGE);
+    assert_int_equal(error.code, BAT_ERR_RANGE);
+    assert_non_null(strstr(error.message, "2^63"));
+    return error.line;
+}
+
 static inline void assert_trace(const struct bat_profile *profile, uint64_t branch, uint64_t from,
                                 uint64_t to, uint64_t count, uint64_t mispredictions)
 {

@@ -176,61 +176,65 @@ TEST(test_words)
 
 /* --- What is refused ------------------------------------------------------------------------ */
 
-static const struct {
-    const char *text;
-    unsigned line; /* from 0 */
-    unsigned column;
-    const char *message;
-} faults[] = {
-    {"6 a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"6\""},
-    {"/ a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"/\""},
-    {"11 a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"11\""},
-    {"\n 1 a 1 x b 2 0 1\n", 1, 8, "expected the kind of a location (0 to 5), found \"x\""},
-    {"boltedcollections\n", 0, 1,
-     "expected the kind of a location (0 to 5), found \"boltedcollections\""},
-    {"bolted\n", 0, 1, "expected the kind of a location (0 to 5), found \"bolted\""},
-    {"no_lbr2 a\n", 0, 1, "expected the kind of a location (0 to 5), found \"no_lbr2\""},
-    {"boltedcollection 1\n", 0, 18, "expected the end of the line, found \"1\""},
-    {"T 1 2 3 4\n", 0, 1, "expected the kind of a location (0 to 5), found \"T\""},
+#define KIND "expected the kind of a location (0 to 5), found "
+#define OFFSET "expected a hexadecimal offset, found "
+#define COUNT_FOUND "expected a decimal count, found "
+#define TOO_LATE "expected this line in front of all records, found "
+
+static const struct text_fault faults[] = {
+    FAULT("6 a 1 1 b 2 0 1\n", 0, 1, KIND "\"6\""),
+    FAULT("/ a 1 1 b 2 0 1\n", 0, 1, KIND "\"/\""),
+    FAULT("11 a 1 1 b 2 0 1\n", 0, 1, KIND "\"11\""),
+    FAULT("\n 1 a 1 x b 2 0 1\n", 1, 8, KIND "\"x\""),
+    FAULT("boltedcollections\n", 0, 1, KIND "\"boltedcollections\""),
+    FAULT("bolted\n", 0, 1, KIND "\"bolted\""),
+    FAULT("no_lbr2 a\n", 0, 1, KIND "\"no_lbr2\""),
+    FAULT("boltedcollection 1\n", 0, 18, "expected the end of the line, found \"1\""),
+    FAULT("T 1 2 3 4\n", 0, 1, KIND "\"T\""),
     /* Fields too few, too many. */
-    {"1\n", 0, 2, "expected a name, found the end of the line"},
-    {"1 a\n", 0, 4, "expected a hexadecimal offset, found the end of the line"},
-    {"1 a 1\n", 0, 6, "expected the kind of a location (0 to 5), found the end of the line"},
-    {"1 a 1 1 b 2\n", 0, 12, "expected a decimal count, found the end of the line"},
-    {"1 a 1 1 b 2 0\n", 0, 14, "expected a decimal count, found the end of the line"},
-    {"1 a 1 1 b 2 0 1 2\n", 0, 17, "expected the end of the line, found \"2\""},
-    {"4 a 1 4 b 2 0 1\n", 0, 15, "expected the end of the line, found \"1\""},
-    {"no_lbr\n1 a 1\n", 1, 6, "expected a decimal count, found the end of the line"},
-    {"no_lbr\n1 a 1 1 b 2 0 1\n", 1, 9, "expected the end of the line, found \"b\""},
+    FAULT("1\n", 0, 2, "expected a name, found the end of the line"),
+    FAULT("1 a\n", 0, 4, OFFSET "the end of the line"),
+    FAULT("1 a 1\n", 0, 6, KIND "the end of the line"),
+    FAULT("1 a 1 1 b 2\n", 0, 12, COUNT_FOUND "the end of the line"),
+    FAULT("1 a 1 1 b 2 0\n", 0, 14, COUNT_FOUND "the end of the line"),
+    FAULT("1 a 1 1 b 2 0 1 2\n", 0, 17, "expected the end of the line, found \"2\""),
+    FAULT("4 a 1 4 b 2 0 1\n", 0, 15, "expected the end of the line, found \"1\""),
+    FAULT("no_lbr\n1 a 1\n", 1, 6, COUNT_FOUND "the end of the line"),
+    FAULT("no_lbr\n1 a 1 1 b 2 0 1\n", 1, 9, "expected the end of the line, found \"b\""),
     /* A backslash before the line's end escapes nothing. */
-    {"1 a\\\n", 0, 5, "expected a hexadecimal offset, found the end of the line"},
-    {"1 a\\ 1\n", 0, 7, "expected a hexadecimal offset, found the end of the line"},
+    FAULT("1 a\\\n", 0, 5, OFFSET "the end of the line"),
+    FAULT("1 a\\ 1\n", 0, 7, OFFSET "the end of the line"),
     /* Numbers. */
-    {"1 a 0x1 1 b 2 0 1\n", 0, 5, "expected a hexadecimal offset, found \"0x1\""},
-    {"1 a -1 1 b 2 0 1\n", 0, 5, "expected a hexadecimal offset, found \"-1\""},
-    {"1 a 10000000000000000 1 b 2 0 1\n", 0, 5,
-     "expected a hexadecimal offset, found \"10000000000000000\""},
-    {"1 a 1 1 b 2 -1 1\n", 0, 13, "expected a decimal count, found \"-1\""},
-    {"1 a 1 1 b 2 0 1a\n", 0, 15, "expected a decimal count, found \"1a\""},
-    {"1 a 1 1 b 2 0 18446744073709551616\n", 0, 15,
-     "expected a count below 2^63, found \"18446744073709551616\""},
-    {"1 a 1 1 b 2 18446744073709551616 0\n", 0, 13,
-     "expected a count below 2^63, found \"18446744073709551616\""},
-    {"1 a 1 1 b 2 0 1\n\n1 a 1 1 b 2 0 q\n", 2, 15, "expected a decimal count, found \"q\""},
+    FAULT("1 a 0x1 1 b 2 0 1\n", 0, 5, OFFSET "\"0x1\""),
+    FAULT("1 a -1 1 b 2 0 1\n", 0, 5, OFFSET "\"-1\""),
+    FAULT("1 a 10000000000000000 1 b 2 0 1\n", 0, 5, OFFSET "\"10000000000000000\""),
+    FAULT("1 a 1 1 b 2 -1 1\n", 0, 13, COUNT_FOUND "\"-1\""),
+    FAULT("1 a 1 1 b 2 0 1a\n", 0, 15, COUNT_FOUND "\"1a\""),
+    FAULT("1 a 1 1 b 2 0 18446744073709551616\n", 0, 15,
+          "expected a count below 2^63, found \"18446744073709551616\""),
+    FAULT("1 a 1 1 b 2 18446744073709551616 0\n", 0, 13,
+          "expected a count below 2^63, found \"18446744073709551616\""),
+    FAULT("1 a 1 1 b 2 0 1\n\n1 a 1 1 b 2 0 q\n", 2, 15, COUNT_FOUND "\"q\""),
     /* Headers that come too late would say something else of the records before. */
-    {"1 a 1 1 b 2 0 1\nno_lbr\n1 a 1 2\n", 1, 1,
-     "expected this line in front of all records, found \"no_lbr\""},
-    {"1 a 1 1 b 2 0 1\n\n  boltedcollection\n", 2, 3,
-     "expected this line in front of all records, found \"boltedcollection\""},
-    {"no_lbr\n1 a 1 1\nboltedcollection\n", 2, 1,
-     "expected this line in front of all records, found \"boltedcollection\""},
+    FAULT("1 a 1 1 b 2 0 1\nno_lbr\n1 a 1 2\n", 1, 1, TOO_LATE "\"no_lbr\""),
+    FAULT("1 a 1 1 b 2 0 1\n\n  boltedcollection\n", 2, 3, TOO_LATE "\"boltedcollection\""),
+    FAULT("no_lbr\n1 a 1 1\nboltedcollection\n", 2, 1, TOO_LATE "\"boltedcollection\""),
+    /* Zero bytes. */
+    FAULT("\0"
+          "1 a 1 1 b 2 0 1\n",
+          0, 1, KIND "\"\\x001\""),
+    FAULT("1 a\0 1 1 b 2 0 1\n", 0, 4, "expected a name, found \"\\x00\""),
+    FAULT("1 \0 1 1 b 2 0 1\n", 0, 3, "expected a name, found \"\\x00\""),
+    FAULT("1 a\\\0b 1 1 b 2 0 1\n", 0, 5, "expected a name, found \"\\x00b\""),
+    FAULT("1 a 1\0 1 b 2 0 1\n", 0, 5, OFFSET "\"1\\x00\""),
+    FAULT("1 a 1 1 b 2 0 1\0\n", 0, 15, COUNT_FOUND "\"1\\x00\""),
+    FAULT("no_lbr cyc\0les\n", 0, 11, "expected the name of an event, found \"\\x00les\""),
+    FAULT("boltedcollection\0\n", 0, 1, KIND "\"boltedcollection\\x00\""),
 };
 
 TEST(test_faults)
 {
-    for (size_t i = 0; i < COUNT(faults); i++)
-        assert_lines_fail(bat_fdata_read, faults[i].text, strlen(faults[i].text), faults[i].line,
-                          faults[i].column, faults[i].message);
+    assert_faults(bat_fdata_read, faults, COUNT(faults));
 }
 
 /* The same header again, as in files put one behind the other, says nothing new. */
@@ -244,31 +248,6 @@ TEST(test_repeated_header)
     read_text(profile, bat_fdata_read, "no_lbr x\n1 a 1 1\nno_lbr y\n1 a 1 2\n");
     assert_named_sample(profile, END(1, "a", 1), 3);
     assert_int_equal(profile->events.count, 2);
-}
-
-#define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
-
-TEST(test_zero_bytes)
-{
-    assert_lines_fail(bat_fdata_read,
-                      TEXT_WITH_ZERO("\0"
-                                     "1 a 1 1 b 2 0 1\n"),
-                      0, 1, "expected the kind of a location (0 to 5), found \"\\x001\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a\0 1 1 b 2 0 1\n"), 0, 4,
-                      "expected a name, found \"\\x00\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 \0 1 1 b 2 0 1\n"), 0, 3,
-                      "expected a name, found \"\\x00\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a\\\0b 1 1 b 2 0 1\n"), 0, 5,
-                      "expected a name, found \"\\x00b\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a 1\0 1 b 2 0 1\n"), 0, 5,
-                      "expected a hexadecimal offset, found \"1\\x00\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a 1 1 b 2 0 1\0\n"), 0, 15,
-                      "expected a decimal count, found \"1\\x00\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("no_lbr cyc\0les\n"), 0, 11,
-                      "expected the name of an event, found \"\\x00les\"");
-    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("boltedcollection\0\n"), 0, 1,
-                      "expected the kind of a location (0 to 5), found "
-                      "\"boltedcollection\\x00\"");
 }
 
 /* Every byte in the place of every other: what fails, fails inside of its line. */
@@ -303,14 +282,8 @@ TEST(test_sums_too_large)
         "4 a 1 4 b 2 9223372036854775807\n4 a 1 4 b 2 1\n",
         "no_lbr\n1 a 1 9223372036854775807\n1 a 1 1\n",
     };
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        struct bat_profile *profile = new_profile();
-        struct bat_error error = {0};
-        assert_int_equal(read_lines(profile, bat_fdata_read, texts[i], strlen(texts[i]), 1, &error),
-                         BAT_ERR_RANGE);
-        assert_int_equal(error.code, BAT_ERR_RANGE);
-        assert_non_null(strstr(error.message, "2^63"));
-    }
+    for (size_t i = 0; i < COUNT(texts); i++)
+        assert_sum_too_large(bat_fdata_read, texts[i]);
 }
 
 /* --- Several files: merge.c ----------------------------------------------------------------- */

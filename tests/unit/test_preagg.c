@@ -247,100 +247,82 @@ TEST(test_all_batches_count)
 
 /* --- What is refused ------------------------------------------------------------------------ */
 
-static const struct {
-    const char *text;
-    unsigned line; /* from 0 */
-    unsigned column;
-    const char *message;
-} faults[] = {
+#define TYPE "expected a record type (T, R, B, F, f, r, S, E or D), found "
+#define ADDRESS "expected a hexadecimal address, found "
+#define BEHIND "expected a hexadecimal address behind the colon, found "
+#define COUNT_FOUND "expected a decimal count, found "
+
+static const struct text_fault faults[] = {
     /* Types. */
-    {"Q 1 2 3 4\n", 0, 1, "expected a record type (T, R, B, F, f, r, S, E or D), found \"Q\""},
-    {"S 1 1\n\nt 1 2 3 4\n", 2, 1,
-     "expected a record type (T, R, B, F, f, r, S, E or D), found \"t\""},
-    {"  TT 1 2 3 4\n", 0, 3, "expected a record type (T, R, B, F, f, r, S, E or D), found \"TT\""},
-    {"1 main 0 1 main 5 0 1\n", 0, 1,
-     "expected a record type (T, R, B, F, f, r, S, E or D), found \"1\""},
+    FAULT("Q 1 2 3 4\n", 0, 1, TYPE "\"Q\""),
+    FAULT("S 1 1\n\nt 1 2 3 4\n", 2, 1, TYPE "\"t\""),
+    FAULT("  TT 1 2 3 4\n", 0, 3, TYPE "\"TT\""),
+    FAULT("1 main 0 1 main 5 0 1\n", 0, 1, TYPE "\"1\""),
     /* Fields too few, too many. */
-    {"T\n", 0, 2, "expected a hexadecimal address, found the end of the line"},
-    {"T 1 2\n", 0, 6, "expected a hexadecimal address, found the end of the line"},
-    {"T 1 2  \n", 0, 8, "expected a hexadecimal address, found the end of the line"},
-    {"T 1 2 3\n", 0, 8, "expected a decimal count, found the end of the line"},
-    {"T 1 2 3\r\n", 0, 9, "expected a decimal count, found the end of the line"},
-    {"T 1 2 3 4 x\n", 0, 11, "expected a decimal count, found \"x\""},
-    {"T 1 2 3 4 5 6\n", 0, 13, "expected the end of the line, found \"6\""},
-    {"F 1 2 3 4\n", 0, 9, "expected the end of the line, found \"4\""},
-    {"B 1 2\n", 0, 6, "expected a decimal count, found the end of the line"},
-    {"B 1 2 3 4 5\n", 0, 11, "expected the end of the line, found \"5\""},
-    {"F 1 2\n", 0, 6, "expected a decimal count, found the end of the line"},
-    {"r 1 2 3 4\n", 0, 9, "expected the end of the line, found \"4\""},
-    {"S 1\n", 0, 4, "expected a decimal count, found the end of the line"},
-    {"S 1 2 3\n", 0, 7, "expected the end of the line, found \"3\""},
-    {"E\n", 0, 2, "expected the name of an event, found the end of the line"},
-    {"E a b\n", 0, 5, "expected the end of the line, found \"b\""},
+    FAULT("T\n", 0, 2, ADDRESS "the end of the line"),
+    FAULT("T 1 2\n", 0, 6, ADDRESS "the end of the line"),
+    FAULT("T 1 2  \n", 0, 8, ADDRESS "the end of the line"),
+    FAULT("T 1 2 3\n", 0, 8, COUNT_FOUND "the end of the line"),
+    FAULT("T 1 2 3\r\n", 0, 9, COUNT_FOUND "the end of the line"),
+    FAULT("T 1 2 3 4 x\n", 0, 11, COUNT_FOUND "\"x\""),
+    FAULT("T 1 2 3 4 5 6\n", 0, 13, "expected the end of the line, found \"6\""),
+    FAULT("F 1 2 3 4\n", 0, 9, "expected the end of the line, found \"4\""),
+    FAULT("B 1 2\n", 0, 6, COUNT_FOUND "the end of the line"),
+    FAULT("B 1 2 3 4 5\n", 0, 11, "expected the end of the line, found \"5\""),
+    FAULT("F 1 2\n", 0, 6, COUNT_FOUND "the end of the line"),
+    FAULT("r 1 2 3 4\n", 0, 9, "expected the end of the line, found \"4\""),
+    FAULT("S 1\n", 0, 4, COUNT_FOUND "the end of the line"),
+    FAULT("S 1 2 3\n", 0, 7, "expected the end of the line, found \"3\""),
+    FAULT("E\n", 0, 2, "expected the name of an event, found the end of the line"),
+    FAULT("E a b\n", 0, 5, "expected the end of the line, found \"b\""),
     /* Addresses. */
-    {"S 0x10 1\n", 0, 3, "expected a hexadecimal address, found \"0x10\""},
-    {"S 10g 1\n", 0, 3, "expected a hexadecimal address, found \"10g\""},
-    {"S 10000000000000000 1\n", 0, 3,
-     "expected a hexadecimal address, found \"10000000000000000\""},
-    {"S -4 1\n", 0, 3, "expected a hexadecimal address, found \"-4\""},
-    {"S -0 1\n", 0, 3, "expected a hexadecimal address, found \"-0\""},
-    {"S -11 1\n", 0, 3, "expected a hexadecimal address, found \"-11\""},
-    {"S - 1\n", 0, 3, "expected a hexadecimal address, found \"-\""},
-    {"S :g 1\n", 0, 4, "expected a hexadecimal address behind the colon, found \"g\""},
-    {"S : 1\n", 0, 4, "expected a hexadecimal address behind the colon, found a blank"},
-    {"S X: 1\n", 0, 5, "expected a hexadecimal address behind the colon, found a blank"},
-    {"S X:\n", 0, 5, "expected a hexadecimal address behind the colon, found the end of the line"},
-    {"T 1 2 X:q 1\n", 0, 9, "expected a hexadecimal address behind the colon, found \"q\""},
-    {"S X:1:2 1\n", 0, 5, "expected a hexadecimal address behind the colon, found \"1:2\""},
-    {"S X:10000000000000000 1\n", 0, 5,
-     "expected a hexadecimal address behind the colon, found \"10000000000000000\""},
-    {"S X:-4 1\n", 0, 5, "expected a hexadecimal address behind the colon, found \"-4\""},
+    FAULT("S 0x10 1\n", 0, 3, ADDRESS "\"0x10\""),
+    FAULT("S 10g 1\n", 0, 3, ADDRESS "\"10g\""),
+    FAULT("S 10000000000000000 1\n", 0, 3, ADDRESS "\"10000000000000000\""),
+    FAULT("S -4 1\n", 0, 3, ADDRESS "\"-4\""),
+    FAULT("S -0 1\n", 0, 3, ADDRESS "\"-0\""),
+    FAULT("S -11 1\n", 0, 3, ADDRESS "\"-11\""),
+    FAULT("S - 1\n", 0, 3, ADDRESS "\"-\""),
+    FAULT("S :g 1\n", 0, 4, BEHIND "\"g\""),
+    FAULT("S : 1\n", 0, 4, BEHIND "a blank"),
+    FAULT("S X: 1\n", 0, 5, BEHIND "a blank"),
+    FAULT("S X:\n", 0, 5, BEHIND "the end of the line"),
+    FAULT("T 1 2 X:q 1\n", 0, 9, BEHIND "\"q\""),
+    FAULT("S X:1:2 1\n", 0, 5, BEHIND "\"1:2\""),
+    FAULT("S X:10000000000000000 1\n", 0, 5, BEHIND "\"10000000000000000\""),
+    FAULT("S X:-4 1\n", 0, 5, BEHIND "\"-4\""),
     /* Counts. */
-    {"S 1 x\n", 0, 5, "expected a decimal count, found \"x\""},
-    {"S 1 -1\n", 0, 5, "expected a decimal count, found \"-1\""},
-    {"S 1 +1\n", 0, 5, "expected a decimal count, found \"+1\""},
-    {"S 1 1a\n", 0, 5, "expected a decimal count, found \"1a\""},
-    {"S 1 1.5\n", 0, 5, "expected a decimal count, found \"1.5\""},
-    {"S 1 18446744073709551616\n", 0, 5,
-     "expected a count below 2^63, found \"18446744073709551616\""},
-    {"S 1 99999999999999999999\n", 0, 5,
-     "expected a count below 2^63, found \"99999999999999999999\""},
-    {"B 1 2 1 18446744073709551616\n", 0, 9,
-     "expected a count below 2^63, found \"18446744073709551616\""},
+    FAULT("S 1 x\n", 0, 5, COUNT_FOUND "\"x\""),
+    FAULT("S 1 -1\n", 0, 5, COUNT_FOUND "\"-1\""),
+    FAULT("S 1 +1\n", 0, 5, COUNT_FOUND "\"+1\""),
+    FAULT("S 1 1a\n", 0, 5, COUNT_FOUND "\"1a\""),
+    FAULT("S 1 1.5\n", 0, 5, COUNT_FOUND "\"1.5\""),
+    FAULT("S 1 18446744073709551616\n", 0, 5,
+          "expected a count below 2^63, found \"18446744073709551616\""),
+    FAULT("S 1 99999999999999999999\n", 0, 5,
+          "expected a count below 2^63, found \"99999999999999999999\""),
+    FAULT("B 1 2 1 18446744073709551616\n", 0, 9,
+          "expected a count below 2^63, found \"18446744073709551616\""),
     /* What is found is quoted up to the next blank, and not for ever. */
-    {"S 1 x\ty\n", 0, 5, "expected a decimal count, found \"x\""},
-    {"S 1 x\r\n", 0, 5, "expected a decimal count, found \"x\""},
-    {"S 1 \x01\xff\"\n", 0, 5, "expected a decimal count, found \"\\x01\\xff\"\""},
-    {"S 1 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 0, 5,
-     "expected a decimal count, found \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""},
-    {"S 1 1\nS 2 2\nS 3 3\n\nS 4 four\n", 4, 5, "expected a decimal count, found \"four\""},
+    FAULT("S 1 x\ty\n", 0, 5, COUNT_FOUND "\"x\""),
+    FAULT("S 1 x\r\n", 0, 5, COUNT_FOUND "\"x\""),
+    FAULT("S 1 \x01\xff\"\n", 0, 5, COUNT_FOUND "\"\\x01\\xff\"\""),
+    FAULT("S 1 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 0, 5,
+          COUNT_FOUND "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""),
+    FAULT("S 1 1\nS 2 2\nS 3 3\n\nS 4 four\n", 4, 5, COUNT_FOUND "\"four\""),
+    /* Zero bytes. */
+    FAULT("\0S 1 1\n", 0, 1, TYPE "\"\\x00S\""),
+    FAULT("S\0 1 1\n", 0, 1, TYPE "\"S\\x00\""),
+    FAULT("S 1\0 1\n", 0, 3, ADDRESS "\"1\\x00\""),
+    FAULT("S a\0b:1 1\n", 0, 3, "expected a build-id, found \"a\\x00b:1\""),
+    FAULT("S 1 1\0\n", 0, 5, COUNT_FOUND "\"1\\x00\""),
+    FAULT("S 1 1 \0\n", 0, 7, "expected the end of the line, found \"\\x00\""),
+    FAULT("E cyc\0les\n", 0, 6, "expected the name of an event, found \"\\x00les\""),
 };
 
 TEST(test_faults)
 {
-    for (size_t i = 0; i < COUNT(faults); i++)
-        assert_lines_fail(bat_preagg_read, faults[i].text, strlen(faults[i].text), faults[i].line,
-                          faults[i].column, faults[i].message);
-}
-
-#define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
-
-TEST(test_zero_bytes)
-{
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("\0S 1 1\n"), 0, 1,
-                      "expected a record type (T, R, B, F, f, r, S, E or D), found \"\\x00S\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S\0 1 1\n"), 0, 1,
-                      "expected a record type (T, R, B, F, f, r, S, E or D), found \"S\\x00\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1\0 1\n"), 0, 3,
-                      "expected a hexadecimal address, found \"1\\x00\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S a\0b:1 1\n"), 0, 3,
-                      "expected a build-id, found \"a\\x00b:1\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1 1\0\n"), 0, 5,
-                      "expected a decimal count, found \"1\\x00\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1 1 \0\n"), 0, 7,
-                      "expected the end of the line, found \"\\x00\"");
-    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("E cyc\0les\n"), 0, 6,
-                      "expected the name of an event, found \"\\x00les\"");
+    assert_faults(bat_preagg_read, faults, COUNT(faults));
 }
 
 /* Check that a text gives the same, be there many bytes behind it or none. */
@@ -490,22 +472,13 @@ TEST(test_sums_too_large)
         "B 1 2 9223372036854775807 1\nB 1 2 1 1\n",
         "T 1 2 -1 9223372036854775807\nB 1 2 1 1\n",
     };
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        struct bat_profile *profile = new_profile();
-        struct bat_error error = {0};
-        assert_int_equal(
-            read_lines(profile, bat_preagg_read, texts[i], strlen(texts[i]), 1, &error),
-            BAT_ERR_RANGE);
-        assert_int_equal(error.code, BAT_ERR_RANGE);
-        assert_non_null(strstr(error.message, "2^63"));
-    }
+    for (size_t i = 0; i < COUNT(texts); i++)
+        assert_sum_too_large(bat_preagg_read, texts[i]);
     /* All records together have one, so that no total can wrap. */
-    struct bat_profile *profile = new_profile();
-    struct bat_error error = {0};
-    static const char text[] = "S 1 9223372036854775807\nT 1 2 3 0\nT 1 2 4 1\nT 1 2 5 1\n";
-    assert_int_equal(read_lines(profile, bat_preagg_read, text, sizeof(text) - 1, 1, &error),
-                     BAT_ERR_RANGE);
-    assert_int_equal(error.line, 3);
+    assert_int_equal(
+        assert_sum_too_large(bat_preagg_read,
+                             "S 1 9223372036854775807\nT 1 2 3 0\nT 1 2 4 1\nT 1 2 5 1\n"),
+        3);
 }
 
 /* Several files are added to one another, and their sums have the same limit. */

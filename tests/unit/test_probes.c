@@ -162,7 +162,7 @@ TEST(test_clang)
 
 TEST(test_bolt)
 {
-    static const uint8_t bodies[] = REWRITTEN_BODIES), NULL);
+    const struct bat_probes *probes = read_probes(OPEN_BODIES(REWRITTEN_BODIES), NULL);
     assert_true(probes->is_rewritten);
     assert_int_equal(probes->probe_count, 3);
     expect_probe(probes, 0, 0x6000e8, THIRD, 1, BAT_PROBE_BLOCK);
