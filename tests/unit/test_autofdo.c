@@ -2,7 +2,6 @@
 /* autofdo/: the parts that a sample profile is made with. */
 #include <unistd.h>
 
-#include "binary/functions/name_parts.h"
 #include "output_file.h"
 #include "profile/autofdo/discriminator.h"
 #include "profile/autofdo/forest.h"
@@ -47,31 +46,6 @@ TEST(test_discriminators)
     assert_int_equal(discriminator_base(0x1b23002f), 3);
     assert_int_equal(discriminator_base(0x0b20003f), 7);
     assert_int_equal(discriminator_factor(0x0b20003f), 1);
-}
-
-/* --- Names ---------------------------------------------------------------------------------- */
-
-static void expect_name(const char *name, const char *kept)
-{
-    assert_int_equal(profile_name_length(name), strlen(kept));
-    assert_memory_equal(name, kept, strlen(kept));
-}
-
-TEST(test_names)
-{
-    expect_name("f", "f");
-    expect_name("f.llvm.123", "f");
-    expect_name("f.part.1", "f");
-    expect_name("f.part.1.llvm.123", "f");
-    expect_name("f.llvm.123.part.1", "f.llvm.123");
-    expect_name("f.__uniq.99", "f.__uniq.99");
-    expect_name("f.__uniq.99.llvm.1", "f.__uniq.99");
-    expect_name("f.cold", "f.cold");
-    expect_name("f.llvm.1.2", "f.llvm.1.2");
-    expect_name("f.llvm.", "f");
-    expect_name(".part.", "");
-    expect_name("", "");
-    expect_name("part.1", "part.1");
 }
 
 /* --- Ranges --------------------------------------------------------------------------------- */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* binary/functions/data_symbols.c: data by their symbols. Expected names are BOLT 22's. */
-#include <unistd.h>
-
 #include "binary/functions/data_symbols.h"
 #include "functions_program.h"
 #include "kept.h"
@@ -15,42 +13,31 @@ static void add_datum(struct program *program, const char *name, unsigned bindin
 
 KEPT(kept_data, struct bat_data_symbols, bat_data_symbols_free)
 
-struct opened {
-    struct bat_elf *elf;
-    struct bat_data_symbols *data;
-};
-
-static struct opened open_data(struct program *program)
+static struct bat_data_symbols *open_data(struct program *program)
 {
-    char path[] = "/tmp/test_data.XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    close(file);
+    char *path = path_in(make_folder(), "program");
     save_program(program, path);
-    struct opened opened;
-    opened.elf = open_elf(path);
-    unlink(path);
+    struct bat_data_symbols *data;
     struct bat_error error = {0};
-    if (bat_data_symbols_open(opened.elf, &opened.data, &error) != BAT_OK)
+    if (bat_data_symbols_open(open_elf(path), &data, &error) != BAT_OK)
         fail_msg("%s", error.message);
     /* Number all. */
-    uint8_t *wanted = kept_memory(NULL, bat_data_symbols_count(opened.data) + 1);
-    memset(wanted, 1, bat_data_symbols_count(opened.data) + 1);
-    assert_ok(bat_data_symbols_number(opened.data, wanted, &error));
-    kept_data(opened.data);
-    return opened;
+    uint8_t *wanted = kept_memory(NULL, bat_data_symbols_count(data) + 1);
+    memset(wanted, 1, bat_data_symbols_count(data) + 1);
+    assert_ok(bat_data_symbols_number(data, wanted, &error));
+    return kept_data(data);
 }
 
 /* What holds this address, as "name+offset"; "" for nothing. */
-static void assert_data(const struct opened *opened, uint64_t address, const char *expected)
+static void assert_data(const struct bat_data_symbols *data, uint64_t address, const char *expected)
 {
     char text[128] = "";
-    uint32_t index = bat_data_symbols_find(opened->data, address);
+    uint32_t index = bat_data_symbols_find(data, address);
     if (index != BAT_NONE) {
-        char *name = bat_data_symbols_name(opened->data, index);
+        char *name = bat_data_symbols_name(data, index);
         assert_non_null(name);
         snprintf(text, sizeof(text), "%s+%llx", name,
-                 (unsigned long long)(address - bat_data_symbols_address(opened->data, index)));
+                 (unsigned long long)(address - bat_data_symbols_address(data, index)));
         free(name);
     }
     if (strcmp(text, expected) != 0)
@@ -64,20 +51,20 @@ TEST(test_sizes)
     add_datum(program, "open", STB_GLOBAL, DATA + 0x40, 0);
     add_datum(program, "next", STB_GLOBAL, DATA + 0x50, 8);
     add_datum(program, "last", STB_GLOBAL, DATA + 0x80, 0);
-    struct opened opened = open_data(program);
-    assert_data(&opened, DATA + 0xf, "");
-    assert_data(&opened, DATA + 0x10, "sized+0");
-    assert_data(&opened, DATA + 0x1f, "sized+f");
-    assert_data(&opened, DATA + 0x20, "");
-    assert_data(&opened, DATA + 0x40, "open+0");
-    assert_data(&opened, DATA + 0x4f, "open+f");
-    assert_data(&opened, DATA + 0x50, "next+0");
-    assert_data(&opened, DATA + 0x58, "");
-    assert_data(&opened, DATA + 0x80, "last+0");
-    assert_data(&opened, DATA + DATA_SIZE - 1, "last+7f");
-    assert_data(&opened, DATA + DATA_SIZE, "");
-    assert_data(&opened, 0, "");
-    assert_data(&opened, UINT64_MAX, "");
+    struct bat_data_symbols *data = open_data(program);
+    assert_data(data, DATA + 0xf, "");
+    assert_data(data, DATA + 0x10, "sized+0");
+    assert_data(data, DATA + 0x1f, "sized+f");
+    assert_data(data, DATA + 0x20, "");
+    assert_data(data, DATA + 0x40, "open+0");
+    assert_data(data, DATA + 0x4f, "open+f");
+    assert_data(data, DATA + 0x50, "next+0");
+    assert_data(data, DATA + 0x58, "");
+    assert_data(data, DATA + 0x80, "last+0");
+    assert_data(data, DATA + DATA_SIZE - 1, "last+7f");
+    assert_data(data, DATA + DATA_SIZE, "");
+    assert_data(data, 0, "");
+    assert_data(data, UINT64_MAX, "");
 }
 
 TEST(test_nested)
@@ -86,15 +73,15 @@ TEST(test_nested)
     add_datum(program, "outer", STB_GLOBAL, DATA + 0x10, 0x40);
     add_datum(program, "inner", STB_GLOBAL, DATA + 0x20, 8);
     add_datum(program, "label", STB_GLOBAL, DATA + 0x38, 0);
-    struct opened opened = open_data(program);
-    assert_data(&opened, DATA + 0x1f, "outer+f");
-    assert_data(&opened, DATA + 0x20, "inner+0");
-    assert_data(&opened, DATA + 0x27, "inner+7");
-    assert_data(&opened, DATA + 0x28, "outer+18");
-    assert_data(&opened, DATA + 0x38, "label+0");
-    assert_data(&opened, DATA + 0x39, "outer+29");
-    assert_data(&opened, DATA + 0x4f, "outer+3f");
-    assert_data(&opened, DATA + 0x50, "");
+    struct bat_data_symbols *data = open_data(program);
+    assert_data(data, DATA + 0x1f, "outer+f");
+    assert_data(data, DATA + 0x20, "inner+0");
+    assert_data(data, DATA + 0x27, "inner+7");
+    assert_data(data, DATA + 0x28, "outer+18");
+    assert_data(data, DATA + 0x38, "label+0");
+    assert_data(data, DATA + 0x39, "outer+29");
+    assert_data(data, DATA + 0x4f, "outer+3f");
+    assert_data(data, DATA + 0x50, "");
 }
 
 TEST(test_names)
@@ -109,16 +96,16 @@ TEST(test_names)
     add_datum(program, "", STB_LOCAL, DATA + 0x48, 8);
     add_datum(program, "e", STB_GLOBAL, DATA + 0x50, 4);
     add_datum(program, "alias", STB_GLOBAL, DATA + 0x50, 8);
-    struct opened opened = open_data(program);
+    struct bat_data_symbols *data = open_data(program);
     /* The function comes first by its address. */
-    assert_data(&opened, DATA + 0x10, "d/2+0");
-    assert_data(&opened, DATA + 0x30, "d/3+0");
-    assert_data(&opened, DATA + 0x41, "PG.LC7/1+1");
-    assert_data(&opened, DATA + 0x48, "");
+    assert_data(data, DATA + 0x10, "d/2+0");
+    assert_data(data, DATA + 0x30, "d/3+0");
+    assert_data(data, DATA + 0x41, "PG.LC7/1+1");
+    assert_data(data, DATA + 0x48, "");
     /* The first name, the largest size. */
-    assert_data(&opened, DATA + 0x57, "e+7");
+    assert_data(data, DATA + 0x57, "e+7");
     /* Functions are no data. */
-    assert_data(&opened, TEXT + 0x10, "");
+    assert_data(data, TEXT + 0x10, "");
 }
 
 /* However deep they are, looking up an address ends, and finds what is near. */
@@ -130,18 +117,18 @@ TEST(test_deep)
         snprintf(name, sizeof(name), "n%u", i);
         add_datum(program, name, STB_GLOBAL, DATA + i, DATA_SIZE - 2 * i);
     }
-    struct opened opened = open_data(program);
-    assert_data(&opened, DATA, "n0+0");
-    assert_data(&opened, DATA + 39, "n39+0");
-    assert_data(&opened, DATA + DATA_SIZE - 1, "n0+ff");
-    assert_data(&opened, DATA + DATA_SIZE - 40, "n39+b1");
+    struct bat_data_symbols *data = open_data(program);
+    assert_data(data, DATA, "n0+0");
+    assert_data(data, DATA + 39, "n39+0");
+    assert_data(data, DATA + DATA_SIZE - 1, "n0+ff");
+    assert_data(data, DATA + DATA_SIZE - 40, "n39+b1");
 }
 
 TEST(test_no_symbols)
 {
     struct program *program = new_program(EM_X86_64);
     program->is_stripped = true;
-    struct opened opened = open_data(program);
-    assert_int_equal(bat_data_symbols_count(opened.data), 0);
-    assert_data(&opened, DATA, "");
+    struct bat_data_symbols *data = open_data(program);
+    assert_int_equal(bat_data_symbols_count(data), 0);
+    assert_data(data, DATA, "");
 }

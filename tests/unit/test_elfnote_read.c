@@ -31,8 +31,7 @@ static Elf64_Shdr *note_section(struct image *image, const char *name, const cha
 {
     size_t size = 0;
     uint8_t *note = make_note(owner, type, description, description_size, &size);
-    Elf64_Shdr *section = image_section(image, name, SHT_NOTE, note, size);
-    return section;
+    return image_section(image, name, SHT_NOTE, note, size);
 }
 
 static const uint8_t build_id[] = {0xde, 0xad, 0xbe, 0xef, 1, 2, 3};
@@ -99,11 +98,9 @@ static struct image sound_image(void)
 static enum bat_code open_image(const struct image *image, struct bat_elf **elf,
                                 struct bat_error *error)
 {
-    char *folder = make_folder();
-    char *path = path_in(folder, "a.out");
+    char *path = path_in(make_folder(), "a.out");
     save(path, image->bytes, image->size);
-    enum bat_code code = bat_elf_open(path, elf, error);
-    return code;
+    return bat_elf_open(path, elf, error);
 }
 
 static struct bat_elf *open_good(const struct image *image)
@@ -142,6 +139,21 @@ assert_bad(struct image *image, enum bat_code code, const char *format, ...)
     assert_int_equal(error.code, code);
     assert_string_equal(error.message, message);
 }
+
+/* Write the headers of an image that was changed. */
+static Elf64_Ehdr *finish_again(struct image *image)
+{
+    return image_finish(image, image->size - SECTIONS * sizeof(Elf64_Shdr));
+}
+
+/* A macro, because a statement is its argument: the sound image, changed by it, is refused. */
+#define ASSERT_DAMAGED(change, code, ...)                                                          \
+    do {                                                                                           \
+        struct image image = sound_image();                                                        \
+        change;                                                                                    \
+        finish_again(&image);                                                                      \
+        assert_bad(&image, code, __VA_ARGS__);                                                     \
+    } while (0)
 
 /* --- Opening -------------------------------------------------------------------------------- */
 
@@ -246,25 +258,26 @@ TEST(test_not_elf)
 
 TEST(test_unsupported)
 {
-    struct image image = sound_image();
-    image.bytes[EI_CLASS] = ELFCLASS32;
-    assert_bad(&image, BAT_ERR_UNSUPPORTED, "a 32-bit ELF file: BOLT writes 64-bit ones");
-    image = sound_image();
-    image.bytes[EI_CLASS] = 7;
-    assert_bad(&image, BAT_ERR_ELF, "ELF class 7 is neither 32-bit (1) nor 64-bit (2)");
-    image = sound_image();
-    image.bytes[EI_DATA] = ELFDATA2MSB;
-    assert_bad(&image, BAT_ERR_UNSUPPORTED,
-               "a big-endian ELF file: BOLT writes little-endian ones");
-    image = sound_image();
-    image.bytes[EI_DATA] = 0;
-    assert_bad(&image, BAT_ERR_ELF,
-               "ELF data encoding 0 is neither little-endian (1) nor big-endian (2)");
-    image = sound_image();
-    image_finish(&image, image.size - SECTIONS * sizeof(Elf64_Shdr))->e_machine = EM_S390;
-    assert_bad(
-        &image, BAT_ERR_UNSUPPORTED,
-        "an ELF file for machine 22: BOLT knows x86-64 (62), AArch64 (183) and RISC-V (243)");
+    static const struct {
+        size_t at;
+        uint8_t value;
+        enum bat_code code;
+        const char *message;
+    } cases[] = {
+        {EI_CLASS, ELFCLASS32, BAT_ERR_UNSUPPORTED, "a 32-bit ELF file: BOLT writes 64-bit ones"},
+        {EI_CLASS, 7, BAT_ERR_ELF, "ELF class 7 is neither 32-bit (1) nor 64-bit (2)"},
+        {EI_DATA, ELFDATA2MSB, BAT_ERR_UNSUPPORTED,
+         "a big-endian ELF file: BOLT writes little-endian ones"},
+        {EI_DATA, 0, BAT_ERR_ELF,
+         "ELF data encoding 0 is neither little-endian (1) nor big-endian (2)"},
+        {offsetof(Elf64_Ehdr, e_machine), EM_S390, BAT_ERR_UNSUPPORTED,
+         "an ELF file for machine 22: BOLT knows x86-64 (62), AArch64 (183) and RISC-V (243)"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct image image = sound_image();
+        image.bytes[cases[i].at] = cases[i].value;
+        assert_bad(&image, cases[i].code, "%s", cases[i].message);
+    }
 }
 
 TEST(test_tables_outside)
@@ -291,7 +304,7 @@ TEST(test_tables_outside)
     /* A number of sections that only section header 0 can hold. */
     image = sound_image();
     image.sections[0].sh_size = (uint64_t)1 << 60;
-    image_finish(&image, image.size - SECTIONS * sizeof(Elf64_Shdr))->e_shnum = 0;
+    finish_again(&image)->e_shnum = 0;
     assert_bad(&image, BAT_ERR_ELF,
                "truncated: 1152921504606846976 section headers do not fit in a file of %zu bytes",
                image.size);
@@ -299,53 +312,31 @@ TEST(test_tables_outside)
 
 TEST(test_sections_outside)
 {
-    struct image image = sound_image();
-    uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
-    image.sections[TEXT].sh_size = UINT64_MAX - 100;
-    image_finish(&image, table);
-    assert_bad(
-        &image, BAT_ERR_ELF,
+    ASSERT_DAMAGED(
+        image.sections[TEXT].sh_size = UINT64_MAX - 100, BAT_ERR_ELF,
         "truncated: section 1 of 0xffffffffffffff9b bytes ends beyond the file's end at 0x%zx",
         image.size);
-
-    image = sound_image();
-    image.sections[TEXT].sh_offset = image.size - 15;
-    image_finish(&image, table);
-    assert_bad(&image, BAT_ERR_ELF,
-               "truncated: section 1 of 0x10 bytes ends beyond the file's end at 0x%zx",
-               image.size);
+    ASSERT_DAMAGED(image.sections[TEXT].sh_offset = image.size - 15, BAT_ERR_ELF,
+                   "truncated: section 1 of 0x10 bytes ends beyond the file's end at 0x%zx",
+                   image.size);
 }
 
 TEST(test_section_names)
 {
-    struct image image = sound_image();
-    uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
-    image.sections[TEXT].sh_name = (uint32_t)image.names_size;
-    image_finish(&image, table);
-    assert_bad(&image, BAT_ERR_ELF,
-               "section 1: name at 0x%zx does not end inside the section name table of 0x%zx bytes",
-               image.names_size, image.names_size);
-
+    ASSERT_DAMAGED(
+        image.sections[TEXT].sh_name = (uint32_t)image.names_size, BAT_ERR_ELF,
+        "section 1: name at 0x%zx does not end inside the section name table of 0x%zx bytes",
+        image.names_size, image.names_size);
     /* The last name has no terminator: it would continue into the bytes after the table. */
-    image = sound_image();
-    image.sections[NAMES].sh_size -= 1;
-    image_finish(&image, table);
-    assert_bad(&image, BAT_ERR_ELF,
-               "section 8: name at 0x%" PRIx32
-               " does not end inside the section name table of 0x%zx bytes",
-               image.sections[NAMES].sh_name, image.names_size - 1);
-
-    image = sound_image();
-    image.names_index = SECTIONS;
-    image_finish(&image, table);
-    assert_bad(&image, BAT_ERR_ELF, "section name table is section 9, but there are 9 sections");
-
-    image = sound_image();
-    image.names_index = TEXT;
-    image_finish(&image, table);
-    assert_bad(&image, BAT_ERR_ELF,
-               "section name table, section 1, is not an uncompressed string table (type 1, flags "
-               "0x0)");
+    ASSERT_DAMAGED(image.sections[NAMES].sh_size -= 1, BAT_ERR_ELF,
+                   "section 8: name at 0x%" PRIx32
+                   " does not end inside the section name table of 0x%zx bytes",
+                   image.sections[NAMES].sh_name, image.names_size - 1);
+    ASSERT_DAMAGED(image.names_index = SECTIONS, BAT_ERR_ELF,
+                   "section name table is section 9, but there are 9 sections");
+    ASSERT_DAMAGED(image.names_index = TEXT, BAT_ERR_ELF,
+                   "section name table, section 1, is not an uncompressed string table (type 1, "
+                   "flags 0x0)");
 }
 
 TEST(test_no_sections)
@@ -476,16 +467,15 @@ static void assert_no_note(struct image *image, enum bat_code code, const char *
 TEST(test_note_that_cannot_be_read)
 {
     struct image image = sound_image();
-    uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
     image.sections[NOTE].sh_flags = SHF_COMPRESSED;
-    image_finish(&image, table);
+    finish_again(&image);
     assert_no_note(&image, BAT_ERR_UNSUPPORTED,
                    "section .note.bolt_bat is compressed: BOLT reads and writes it uncompressed "
                    "only");
 
     image = sound_image();
     image.sections[NOTE].sh_type = SHT_NOBITS;
-    image_finish(&image, table);
+    finish_again(&image);
     assert_no_note(&image, BAT_ERR_ELF,
                    "section .note.bolt_bat has no bytes in this file (type 8): the note is in "
                    "another file, perhaps split off by objcopy");
@@ -621,47 +611,34 @@ TEST(test_symbols_without_names)
     assert_int_equal(count, 0);
 }
 
+/* The sound image, changed by a statement, has symbols that are refused. */
+#define ASSERT_DAMAGED_SYMBOLS(change, message)                                                    \
+    do {                                                                                           \
+        struct image image = sound_image();                                                        \
+        Elf64_Sym *symbols = (void *)(image.bytes + image.sections[SYMTAB].sh_offset);             \
+        (void)symbols;                                                                             \
+        change;                                                                                    \
+        finish_again(&image);                                                                      \
+        assert_bad_symbols(&image, false, message);                                                \
+    } while (0)
+
 TEST(test_damaged_symbols)
 {
-    struct image image = sound_image();
-    uint64_t table = image.size - SECTIONS * sizeof(Elf64_Shdr);
-    Elf64_Sym *symbols = (Elf64_Sym *)(void *)(image.bytes + image.sections[SYMTAB].sh_offset);
-    symbols[2].st_name = sizeof(strings);
-    assert_bad_symbols(&image, false,
-                       "symbol table: name of symbol 2, at 0x14, does not end inside the string "
-                       "table");
-
-    image = sound_image();
-    symbols = (Elf64_Sym *)(void *)(image.bytes + image.sections[SYMTAB].sh_offset);
-    symbols[7].st_shndx = SECTIONS;
-    assert_bad_symbols(&image, false,
-                       "symbol table: symbol 7 is in section 9, but there are 9 sections");
-
-    image = sound_image();
-    image.sections[SYMTAB].sh_size -= 1;
-    image_finish(&image, table);
-    assert_bad_symbols(&image, false,
-                       "symbol table of 239 bytes with entries of 24: expected entries of 24 "
-                       "bytes, and a multiple of that");
-
-    image = sound_image();
-    image.sections[STRTAB].sh_size -= 1;
-    image_finish(&image, table);
-    assert_bad_symbols(&image, false,
-                       "symbol table has its names in section 7, which does not end in a zero "
-                       "byte");
-
-    image = sound_image();
-    image.sections[SYMTAB].sh_link = TEXT;
-    image_finish(&image, table);
-    assert_bad_symbols(&image, false,
-                       "symbol table has its names in section 1, which is not a string table");
-
-    image = sound_image();
-    image.sections[SYMTAB].sh_link = SECTIONS;
-    image_finish(&image, table);
-    assert_bad_symbols(&image, false,
-                       "symbol table has its names in section 9, which is not a string table");
+    ASSERT_DAMAGED_SYMBOLS(symbols[2].st_name = sizeof(strings),
+                           "symbol table: name of symbol 2, at 0x14, does not end inside the "
+                           "string table");
+    ASSERT_DAMAGED_SYMBOLS(symbols[7].st_shndx = SECTIONS,
+                           "symbol table: symbol 7 is in section 9, but there are 9 sections");
+    ASSERT_DAMAGED_SYMBOLS(image.sections[SYMTAB].sh_size -= 1,
+                           "symbol table of 239 bytes with entries of 24: expected entries of 24 "
+                           "bytes, and a multiple of that");
+    ASSERT_DAMAGED_SYMBOLS(image.sections[STRTAB].sh_size -= 1,
+                           "symbol table has its names in section 7, which does not end in a zero "
+                           "byte");
+    ASSERT_DAMAGED_SYMBOLS(image.sections[SYMTAB].sh_link = TEXT,
+                           "symbol table has its names in section 1, which is not a string table");
+    ASSERT_DAMAGED_SYMBOLS(image.sections[SYMTAB].sh_link = SECTIONS,
+                           "symbol table has its names in section 9, which is not a string table");
 }
 
 /* --- Any bytes -------------------------------------------------------------------------------- */

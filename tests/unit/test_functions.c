@@ -10,11 +10,9 @@
 
 /* --- Asking ------------------------------------------------------------------------------- */
 
-/* The table of one program, with the files that it is made from. */
+/* The table of one program, with the file that it is made from. */
 struct table {
-    char *folder;
     struct bat_elf *elf;
-    struct bat_elf *symbols;
     struct bat_functions *functions;
 };
 
@@ -29,11 +27,10 @@ static struct bat_elf *open_program(struct program *program, const char *folder,
 static enum bat_code try_table(struct program *program, struct program *symbols,
                                struct table *table, struct bat_error *error)
 {
-    *table = (struct table){.folder = make_folder()};
-    table->elf = open_program(program, table->folder, "program");
-    if (symbols)
-        table->symbols = open_program(symbols, table->folder, "symbols");
-    enum bat_code code = bat_functions_create(table->elf, table->symbols, &table->functions, error);
+    const char *folder = make_folder();
+    struct bat_elf *other = symbols ? open_program(symbols, folder, "symbols") : NULL;
+    *table = (struct table){.elf = open_program(program, folder, "program")};
+    enum bat_code code = bat_functions_create(table->elf, other, &table->functions, error);
     kept_functions(table->functions);
     return code;
 }
@@ -513,35 +510,38 @@ TEST(test_stripped_file)
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-TEST(test_damaged_tables)
+/* A program with one function. */
+static struct program *program_of_f(void)
 {
     struct program *program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 4);
+    return program;
+}
+
+TEST(test_damaged_tables)
+{
+    struct program *program = program_of_f();
     program->symbols.all[1].st_name = 100;
     assert_fails(program, BAT_ERR_ELF,
                  "symbol table: name of symbol 1, at 0x64, does not end inside the string table");
 
-    program = new_program(EM_X86_64);
-    add_global(program, "f", TEXT, 4);
+    program = program_of_f();
     program->strings_open = true;
     assert_fails(program, BAT_ERR_ELF,
                  "symbol table has its names in section 8, which does not end in a zero byte");
 
-    program = new_program(EM_X86_64);
-    add_global(program, "f", TEXT, 4);
+    program = program_of_f();
     program->entry_size = 16;
     assert_fails(program, BAT_ERR_ELF,
                  "symbol table of 48 bytes with entries of 16: expected entries of 24 bytes, and a "
                  "multiple of that");
 
-    program = new_program(EM_X86_64);
-    add_global(program, "f", TEXT, 4);
+    program = program_of_f();
     program->strings_link = 5; /* .data, zeros */
     assert_fails(program, BAT_ERR_ELF,
                  "symbol table has its names in section 5, which is not a string table");
 
-    program = new_program(EM_X86_64);
-    add_global(program, "f", TEXT, 4);
+    program = program_of_f();
     add_fde(program, TEXT, 4);
     program->eh_frame.all[0] = 0xff;
     assert_fails(program, BAT_ERR_ELF, ".eh_frame+0x0: an entry reaches beyond the section's end");

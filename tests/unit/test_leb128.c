@@ -198,10 +198,12 @@ TEST(test_steps)
 
 /* --- Forms that are refused ----------------------------------------------------------------- */
 
-static const struct {
+struct fault {
     const char *bytes;
     enum bat_leb128_form form;
-} unsigned_faults[] = {
+};
+
+static const struct fault unsigned_faults[] = {
     {"8000", BAT_LEB128_OVERLONG},
     {"ff00", BAT_LEB128_OVERLONG},
     {"808000", BAT_LEB128_OVERLONG},
@@ -214,10 +216,7 @@ static const struct {
     {"ffffffffffffffffffffff01", BAT_LEB128_OVERFLOW},
 };
 
-static const struct {
-    const char *bytes;
-    enum bat_leb128_form form;
-} signed_faults[] = {
+static const struct fault signed_faults[] = {
     {"8000", BAT_LEB128_OVERLONG},
     {"bf00", BAT_LEB128_OVERLONG}, /* 63 is 3f */
     {"c07f", BAT_LEB128_OVERLONG}, /* -64 is 40 */
@@ -234,31 +233,24 @@ static const struct {
     {"ffffffffffffffffffff7f", BAT_LEB128_OVERFLOW},
 };
 
-TEST(test_unsigned_faults)
+TEST(test_faults)
 {
-    for (size_t i = 0; i < COUNT(unsigned_faults); i++) {
+    for (size_t i = 0; i < COUNT(unsigned_faults) + COUNT(signed_faults); i++) {
+        const bool is_signed = i >= COUNT(unsigned_faults);
+        const struct fault *fault =
+            is_signed ? &signed_faults[i - COUNT(unsigned_faults)] : &unsigned_faults[i];
         size_t length;
-        struct note_bytes bytes = number_of(unsigned_faults[i].bytes, &length);
+        struct note_bytes bytes = number_of(fault->bytes, &length);
         const uint8_t *cursor = bytes.bytes;
+        const uint8_t *end = bytes.bytes + length;
         uint64_t value;
-        assert_int_equal(bat_uleb128_read(&cursor, bytes.bytes + length, &value),
-                         unsigned_faults[i].form);
+        int64_t number;
+        assert_int_equal(is_signed ? bat_sleb128_read(&cursor, end, &number)
+                                   : bat_uleb128_read(&cursor, end, &value),
+                         fault->form);
         assert_ptr_equal(cursor, bytes.bytes);
-        assert_null(bat_uleb128_fast(bytes.bytes, &value));
-    }
-}
-
-TEST(test_signed_faults)
-{
-    for (size_t i = 0; i < COUNT(signed_faults); i++) {
-        size_t length;
-        struct note_bytes bytes = number_of(signed_faults[i].bytes, &length);
-        const uint8_t *cursor = bytes.bytes;
-        int64_t value;
-        assert_int_equal(bat_sleb128_read(&cursor, bytes.bytes + length, &value),
-                         signed_faults[i].form);
-        assert_ptr_equal(cursor, bytes.bytes);
-        assert_null(bat_sleb128_fast(bytes.bytes, &value));
+        assert_null(is_signed ? bat_sleb128_fast(bytes.bytes, &number)
+                              : bat_uleb128_fast(bytes.bytes, &value));
     }
 }
 

@@ -22,6 +22,12 @@ static void free_processes(void *processes)
     perf_processes_free(processes);
 }
 
+static void start(struct scene *scene)
+{
+    perf_processes_free(&scene->processes);
+    perf_processes_init(&scene->processes, &scene->binary, 1);
+}
+
 static struct scene *open_scene(bool is_fixed)
 {
     struct scene *scene = kept_memory(NULL, sizeof(*scene));
@@ -39,13 +45,8 @@ static struct scene *open_scene(bool is_fixed)
         continue;
     kept_profile(scene->profile);
     keep(free_processes, &scene->processes);
+    start(scene);
     return scene;
-}
-
-static void start(struct scene *scene)
-{
-    perf_processes_free(&scene->processes);
-    perf_processes_init(&scene->processes, &scene->binary, 1);
 }
 
 static struct perf_moment now(struct scene *scene, uint64_t time)
@@ -91,6 +92,15 @@ static void finish(struct scene *scene)
         fail_msg("%s", error.message);
 }
 
+/* Nothing fits, which is told with this. */
+static void assert_not_found(struct scene *scene, const struct bat_read_options *options,
+                             struct bat_error *error, const char *text)
+{
+    assert_int_equal(perf_processes_finish(&scene->processes, true, options, error),
+                     BAT_ERR_MISMATCH);
+    assert_non_null(strstr(error->message, text));
+}
+
 /* By how much the binary is moved in the process then; NOWHERE if it has not the binary. */
 #define NOWHERE UINT64_MAX
 static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t time)
@@ -105,7 +115,6 @@ static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t ti
 TEST(test_from_a_mapping_on)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     map(scene, 7, 100, 0x1000);
     map(scene, 8, 0, 0x5000);
     finish(scene);
@@ -121,7 +130,6 @@ TEST(test_from_a_mapping_on)
 TEST(test_order)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     map(scene, 7, 300, 0x3000);
     exec(scene, 7, 200);
     map(scene, 7, 100, 0x1000);
@@ -137,7 +145,6 @@ TEST(test_order)
 TEST(test_forks)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     fork_process(scene, 6, 7, 50);
     map(scene, 7, 100, 0x1000);
     fork_process(scene, 8, 7, 200);
@@ -160,7 +167,6 @@ TEST(test_forks)
 TEST(test_number_used_again)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     map(scene, 7, 100, 0x1000);
     fork_process(scene, 7, 1, 500);
     finish(scene);
@@ -172,7 +178,6 @@ TEST(test_number_used_again)
 TEST(test_several_places)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     for (uint64_t i = 1; i <= PERF_WINDOWS_MAX + 2; i++)
         map(scene, 7, 100 * i, 0x10000000 * i);
     map(scene, 7, 2000, 0x10000000 * UINT64_C(4));
@@ -207,7 +212,6 @@ TEST(test_several_places)
 TEST(test_without_times)
 {
     struct scene *scene = open_scene(false);
-    start(scene);
     map(scene, 8, 0, 0x8000);
     fork_process(scene, 8, 7, 0);
     exec(scene, 8, 0);
@@ -319,11 +323,8 @@ TEST(test_mappings_that_cannot_be)
 TEST(test_nothing_found)
 {
     struct scene *scene = open_scene(true);
-    start(scene);
     struct bat_error error;
-    assert_int_equal(perf_processes_finish(&scene->processes, true, NULL, &error),
-                     BAT_ERR_MISMATCH);
-    assert_non_null(strstr(error.message, "expected a process that has small.bolt (build-id "));
+    assert_not_found(scene, NULL, &error, "expected a process that has small.bolt (build-id ");
     assert_non_null(strstr(error.message, "found none: no mappings were recorded"));
 
     start(scene);
@@ -332,21 +333,17 @@ TEST(test_nothing_found)
     map_file(scene, 7, 100, 0, "/bin/\x1b[31mred", NULL, 0);
     map_file(scene, 7, 100, 0, "[vdso]", NULL, 0);
     map_file(scene, 7, 100, 0, "//anon", NULL, 0);
-    assert_int_equal(perf_processes_finish(&scene->processes, true, NULL, &error),
-                     BAT_ERR_MISMATCH);
-    assert_non_null(
-        strstr(error.message,
-               "found none (give the program that ran, or record this one): /bin/a b (build-id "
-               "abcd000000000000000000000000000000000000), /bin/?[31mred"));
+    assert_not_found(
+        scene, NULL, &error,
+        "found none (give the program that ran, or record this one): /bin/a b (build-id "
+        "abcd000000000000000000000000000000000000), /bin/?[31mred");
     assert_null(strstr(error.message, "vdso"));
 
     start(scene);
     map_file(scene, 7, 100, 0, "/bin/small.bolt", other, 20);
-    assert_int_equal(perf_processes_finish(&scene->processes, true, NULL, &error),
-                     BAT_ERR_MISMATCH);
-    assert_non_null(strstr(error.message,
-                           "found only other builds of it (give the build that ran; "
-                           "--ignore-build-id accepts any): /bin/small.bolt (build-id abcd"));
+    assert_not_found(scene, NULL, &error,
+                     "found only other builds of it (give the build that ran; "
+                     "--ignore-build-id accepts any): /bin/small.bolt (build-id abcd");
 
     /* More than a sentence holds. */
     start(scene);
@@ -397,9 +394,7 @@ TEST(test_one_process)
     for (uint32_t process = 100; process < 300; process++)
         map(scene, process, 100, 0);
     struct bat_error error;
-    assert_int_equal(perf_processes_finish(&scene->processes, true, &wanted, &error),
-                     BAT_ERR_MISMATCH);
-    assert_non_null(
-        strstr(error.message, "expected process 8 to have small.bolt, found it in 100, 101, 102,"));
+    assert_not_found(scene, &wanted, &error,
+                     "expected process 8 to have small.bolt, found it in 100, 101, 102,");
     assert_non_null(strstr(error.message, " more"));
 }
