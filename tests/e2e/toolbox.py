@@ -80,5 +80,5 @@ class Case(unittest.TestCase):
         """The path of a file in the folder with this text or these bytes."""
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path

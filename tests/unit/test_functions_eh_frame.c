@@ -223,59 +223,61 @@ TEST(test_long_entries_and_the_terminator)
     assert_end(&walk);
 }
 
+/* A frame with a CIE of version 1 and an FDE. */
+static struct frame frame_of(const char *augmentation, const void *data, size_t data_size,
+                             const void *body, size_t body_size)
+{
+    struct frame frame = {.size = 0};
+    add_cie(&frame, 1, augmentation, data, data_size);
+    add_fde(&frame, body, body_size);
+    return frame;
+}
+
 TEST(test_errors_say_where)
 {
     static const char body[] = "\x01\0\0\0\x02\0\0\0\0";
     /* FDEs follow a CIE of 0x12 bytes, or of 0x14 with an LSDA's encoding. */
-    struct frame frame = {.size = 0};
-    assert_fails((const uint8_t *)"\x10\0", 2,
-                 ".eh_frame+0x0: the section ends inside an entry's length");
-    assert_fails((const uint8_t *)"\xff\xff\xff\xff\1", 5,
-                 ".eh_frame+0x0: the section ends inside an entry's 64-bit length");
-    assert_fails((const uint8_t *)"\x09\0\0\0\0\0\0\0", 8,
-                 ".eh_frame+0x0: an entry reaches beyond the section's end");
-    assert_fails((const uint8_t *)"\x03\0\0\0\0\0\0\0", 8,
-                 ".eh_frame+0x0: an entry is too short for its identifier");
-
-    add_cie(&frame, 1, "zX", "\0", 1);
-    add_fde(&frame, body, 9);
-    assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x0: a common entry (CIE) has an unknown form");
-    frame.size = 0;
-    add_cie(&frame, 1, "zRSSSSSSSSSSSSSSSSSS", "\x0b", 1);
-    add_fde(&frame, body, 9);
-    assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x0: a common entry (CIE) has an unknown form");
-
-    frame.size = 0;
-    add_cie(&frame, 1, "zR", "\x0b", 1);
-    add_fde(&frame, body, 9);
+    static const struct {
+        const char *bytes;
+        size_t size;
+        const char *message;
+    } cut[] = {
+        {"\x10\0", 2, ".eh_frame+0x0: the section ends inside an entry's length"},
+        {"\xff\xff\xff\xff\1", 5,
+         ".eh_frame+0x0: the section ends inside an entry's 64-bit length"},
+        {"\x09\0\0\0\0\0\0\0", 8, ".eh_frame+0x0: an entry reaches beyond the section's end"},
+        {"\x03\0\0\0\0\0\0\0", 8, ".eh_frame+0x0: an entry is too short for its identifier"},
+    };
+    for (size_t i = 0; i < COUNT(cut); i++)
+        assert_fails((const uint8_t *)cut[i].bytes, cut[i].size, cut[i].message);
+    static const struct {
+        const char *augmentation;
+        const char *data;
+        size_t data_size;
+        size_t body_size;
+        const char *message;
+    } frames[] = {
+        {"zX", "\0", 1, 9, ".eh_frame+0x0: a common entry (CIE) has an unknown form"},
+        {"zRSSSSSSSSSSSSSSSSSS", "\x0b", 1, 9,
+         ".eh_frame+0x0: a common entry (CIE) has an unknown form"},
+        /* Aligned: known, but not used. */
+        {"zR", "\x5b", 1, 9, ".eh_frame+0x12: the code range of an entry cannot be read"},
+        {"zR", "\x0b", 1, 7, ".eh_frame+0x12: the code range of an entry cannot be read"},
+        {"zR", "\x0b", 1, 8, ".eh_frame+0x12: the augmentation size cannot be read"},
+        {"zLR", "\x0b\x0b", 2, 9, ".eh_frame+0x14: the exception table's address is damaged"},
+    };
+    for (size_t i = 0; i < COUNT(frames); i++) {
+        struct frame frame = frame_of(frames[i].augmentation, frames[i].data, frames[i].data_size,
+                                      body, frames[i].body_size);
+        assert_fails(frame.bytes, frame.size, frames[i].message);
+    }
+    struct frame frame = frame_of("zR", "\x0b", 1, body, 9);
     frame.bytes[frame.fde + 4]++; /* one byte too far back */
     assert_fails(frame.bytes, frame.size,
                  ".eh_frame+0x12: the common entry lies before the section");
     frame.bytes[frame.fde + 4] = 4; /* the FDE itself */
     assert_fails(frame.bytes, frame.size,
                  ".eh_frame+0x12: expected a common entry (CIE), found another entry");
-
-    frame.size = 0;
-    add_cie(&frame, 1, "zR", "\x5b", 1); /* aligned: known, but not used */
-    add_fde(&frame, body, 9);
-    assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x12: the code range of an entry cannot be read");
-    frame.size = 0;
-    add_cie(&frame, 1, "zR", "\x0b", 1);
-    add_fde(&frame, body, 7);
-    assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x12: the code range of an entry cannot be read");
-    frame.size = 0;
-    add_cie(&frame, 1, "zR", "\x0b", 1);
-    add_fde(&frame, body, 8);
-    assert_fails(frame.bytes, frame.size, ".eh_frame+0x12: the augmentation size cannot be read");
-    frame.size = 0;
-    add_cie(&frame, 1, "zLR", "\x0b\x0b", 2);
-    add_fde(&frame, body, 9);
-    assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x14: the exception table's address is damaged");
 }
 
 /* Every prefix, and every value of every byte, from memory of exactly that size. */

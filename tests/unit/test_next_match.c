@@ -13,6 +13,10 @@
 #define LINKS_MAX 16u
 #define CODE_MAX 64u
 
+KEPT(kept_side, struct flooding_side, flooding_free)
+KEPT_COPY(kept_match, struct next_match, next_match_free)
+KEPT_COPY(kept_inferred, struct next_inferred, next_inferred_free)
+
 /* One function, each block a node. */
 struct made {
     struct next_program program;
@@ -116,6 +120,45 @@ static void close_made(struct made *made)
     flooding_free(&made->side);
 }
 
+/* Two builds, the old one first, which are begun, and closed when the test ends. */
+static struct made *begin_both(void)
+{
+    static struct made sides[2];
+    for (unsigned side = 0; side < 2; side++)
+        begin(&sides[side]);
+    return sides;
+}
+
+static void finish_both(struct made *sides)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        finish(&sides[side]);
+        kept_side(&sides[side].side);
+    }
+}
+
+/* Finish both, and match their blocks. */
+static struct next_match *match_both(struct made *sides)
+{
+    finish_both(sides);
+    struct next_match match;
+    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
+    return kept_match(match);
+}
+
+/* Infer the counts of the new build, where the old function was entered 100 times. */
+static const struct next_inferred *infer(const struct made *sides, const struct next_match *match)
+{
+    const struct next_inference inference = {.old_side = &sides[0].side,
+                                             .new_side = &sides[1].side,
+                                             .match = match,
+                                             .scale = 1,
+                                             .entries = 100};
+    struct next_inferred inferred;
+    assert_ok(next_infer(&inference, &inferred, NULL));
+    return kept_inferred(inferred);
+}
+
 /* --- Jump tables ---------------------------------------------------------------------------- */
 
 /* Give node 0 a table of these cases. */
@@ -133,24 +176,17 @@ static void set_table(struct made *made, const uint32_t *cases, uint32_t count)
  */
 static void check_tables(bool with_regions)
 {
-    static struct made olds;
-    static struct made news;
-    begin(&olds);
-    begin(&news);
-    for (uint32_t i = 0; i < 5; i++)
-        add_block(&olds, i, 1, 0);
-    for (uint32_t i = 0; i < 6; i++)
-        add_block(&news, i, 1, 0);
-    for (uint32_t i = 1; i < 4; i++)
-        add_link(&olds, 0, i, NEXT_EDGE_TABLE, 0);
-    add_link(&olds, 2, 4, NEXT_EDGE_ON, 0);
-    for (uint32_t i = 1; i < 5; i++)
-        add_link(&news, 0, i, NEXT_EDGE_TABLE, 0);
-    add_link(&news, 2, 5, NEXT_EDGE_ON, 0);
-    set_table(&olds, (uint32_t[]){1, 2, 3}, 3);
-    set_table(&news, (uint32_t[]){1, 4, 2, 3}, 4);
-    finish(&olds);
-    finish(&news);
+    struct made *sides = begin_both();
+    for (uint32_t side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 5 + side; i++)
+            add_block(&sides[side], i, 1, 0);
+        for (uint32_t i = 1; i < 4 + side; i++)
+            add_link(&sides[side], 0, i, NEXT_EDGE_TABLE, 0);
+        add_link(&sides[side], 2, 4 + side, NEXT_EDGE_ON, 0);
+    }
+    set_table(&sides[0], (uint32_t[]){1, 2, 3}, 3);
+    set_table(&sides[1], (uint32_t[]){1, 4, 2, 3}, 4);
+    finish_both(sides);
 
     uint32_t first[7];
     uint32_t old_of[30];
@@ -175,7 +211,7 @@ static void check_tables(bool with_regions)
     value[likeness_pair(&likeness, 2, 1)] = 0.55f;
     value[likeness_pair(&likeness, 2, 2)] = 0.01f;
     value[likeness_pair(&likeness, 3, 3)] = 0.6f;
-    assert_ok(flooding_align_tables(&olds.side, &news.side, &likeness, with_regions, NULL));
+    assert_ok(flooding_align_tables(&sides[0].side, &sides[1].side, &likeness, with_regions, NULL));
     for (uint32_t j = 0; j < 6; j++)
         for (uint32_t i = 0; i < 5; i++) {
             bool is_case = i == j && i >= 1 && i <= 3;
@@ -183,8 +219,6 @@ static void check_tables(bool with_regions)
             assert_int_equal(base[likeness_pair(&likeness, i, j)] > 0,
                              is_case || (with_regions && is_in_case_2));
         }
-    close_made(&olds);
-    close_made(&news);
 }
 
 TEST(test_aligned_tables)
@@ -224,19 +258,16 @@ TEST(test_size_of_constants)
 static void infer_ways(const double counts[2], bool is_first_reached, const float confidence[2],
                        uint64_t result[2])
 {
-    static struct made olds;
-    static struct made news;
-    struct made *sides[2] = {&olds, &news};
+    struct made *sides = begin_both();
     for (unsigned side = 0; side < 2; side++) {
-        begin(sides[side]);
-        add_block(sides[side], 0, 1, 100);
-        add_block(sides[side], 1, 1, counts[0]);
-        add_block(sides[side], 2, 1, counts[1]);
-        add_link(sides[side], 0, 1, NEXT_EDGE_TAKEN, counts[0]);
-        add_link(sides[side], 0, 2, NEXT_EDGE_ON, counts[1]);
-        sides[side]->nodes[1].is_reached = is_first_reached;
-        finish(sides[side]);
+        add_block(&sides[side], 0, 1, 100);
+        add_block(&sides[side], 1, 1, counts[0]);
+        add_block(&sides[side], 2, 1, counts[1]);
+        add_link(&sides[side], 0, 1, NEXT_EDGE_TAKEN, counts[0]);
+        add_link(&sides[side], 0, 2, NEXT_EDGE_ON, counts[1]);
+        sides[side].nodes[1].is_reached = is_first_reached;
     }
+    finish_both(sides);
     struct next_matched all[3];
     for (uint32_t i = 0; i < 3; i++)
         all[i] = (struct next_matched){.old_of = i,
@@ -245,20 +276,11 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
                                        .piece_of = BAT_NONE,
                                        .copy_of = BAT_NONE,
                                        .confidence = i == 0 ? 0.2f : confidence[i - 1]};
-    struct next_match match = {.all = all, .count = 3};
-    const struct next_inference inference = {.old_side = &olds.side,
-                                             .new_side = &news.side,
-                                             .match = &match,
-                                             .scale = 1,
-                                             .entries = 100};
-    struct next_inferred inferred;
-    assert_ok(next_infer(&inference, &inferred, NULL));
-    assert_int_equal(inferred.nodes[0], 100);
-    result[0] = inferred.nodes[1];
-    result[1] = inferred.nodes[2];
-    next_inferred_free(&inferred);
-    close_made(&olds);
-    close_made(&news);
+    const struct next_inferred *inferred =
+        infer(sides, &(struct next_match){.all = all, .count = 3});
+    assert_int_equal(inferred->nodes[0], 100);
+    result[0] = inferred->nodes[1];
+    result[1] = inferred->nodes[2];
 }
 
 /* Samples were lost: 50 of 100 are nowhere. The way that never ran gets them, though it is known
@@ -290,25 +312,13 @@ TEST(test_zeros_of_calls_never_made)
 /* Match two blocks that nothing leads to, which have one number in common, or nothing. */
 static struct next_matched match_unlike(bool has_common)
 {
-    static struct made olds;
-    static struct made news;
-    begin(&olds);
-    begin(&news);
-    add_block(&olds, 0, 1, 1);
-    add_block(&news, 0, 1, 0);
-    add_block(&olds, 1, SIZE, 1);
-    add_block(&news, 2, SIZE, 0);
-    olds.code[1].constant = 77;
-    news.code[1].constant = has_common ? 77 : 78;
-    finish(&olds);
-    finish(&news);
-    struct next_match match;
-    assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
-    struct next_matched found = match.all[1];
-    next_match_free(&match);
-    close_made(&olds);
-    close_made(&news);
-    return found;
+    struct made *sides = begin_both();
+    for (uint32_t side = 0; side < 2; side++) {
+        add_block(&sides[side], 0, 1, side == 0);
+        add_block(&sides[side], 1 + side, SIZE, side == 0);
+        sides[side].code[1].constant = side == 0 || has_common ? 77 : 78;
+    }
+    return match_both(sides)->all[1];
 }
 
 /*
@@ -330,28 +340,22 @@ TEST(test_weak_match)
 /* Two blocks that are the same by code and place: their counts tell which is which. */
 TEST(test_match_again)
 {
-    static struct made olds;
-    static struct made news;
-    begin(&olds);
-    begin(&news);
+    struct made *sides = begin_both();
     for (uint32_t i = 0; i < 3; i++) {
-        add_block(&olds, i > 0, 4, i == 2 ? 1000 : 0);
-        add_block(&news, i > 0, 4, 0);
+        add_block(&sides[0], i > 0, 4, i == 2 ? 1000 : 0);
+        add_block(&sides[1], i > 0, 4, 0);
     }
-    finish(&olds);
-    finish(&news);
+    finish_both(sides);
     for (uint32_t hot = 1; hot < 3; hot++) {
         uint64_t counts[3] = {0};
         counts[hot] = 500;
         struct next_match match;
-        assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
-        assert_ok(next_match_again(&olds.side, &news.side, counts, 0.5, &match, NULL));
+        assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
+        assert_ok(next_match_again(&sides[0].side, &sides[1].side, counts, 0.5, &match, NULL));
+        kept_match(match);
         assert_int_equal(match.all[hot].old_of, 2);
         assert_int_equal(match.all[3 - hot].old_of, 1);
-        next_match_free(&match);
     }
-    close_made(&olds);
-    close_made(&news);
 }
 
 /* --- Conditions ----------------------------------------------------------------------------- */
@@ -412,40 +416,30 @@ TEST(test_orders)
  * counts of both. */
 TEST(test_twins)
 {
-    static struct made olds;
-    static struct made news;
-    begin(&olds);
-    begin(&news);
-    add_block(&olds, 0, SIZE, 100);
-    add_block(&olds, 1, 2, 30);
-    add_block(&olds, 1, 2, 70);
-    add_block(&olds, 2, SIZE, 100);
-    add_link(&olds, 0, 1, NEXT_EDGE_TAKEN, 30);
-    add_link(&olds, 0, 2, NEXT_EDGE_ON, 70);
-    add_link(&olds, 1, 3, NEXT_EDGE_ON, 30);
-    add_link(&olds, 2, 3, NEXT_EDGE_ON, 70);
+    struct made *sides = begin_both();
+    add_block(&sides[0], 0, SIZE, 100);
+    add_block(&sides[0], 1, 2, 30);
+    add_block(&sides[0], 1, 2, 70);
+    add_block(&sides[0], 2, SIZE, 100);
+    add_link(&sides[0], 0, 1, NEXT_EDGE_TAKEN, 30);
+    add_link(&sides[0], 0, 2, NEXT_EDGE_ON, 70);
+    add_link(&sides[0], 1, 3, NEXT_EDGE_ON, 30);
+    add_link(&sides[0], 2, 3, NEXT_EDGE_ON, 70);
     for (uint32_t i = 0; i < 3; i++)
-        add_block(&news, i, i == 1 ? 2 : SIZE, 0);
-    add_link(&news, 0, 1, NEXT_EDGE_ON, 0);
-    add_link(&news, 1, 2, NEXT_EDGE_ON, 0);
-    finish(&olds);
-    finish(&news);
-    struct next_match match;
-    assert_ok(next_match_blocks(&olds.side, &news.side, &match, NULL));
-    assert_true(match.all[1].old_of == 1 || match.all[1].old_of == 2);
-    assert_true(olds.nodes[match.all[1].old_of].count + match.all[1].extra == 100);
-    next_match_free(&match);
-    close_made(&olds);
-    close_made(&news);
+        add_block(&sides[1], i, i == 1 ? 2 : SIZE, 0);
+    add_link(&sides[1], 0, 1, NEXT_EDGE_ON, 0);
+    add_link(&sides[1], 1, 2, NEXT_EDGE_ON, 0);
+    const struct next_matched *found = &match_both(sides)->all[1];
+    assert_true(found->old_of == 1 || found->old_of == 2);
+    assert_true(sides[0].nodes[found->old_of].count + found->extra == 100);
 }
 
 /* 0 leads to the branch 1, which leads to 2 and 3; the new build may have a way from 0 to 2, too.
  */
 static bool may_run_less(bool is_threaded)
 {
-    static struct made sides[2];
+    struct made *sides = begin_both();
     for (unsigned side = 0; side < 2; side++) {
-        begin(&sides[side]);
         for (uint32_t i = 0; i < 4; i++)
             add_block(&sides[side], i, SIZE, side ? 0 : 10);
         if (side == 1 && is_threaded)
@@ -453,19 +447,13 @@ static bool may_run_less(bool is_threaded)
         add_link(&sides[side], 0, 1, NEXT_EDGE_ON, side ? 0 : 10);
         add_link(&sides[side], 1, 2, NEXT_EDGE_TAKEN, side ? 0 : 9);
         add_link(&sides[side], 1, 3, NEXT_EDGE_ON, side ? 0 : 1);
-        finish(&sides[side]);
     }
-    struct next_match match;
-    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
-    bool is_copied = match.all[1].is_copied;
+    const struct next_match *match = match_both(sides);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_int_equal(match.all[i].old_of, i);
-        assert_true(i == 1 || !match.all[i].is_copied);
+        assert_int_equal(match->all[i].old_of, i);
+        assert_true(i == 1 || !match->all[i].is_copied);
     }
-    next_match_free(&match);
-    close_made(&sides[0]);
-    close_made(&sides[1]);
-    return is_copied;
+    return match->all[1].is_copied;
 }
 
 TEST(test_threaded_jump)
@@ -528,36 +516,23 @@ TEST(test_loops)
 /* A loop that has the old one's code goes round as often, also if no block of it is matched. */
 TEST(test_rounds)
 {
-    static struct made sides[2];
+    struct made *sides = begin_both();
     for (unsigned side = 0; side < 2; side++) {
-        begin(&sides[side]);
         for (uint32_t i = 0; i < 3; i++)
             add_block(&sides[side], i, SIZE, side ? 0 : (double[]){100, 1000, 100}[i]);
         add_link(&sides[side], 0, 1, NEXT_EDGE_ON, side ? 0 : 100);
         add_link(&sides[side], 1, 2, NEXT_EDGE_ON, side ? 0 : 100);
         add_link(&sides[side], 1, 1, NEXT_EDGE_TAKEN, side ? 0 : 900);
-        finish(&sides[side]);
     }
-    struct next_match match;
-    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
-    assert_int_equal(match.partners[0].loop, 0);
+    struct next_match *match = match_both(sides);
+    assert_int_equal(match->partners[0].loop, 0);
     for (uint32_t i = 0; i < 3; i++)
-        match.all[i] = (struct next_matched){.old_of = BAT_NONE,
-                                             .begins_as = BAT_NONE,
-                                             .ends_as = BAT_NONE,
-                                             .piece_of = BAT_NONE,
-                                             .copy_of = BAT_NONE};
-    const struct next_inference inference = {.old_side = &sides[0].side,
-                                             .new_side = &sides[1].side,
-                                             .match = &match,
-                                             .scale = 1,
-                                             .entries = 100};
-    struct next_inferred inferred;
-    assert_ok(next_infer(&inference, &inferred, NULL));
-    assert_int_equal(inferred.links[2], 900);
-    assert_int_equal(inferred.nodes[1], 1000);
-    next_inferred_free(&inferred);
-    next_match_free(&match);
-    close_made(&sides[0]);
-    close_made(&sides[1]);
+        match->all[i] = (struct next_matched){.old_of = BAT_NONE,
+                                              .begins_as = BAT_NONE,
+                                              .ends_as = BAT_NONE,
+                                              .piece_of = BAT_NONE,
+                                              .copy_of = BAT_NONE};
+    const struct next_inferred *inferred = infer(sides, match);
+    assert_int_equal(inferred->links[2], 900);
+    assert_int_equal(inferred->nodes[1], 1000);
 }

@@ -6,9 +6,7 @@
 #include "bat_stacks.h"
 #include "unit_test.h"
 
-#define NO_OFFSET UINT64_MAX
-
-/* A line and what should be read of it. NULL for no text, NO_OFFSET for no offset. */
+/* A line and what should be read of it. NULL for no text, 0 for no offset. */
 struct example {
     const char *line;
     enum bat_line_form form;
@@ -44,11 +42,11 @@ static void expect_line(const struct example *example, enum bat_line_kind kind)
     assert_int_equal(read.form, example->form);
     assert_int_equal(read.address, example->address);
     expect_slice(read.name, example->name);
-    assert_int_equal(read.has_name_offset, example->name_offset != NO_OFFSET);
+    assert_int_equal(read.has_name_offset, example->name_offset != 0);
     if (read.has_name_offset)
         assert_int_equal(read.name_offset, example->name_offset);
     expect_slice(read.module, example->module);
-    assert_int_equal(read.has_module_offset, example->module_offset != NO_OFFSET);
+    assert_int_equal(read.has_module_offset, example->module_offset != 0);
     if (read.has_module_offset)
         assert_int_equal(read.module_offset, example->module_offset);
     if (example->up_to_address)
@@ -56,19 +54,25 @@ static void expect_line(const struct example *example, enum bat_line_kind kind)
     free(line);
 }
 
+static void expect_frames(const struct example *examples, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+}
+
 TEST(test_queries)
 {
     static const struct example examples[] = {
-        {"0x118d", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0x118d"},
-        {"0X118D\r\n", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0X118D"},
-        {"118d", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "118d"},
-        {"  ffffffffffffffff ", BAT_FORM_QUERY, UINT64_MAX, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
-        {"CODE 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
-        {"CODE /bin/a 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/bin/a", NO_OFFSET, NULL},
-        {"\"/b i/a\" 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/b i/a", NO_OFFSET, NULL},
-        {"'/b\"i/a' 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/b\"i/a", NO_OFFSET, NULL},
-        {"DATA \"a\" 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "a", NO_OFFSET, NULL},
-        {"CODE FILE:/bin/a 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/bin/a", NO_OFFSET, NULL},
+        {"0x118d", BAT_FORM_QUERY, 0x118d, .up_to_address = "0x118d"},
+        {"0X118D\r\n", BAT_FORM_QUERY, 0x118d, .up_to_address = "0X118D"},
+        {"118d", BAT_FORM_QUERY, 0x118d, .up_to_address = "118d"},
+        {"  ffffffffffffffff ", BAT_FORM_QUERY, UINT64_MAX, .name = NULL},
+        {"CODE 0x10", BAT_FORM_QUERY, 0x10, .name = NULL},
+        {"CODE /bin/a 0x10", BAT_FORM_QUERY, 0x10, .module = "/bin/a"},
+        {"\"/b i/a\" 0x10", BAT_FORM_QUERY, 0x10, .module = "/b i/a"},
+        {"'/b\"i/a' 0x10", BAT_FORM_QUERY, 0x10, .module = "/b\"i/a"},
+        {"DATA \"a\" 0x10", BAT_FORM_QUERY, 0x10, .module = "a"},
+        {"CODE FILE:/bin/a 0x10", BAT_FORM_QUERY, 0x10, .module = "/bin/a"},
     };
     for (size_t i = 0; i < COUNT(examples); i++)
         expect_line(&examples[i], BAT_LINE_QUERY);
@@ -82,19 +86,18 @@ TEST(test_queries)
 TEST(test_gdb)
 {
     static const struct example examples[] = {
-        {"#1  0x00005555555551d9 in outer (x=0) at t.c:6", BAT_FORM_GDB, 0x5555555551d9, "outer",
-         NO_OFFSET, NULL, NO_OFFSET, "#1  0x00005555555551d9"},
-        {"#10 0x00005555555551d9 in ?? ()", BAT_FORM_GDB, 0x5555555551d9, NULL, NO_OFFSET, NULL,
-         NO_OFFSET, "#10 0x00005555555551d9"},
+        {"#1  0x00005555555551d9 in outer (x=0) at t.c:6", BAT_FORM_GDB, 0x5555555551d9,
+         .name = "outer", .up_to_address = "#1  0x00005555555551d9"},
+        {"#10 0x00005555555551d9 in ?? ()", BAT_FORM_GDB, 0x5555555551d9,
+         .up_to_address = "#10 0x00005555555551d9"},
         {"#2  0x00007ffff7dfc24a in __libc_start_call_main () from /lib/x86_64-linux-gnu/libc.so.6",
-         BAT_FORM_GDB, 0x7ffff7dfc24a, "__libc_start_call_main", NO_OFFSET,
-         "/lib/x86_64-linux-gnu/libc.so.6", NO_OFFSET, NULL},
+         BAT_FORM_GDB, 0x7ffff7dfc24a, .name = "__libc_start_call_main",
+         .module = "/lib/x86_64-linux-gnu/libc.so.6"},
         {"#3  0x0000000000401136 in (anonymous namespace)::f<int> (this=0x0, s=...) at a.cc:3",
-         BAT_FORM_GDB, 0x401136, "(anonymous namespace)::f<int>", NO_OFFSET, NULL, NO_OFFSET, NULL},
-        {"#0  mid (x=x@entry=0) at t.c:5", BAT_FORM_GDB, 0, "mid", NO_OFFSET, NULL, NO_OFFSET, ""},
+         BAT_FORM_GDB, 0x401136, .name = "(anonymous namespace)::f<int>"},
+        {"#0  mid (x=x@entry=0) at t.c:5", BAT_FORM_GDB, 0, .name = "mid", .up_to_address = ""},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
+    expect_frames(examples, COUNT(examples));
     struct bat_stack_line read;
     static const char handler[] = "#3  <signal handler called>";
     bat_stack_line_read(handler, strlen(handler), &read);
@@ -109,101 +112,88 @@ TEST(test_gdb)
 TEST(test_sanitizers)
 {
     static const struct example examples[] = {
-        {"    #0 0x55d8ff in main /work/t.c:7:112", BAT_FORM_SANITIZER, 0x55d8ff, "main", NO_OFFSET,
-         NULL, NO_OFFSET, "    #0 0x55d8ff"},
+        {"    #0 0x55d8ff in main /work/t.c:7:112", BAT_FORM_SANITIZER, 0x55d8ff, .name = "main",
+         .up_to_address = "    #0 0x55d8ff"},
         {"    #1 0x55d8ff in ns::f(int, char const*) /work/t.c:7", BAT_FORM_SANITIZER, 0x55d8ff,
-         "ns::f(int, char const*)", NO_OFFSET, NULL, NO_OFFSET, NULL},
+         .name = "ns::f(int, char const*)"},
         {"    #1 0x7f3bd1a7f249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 6196744a)",
-         BAT_FORM_SANITIZER, 0x7f3bd1a7f249, NULL, NO_OFFSET, "/lib/x86_64-linux-gnu/libc.so.6",
-         0x27249, "    #1 0x7f3bd1a7f249"},
-        {"    #2 0x55d8ff in _start (/work/a.out+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff, "_start",
-         NO_OFFSET, "/work/a.out", 0x1e3ff, NULL},
-        {"#2 0x55d8ff in f(int) (/work/a+b+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff, "f(int)",
-         NO_OFFSET, "/work/a+b", 0x1e3ff, NULL},
+         BAT_FORM_SANITIZER, 0x7f3bd1a7f249, .module = "/lib/x86_64-linux-gnu/libc.so.6",
+         .module_offset = 0x27249, .up_to_address = "    #1 0x7f3bd1a7f249"},
+        {"    #2 0x55d8ff in _start (/work/a.out+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff,
+         .name = "_start", .module = "/work/a.out", .module_offset = 0x1e3ff},
+        {"#2 0x55d8ff in f(int) (/work/a+b+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff,
+         .name = "f(int)", .module = "/work/a+b", .module_offset = 0x1e3ff},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
+    expect_frames(examples, COUNT(examples));
 }
 
 TEST(test_systemd)
 {
     static const struct example examples[] = {
         {"                #0  0x000056028de6f139 crash (a.out + 0x1139)", BAT_FORM_SYSTEMD,
-         0x56028de6f139, "crash", NO_OFFSET, "a.out", 0x1139,
-         "                #0  0x000056028de6f139"},
+         0x56028de6f139, .name = "crash", .module = "a.out", .module_offset = 0x1139,
+         .up_to_address = "                #0  0x000056028de6f139"},
         {"#1  0x00007f0c0d9e1e40 n/a (/usr/lib/libc.so.6 + 0x23e40)", BAT_FORM_SYSTEMD,
-         0x7f0c0d9e1e40, NULL, NO_OFFSET, "/usr/lib/libc.so.6", 0x23e40, NULL},
+         0x7f0c0d9e1e40, .module = "/usr/lib/libc.so.6", .module_offset = 0x23e40},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
+    expect_frames(examples, COUNT(examples));
 }
 
 TEST(test_glog)
 {
     static const struct example examples[] = {
-        {"    @     0x55d8ff1e4a7b  main", BAT_FORM_GLOG, 0x55d8ff1e4a7b, "main", NO_OFFSET, NULL,
-         NO_OFFSET, "    @     0x55d8ff1e4a7b"},
-        {"    @     0x7f0c0d9e1e40       (unknown)", BAT_FORM_GLOG, 0x7f0c0d9e1e40, NULL, NO_OFFSET,
-         NULL, NO_OFFSET, NULL},
+        {"    @     0x55d8ff1e4a7b  main", BAT_FORM_GLOG, 0x55d8ff1e4a7b, .name = "main",
+         .up_to_address = "    @     0x55d8ff1e4a7b"},
+        {"    @     0x7f0c0d9e1e40       (unknown)", BAT_FORM_GLOG, 0x7f0c0d9e1e40, .name = NULL},
         {"    @     0x55d8ff1e4a7b         64  ns::f<int>()", BAT_FORM_GLOG, 0x55d8ff1e4a7b,
-         "ns::f<int>()", NO_OFFSET, NULL, NO_OFFSET, NULL},
+         .name = "ns::f<int>()"},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
-    static const struct example pc = {"PC: @     0x55d8ff1e4a7b  main",
-                                      BAT_FORM_GLOG,
-                                      0x55d8ff1e4a7b,
-                                      "main",
-                                      NO_OFFSET,
-                                      NULL,
-                                      NO_OFFSET,
-                                      NULL};
+    expect_frames(examples, COUNT(examples));
+    static const struct example pc = {"PC: @     0x55d8ff1e4a7b  main", BAT_FORM_GLOG,
+                                      0x55d8ff1e4a7b, .name = "main"};
     expect_line(&pc, BAT_LINE_PC);
 }
 
 TEST(test_backtrace_symbols)
 {
     static const struct example examples[] = {
-        {"./a.out(f+0x29) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, "f", 0x29,
-         "./a.out", NO_OFFSET, "./a.out(f+0x29) [0x55d8ff1e4a7b]"},
-        {"./a.out(+0x11d9) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, NULL, NO_OFFSET,
-         "./a.out", 0x11d9, NULL},
-        {"./a.out() [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, NULL, NO_OFFSET, "./a.out",
-         NO_OFFSET, NULL},
-        {"frame 3: ./a.out(_Z1fi+0x29) [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, "_Z1fi", 0x29,
-         "./a.out", NO_OFFSET, NULL},
+        {"./a.out(f+0x29) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, .name = "f",
+         .name_offset = 0x29, .module = "./a.out",
+         .up_to_address = "./a.out(f+0x29) [0x55d8ff1e4a7b]"},
+        {"./a.out(+0x11d9) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b,
+         .module = "./a.out", .module_offset = 0x11d9},
+        {"./a.out() [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, .module = "./a.out"},
+        {"frame 3: ./a.out(_Z1fi+0x29) [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, .name = "_Z1fi",
+         .name_offset = 0x29, .module = "./a.out"},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
+    expect_frames(examples, COUNT(examples));
 }
 
 TEST(test_perf)
 {
     static const struct example examples[] = {
-        {"\t            11d9 outer+0x29 (/work/t.fp)", BAT_FORM_PERF, 0x11d9, "outer", 0x29,
-         "/work/t.fp", NO_OFFSET, "\t            11d9"},
+        {"\t            11d9 outer+0x29 (/work/t.fp)", BAT_FORM_PERF, 0x11d9, .name = "outer",
+         .name_offset = 0x29, .module = "/work/t.fp", .up_to_address = "\t            11d9"},
         {"\t            11d9 ns::f(int, char) const+0x29 (/tmp/a (deleted))", BAT_FORM_PERF, 0x11d9,
-         "ns::f(int, char) const", 0x29, "/tmp/a (deleted)", NO_OFFSET, NULL},
-        {"\t            11d9 operator()(int) (/tmp/a)", BAT_FORM_PERF, 0x11d9, "operator()(int)",
-         NO_OFFSET, "/tmp/a", NO_OFFSET, NULL},
-        {"\t  7ffd4fec13c000 [unknown] ([unknown])", BAT_FORM_PERF, 0x7ffd4fec13c000, NULL,
-         NO_OFFSET, NULL, NO_OFFSET, NULL},
+         .name = "ns::f(int, char) const", .name_offset = 0x29, .module = "/tmp/a (deleted)"},
+        {"\t            11d9 operator()(int) (/tmp/a)", BAT_FORM_PERF, 0x11d9,
+         .name = "operator()(int)", .module = "/tmp/a"},
+        {"\t  7ffd4fec13c000 [unknown] ([unknown])", BAT_FORM_PERF, 0x7ffd4fec13c000, .name = NULL},
         {"\tffffffff81c00131 entry_SYSCALL_64+0x6e ([kernel.kallsyms])", BAT_FORM_PERF,
-         0xffffffff81c00131, "entry_SYSCALL_64", 0x6e, "[kernel.kallsyms]", NO_OFFSET, NULL},
-        {"\t            11d9", BAT_FORM_PERF, 0x11d9, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
-        {"        11d9 outer+0x29 (t.fp)", BAT_FORM_PERF, 0x11d9, "outer", 0x29, "t.fp", NO_OFFSET,
-         NULL},
-        {"\t            11d9 outer", BAT_FORM_PERF, 0x11d9, "outer", NO_OFFSET, NULL, NO_OFFSET,
-         NULL},
+         0xffffffff81c00131, .name = "entry_SYSCALL_64", .name_offset = 0x6e,
+         .module = "[kernel.kallsyms]"},
+        {"\t            11d9", BAT_FORM_PERF, 0x11d9, .name = NULL},
+        {"        11d9 outer+0x29 (t.fp)", BAT_FORM_PERF, 0x11d9, .name = "outer",
+         .name_offset = 0x29, .module = "t.fp"},
+        {"\t            11d9 outer", BAT_FORM_PERF, 0x11d9, .name = "outer"},
         {"           t.pie 10693 14460.020187:     250000 cpu-clock:u:      7ff4e39f23e0 "
          "update_active.constprop.0+0x270 (/usr/lib/ld.so)",
-         BAT_FORM_PERF_SAMPLE, 0x7ff4e39f23e0, "update_active.constprop.0", 0x270, "/usr/lib/ld.so",
-         NO_OFFSET, NULL},
-        {"    56021cc0014d mid (/work/t.fp.bolt)", BAT_FORM_PERF_SAMPLE, 0x56021cc0014d, "mid",
-         NO_OFFSET, "/work/t.fp.bolt", NO_OFFSET, NULL},
+         BAT_FORM_PERF_SAMPLE, 0x7ff4e39f23e0, .name = "update_active.constprop.0",
+         .name_offset = 0x270, .module = "/usr/lib/ld.so"},
+        {"    56021cc0014d mid (/work/t.fp.bolt)", BAT_FORM_PERF_SAMPLE, 0x56021cc0014d,
+         .name = "mid", .module = "/work/t.fp.bolt"},
     };
-    for (size_t i = 0; i < COUNT(examples); i++)
-        expect_line(&examples[i], BAT_LINE_FRAME);
+    expect_frames(examples, COUNT(examples));
     struct bat_stack_line read;
     static const char inlined[] = "\t            11d9 leaf (inlined)";
     bat_stack_line_read(inlined, strlen(inlined), &read);
