@@ -131,7 +131,7 @@ class Named(Opened):
     def test_module_of_text(self):
         """A module that a query of batsymbolize names."""
         place = self.folder / "libnamed.so"
-        text = self.write("text", f"{place} 0x1234\n")
+        text = self.write(f"{place} 0x1234\n", "text")
         log = self.folder / "strace"
         for make in (lambda path: path.write_bytes(b"no ELF file"), os.mkfifo,
                      lambda path: os.symlink("/dev/zero", path)):

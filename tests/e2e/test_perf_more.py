@@ -57,7 +57,7 @@ class PerfMore(perf_scenes.RecordingTest):
     def test_symbolic_links(self):
         """Without build-ids the name decides: that of a link, or of what it leads to; of the binary, or in the recording."""
         fixture = fixtures.get(PIE)
-        program = self.write("app-1.2", pathlib.Path(fixture.bolted).read_bytes())
+        program = self.write(pathlib.Path(fixture.bolted).read_bytes(), "app-1.2")
         (self.folder / "app").symlink_to("app-1.2")
         (self.folder / "other").symlink_to(program)
         (self.folder / "lost").symlink_to("nothing")
@@ -357,7 +357,7 @@ idle:   nop; nop; jmp 2f; nop
                     break
             head = "PERFTEXT;" + "".join(f"{n}={len(t):x};" for n, t in
                                          zip(("BUILDIDS", "MMAP", "MAIN"), texts))
-            text = self.write("script", head.ljust(132).encode() + b"\n" + b"".join(texts))
+            text = self.write(head.ljust(132).encode() + b"\n" + b"".join(texts), "script")
             expected, _ = self.translate(program.bolted, text, "-ba")
             self.assertEqual(self.translate(program.bolted, folder, "-ba")[0], expected)
             self.assertGreater(expected.count("\n"), 2)

@@ -48,3 +48,22 @@ static inline char *write_file(const void *bytes, size_t size)
     keep(remove_file, path);
     return path;
 }
+
+/* The bytes of a file, with a zero behind them; size may be NULL. */
+static inline char *file_bytes(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        fail_msg("cannot open %s", path);
+    char *bytes = NULL;
+    size_t all = 0;
+    for (size_t got = 1; got != 0; all += got) {
+        bytes = kept_memory(bytes, all + 65536 + 1);
+        got = fread(bytes + all, 1, 65536, file);
+    }
+    fclose(file);
+    bytes[all] = 0;
+    if (size)
+        *size = all;
+    return bytes;
+}

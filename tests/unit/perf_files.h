@@ -18,13 +18,10 @@ static inline struct perf_bytes load(const char *name)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/perf/%s", TEST_DATA, name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
     struct perf_bytes bytes = {0};
-    char buffer[4096];
-    for (size_t got; (got = fread(buffer, 1, sizeof(buffer), file)) != 0;)
-        put(&bytes, buffer, got);
-    fclose(file);
+    size_t size;
+    const char *all = file_bytes(path, &size);
+    put(&bytes, all, size);
     return bytes;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* autofdo/: the parts that a sample profile is made with. */
-#include <unistd.h>
-
+#include "folder.h"
 #include "output_file.h"
 #include "profile/autofdo/discriminator.h"
 #include "profile/autofdo/forest.h"
@@ -130,10 +129,7 @@ static void call(struct forest *forest, uint32_t node, uint64_t place, const cha
 static void expect_text_by(struct forest *forest, unsigned threads, const char *expected,
                            uint64_t roots)
 {
-    char path[] = "/tmp/test_autofdo.XXXXXX";
-    int made = mkstemp(path);
-    assert_true(made >= 0);
-    close(made);
+    char *path = write_file("", 0);
     uint64_t written;
     struct bat_error error;
     struct bat_output *output = begin_output(path);
@@ -141,13 +137,7 @@ static void expect_text_by(struct forest *forest, unsigned threads, const char *
         fail_msg("%s", error.message);
     commit_output(output);
     assert_int_equal(written, roots);
-    char text[4096];
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
-    fclose(file);
-    unlink(path);
-    assert_string_equal(text, expected);
+    assert_string_equal(file_bytes(path, NULL), expected);
     forest_free(forest);
 }
 

@@ -6,6 +6,7 @@
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
 #include "debuginfo/debuginfo.h"
+#include "folder.h"
 #include "kept.h"
 #include "unit_test.h"
 
@@ -225,17 +226,6 @@ TEST(test_map)
 
 /* --- Damaged files -------------------------------------------------------------------------- */
 
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    uint8_t *bytes = malloc(1 << 16);
-    assert_non_null(bytes);
-    *size = fread(bytes, 1, 1 << 16, file);
-    fclose(file);
-    return bytes;
-}
-
 /* What a function and frames say has to hold together, whatever the file says. */
 static void look_up_some(struct bat_debuginfo *debuginfo)
 {
@@ -281,16 +271,13 @@ static bool open_bytes(const char *path, const uint8_t *bytes, size_t size, cons
  * together; a byte of code makes no difference. */
 TEST(test_damaged)
 {
-    char path[] = "/tmp/test_debuginfo.XXXXXX";
-    int made = mkstemp(path);
-    assert_true(made >= 0);
-    close(made);
+    char *path = write_file("", 0);
     static const char *const programs[] = {"dwarf4", "lto"};
     for (size_t i = 0; i < 2; i++) {
         size_t size;
         char program[512];
         snprintf(program, sizeof(program), FOLDER "%s", programs[i]);
-        uint8_t *bytes = read_file(program, &size);
+        uint8_t *bytes = (uint8_t *)file_bytes(program, &size);
         assert_true(open_bytes(path, bytes, size, NULL));
         struct bat_elf *elf = open_elf(program);
         const struct bat_section text = *bat_elf_section(elf, ".text");
@@ -306,9 +293,7 @@ TEST(test_damaged)
         /* The section headers are at the end. */
         for (size_t end = 0; end < size; end += 53)
             assert_false(open_bytes(path, bytes, end, NULL));
-        free(bytes);
     }
-    unlink(path);
 }
 
 /* Bytes that follow the entry of a function: its low_pc, and the size of its code. */
@@ -326,10 +311,7 @@ static uint8_t *find_bounds(uint8_t *bytes, size_t size, uint64_t low, uint32_t 
  */
 TEST(test_calls_of_dropped)
 {
-    char path[] = "/tmp/test_debuginfo.XXXXXX";
-    int made = mkstemp(path);
-    assert_true(made >= 0);
-    close(made);
+    char *path = write_file("", 0);
     struct bat_debuginfo *debuginfo = open_program("dropped", NULL);
     const struct bat_debuginfo_function *function = bat_debuginfo_function(debuginfo, 0x2a4);
     assert_non_null(function);
@@ -337,7 +319,7 @@ TEST(test_calls_of_dropped)
     const uint64_t start = function->ranges[0].start;
     const uint64_t code_size = function->ranges[0].end - start;
     size_t size;
-    uint8_t *bytes = read_file(FOLDER "dropped", &size);
+    uint8_t *bytes = (uint8_t *)file_bytes(FOLDER "dropped", &size);
     uint8_t *bounds = find_bounds(bytes, size, start, (uint32_t)code_size);
     assert_non_null(bounds);
     memset(bounds, 0, 8); /* as linkers write it for code that they drop */
@@ -350,6 +332,4 @@ TEST(test_calls_of_dropped)
         assert_null(bat_debuginfo_function(debuginfo, address));
     }
     bat_debuginfo_close(debuginfo);
-    free(bytes);
-    unlink(path);
 }

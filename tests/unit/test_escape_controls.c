@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "bat.h"
+#include "folder.h"
 #include "output_file.h"
 #include "profile/translate/escape_name.h"
 #include "profile/translate/yaml_string.h"
@@ -124,13 +125,7 @@ TEST(test_names)
 /* The text that write() puts into a file. */
 static char *written(void (*write)(struct bat_text_writer *, const char *), const char *string)
 {
-    char *text;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    assert_non_null(stream);
-    char path[] = "/tmp/test_escape_XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
+    char *path = write_file("", 0);
     struct bat_text_writer writer;
     struct bat_error error;
     struct bat_output *output = begin_output(path);
@@ -138,15 +133,7 @@ static char *written(void (*write)(struct bat_text_writer *, const char *), cons
     write(&writer, string);
     assert_ok(bat_text_finish(&writer, BAT_OK));
     commit_output(output);
-    FILE *in = fopen(path, "r");
-    assert_non_null(in);
-    for (int c; (c = getc(in)) != EOF;)
-        putc(c, stream);
-    fclose(in);
-    fclose(stream);
-    remove(path);
-    close(file);
-    return text;
+    return file_bytes(path, NULL);
 }
 
 TEST(test_yaml)
@@ -154,7 +141,6 @@ TEST(test_yaml)
     for (size_t i = 0; i < CASES; i++) {
         char *text = written(bat_yaml_string, cases[i].text);
         assert_string_equal(text, cases[i].yaml);
-        free(text);
     }
 }
 
@@ -211,7 +197,6 @@ TEST(test_yaml_quotes)
     for (size_t i = 0; i < COUNT(names); i++) {
         char *text = written(bat_yaml_string, names[i].text);
         assert_string_equal(text, names[i].yaml);
-        free(text);
     }
 }
 
@@ -237,7 +222,6 @@ TEST(test_long_strings)
         }
         char *text = written(bat_text_word, string);
         assert_true(strcmp(text, expected) == 0);
-        free(text);
         free(string);
         free(expected);
     }

@@ -25,6 +25,18 @@ struct trial {
     uint64_t parts[EDGES_MAX + 2 * NODES_MAX];
 };
 
+/* Room for the counts of a small graph. */
+struct room {
+    uint64_t nodes[NODES_MAX];
+    uint64_t edges[EDGES_MAX];
+    uint64_t entries[NODES_MAX];
+};
+
+static struct flow_counts counts_in(struct room *room)
+{
+    return (struct flow_counts){room->nodes, room->edges, room->entries, false};
+}
+
 /* False if what comes into a node does not leave it. */
 static bool is_consistent(const struct trial *trial, uint64_t *nodes)
 {
@@ -116,17 +128,15 @@ TEST(test_prices_are_least)
         struct trial trial;
         make_trial(&trial);
         uint64_t expected = least_price(&trial);
-        uint64_t nodes[NODES_MAX];
-        uint64_t edges[EDGES_MAX];
-        uint64_t entries[NODES_MAX];
-        struct flow_counts counts = {nodes, edges, entries, false};
+        struct room room;
+        struct flow_counts counts = counts_in(&room);
         struct bat_error error;
         assert_ok(flow_solve(&trial.graph, &counts, &error));
         assert_false(counts.was_limited);
         take_parts(&trial, &counts);
         uint64_t sums[NODES_MAX];
         assert_true(is_consistent(&trial, sums));
-        assert_memory_equal(sums, nodes, trial.graph.node_count * sizeof(*nodes));
+        assert_memory_equal(sums, room.nodes, trial.graph.node_count * sizeof(*sums));
         assert_int_equal(price_of_all(&trial, sums), expected);
     }
 }
@@ -135,11 +145,9 @@ TEST(test_prices_are_least)
  */
 static void check_rounds(struct trial *trial)
 {
-    uint64_t nodes[NODES_MAX];
-    uint64_t edges[EDGES_MAX];
-    uint64_t entries[NODES_MAX];
+    struct room room;
     uint64_t wanted[EDGES_MAX];
-    struct flow_counts counts = {nodes, edges, entries, false};
+    struct flow_counts counts = counts_in(&room);
     struct flow_network network = {0};
     assert_true(flow_network_begin(&network, &trial->graph));
     network.is_large = true;
@@ -155,7 +163,7 @@ static void check_rounds(struct trial *trial)
         uint64_t sums[NODES_MAX];
         take_parts(trial, &counts);
         assert_true(is_consistent(trial, sums));
-        assert_memory_equal(sums, nodes, trial->graph.node_count * sizeof(*nodes));
+        assert_memory_equal(sums, room.nodes, trial->graph.node_count * sizeof(*sums));
         assert_true(price_of_all(trial, sums) <= expected); /* counts may be above COUNT_MAX */
     }
     flow_network_free(&network);
@@ -196,16 +204,14 @@ TEST(test_consistent_counts_stay)
                                       {1, 3, {0, 0, 1}, 0, 0},
                                       {2, 3, {0, 0, 1}, 0, 0}};
     const struct flow_graph graph = {nodes, edges, 4, 4, 0};
-    uint64_t counts_of_nodes[4];
-    uint64_t counts_of_edges[4];
-    uint64_t entries[4];
-    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct room room;
+    struct flow_counts counts = counts_in(&room);
     struct bat_error error;
     assert_ok(flow_solve(&graph, &counts, &error));
     const uint64_t expected[] = {7, 3, 7, 3};
-    assert_memory_equal(counts_of_edges, expected, sizeof(expected));
+    assert_memory_equal(room.edges, expected, sizeof(expected));
     const uint64_t expected_entries[] = {10, 0, 0, 0};
-    assert_memory_equal(entries, expected_entries, sizeof(expected_entries));
+    assert_memory_equal(room.entries, expected_entries, sizeof(expected_entries));
 }
 
 /* A loop that goes on with 9 of 10: ten rounds for each entry. */
@@ -218,15 +224,13 @@ TEST(test_shares_of_a_loop)
                                       {1, 1, {0}, FLOW_WHOLE / 10 * 9, 80},
                                       {1, 2, {0}, FLOW_WHOLE / 10, 80}};
     const struct flow_graph graph = {nodes, edges, 3, 3, 0};
-    uint64_t counts_of_nodes[3];
-    uint64_t counts_of_edges[3];
-    uint64_t entries[3];
-    struct flow_counts counts = {counts_of_nodes, counts_of_edges, entries, false};
+    struct room room;
+    struct flow_counts counts = counts_in(&room);
     struct bat_error error;
     assert_ok(flow_solve(&graph, &counts, &error));
-    assert_int_equal(counts_of_nodes[0], 1000);
-    assert_int_equal(counts_of_edges[2], 1000);
-    assert_in_range(counts_of_nodes[1], 7500, 10500);
+    assert_int_equal(room.nodes[0], 1000);
+    assert_int_equal(room.edges[2], 1000);
+    assert_in_range(room.nodes[1], 7500, 10500);
 }
 
 #define LONG 10000u

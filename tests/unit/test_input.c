@@ -23,6 +23,20 @@ struct gathered {
     size_t size;
 };
 
+static void close_file(void *file)
+{
+    close((int)(intptr_t)file);
+}
+
+/* A file of these bytes, open until the test ends. */
+static int open_text(const void *text, size_t size)
+{
+    int file = open(write_file(text, size), O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    keep(close_file, (void *)(intptr_t)file); /* NOLINT(performance-no-int-to-ptr) */
+    return file;
+}
+
 /* Append what [offset, stop) of a file gives; every block is of whole lines. */
 static void gather(struct gathered *gathered, int file, uint64_t offset, uint64_t stop)
 {
@@ -64,9 +78,7 @@ TEST(test_every_split)
                                         "no newline",     "\nx",          "one line\n"};
     for (size_t i = 0; i < COUNT(texts); i++) {
         const size_t size = strlen(texts[i]);
-        char *path = write_file(texts[i], size);
-        int file = open(path, O_RDONLY | O_CLOEXEC);
-        assert_true(file >= 0);
+        int file = open_text(texts[i], size);
         char whole[64];
         snprintf(whole, sizeof(whole), "%s%s", texts[i], texts[i][size - 1] == '\n' ? "" : "\n");
         for (uint64_t first = 0; first <= size + 1; first++) {
@@ -78,16 +90,13 @@ TEST(test_every_split)
                 assert_gathered(&gathered, whole, strlen(whole));
             }
         }
-        close(file);
     }
 }
 
 /* A line belongs to the stretch in which it starts. */
 TEST(test_whose_line)
 {
-    char *path = write_file("aa\nbb\ncc\n", 9);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(file >= 0);
+    int file = open_text("aa\nbb\ncc\n", 9);
     static const struct {
         uint64_t offset;
         uint64_t stop;
@@ -102,22 +111,18 @@ TEST(test_whose_line)
         gather(&gathered, file, cases[i].offset, cases[i].stop);
         assert_gathered(&gathered, cases[i].text, strlen(cases[i].text));
     }
-    close(file);
 }
 
 /* More than a buffer holds, in lines of many lengths, split in the middle of long ones. */
 TEST(test_large_stretches)
 {
     const size_t size = 5 * MIB + 12345;
-    char *text = malloc(size);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, size);
     memset(text, 'x', size);
     for (size_t at = 0, length = 1; at < size; at += length, length = length * 3 % 777777 + 1)
         text[at] = '\n';
     text[size - 1] = '\n';
-    char *path = write_file(text, size);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(file >= 0);
+    int file = open_text(text, size);
     static const size_t splits[] = {0, 1, 2 * MIB - 1, 2 * MIB, 2 * MIB + 1, 3333333, 5 * MIB};
     for (size_t i = 0; i < COUNT(splits); i++) {
         struct gathered gathered = {0};
@@ -125,8 +130,6 @@ TEST(test_large_stretches)
         gather(&gathered, file, splits[i], UINT64_MAX);
         assert_gathered(&gathered, text, size);
     }
-    close(file);
-    free(text);
 }
 
 /* --- Sums over stretches -------------------------------------------------------------------- */
@@ -187,9 +190,7 @@ static void assert_same_profiles(struct bat_profile *left, struct bat_profile *r
 TEST(test_sums_over_every_split)
 {
     const size_t size = sizeof(every_record) - 1;
-    char *path = write_file(every_record, size);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(file >= 0);
+    int file = open_text(every_record, size);
     for (uint64_t split = 0; split <= size; split++) {
         struct bat_profile *whole = new_profile();
         read_stretch_of(whole, file, 0, UINT64_MAX);
@@ -202,7 +203,6 @@ TEST(test_sums_over_every_split)
             assert_ok(bat_profile_take(sum, parts[i], NULL));
         assert_same_profiles(whole, sum);
     }
-    close(file);
 }
 
 /* --- Files and pipes ------------------------------------------------------------------------ */
@@ -280,8 +280,7 @@ TEST(test_large_pipe)
     /* 3 MiB, in lines that do not fit the chunks. */
     enum { LINES = 60000, LINE = 53 };
     const size_t size = (size_t)LINES * LINE;
-    char *text = malloc(size + 1);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, size + 1);
     for (size_t i = 0; i < LINES; i++)
         snprintf(text + i * LINE, LINE + 1, "S %-40zx %9zu\n", i % 89 + 1, i);
     struct bat_profile *by_file = new_profile();
@@ -298,7 +297,6 @@ TEST(test_large_pipe)
     assert_int_equal(read_as_pipe(by_pipe, text, size, 60000, &error), BAT_ERR_SYNTAX);
     assert_int_equal(error.line, 55555);
     assert_int_equal(error.column, 48); /* where the count starts: "    55554" with an x for a 5 */
-    free(text);
 }
 
 /* Standard input, by the name "-": a pipe; and a file, from where it stands. */
@@ -317,10 +315,7 @@ TEST(test_standard_input)
     assert_sample(profile, 1, 5);
     assert_sample(profile, 2, 2);
 
-    char *path = write_file(text, strlen(text));
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
-    close(file);
+    assert_int_equal(dup2(open_text(text, strlen(text)), STDIN_FILENO), STDIN_FILENO);
     profile = new_profile();
     assert_ok(bat_profile_read(profile, "-", NULL, NULL));
     assert_sample(profile, 1, 5);
@@ -429,8 +424,7 @@ TEST(test_no_form)
 /* Lines in front of a long one, the long one, and what comes behind. */
 static char *text_with_long_line(size_t before, size_t length, const char *behind, size_t *size)
 {
-    char *text = malloc(before * 8 + length + 64);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, before * 8 + length + 64);
     size_t at = 0;
     for (size_t i = 0; i < before; i++)
         at += (size_t)sprintf(text + at, "S 1 1  \n");
@@ -472,7 +466,6 @@ TEST(test_longest_line)
                         assert_non_null(strstr(error.message, "1048576 bytes, found a longer"));
                     }
                 }
-                free(text);
             }
         }
     }
@@ -490,8 +483,7 @@ struct large_file {
 
 static struct large_file new_large_file(size_t line, size_t lines, bool ends_with_newline)
 {
-    char *text = malloc(line * lines + 1);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, line * lines + 1);
     for (size_t i = 0; i < lines; i++) {
         char row[128];
         snprintf(row, sizeof(row), "S %-*zx %8zu\n", (int)line - 12, i % 97 + 1, i);
@@ -501,7 +493,6 @@ static struct large_file new_large_file(size_t line, size_t lines, bool ends_wit
     large.path = write_file(text, line * lines - !ends_with_newline);
     large.file = open(large.path, O_RDWR | O_CLOEXEC);
     assert_true(large.file >= 0);
-    free(text);
     return large;
 }
 
@@ -626,12 +617,10 @@ TEST(test_large_file_with_long_line)
 {
     struct large_file large = new_large_file(64, 18 * MIB / 64, true);
     const size_t first = 10 * MIB / 64;
-    char *blanks = malloc(2 * MIB);
-    assert_non_null(blanks);
+    char *blanks = kept_memory(NULL, 2 * MIB);
     memset(blanks, ' ', 2 * MIB);
     memcpy(blanks, "S 1 1", 5);
     assert_int_equal(pwrite(large.file, blanks, 2 * MIB, (off_t)(first * 64)), 2 * MIB);
-    free(blanks);
     for (unsigned threads = 1; threads <= 2; threads++) {
         const struct bat_read_options options = {.size = sizeof(options), .threads = threads};
         struct bat_profile *profile = new_profile();
@@ -649,8 +638,7 @@ TEST(test_large_fdata)
 {
     enum { LINE = 64 };
     const size_t lines = 17 * MIB / LINE;
-    char *text = malloc(LINE * lines + 1);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, LINE * lines + 1);
     snprintf(text, LINE + 1, "no_lbr %-55s \n", "cycles");
     for (size_t i = 1; i < lines; i++)
         snprintf(text + i * LINE, LINE + 1, "1 name%zu %-40zx %14zu\n", i % 10, i % 16, i);
@@ -671,5 +659,4 @@ TEST(test_large_fdata)
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read(profile, wrong, &options, &error), BAT_ERR_SYNTAX);
     assert_int_equal(error.line, lines - 1);
-    free(text);
 }

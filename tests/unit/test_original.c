@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* original/: the demo program before and after BOLT, and files that are not its input. */
-#include <elf.h>
-#include <unistd.h>
-
 #include "bat_decoder.h"
 #include "bat_original.h"
 #include "bat_profile.h"
 #include "binary/build_ids.h"
 #include "binary/original/original.h"
+#include "elf_image.h"
 #include "unit_test.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
@@ -212,34 +210,25 @@ TEST(test_addresses_outside)
 
 /* --- Files that do not fit ------------------------------------------------------------------- */
 
-/* A copy of a file that can be changed; removed by refuse(). */
+/* A copy of a file that can be changed. */
 struct copy {
-    char path[32];
+    char *path;
     uint8_t *bytes;
     size_t size;
 };
 
 static struct copy copy_file(const char *path)
 {
-    struct copy copy = {.path = "/tmp/test_original.XXXXXX"};
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, 0, SEEK_END), 0);
-    copy.size = (size_t)ftell(file);
-    rewind(file);
-    copy.bytes = malloc(copy.size);
-    assert_non_null(copy.bytes);
-    assert_int_equal(fread(copy.bytes, 1, copy.size, file), copy.size);
-    fclose(file);
+    struct copy copy = {.path = path_in(make_folder(), "copy")};
+    struct loaded file = load(path);
+    copy.bytes = file.bytes;
+    copy.size = file.size;
     return copy;
 }
 
-static void write_copy(struct copy *copy)
+static void write_copy(const struct copy *copy)
 {
-    int file = mkstemp(copy->path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, copy->bytes, copy->size), copy->size);
-    close(file);
+    save(copy->path, copy->bytes, copy->size);
 }
 
 /* Open the copy as the input binary; it must be refused with this text in the message. */
@@ -257,8 +246,6 @@ static void refuse(const struct pair *pair, struct copy *copy,
     if (!strstr(error.message, wanted))
         fail_msg("expected \"%s\" in \"%s\"", wanted, error.message);
     assert_null(strchr(error.message, '\n'));
-    unlink(copy->path);
-    free(copy->bytes);
 }
 
 /* The build-id in the file's bytes. */
@@ -298,8 +285,6 @@ static void accept_id(const struct pair *pair, uint8_t first, uint8_t last)
     struct bat_original *original;
     assert_ok(bat_original_open(copy.path, &binary, NULL, &original, NULL));
     bat_original_close(original);
-    unlink(copy.path);
-    free(copy.bytes);
 }
 
 static void refuse_id(const struct pair *pair, uint8_t first, uint8_t last)
@@ -427,7 +412,8 @@ TEST(test_functions_too_small)
 
 TEST(test_no_elf_file)
 {
-    struct copy copy = {.path = "/tmp/test_original.XXXXXX", .bytes = malloc(4), .size = 4};
+    struct copy copy = copy_file(INPUT);
+    copy.size = 4;
     memcpy(copy.bytes, "text", 4);
     refuse(*state, &copy, NULL, BAT_ERR_NOT_ELF, "");
 }

@@ -195,8 +195,7 @@ static void add_stack(char *text, unsigned entries)
 /* Where a stack of 32 was met, the newest two entries of it and of those behind it are left out. */
 TEST(test_doubled_entries)
 {
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, 1 << 16);
     strcpy(text, MAP("7"));
     add_stack(text, 31);
     add_stack(text, 32);
@@ -218,14 +217,12 @@ TEST(test_doubled_entries)
     assert_ok(read_as_file(profile, text, &error));
     assert_trace(profile, 0x401000, 0x401100, MINUS_1, 4, 0);
     assert_int_equal(profile->counters.perf_dropped, 0);
-    free(text);
 }
 
 /* With times, the first stack of 32 is the one of the earliest time, as in perf.data. */
 TEST(test_doubled_entries_by_time)
 {
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, 1 << 16);
     strcpy(text, MAP("7") "7 3.3: 0x401002/0x401102/P/-/-/0 0x401001/0x401101/P/-/-/0 "
                           "0x401000/0x401100/P/-/-/0\n"
                           "7 3.1: 0x401002/0x401102/P/-/-/0 0x401001/0x401101/P/-/-/0 "
@@ -238,7 +235,6 @@ TEST(test_doubled_entries_by_time)
     assert_trace(profile, 0x401000, 0x401100, MINUS_1, 1, 0);
     assert_trace(profile, 0x401000, 0x401100, 0x401001, 1, 0);
     assert_trace(profile, 0x401002, 0x401102, MINUS_1, 2, 0);
-    free(text);
 }
 
 /* --- Records --------------------------------------------------------------------------------- */

@@ -24,13 +24,11 @@ static int memory_file(const struct perf_bytes *bytes)
 /* A record of type 20 whose body is its number, and more of it up to that size. */
 static void put_numbered(struct perf_bytes *out, uint32_t number, size_t size)
 {
-    uint8_t *body = malloc(size);
-    assert_non_null(body);
+    uint8_t *body = kept_memory(NULL, size);
     memcpy(body, &number, sizeof(number));
     for (size_t i = 4; i < size; i++)
         body[i] = (uint8_t)(number + i);
     put_record(out, 20, 0, body, size);
-    free(body);
 }
 
 static void assert_numbered(const struct perf_record *record, uint32_t number, size_t size)

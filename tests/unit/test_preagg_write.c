@@ -9,7 +9,7 @@
 #define MINUS_2 0xfffffffffffffffeULL
 #define MINUS_3 0xfffffffffffffffdULL
 
-/* What a profile is written as, to be freed. */
+/* What a profile is written as. */
 static char *written(const struct bat_profile *profile)
 {
     char *path = write_file("", 0);
@@ -18,20 +18,12 @@ static char *written(const struct bat_profile *profile)
     if (bat_profile_write_preagg(profile, output, &error) != BAT_OK)
         fail_msg("%s", error.message);
     commit_output(output);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char *text = calloc(1, 1 << 16);
-    assert_non_null(text);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
-    fclose(file);
-    return text;
+    return file_bytes(path, NULL);
 }
 
 static void assert_written(const struct bat_profile *profile, const char *expected)
 {
-    char *text = written(profile);
-    assert_string_equal(text, expected);
-    free(text);
+    assert_string_equal(written(profile), expected);
 }
 
 static void add(struct bat_counts *counts, uint64_t first, uint64_t second, uint64_t third,
@@ -146,7 +138,6 @@ TEST(test_read_back)
     char *text = written(profile);
     struct bat_profile *again = new_profile();
     read_text(again, bat_preagg_read, text);
-    free(text);
     struct bat_counts before = sum_branches(profile);
     struct bat_counts after = sum_branches(again);
     assert_int_equal(before.count, after.count);
@@ -194,12 +185,7 @@ TEST(test_what_has_no_form)
     output = begin_output(path);
     assert_int_equal(bat_profile_write_preagg(profile, output, &error), BAT_ERR_RANGE);
     bat_output_abandon(output);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    char left[8] = "";
-    assert_int_equal(fread(left, 1, sizeof(left), file), 3);
-    assert_string_equal(left, "old");
-    fclose(file);
+    assert_string_equal(file_bytes(path, NULL), "old");
 }
 
 /* The largest sums that are written can be read. */

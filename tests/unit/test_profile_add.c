@@ -123,15 +123,10 @@ TEST(test_cannot_be_added)
 /* The demonstration's binary, as if it were position-independent. */
 static struct bat_elf *open_movable(void)
 {
-    static char bytes[1 << 17];
-    FILE *file = fopen(DEMO, "rb");
-    assert_non_null(file);
-    size_t size = fread(bytes, 1, sizeof(bytes), file);
-    assert_true(size > 64 && size < sizeof(bytes));
-    fclose(file);
+    size_t size;
+    char *bytes = file_bytes(DEMO, &size);
     bytes[16] = 3; /* e_type: ET_DYN */
-    char *path = write_file(bytes, size);
-    return open_elf(path);
+    return open_elf(write_file(bytes, size));
 }
 
 TEST(test_mapping)

@@ -81,8 +81,7 @@ static struct bat_profile *profile_of(const char *text, const char *second, cons
 /* More records than a table's first room. */
 static char *many_records(unsigned first, unsigned count)
 {
-    char *text = malloc(count * 64 + 1);
-    assert_non_null(text);
+    char *text = kept_memory(NULL, count * 64 + 1);
     char *at = text;
     for (unsigned i = first; i < first + count; i++)
         at += sprintf(at, "T %x %x %x %u\nS %x %u\n", i + 1, 2 * i, 3 * i, i, i, i);
@@ -227,6 +226,4 @@ TEST(test_without_memory)
         }
     }
     assert_true(failures > 10);
-    free(more);
-    free(many);
 }

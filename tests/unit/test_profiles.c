@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Profiles of several binaries that are read from one file. */
-#include <unistd.h>
-
 #include "bat_output.h"
 #include "bat_profile.h"
+#include "folder.h"
 #include "unit_test.h"
 
 #define PROFILES 2u
@@ -31,14 +30,8 @@ static void free_profiles(struct bat_profile **profiles)
 static enum bat_code read_text(struct bat_profile **profiles, const char *text,
                                struct bat_profiles_counters *counters, struct bat_error *error)
 {
-    char path[] = "/tmp/test_profiles.XXXXXX";
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
-    close(file);
-    enum bat_code code = bat_profiles_read(profiles, PROFILES, path, NULL, counters, error);
-    unlink(path);
-    return code;
+    return bat_profiles_read(profiles, PROFILES, write_file(text, strlen(text)), NULL, counters,
+                             error);
 }
 
 /* The count of a trace in a profile; 0 if it is not there. */

@@ -131,12 +131,7 @@ static void save(const char *path, const char *text)
 
 static void assert_content(const char *path, const char *text)
 {
-    char found[64] = "";
-    FILE *file = fopen(path, "re");
-    assert_non_null(file);
-    found[fread(found, 1, sizeof(found) - 1, file)] = 0;
-    fclose(file);
-    assert_string_equal(found, text);
+    assert_string_equal(file_bytes(path, NULL), text);
 }
 
 static int make_folder(void **state)

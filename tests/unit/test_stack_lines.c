@@ -33,8 +33,7 @@ static void expect_line(const struct example *example, enum bat_line_kind kind)
     struct bat_stack_line read;
     /* Without a zero behind it, so that reading on is seen. */
     size_t length = strlen(example->line);
-    char *line = malloc(length);
-    assert_non_null(line);
+    char *line = kept_memory(NULL, length);
     memcpy(line, example->line, length);
     bat_stack_line_read(line, length, &read);
     print_message("%s\n", example->line);
@@ -51,7 +50,6 @@ static void expect_line(const struct example *example, enum bat_line_kind kind)
         assert_int_equal(read.module_offset, example->module_offset);
     if (example->up_to_address)
         expect_slice((struct bat_slice){line, read.address_end}, example->up_to_address);
-    free(line);
 }
 
 static void expect_frames(const struct example *examples, size_t count)
@@ -276,15 +274,13 @@ TEST(test_cut_lines)
     size_t frames = 0;
     for (size_t i = 0; i < COUNT(lines); i++)
         for (size_t length = 0; length <= strlen(lines[i]); length++) {
-            char *cut = malloc(length ? length : 1);
-            assert_non_null(cut);
+            char *cut = kept_memory(NULL, length ? length : 1);
             memcpy(cut, lines[i], length);
             struct bat_stack_line read;
             bat_stack_line_read(cut, length, &read);
             assert_true(read.address_end <= length);
             assert_true(read.number_start <= read.number_end && read.number_end <= length);
             frames += length == strlen(lines[i]) && read.kind != BAT_LINE_TEXT;
-            free(cut);
         }
     assert_int_equal(frames, COUNT(lines));
 }

@@ -126,6 +126,9 @@ static void assert_found(const struct scene *scene, const uint64_t *addresses, s
     assert_int_equal(found, count);
 }
 
+#define ASSERT_FOUND(scene, ...)                                                                   \
+    assert_found(scene, (const uint64_t[]){__VA_ARGS__}, COUNT(((const uint64_t[]){__VA_ARGS__})))
+
 /* --- Traces --------------------------------------------------------------------------------- */
 
 TEST(test_traces)
@@ -151,8 +154,7 @@ TEST(test_traces)
     const uint32_t ascending[] = {3, 1, 4, 2, 0};
     for (size_t i = 0; i < COUNT(ascending); i++)
         assert_int_equal(scene->translation.order[i].value, ascending[i]);
-    static const uint64_t found[] = {POP, PUSH, SORT, MAIN, PARTITION, INTERPRET};
-    assert_found(scene, found, COUNT(found));
+    ASSERT_FOUND(scene, POP, PUSH, SORT, MAIN, PARTITION, INTERPRET);
 }
 
 /* With a fragment its function is found: records are in terms of that. */
@@ -161,8 +163,7 @@ TEST(test_fragment)
     struct scene *scene = open_scene();
     add_trace(scene, BAT_ADDRESS_EXTERNAL, MAIN_COLD, MAIN_COLD + 3);
     survey(scene, false);
-    static const uint64_t found[] = {MAIN, MAIN_COLD};
-    assert_found(scene, found, COUNT(found));
+    ASSERT_FOUND(scene, MAIN, MAIN_COLD);
 }
 
 /* Addresses that no function has, among them all that mean something else in a trace. */
@@ -225,8 +226,7 @@ TEST(test_samples)
     assert_ok(bat_profile_add_sample(scene->profile, MAIN_COLD + 1, 1, NULL));
     assert_ok(bat_profile_add_sample(scene->profile, DIE + 3, 1, NULL));
     survey(scene, false);
-    static const uint64_t found[] = {SORT, MAIN, MAIN_COLD, DIE};
-    assert_found(scene, found, COUNT(found));
+    ASSERT_FOUND(scene, SORT, MAIN, MAIN_COLD, DIE);
 }
 
 /* Of a load both the instruction and what it reads may be in a function. */
@@ -235,8 +235,7 @@ TEST(test_loads)
     struct scene *scene = open_scene();
     assert_ok(bat_profile_add_load(scene->profile, POP + 1, PUSH + 2, 1, NULL));
     survey(scene, false);
-    static const uint64_t found[] = {POP, PUSH};
-    assert_found(scene, found, COUNT(found));
+    ASSERT_FOUND(scene, POP, PUSH);
 }
 
 /* --- When all functions are needed ---------------------------------------------------------- */
@@ -273,8 +272,7 @@ TEST(test_changed_note)
 {
     struct scene *scene = open_scene();
     add_trace(scene, SORT + 8, SORT + 9, SORT + 0xe);
-    uint8_t *note = malloc(scene->binary.note_size);
-    assert_non_null(note);
+    uint8_t *note = kept_memory(NULL, scene->binary.note_size);
     memcpy(note, scene->binary.note, scene->binary.note_size);
     memset(note + 20, 0xff, scene->binary.note_size - 20);
     struct bat_binary changed = scene->binary;
@@ -283,5 +281,4 @@ TEST(test_changed_note)
     assert_int_not_equal(
         bat_binary_load_tables(&changed, &scene->sparse, NULL, NULL, &scene->error), BAT_OK);
     assert_int_equal(scene->error.place, BAT_PLACE_SECTION);
-    free(note);
 }
