@@ -10,7 +10,6 @@ import collections
 import json
 import pathlib
 import random
-import tempfile
 import unittest
 
 import bolt_profiles
@@ -98,22 +97,11 @@ def fdata_sum(path):
     return sum(int(line.split(" ")[-1]) for line in lines if line.count(" ") > 2)
 
 
-class Balance(unittest.TestCase):
+class Balance(toolbox.NamedCase):
     """One test a fixture; see load_tests()."""
 
-    def __init__(self, name):
-        super().__init__("check")
-        self.name = name
-
-    def id(self):
-        return f"Balance.{self.name}"
-
-    __str__ = id
-
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="test_balance.")
-        self.addCleanup(self.folder.cleanup)
-        self.output = pathlib.Path(self.folder.name, "output")
+        self.output = self.folder / "output"
 
     def report(self, binary, profile, *options):
         """The report; nothing is on standard error about counts."""
@@ -134,8 +122,7 @@ class Balance(unittest.TestCase):
 
     def balance(self, binary, lines, original, *options):
         """Translate a profile, moved to original if that is given; look at both ends."""
-        profile = pathlib.Path(self.folder.name, "profile")
-        profile.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+        profile = self.write("profile", "".join(f"{line}\n" for line in lines))
         given = {kind: sums(lines)[kind] for kind in KINDS}
         if original and "--parity" not in options:
             moved = self.report(binary, profile, f"--original={original}", "--format=preagg", *options)
@@ -183,9 +170,6 @@ class Others(Balance):
             report = self.balance(fixture.bolted, samples, original, "--ba")
             self.assertGreater(report["balance"]["samples"]["out"], 0)
 
-    def id(self):
-        return f"Others.{self.name}"
-
 
 class Mispredictions(Balance):
     """A misprediction counts in the input, too, wherever the input has the branch."""
@@ -205,9 +189,6 @@ class Mispredictions(Balance):
         self.assertGreater(moved["in"], 500)
         self.assertLessEqual(moved["left_out"], of_jumps)
         self.assertEqual(moved["in"], moved["out"] + moved["left_out"] + moved["outside"])
-
-    def id(self):
-        return f"Mispredictions.{self.name}"
 
 
 def load_tests(_loader, _tests, _pattern):

@@ -75,33 +75,23 @@ class Unknown:
         return self.moved.get(address, address)
 
 
-class Passes(unittest.TestCase):
+class Passes(toolbox.NamedCase):
     """One test a fixture; see load_tests()."""
-
-    def __init__(self, name):
-        super().__init__("check")
-        self.name = name
-
-    def id(self):
-        return f"Passes.{self.name}"
-
-    __str__ = id
 
     def check(self):
         """Check the records, llvm-bolt's verdict on them, and the moved profile."""
         fixture = fixtures.get(self.name)
         truth = bolt_judge.truth(fixture)
-        with tempfile.TemporaryDirectory() as folder:
-            fdata, yaml, report = translate(fixture, folder)
-            self.assertGreaterEqual(bolt_judge.overlap(fdata, truth.fdata("T")),
-                                    1 if fixture.program in EXACT else 0.998)
-            self.assertEqual(report["unjoined"], 0)
-            self.assertEqual(report["parts_explained"], report["parts"])
-            self.assertEqual(report["functions_by_note"], 0)
-            self.compare_branches(fixture, truth, folder)
-            if not toolbox.SANITIZED:
-                self.ask_bolt(fixture, truth.fdata("T"), fdata, report, "")
-                self.ask_bolt(fixture, truth.fdata("T"), yaml, report, "_yaml")
+        fdata, yaml, report = translate(fixture, self.folder)
+        self.assertGreaterEqual(bolt_judge.overlap(fdata, truth.fdata("T")),
+                                1 if fixture.program in EXACT else 0.998)
+        self.assertEqual(report["unjoined"], 0)
+        self.assertEqual(report["parts_explained"], report["parts"])
+        self.assertEqual(report["functions_by_note"], 0)
+        self.compare_branches(fixture, truth, self.folder)
+        if not toolbox.SANITIZED:
+            self.ask_bolt(fixture, truth.fdata("T"), fdata, report, "")
+            self.ask_bolt(fixture, truth.fdata("T"), yaml, report, "_yaml")
 
     def ask_bolt(self, fixture, direct, path, report, output):
         """Compare llvm-bolt's verdicts on the translated profile and on perf2bolt's profile of the input's
@@ -215,9 +205,11 @@ int main()
 """
 
 
-def traces_both_ways(folder, compiler, options):
+def traces_both_ways(folder, text, compiler, options):
     """The T records of the input's own run of a program, and those moved from its BOLTed run: two paths."""
-    fixtures.run([*compiler, "-Wl,-q", "-o", "input"], folder)
+    folder = pathlib.Path(folder)
+    (folder / "source").write_text(text, encoding="ascii")
+    fixtures.run([*compiler, "source", "-Wl,-q", "-o", "input"], folder)
 
     def record(binary):
         path = folder / f"{binary}.T"
@@ -231,23 +223,17 @@ def traces_both_ways(folder, compiler, options):
     return truth, moved
 
 
-class FoldedAfterInlining(unittest.TestCase):
+class FoldedAfterInlining(toolbox.Case):
     """A function that only jumps to another has its code once that is inlined, and is folded into it."""
 
     def test_calls(self):
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "forwards.cc").write_text(FORWARDS, encoding="ascii")
-            truth, moved = traces_both_ways(
-                folder, ["g++", "-O2", "-fnon-call-exceptions", "-fno-pie", "-no-pie", "-fno-plt", "forwards.cc"],
-                ["-inline-all", "-icf", "-skip-funcs=main"])
-            wanted = test_to_input.branch_counts(truth)
-            found = test_to_input.branch_counts(moved)
-            symbols = {s.name: s.address for s in elffile.Elf(folder / "input").functions()}
-            starts = [symbols[n] for n in ("outer", "inner")]
-            for counts in (wanted, found):
-                self.assertEqual([1000, 1000], [sum(n for (_, to), n in counts.items() if to == s)
-                                                   for s in starts])
+        truth, moved = traces_both_ways(
+            self.folder, FORWARDS, ["g++", "-xc++", "-O2", "-fnon-call-exceptions", "-fno-pie", "-no-pie", "-fno-plt"],
+            ["-inline-all", "-icf", "-skip-funcs=main"])
+        symbols = {s.name: s.address for s in elffile.Elf(self.folder / "input").functions()}
+        starts = [symbols[n] for n in ("outer", "inner")]
+        for counts in map(test_to_input.branch_counts, (truth, moved)):
+            self.assertEqual([1000, 1000], [sum(n for (_, to), n in counts.items() if to == s) for s in starts])
 
 
 POINTERS = """\
@@ -298,36 +284,31 @@ class FoldedCallers(unittest.TestCase):
 
     def test_calls(self):
         for options in (["-icf=1"], ["-icf=1", "-plt=all"]):
-            with self.subTest(options), tempfile.TemporaryDirectory() as name:
-                folder = pathlib.Path(name)
-                (folder / "callers.c").write_text(CALLERS, encoding="ascii")
+            with self.subTest(options), tempfile.TemporaryDirectory() as folder:
                 truth, moved = traces_both_ways(
-                    folder, ["gcc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now", "callers.c"], options)
+                    folder, CALLERS, ["gcc", "-xc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now"], options)
                 wanted, found = (test_to_input.branch_counts(path) for path in (truth, moved))
                 self.assertEqual(wanted, found)
                 counts = {s.name: sum(n for (source, _), n in found.items()
                                       if source and s.address <= source < s.address + s.size - 1)
-                          for s in elffile.Elf(folder / "input").functions()}
+                          for s in elffile.Elf(f"{folder}/input").functions()}
                 self.assertEqual((600, 200), (counts["first"], counts["second"]))
 
 
-class FoldedPointers(unittest.TestCase):
+class FoldedPointers(toolbox.Case):
     """The data that a call loads its pointer from says which folded function it calls."""
 
     def check(self, options):
         """Each function has its calls."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "pointers.c").write_text(POINTERS, encoding="ascii")
-            truth, moved = traces_both_ways(folder, [*options, "pointers.c"], ["-icf=1"])
-            wanted = test_to_input.branch_counts(truth)
-            found = test_to_input.branch_counts(moved)
-            starts = [s.address for s in elffile.Elf(folder / "input").functions() if s.name in ("first", "second", "third")]
-            self.assertEqual(3, len(starts))
-            for start in starts:
-                self.assertEqual({k: n for k, n in wanted.items() if k[1] == start},
-                                 {k: n for k, n in found.items() if k[1] == start})
-            self.assertEqual([0, 300, 600], sorted(sum(n for (_, to), n in found.items() if to == s) for s in starts))
+        truth, moved = traces_both_ways(self.folder, POINTERS, [*options, "-xc"], ["-icf=1"])
+        wanted = test_to_input.branch_counts(truth)
+        found = test_to_input.branch_counts(moved)
+        starts = [s.address for s in elffile.Elf(self.folder / "input").functions() if s.name in ("first", "second", "third")]
+        self.assertEqual(3, len(starts))
+        for start in starts:
+            self.assertEqual({k: n for k, n in wanted.items() if k[1] == start},
+                             {k: n for k, n in found.items() if k[1] == start})
+        self.assertEqual([0, 300, 600], sorted(sum(n for (_, to), n in found.items() if to == s) for s in starts))
 
     def test_fixed(self):
         """Slots and tables at constant addresses."""
@@ -342,31 +323,26 @@ class FoldedPointers(unittest.TestCase):
         self.check(["clang", "-O2", "-fPIE", "-pie"])
 
 
+def calling(call, text):
+    """A program of this text that calls what it is about often, and prints a sum."""
+    return (f"#include <stdio.h>\n{text}int main(void)\n{{\n    int sum = 0;\n    for (int i = 0; i < 1400; i++)\n"
+            f'        sum += {call};\n    printf("%d\\n", sum);\n    return 0;\n}}\n')
+
+
 # The second test is where the first one's branch leads, not behind it.
-TESTS = """\
-#include <stdio.h>
+TESTS = calling("classify(NUMBER)", """\
 int classify(int);
 __asm__(".text\\n.globl classify\\n.type classify, @function\\nclassify:\\n"
         "cmp $5, %edi\\njae 1f\\nlea 1(%rdi), %eax\\njmp 3f\\n"
         "1: je 2f\\nlea 3(%rdi), %eax\\njmp 3f\\n"
         "2: mov $9, %eax\\n3: add $4, %eax\\nret\\n.size classify, .-classify\\n");
-int main(void)
-{
-    int sum = 0;
-    for (int i = 0; i < 1400; i++)
-        sum += classify(NUMBER);
-    printf("%d\\n", sum);
-    return 0;
-}
-"""
+""")
 
 
 def check_branches(test, folder, text, function, options, compiler=("gcc", "-xc")):
     """Compare all branches that a function of a program makes, moved from its BOLTed run, with its own. These."""
-    folder = pathlib.Path(folder)
-    (folder / "source").write_text(text, encoding="ascii")
-    truth, moved = traces_both_ways(folder, [*compiler, "-O2", "-fno-pie", "-no-pie", "source"], options)
-    symbol, = (s for s in elffile.Elf(folder / "input").functions() if s.name == function)
+    truth, moved = traces_both_ways(folder, text, [*compiler, "-O2", "-fno-pie", "-no-pie"], options)
+    symbol, = (s for s in elffile.Elf(f"{folder}/input").functions() if s.name == function)
     wanted, found = ({k: n for k, n in test_to_input.branch_counts(path).items()
                       if 0 <= (k[0] or 0) - symbol.address < symbol.size} for path in (truth, moved))
     test.assertEqual(wanted, found)
@@ -397,8 +373,7 @@ class ExchangedTests(toolbox.Case):
 
 
 # -frame-opt moves the save of %rbp before the second test: only what is behind that uses it.
-SAVED_TESTS = """\
-#include <stdio.h>
+SAVED_TESTS = calling("classify(i % 20 < 17 ? 3 : i % 14)", """\
 int classify(int);
 __asm__(".text\\n.globl classify\\n.type classify, @function\\nclassify:\\n.cfi_startproc\\n"
         "push %rbp\\n.cfi_def_cfa_offset 16\\n.cfi_offset 6, -16\\npush %rbx\\n.cfi_def_cfa_offset 24\\n.cfi_offset 3, -24\\n"
@@ -408,15 +383,7 @@ __asm__(".text\\n.globl classify\\n.type classify, @function\\nclassify:\\n.cfi_
         "pop %rbp\\n.cfi_def_cfa_offset 8\\nret\\n.cfi_restore_state\\n3: add %ebx, %eax\\nadd $8, %rsp\\n.cfi_def_cfa_offset 24\\n"
         "pop %rbx\\n.cfi_def_cfa_offset 16\\npop %rbp\\n.cfi_def_cfa_offset 8\\nret\\n.cfi_endproc\\n.size classify, .-classify\\n");
 __attribute__((noipa)) int other(int number) { return number & 1 ? number * 3 : number; }
-int main(void)
-{
-    int sum = 0;
-    for (int i = 0; i < 1400; i++)
-        sum += classify(i % 20 < 17 ? 3 : i % 14);
-    printf("%d\\n", sum);
-    return 0;
-}
-"""
+""")
 
 
 # Inlined, the branch to free() becomes a call. The pointer is promoted, and -plt takes the PLT entry out of the call.
@@ -447,10 +414,8 @@ class PltEntries(unittest.TestCase):
     def test_branches(self):
         for options in (["-inline-all"], ["-inline-all", "-split-functions", "-split-strategy=all"], ["-inline-all", "-plt=all"],
                         ["-indirect-call-promotion=all", "-plt=all"]):
-            with self.subTest(options), tempfile.TemporaryDirectory() as name:
-                folder = pathlib.Path(name)
-                (folder / "source").write_text(PLT, encoding="ascii")
-                truth, moved = traces_both_ways(folder, ["gcc", "-xc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now", "source"],
+            with self.subTest(options), tempfile.TemporaryDirectory() as folder:
+                truth, moved = traces_both_ways(folder, PLT, ["gcc", "-xc", "-O2", "-fno-pie", "-no-pie", "-Wl,-z,now"],
                                                 ["-reorder-blocks=ext-tsp", *options])
                 wanted = test_to_input.branch_counts(truth)
                 self.assertGreater(len(wanted), 12)
@@ -458,27 +423,17 @@ class PltEntries(unittest.TestCase):
 
 
 # The test of what was less, which BOLT puts first, was the one behind the first test's jump.
-SCAN = """\
-#include <stdio.h>
+SCAN = calling("scan(numbers, i % 17)", """\
 int scan(const int *, int);
 __asm__(".text\\n.globl scan\\n.type scan, @function\\nscan:\\nlea 28(%rdi), %rax\\njmp 2f\\n"
         "1: jg 3f\\nsub $4, %rax\\ncmp %rdi, %rax\\njb 3f\\n2: cmp %esi, (%rax)\\njne 1b\\nmov $1, %eax\\nret\\n"
         "3: xor %eax, %eax\\nret\\n.size scan, .-scan\\n");
 static const int numbers[] = {14, 12, 10, 8, 6, 4, 2, 0};
-int main(void)
-{
-    int sum = 0;
-    for (int i = 0; i < 1400; i++)
-        sum += scan(numbers, i % 17);
-    printf("%d\\n", sum);
-    return 0;
-}
-"""
+""")
 
 
 # The table leads to a jump that the code before it, a call, comes to as well: BOLT's table leads to where that goes.
-TABLE = """\
-#include <stdio.h>
+TABLE = calling("choose(i % 7 % 4)", """\
 int choose(int);
 __asm__(".text\\n.globl choose\\n.type choose, @function\\nchoose:\\n"
         "push %rbx\\nmov %edi, %eax\\nmov %edi, %ebx\\njmp *table(,%rax,8)\\n"
@@ -486,15 +441,7 @@ __asm__(".text\\n.globl choose\\n.type choose, @function\\nchoose:\\n"
         ".size choose, .-choose\\n"
         ".section .rodata\\n.balign 8\\ntable: .quad 1b, 2b, 3b, 2b\\n.text\\n");
 __attribute__((noinline)) void other(int value) { if (value == 77) puts("?"); }
-int main(void)
-{
-    int sum = 0;
-    for (int i = 0; i < 1400; i++)
-        sum += choose(i % 7 % 4);
-    printf("%d\\n", sum);
-    return 0;
-}
-"""
+""")
 
 
 class Table(toolbox.Case):
@@ -564,21 +511,12 @@ class LandingPads(toolbox.Case):
 
 
 # BOLT cannot lengthen the jump of a function that it skips.
-SHORT = """\
-#include <stdio.h>
+SHORT = calling("caller(i)", """\
 int caller(int);
 __asm__(".text\\n.type callee, @function\\ncallee:\\ntest $3, %edi\\njz 1f\\nlea 1(%rdi), %eax\\nret\\n"
         "1: xor %eax, %eax\\nret\\n.size callee, .-callee\\n"
         ".globl caller\\n.type caller, @function\\ncaller:\\nadd $3, %edi\\njmp callee\\n.size caller, .-caller\\n");
-int main(void)
-{
-    int sum = 0;
-    for (int i = 0; i < 1400; i++)
-        sum += caller(i);
-    printf("%d\\n", sum);
-    return 0;
-}
-"""
+""")
 
 
 FAR = SHORT.replace(SHORT[SHORT.index("__asm__"):SHORT.index("int main")],
@@ -648,7 +586,7 @@ def load_tests(loader, _tests, _pattern):
     # These tests run BOLT and qemu, in which sanitizers find nothing.
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
-        for case in FoldedAfterInlining, FoldedCallers, FoldedPointers, ExchangedTests, Table, LandingPads, Patched:
+        for case in FoldedAfterInlining, FoldedCallers, FoldedPointers, ExchangedTests, PltEntries, Table, LandingPads, Patched:
             suite.addTests(loader.loadTestsFromTestCase(case))
     return suite
 

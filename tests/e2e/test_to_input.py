@@ -147,17 +147,8 @@ def move(fixture, profile, folder, *options):
     return output
 
 
-class Moved(unittest.TestCase):
+class Moved(toolbox.NamedCase):
     """One test a fixture; see load_tests()."""
-
-    def __init__(self, name):
-        super().__init__("check")
-        self.name = name
-
-    def id(self):
-        return f"Moved.{self.name}"
-
-    __str__ = id
 
     def check(self):
         """Check all forms of the run's profile."""

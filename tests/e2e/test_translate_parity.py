@@ -157,18 +157,8 @@ class CorrectedSamples:
         return self._by_address
 
 
-class Parity(unittest.TestCase):
+class Parity(toolbox.NamedCase):
     """One test a fixture; see load_tests()."""
-
-    def __init__(self, name):
-        super().__init__("check")
-        self.name = name
-        self.forms = FORMS[name]
-
-    def id(self):
-        return f"Parity.{self.name}"
-
-    __str__ = id
 
     def check(self):
         """The fixture's execution."""
@@ -179,7 +169,7 @@ class Parity(unittest.TestCase):
             return
         differences = Differences()
         records = 0
-        for form in self.forms:
+        for form in FORMS[self.name]:
             with tempfile.TemporaryDirectory() as folder:
                 fdata, yaml = translate(fixture, reference.profile(form), folder)
                 records += self.compare_fdata(fixture, reference, form, fdata, differences, folder)
@@ -189,7 +179,7 @@ class Parity(unittest.TestCase):
 
     def check_records(self, fixture, reference):
         """With sanitizers only battranslate runs; the comparison is in the release build's test."""
-        for form in self.forms:
+        for form in FORMS[self.name]:
             with self.subTest(form), tempfile.TemporaryDirectory() as folder:
                 fdata, yaml = translate(fixture, reference.profile(form), folder)
                 _, ours = bolt_profiles.read_fdata(fdata)

@@ -82,3 +82,16 @@ class Case(unittest.TestCase):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
+
+
+class NamedCase(Case):
+    """A test of what has this name: the class's check(). load_tests() makes one a name, so that a failure says which."""
+
+    def __init__(self, name):
+        super().__init__("check")
+        self.name = name
+
+    def id(self):
+        return f"{type(self).__name__}.{self.name}"
+
+    __str__ = id
