@@ -7,7 +7,7 @@
 
 #include "bat_decoder.h"
 #include "binary/functions/name_parts.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* --- Names ---------------------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 
 #include "bat_decoder.h"
 #include "names.h"
-#include "spec/binary_search.h"
 #include "spec/map.h"
+#include "spec/order.h"
 
 /* A symbol at the start of a hot function. */
 struct named {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bat_binary.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* --- Members of objects ------------------------------------------------------------------------
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "read_json.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #include <search.h>
 #include <stdlib.h>

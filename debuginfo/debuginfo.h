@@ -8,7 +8,7 @@
 #include "elfnote/mapping.h"
 #include "entries.h"
 #include "line_table.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* --- Files ---------------------------------------------------------------------------------- */
 

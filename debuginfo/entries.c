@@ -4,10 +4,8 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- Forms ---------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@
 #include "spec/hex_bytes.h"
 #include "spec/keep_bytes.h"
 #include "spec/little_endian.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* The program whose debug information is wanted. */
 struct program {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What may be read of debug information: amounts, and addresses that have code. */
 #include "debuginfo.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* All names may have this many times the size of the files in total: they may overlap. */
 #define NAMES_MAX 64u

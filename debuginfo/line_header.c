@@ -3,7 +3,7 @@
 #include <dwarf.h>
 
 #include "line_table.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* A string of a section, which line_sections_find() has cut behind the end of one; or NULL. */
 static const char *string_at(const struct line_bytes *section, uint64_t offset)

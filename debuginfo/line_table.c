@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Line-number programs: DWARF 2 to 5, section 6.2. */
 #include "line_table.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -262,7 +260,7 @@ bool line_table_read(struct line_table *table, const struct line_sections *secti
                                .context = context,
                                .has_memory = has_memory};
     run_program(&state, &reader);
-    bat_shrink(&table->rows, table->row_count, sizeof(*table->rows));
+    BAT_SHRINK(table->rows, table->row_count);
     BAT_SORT_BY_TWO(table->sequences, table->sequence_count, end, first_row);
     return state.has_memory;
 }

@@ -6,9 +6,8 @@
 #include "bat_elf.h"
 #include "debuginfo.h"
 #include "read_ahead.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- Addresses of units --------------------------------------------------------------------- */
 

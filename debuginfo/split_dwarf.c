@@ -14,9 +14,8 @@
 
 #include "debuginfo.h"
 #include "elfnote/descriptors.h"
-#include "spec/binary_search.h"
 #include "spec/little_endian.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path)

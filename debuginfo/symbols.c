@@ -3,8 +3,7 @@
 #include <gelf.h>
 
 #include "debuginfo.h"
-#include "spec/binary_search.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 static bool is_function(const GElf_Sym *symbol)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debuginfo.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 /* Runs that contain the current address, the innermost (the last node) on top. */
@@ -100,8 +100,8 @@ bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t 
         for (size_t i = 0; i < count; i++)
             order[i] = (struct bat_sort_key){runs[i].start, i};
         fill(map, &heap, bat_sort_keys(order, order + count, count), count);
-        bat_shrink(&map->starts, map->count, sizeof(*map->starts));
-        bat_shrink(&map->nodes, map->count, sizeof(*map->nodes));
+        BAT_SHRINK(map->starts, map->count);
+        BAT_SHRINK(map->nodes, map->count);
     } else {
         free(map->starts);
         free(map->nodes);

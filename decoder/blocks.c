@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The blocks of an input function, put together from its tables: BAT.md 8.3. */
 #include "bat_decoder.h"
-#include "spec/binary_search.h"
 #include "spec/map.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "decoding.h"
 #include "sparse.h"
 #include "spec/array.h"
-#include "spec/grow.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
 #include "spec/options.h"

@@ -3,7 +3,6 @@
 
 #include "decoding.h"
 #include "spec/array.h"
-#include "spec/free_all.h"
 #include <stdlib.h>
 
 enum bat_code bat_decode_fail_memory(struct bat_error *error)
@@ -83,17 +82,12 @@ enum bat_code bat_decode_finish(struct bat_decoding *decoding)
         free_entries(map);
         return BAT_OK;
     }
-    map->output_offsets =
-        bat_array_shrink(map->output_offsets, map->entry_count, sizeof(*map->output_offsets));
-    map->input_offsets =
-        bat_array_shrink(map->input_offsets, map->entry_count, sizeof(*map->input_offsets));
-    map->secondary_entries = bat_array_shrink(map->secondary_entries, map->secondary_count,
-                                              sizeof(*map->secondary_entries));
+    BAT_SHRINK(map->output_offsets, map->entry_count);
+    BAT_SHRINK(map->input_offsets, map->entry_count);
+    BAT_SHRINK(map->secondary_entries, map->secondary_count);
     if (bat_map_has_hashes(map)) {
-        map->block_hashes =
-            bat_array_shrink(map->block_hashes, map->block_count, sizeof(*map->block_hashes));
-        map->block_indices =
-            bat_array_shrink(map->block_indices, map->block_count, sizeof(*map->block_indices));
+        BAT_SHRINK(map->block_hashes, map->block_count);
+        BAT_SHRINK(map->block_indices, map->block_count);
         return BAT_OK;
     }
     /* Room for what older notes do not have. */

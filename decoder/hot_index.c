@@ -11,7 +11,7 @@
 #include "decoding.h"
 #include "spec/array.h"
 #include "spec/map.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* The hot function that an index names when read as form, or BAT_NONE. */
 static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, uint32_t index)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in a map: BAT.md 8. */
 #include "bat_decoder.h"
-#include "spec/binary_search.h"
 #include "spec/map_index.h"
+#include "spec/order.h"
 
 /* False for BAT_NONE and any other number that is no index: a function without a table. */
 static inline bool is_table(const struct bat_map *map, uint32_t table)

@@ -3,7 +3,7 @@
 #include "elf_file.h"
 #include "file_state.h"
 #include "relocatable.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/keep_bytes.h"
 #include "unpack.h"
 

@@ -2,7 +2,7 @@
 #include "replace_file.h"
 
 #include "descriptors.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
 #include <zstd_errors.h>
 
 #include "descriptors.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* Of xz's own; its largest preset takes 65 MiB. */
 #define XZ_MEMORY ((uint64_t)80 << 20)

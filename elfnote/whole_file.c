@@ -2,7 +2,7 @@
 #include "whole_file.h"
 
 #include "descriptors.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,9 +7,8 @@
 
 #include "elf_file.h"
 #include "output.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* The section header table is put at a multiple of this. */
 #define TABLE_ALIGNMENT 8u

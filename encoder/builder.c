@@ -5,8 +5,6 @@
 #include <stdlib.h>
 
 #include "spec/array.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
 #include "spec/options.h"

@@ -167,7 +167,8 @@ enum bat_code bat_encode_places(const struct bat_map *map, uint64_t *places, uin
         free(bytes);
         return code;
     }
-    *section = bat_array_shrink(bytes, *size, 1);
+    BAT_SHRINK(bytes, *size);
+    *section = bytes;
     return BAT_OK;
 }
 

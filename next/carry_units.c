@@ -7,7 +7,7 @@
 #include "carrying.h"
 #include "infer.h"
 #include "signature.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "flow_leftovers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /*
  * Networks of so many blocks are solved in less time: a round begins with the flow of the round

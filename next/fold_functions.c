@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* An old unit, and where it is. */
 struct placed {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "spec/array.h"
-#include "spec/grow.h"
 #include "support/key_sort.h"
 
 /* Features that more blocks have than this are of no help to find candidates among many. */
@@ -146,7 +145,7 @@ static float float_of(uint64_t bits)
 /* Sort what was found; nothing else is kept of it. */
 static bool sort_raw(struct features_making *making)
 {
-    making->raw = bat_array_shrink(making->raw, making->raw_count, sizeof(*making->raw));
+    BAT_SHRINK(making->raw, making->raw_count);
     struct bat_sort_key *spare = malloc((making->raw_count + 1) * sizeof(*spare));
     if (!spare)
         return false;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* More than so many products of weights, or pairs of loops, are not worth their time and memory. */
 #define WORK_MAX (UINT64_C(1) << 24)

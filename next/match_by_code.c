@@ -7,8 +7,8 @@
 
 #include "match_functions.h"
 #include "signature.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
 

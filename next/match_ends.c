@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "match_blocks.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "support/key_sort.h"
 
 #define HOPS 3u

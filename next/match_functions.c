@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "signature.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* A group of namesakes with more members than this on one side is not compared all with all. */
 #define NAMESAKES_MAX 64u

@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 static void counts_free(struct next_counts *counts)
 {

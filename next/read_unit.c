@@ -10,9 +10,7 @@
 #include "instruction_aarch64.h"
 #include "instruction_x86.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/order.h"
 #include "tables_aarch64.h"
 
 /* Entries of a function's jump tables that are read: so many, and more for each byte of code. */
@@ -499,10 +497,9 @@ static enum bat_code read_unit(struct unit_reading *reading)
 /* Give back what growing left over. */
 static void trim(struct next_unit *unit)
 {
-    unit->blocks = bat_array_shrink(unit->blocks, unit->block_count, sizeof(*unit->blocks));
-    unit->edges = bat_array_shrink(unit->edges, unit->edge_count, sizeof(*unit->edges));
-    unit->instructions =
-        bat_array_shrink(unit->instructions, unit->instruction_count, sizeof(*unit->instructions));
+    BAT_SHRINK(unit->blocks, unit->block_count);
+    BAT_SHRINK(unit->edges, unit->edge_count);
+    BAT_SHRINK(unit->instructions, unit->instruction_count);
 }
 
 enum bat_code next_unit_get(struct next_program *program, uint32_t unit,

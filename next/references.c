@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "binary/functions/loaded_sections.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* A datum with a symbol, or a slot of the GOT. */
 struct named {

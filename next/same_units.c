@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
+#include "spec/order.h"
 
 static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
 {

@@ -74,8 +74,7 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
     }
     fill(signature, bat_sort_keys(keys, keys + most, count), count);
     free(keys);
-    signature->tokens =
-        bat_array_shrink(signature->tokens, signature->count, sizeof(*signature->tokens));
+    BAT_SHRINK(signature->tokens, signature->count);
     return BAT_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "binary/code/reader.h"
 #include "encodings_aarch64.h"
 #include "references.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
 
 /*

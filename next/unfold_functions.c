@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Divides the counts of an old function that the linker had put in place of several. */
 #include "carrying.h"
-#include "spec/binary_search.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* Folded functions call others: the shares of those are known one step later. */
 #define PASSES 16u

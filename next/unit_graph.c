@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 struct graph_making {
     struct next_program *program;

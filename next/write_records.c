@@ -5,7 +5,7 @@
 
 #include "carrying.h"
 #include "profile/translate/escape_name.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 struct writing {
     struct next_carrying *carrying;

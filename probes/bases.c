@@ -5,7 +5,7 @@
 
 #include "bat_probes.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 static bool is_defined(const struct bat_symbol *symbol)
 {

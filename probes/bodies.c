@@ -4,7 +4,7 @@
 
 #include "reading.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* The least bytes of a probe (id, type, distance), of a top-level body (GUID, and the numbers of
  * its probes and bodies) and of an inlined one (call site, too). */
@@ -308,10 +308,10 @@ static bool sort_probes(struct owned_probes *into, size_t count)
 static bool finish(struct reading *reading)
 {
     struct owned_probes *into = reading->into;
-    into->nodes = bat_array_shrink(into->nodes, reading->node_count, sizeof(*into->nodes));
+    BAT_SHRINK(into->nodes, reading->node_count);
     if (!sort_probes(into, reading->probe_count) || !sort_bodies(into, reading->body_count))
         return false;
-    into->probes = bat_array_shrink(into->probes, reading->probe_count, sizeof(*into->probes));
+    BAT_SHRINK(into->probes, reading->probe_count);
     struct bat_probes *public = &into->public;
     public->nodes = into->nodes;
     public->probes = into->probes;

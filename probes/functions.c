@@ -4,7 +4,7 @@
 
 #include "reading.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 #include "support/hash_seed.h"
 
 #define XXH_INLINE_ALL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat_probes.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 uint32_t bat_probes_between(const struct bat_probes *probes, uint64_t start, uint64_t end,
                             uint32_t *first)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "reading.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 #define DESCRIPTIONS ".pseudo_probe_desc"
 #define PROBES ".pseudo_probe"

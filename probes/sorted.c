@@ -4,7 +4,6 @@
 
 #include "reading.h"
 #include "spec/array.h"
-#include "spec/free_all.h"
 
 void *probes_sorted(void *elements, struct bat_sort_key *keys, size_t count, size_t size)
 {

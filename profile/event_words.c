@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "spec/escape_controls.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* The name as it is written, to be freed; NULL without memory. */
 static char *event_word(const char *name)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "text_fields.h"
 
 /*

@@ -5,8 +5,8 @@
 
 #include "array.h"
 #include "map_index.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 enum bat_code bat_map_sort_tables(struct bat_map *map, uint64_t *duplicate)
 {

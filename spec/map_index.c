@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "bat_stacks.h"
+#include "spec/array.h"
 #include "spec/escape_controls.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "support/counts.h"
 #include "support/string_table.h"
 

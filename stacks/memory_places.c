@@ -7,7 +7,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "spec/binary_search.h"
+#include "spec/order.h"
 #include "symbolizer.h"
 
 #define PAGE_SIZE 4096u

@@ -7,9 +7,9 @@
 
 #include "binary/functions/plt.h"
 #include "elfnote/text_budget.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 /* True for a symbol that can name an address. */

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "debuginfo/second.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/options.h"
 #include "support/parallel.h"
 

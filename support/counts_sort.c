@@ -6,10 +6,8 @@
 #include "counts.h"
 #include "key_sort.h"
 #include "parallel.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
 #include "spec/large_memory.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* A table that is sorted. */
 struct run {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangled_names.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 #include <stdbool.h>
 #include <stdint.h>

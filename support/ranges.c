@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hash_seed.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 struct bat_range_node {
     uint64_t low;

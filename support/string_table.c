@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "hash_seed.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -6,7 +6,7 @@
 #include "bat_decoder.h"
 #include "binary/names.h"
 #include "checking.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* --- Executable sections -------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "checking.h"
-#include "spec/binary_search.h"
 #include "spec/map.h"
+#include "spec/order.h"
 
 /* The faults of one function. */
 struct faults {

@@ -8,7 +8,7 @@
 #include "binary/build_ids.h"
 #include "binary/original/original.h"
 #include "checking.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 /* --- Functions of the original by name -------------------------------------------------------- */
 

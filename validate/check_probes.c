@@ -7,8 +7,7 @@
 #include "binary/original/original.h"
 #include "checking.h"
 #include "spec/array.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
+#include "spec/order.h"
 
 /* A probe, and where it belongs in the input. */
 struct placed_probe {

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "binary/functions/eh_frame.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 static bool append(struct bat_frames *frames, size_t *capacity, struct bat_frame frame)
 {

@@ -2,7 +2,7 @@
 #include "checking.h"
 
 #include "bat_decoder.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_table *table, uint64_t size)
 {

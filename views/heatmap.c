@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "heatmap_buckets.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* perf2bolt 22's. */
 static const uint64_t usual_sizes[] = {64, 4096, 262144};

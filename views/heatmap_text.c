@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/compare_numbers.h"
+#include "spec/order.h"
 #include "support/text_writer.h"
 
 /* Counts are shown by this many colors; the first two are the same, but for the letter's case. */

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/array.h"
 #include "spec/escape_controls.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
 #include "stack_tables.h"
 #include "support/text_writer.h"
 

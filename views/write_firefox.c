@@ -8,8 +8,7 @@
 #include <stdlib.h>
 
 #include "bat_views.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "stack_tables.h"
 
 /* The version of the format. The profiler reads those before its own. */

@@ -2,7 +2,7 @@
 /* Decides which records of a profile llvm-bolt accepts for a function: spec/profiles.md 7. */
 #include "graph.h"
 #include "instructions.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* --- Edges -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups of offsets, and the fall-throughs of a trace, in a function's blocks (code_blocks.h). */
 #include "code_blocks.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 uint32_t bat_code_block_at(const struct bat_code_blocks *blocks, uint64_t offset)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "instructions_x86.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "sweep.h"
 
 struct graph_builder {

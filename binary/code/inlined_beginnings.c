@@ -9,7 +9,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 #define MOST_INSTRUCTIONS 8u /* of a beginning */
 

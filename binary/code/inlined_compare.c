@@ -10,8 +10,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #define LEAST_INSTRUCTIONS 3u /* a copy of fewer may be chance */
 

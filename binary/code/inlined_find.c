@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "inlined_parts.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* The budget of comparisons, in instructions: for each one of the caller, and in addition. */
 #define WORK_PER_INSTRUCTION 64u

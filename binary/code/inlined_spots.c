@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What comparisons ask of the caller's code, and of other functions. */
 #include "inlined_parts.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64_t address,
                        struct bat_known_code *known)

@@ -7,10 +7,9 @@
  */
 #include <elf.h>
 
-#include "spec/binary_search.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "sweep.h"
 
 #define RELATIVE_SIZE 4u

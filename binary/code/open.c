@@ -7,7 +7,7 @@
 
 #include "binary/functions/eh_frame.h"
 #include "reader.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 /* --- Sections ----------------------------------------------------------------------------- */
 

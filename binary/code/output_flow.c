@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in the flow of an output function (output_flow.h), and the owners of its blocks. */
 #include "output_flow.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 #include <stdlib.h>
 #include <string.h>

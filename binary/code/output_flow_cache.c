@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "output_flows.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "support/parallel.h"
 
 struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)

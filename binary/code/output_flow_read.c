@@ -10,12 +10,10 @@
 #include "inlined.h"
 #include "instructions.h"
 #include "output_flows.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
 #include "spec/map.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 /* An instruction that ends a block. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "sweep.h"
 
 /* A jump table of a part. */

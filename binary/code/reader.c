@@ -2,9 +2,8 @@
 /* Look-ups in the code reader. */
 
 #include "reader.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include <stdlib.h>
 
 const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address)

@@ -11,10 +11,8 @@
 #include "binary/functions/name_parts.h"
 #include "elfnote/text_budget.h"
 #include "markers.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/hash_seed.h"
 
 #define NAMES_MIN 16u

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "exceptions.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- Decoding ----------------------------------------------------------------------------- */
 

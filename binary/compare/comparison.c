@@ -6,8 +6,7 @@
 
 #include "binary/build_ids.h"
 #include "binary/names.h"
-#include "spec/compare_numbers.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 void comparison_free(struct comparison *comparison)
 {

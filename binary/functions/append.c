@@ -6,10 +6,9 @@
 
 #include "eh_frame.h"
 #include "plt.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
+#include "spec/order.h"
 
 /* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
 

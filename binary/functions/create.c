@@ -6,9 +6,9 @@
 #include <stdlib.h>
 
 #include "draft.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
+#include "spec/order.h"
 
 /*
  * Look-ups use buckets: the address range of all functions is divided into about as many buckets of

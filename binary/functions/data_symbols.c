@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "draft.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* The most objects that a look-up tries, from the inside out: real ones nest one or two deep. */
 #define DEPTH_MAX 1000u

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 static int by_address(const void *left, const void *right)
 {

@@ -7,9 +7,8 @@
 
 #include "elfnote/symbol_table.h"
 #include "plt_slots.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "plt_slots.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64_t offset,
                    uint64_t slot)

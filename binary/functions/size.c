@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* Finds the functions' sizes and secondary entry points. */
 

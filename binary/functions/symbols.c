@@ -7,10 +7,9 @@
 #include <xxhash.h>
 
 #include "name_parts.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
+#include "spec/order.h"
 #include "support/hash_seed.h"
 
 /* An offset that no FILE symbol's name has: offset 0 is the empty name. */

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "original.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                          struct bat_instruction *instruction)

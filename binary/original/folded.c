@@ -2,10 +2,8 @@
 /* Finds folded functions (folded.h) and compares their code instruction by instruction. */
 #include "folded.h"
 #include "binary/functions/plt.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "binary/build_ids.h"
 #include "binary/note_facts.h"
 #include "original.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/hex_bytes.h"
 #include "spec/options.h"
 #include "support/parallel.h"

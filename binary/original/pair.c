@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "original.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 struct pairing {

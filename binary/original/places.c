@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "original.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "folded.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/counts.h"
 
 /* What a relocation adds to its symbol's address and addend to give the address that it names. */

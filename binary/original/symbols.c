@@ -9,7 +9,7 @@
 #include "bat_decoder.h"
 #include "elfnote/text_budget.h"
 #include "original.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 #include "support/parallel.h"
 
 static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)

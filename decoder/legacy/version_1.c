@@ -4,8 +4,8 @@
 
 #include "legacy.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
 #include "spec/little_endian.h"
+#include "spec/order.h"
 
 /* Bytes of a table without entries, of an entry, and of a cold fragment in the list of parents. */
 #define TABLE_SIZE 12u

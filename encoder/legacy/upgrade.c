@@ -4,9 +4,8 @@
 
 #include "bat_encoder.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
 #include "spec/map.h"
+#include "spec/order.h"
 
 /* What all blocks of a function are found by. */
 struct upgrading {

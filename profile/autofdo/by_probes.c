@@ -8,7 +8,6 @@
 #include "probe_functions.h"
 #include "ranges.h"
 #include "spec/array.h"
-#include "spec/free_all.h"
 #include "support/key_sort.h"
 
 /* Of nodes that are not in the forest: not seen yet; left out. */

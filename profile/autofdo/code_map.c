@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "binary/code/instructions.h"
-#include "spec/binary_search.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* A mark is 0 until its address is decoded; the low bits are the instruction's length. */
 #define LENGTH_MASK 0x1fu

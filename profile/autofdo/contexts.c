@@ -8,8 +8,6 @@
 #include "forest.h"
 #include "probe_functions.h"
 #include "spec/array.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
 #include "support/key_sort.h"
 #include "tail_calls.h"
 

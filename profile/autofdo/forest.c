@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
 
 /*

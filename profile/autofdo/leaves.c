@@ -6,7 +6,7 @@
 
 #include "debuginfo/stretches.h"
 #include "discriminator.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 enum call_state {
     CALL_NEW,    /* not looked up yet */

@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "binary/code/instructions.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* So many jumps follow each other at most, and so many are tried for one question. */
 #define DEPTH_MAX 16u

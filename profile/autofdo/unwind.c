@@ -5,7 +5,7 @@
 
 #include "binary/original/original.h"
 #include "probe_functions.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* --- Instructions --------------------------------------------------------------------------- */
 

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "overlaps.h"
-#include "spec/compare_numbers.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* A function of both profiles, or of one. */
 struct paired {

@@ -6,8 +6,7 @@
 #include "bat_compare.h"
 #include "profile/profile.h"
 #include "profile/translate/records.h"
-#include "spec/compare_numbers.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "support/text_writer.h"
 
 static uint64_t smaller(uint64_t left, uint64_t right)

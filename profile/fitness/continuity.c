@@ -12,9 +12,8 @@
 
 #include "binary/original/original.h"
 #include "measuring.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* All runs that begin at one address. */
 struct run {

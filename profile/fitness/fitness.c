@@ -5,7 +5,7 @@
 #include "binary/original/original.h"
 #include "measuring.h"
 #include "profile/translate/records.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 struct bat_fitness {
     struct bat_functions *functions;

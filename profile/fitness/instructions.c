@@ -7,7 +7,7 @@
 
 #include "binary/original/original.h"
 #include "measuring.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 struct sample {
     uint64_t address;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "attributes.h"
 #include "branch_filter.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "samples.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* Words of a chain from here on are not addresses but tell whose addresses follow. */
 #define CONTEXT_FIRST ((uint64_t)-4095)

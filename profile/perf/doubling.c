@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "samples.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* True if 32 entries of the sample's branch stack are used: the kernel's only on request. */
 static bool has_doubling_size(const struct perf_sample *sample, bool keeps_kernel)

@@ -10,7 +10,7 @@
 #include "branch_filter.h"
 #include "recording.h"
 #include "samples.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "support/arriving.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)

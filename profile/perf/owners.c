@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "processes.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* The binaries by build-id and by name. Those with equal ones are chained: number + 1, or 0. */
 struct index {

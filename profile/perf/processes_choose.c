@@ -8,7 +8,7 @@
 
 #include "processes.h"
 #include "spec/hex_bytes.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* A message that is made of pieces. */
 struct text {

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
 
 void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binaries,

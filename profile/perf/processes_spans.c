@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "processes.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/ranges.h"
 
 /* Where a process has a binary at the current moment of the replay. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "samples.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 void perf_recording_sort(struct perf_recorded_file *files, size_t count)
 {

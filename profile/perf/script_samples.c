@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "script.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* The upper limit of process ids in Linux. */
 #define PROCESS_MAX 4194304u

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "elfnote/descriptors.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 #define FIRST "data"
 

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- What a view has counted ---------------------------------------------------------------- */
 

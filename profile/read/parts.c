@@ -11,7 +11,7 @@
 
 #include "elfnote/descriptors.h"
 #include "part_digests.h"
-#include "spec/compare_numbers.h"
+#include "spec/order.h"
 #include "support/temporary.h"
 
 /* --- Failing -------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "shares.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* A body may have this many columns, and more while its cells stay below the maximum. */
 #define COLUMNS_MIN 16u

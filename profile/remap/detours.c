@@ -12,9 +12,8 @@
 #include "binary/code/graph.h"
 #include "input_flow.h"
 #include "landing_pads.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "to_input.h"
 
 #define MOST_PADS 8u  /* landing pads of one place */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "shares.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 #define SITES_MAX 64u   /* a body with more sites divides as its entries do */
 #define ROUNDS 12u      /* limit for chains of folded functions that call each other */

@@ -5,9 +5,8 @@
  */
 #include "input_flow.h"
 #include "binary/functions/plt.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 #include <elf.h>

@@ -6,9 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "to_input.h"
 
 #define MOST_RANKS 64u /* the longest chain of joins at one point */

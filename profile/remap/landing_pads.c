@@ -4,7 +4,7 @@
 
 #include "binary/code/exceptions.h"
 #include "profile/profile.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* --- Calls and returns ------------------------------------------------------------------------ */
 

@@ -5,8 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "to_input.h"
 #include "unfold_chain.h"
 

@@ -5,9 +5,8 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* An instruction that changes the flow of control. */
 struct branch {

@@ -5,7 +5,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 
 const struct input_path input_path_empty = {.found = true};
 const struct input_path input_path_unknown = {.found = false};

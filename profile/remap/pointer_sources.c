@@ -6,9 +6,8 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 #define REGISTERS 16u
 #define NO_REGISTER REGISTERS

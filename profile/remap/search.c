@@ -2,7 +2,7 @@
 /* Breadth-first search for a path through the input's blocks (search.h). */
 #include "search.h"
 
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /*
  * Of a search. A row of inlined calls is long, but has few other ways: their code may take further

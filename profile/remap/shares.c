@@ -9,10 +9,8 @@
 
 #include "bat_profile.h"
 #include "pointer_sources.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
 {

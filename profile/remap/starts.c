@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "to_input.h"
 
 struct input_starts input_starts_new(void)

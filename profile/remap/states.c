@@ -7,8 +7,8 @@
 
 #include "binary/code/conditions.h"
 #include "match.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 #include "together.h"
 #include "walk.h"

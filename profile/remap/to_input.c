@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/compare_numbers.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* --- Traces --------------------------------------------------------------------------------- */
 

@@ -5,9 +5,8 @@
 
 #include "binary/functions/data_symbols.h"
 #include "pointer_sources.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/counts.h"
 
 /* A function that is being executed, as seen from the call that entered it. */

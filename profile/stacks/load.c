@@ -8,8 +8,8 @@
 #include "elfnote/descriptors.h"
 #include "elfnote/unpack.h"
 #include "reading.h"
+#include "spec/array.h"
 #include "spec/escape_controls.h"
-#include "spec/grow.h"
 
 /* The most bytes of an unpacked file. */
 #define BYTES_MAX ((size_t)1 << 30)

@@ -7,7 +7,7 @@
 #include "binary/functions/name_parts.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* What a profile has of a function with all its fragments. */
 struct sampled {

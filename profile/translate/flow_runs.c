@@ -2,7 +2,7 @@
 /* Runs through the code of functions with a table, long ones added up. See spec/profiles.md 2,
  * "Edges". */
 #include "flow_steps.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 /* Find out what the steps up to end do, without doing them. */
 static enum bat_code try_steps(struct translation *translation, uint32_t function,

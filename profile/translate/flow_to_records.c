@@ -7,7 +7,7 @@
 
 #include "binary/original/original.h"
 #include "flow_steps.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 enum bat_code flow_of(struct translation *translation, uint32_t function,
                       const struct bat_output_flow **flow)

@@ -10,9 +10,8 @@
 #include "bat_decoder.h"
 #include "binary/original/original.h"
 #include "profile/profile.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/parallel.h"
 
 /* What one thread has judged. */

@@ -10,9 +10,8 @@
 #include "binary/code/output_flow.h"
 #include "binary/original/original.h"
 #include "judge.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
 #include "spec/map.h"
+#include "spec/order.h"
 
 struct note_judging {
     const struct judged_records *judged;

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "translation.h"
 
 enum bat_code translation_add_fallthrough(struct translation *translation, uint32_t function,

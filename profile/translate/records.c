@@ -8,9 +8,8 @@
 
 #include "escape_name.h"
 #include "profile/profile.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 void bat_records_free(struct bat_records *records)
 {

@@ -9,8 +9,8 @@
 #include "bat_decoder.h"
 #include "binary/original/original.h"
 #include "records.h"
-#include "spec/compare_numbers.h"
 #include "spec/map.h"
+#include "spec/order.h"
 
 /* The calls of one function that have an entry in the note; kept for its further records. */
 struct own_calls {

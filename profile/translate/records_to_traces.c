@@ -9,10 +9,8 @@
 #include "binary/original/original.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "tableless.h"
 
 #define INSTRUCTION_AARCH64 4u /* bytes */

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/parallel.h"
 
 enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,

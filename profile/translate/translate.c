@@ -8,7 +8,7 @@
 #include "profile/prepare_binary.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/options.h"
 #include "tableless.h"
 #include "translation.h"

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "tableless.h"
 #include "yaml_blocks.h"
 #include "yaml_function_probes.h"

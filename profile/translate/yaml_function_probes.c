@@ -4,11 +4,8 @@
 
 #include <stdlib.h>
 
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- The inline tree -------------------------------------------------------------------------- */
 

@@ -6,9 +6,7 @@
 #include <string.h>
 
 #include "spec/array.h"
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 /* --- Tables ----------------------------------------------------------------------------------- */

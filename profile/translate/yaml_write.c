@@ -5,7 +5,7 @@
 #include "bat_decoder.h"
 #include "profile/profile.h"
 #include "records.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/hex_bytes.h"
 #include "spec/large_memory.h"
 #include "support/parallel.h"

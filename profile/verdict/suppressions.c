@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/binary_search.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "support/text_file.h"
 
 /* A line that is read. */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 #include "suppressions.h"
 
 enum bat_code bat_verdict_begin(struct bat_profile_verdict *verdict,

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "spec/array.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 #include "yaml_lists.h"
 
 /* --- Tables --------------------------------------------------------------------------------- */

@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/grow.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- Order ---------------------------------------------------------------------------------- */
 

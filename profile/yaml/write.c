@@ -6,11 +6,7 @@
 #include "profile/translate/yaml_probe_groups.h"
 #include "profile/translate/yaml_string.h"
 #include "spec/array.h"
-#include "spec/binary_search.h"
-#include "spec/compare_numbers.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 void bat_yaml_profile_free_block(struct bat_yaml_profile_block *block)
 {

@@ -8,7 +8,7 @@
 
 #include "bat_profile.h"
 #include "debuginfo/optional_elf.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/hex_bytes.h"
 
 void mapped_free(struct mapped *mapped)

@@ -12,7 +12,7 @@
 #include "binary/build_ids.h"
 #include "binary/note_facts.h"
 #include "debuginfo/optional_elf.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* Folders in folders. */
 #define DEPTH_MAX 16u

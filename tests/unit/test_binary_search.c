@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* spec/binary_search: the same answers as counting all elements one by one. */
-#include "spec/binary_search.h"
+#include "spec/order.h"
 #include "unit_test.h"
 
 struct element {

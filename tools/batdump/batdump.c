@@ -7,7 +7,7 @@
 #include "bat_binary.h"
 #include "binary/compare/comparison.h"
 #include "binary/note_text.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "spec/hex_bytes.h"
 #include "tools/common/output.h"
 #include "tools/common/stores.h"

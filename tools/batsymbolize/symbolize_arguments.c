@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "symbolize_input.h"
 
 #include <stdio.h>

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "spec/large_memory.h"
 #include "tools/common/tool.h"
 #include "translate.h"

@@ -10,9 +10,9 @@
 
 #include "bat_merge.h"
 #include "first_file.h"
+#include "spec/array.h"
 #include "spec/escape_controls.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* The list of functions that is printed. */
 enum merge_print { MERGE_PRINT_NONE, MERGE_PRINT_EXEC, MERGE_PRINT_BRANCHES };

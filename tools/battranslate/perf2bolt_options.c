@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "translate.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "elfnote/replace_file.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 #include "store/find/mapped.h"
 #include "support/string_table.h"
 

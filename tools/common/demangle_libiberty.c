@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "demangle.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* The most bytes of text of a name with that length. Of 245,000 names in LLVM's libraries none
  * becomes 30 times as long. */

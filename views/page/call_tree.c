@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "report.h"
-#include "spec/free_all.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #include <stdlib.h>
 #include <string.h>

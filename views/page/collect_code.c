@@ -6,7 +6,7 @@
 #include "bat_decoder.h"
 #include "binary/functions/functions.h"
 #include "report.h"
-#include "spec/sort.h"
+#include "spec/order.h"
 
 /* --- Sections -------------------------------------------------------------------------------- */
 

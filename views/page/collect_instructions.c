@@ -9,9 +9,8 @@
 #include "binary/original/original.h"
 #include "disassembler.h"
 #include "report.h"
-#include "spec/binary_search.h"
-#include "spec/grow.h"
-#include "spec/sort.h"
+#include "spec/array.h"
+#include "spec/order.h"
 
 /* --- Runs ------------------------------------------------------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 void report_free_next(struct report_next *next)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "report.h"
-#include "spec/compare_numbers.h"
+#include "spec/order.h"
 #include "views/heatmap_buckets.h"
 
 static bool take(const struct heatmap_buckets *buckets, struct report_pages *pages)

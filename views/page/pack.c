@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "page.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 
 #include "binary/functions/functions.h"
 #include "binary/original/original.h"
-#include "spec/binary_search.h"
+#include "spec/order.h"
 
 uint32_t report_piece_at(const struct report *report, uint64_t address)
 {

@@ -5,7 +5,7 @@
 
 #include "binary/functions/functions.h"
 #include "page.h"
-#include "spec/free_all.h"
+#include "spec/array.h"
 
 void report_free(struct report *report)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "page.h"
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "support/parallel.h"
 
 /* Parts are deflated as soon as they have so many bytes, or at the end. */
@@ -39,7 +39,7 @@ void parts_add(struct page_parts *parts, const char *prefix, const char *name, s
     snprintf(part->name, sizeof(part->name), "%s%s", prefix, name);
     part->pack = *pack;
     *pack = (struct pack){0};
-    bat_shrink(&part->pack.bytes, part->pack.size, 1);
+    BAT_SHRINK(part->pack.bytes, part->pack.size);
     parts->bytes += part->pack.size;
     if (parts->bytes > BYTES_KEPT)
         deflate_rest(parts);

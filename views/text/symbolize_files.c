@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 #include "stacks/symbolizer.h"
 #include "support/string_table.h"
 

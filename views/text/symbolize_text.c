@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "spec/grow.h"
+#include "spec/array.h"
 
 /* A stack with more lines is split. */
 #define STACK_MAX ((size_t)1 << 14)

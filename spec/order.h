@@ -1,10 +1,103 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Binary search. Internal to the library. */
+/* The order of elements: compared, sorted, searched. Internal to the library and the tools. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* --- Numbers compared ----------------------------------------------------------------------- */
+
+static inline int bat_compare_numbers(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+/* For qsort() and bsearch(). */
+static inline int bat_compare_u32(const void *left, const void *right)
+{
+    return bat_compare_numbers(*(const uint32_t *)left, *(const uint32_t *)right);
+}
+
+static inline int bat_compare_u64(const void *left, const void *right)
+{
+    return bat_compare_numbers(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+/* The same, the largest first. */
+static inline int bat_compare_u64_down(const void *left, const void *right)
+{
+    return bat_compare_u64(right, left);
+}
+
+/* Like memcmp(), for the words of two keys. */
+static inline int bat_compare_words(const uint64_t *left, const uint64_t *right, uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* --- Sorting by fields ---------------------------------------------------------------------- */
+
+/*
+ * Sort count elements by a field, which is a uint64_t, a uint32_t, a bool, a double or a string;
+ * those with the same value by the second field, if there is one. array may be NULL if count is 0.
+ */
+#define BAT_SORT_BY(array, count, field)                                                           \
+    BAT_SORT(array, count, BAT_ASCENDING(__typeof__(*(array)), field))
+#define BAT_SORT_BY_TWO(array, count, first, second)                                               \
+    BAT_SORT(array, count, BAT_ASCENDING(__typeof__(*(array)), first),                             \
+             BAT_ASCENDING(__typeof__(*(array)), second))
+
+/*
+ * The same by any number of fields, up or down:
+ *
+ *     BAT_SORT(spans, count, BAT_ASCENDING(struct span, start), BAT_DESCENDING(struct span, end));
+ */
+#define BAT_SORT(array, count, ...)                                                                \
+    bat_sort(array, count, sizeof(*(array)),                                                       \
+             (const struct bat_field[]){__VA_ARGS__, {0, BAT_FIELD_U64, 0}})
+
+/* clang-format off */
+#define BAT_ASCENDING(type, field) {offsetof(type, field), BAT_FIELD_KIND(type, field), 1}
+#define BAT_DESCENDING(type, field) {offsetof(type, field), BAT_FIELD_KIND(type, field), -1}
+#define BAT_FIELD_KIND(type, field)                                                                \
+    _Generic(((type *)NULL)->field,                                                                \
+        uint64_t: BAT_FIELD_U64,                                                                   \
+        uint32_t: BAT_FIELD_U32,                                                                   \
+        bool: BAT_FIELD_BOOL,                                                                      \
+        double: BAT_FIELD_DOUBLE,                                                                  \
+        char *: BAT_FIELD_STRING,                                                                  \
+        const char *: BAT_FIELD_STRING)
+/* clang-format on */
+
+enum bat_field_kind {
+    BAT_FIELD_U64,
+    BAT_FIELD_U32,
+    BAT_FIELD_BOOL,
+    BAT_FIELD_DOUBLE,
+    BAT_FIELD_STRING,
+};
+
+struct bat_field {
+    size_t offset; /* in the element */
+    enum bat_field_kind kind;
+    int order; /* 1: ascending, -1: descending; 0 behind the last field */
+};
+
+void bat_sort(void *array, size_t count, size_t size, const struct bat_field *fields);
+
+/*
+ * The numbers from 0 up to count, as compare, which is qsort_r()'s, orders what pointers to two of
+ * them stand for. The caller frees them; NULL if there is no memory.
+ */
+uint32_t *bat_sorted_order(uint32_t count,
+                           int (*compare)(const void *left, const void *right, void *context),
+                           const void *context);
+
+/* --- Binary search -------------------------------------------------------------------------- */
 
 /*
  * The number of elements, at the beginning of an array, whose field is below key, or at most key

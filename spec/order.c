@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sort.h"
+#include "order.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "compare_numbers.h"
 
 static int compare_field(const void *left, const void *right, enum bat_field_kind kind)
 {
