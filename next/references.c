@@ -25,8 +25,17 @@ struct linked {
     uint64_t address;
 };
 
+/* 8 bytes that the loader replaces by an address of the program. */
+struct replaced {
+    uint64_t address;
+    uint64_t value;
+};
+
 struct next_references {
     struct loaded_sections sections;
+    struct replaced *replaced; /* those that have another value in the file; ascending by address */
+    size_t replaced_count;
+    size_t replaced_capacity;
     struct named *all; /* ascending by address */
     size_t count;
     size_t capacity;
@@ -71,13 +80,26 @@ static enum bat_code add_symbols(struct next_references *references, const struc
     return BAT_OK;
 }
 
-/* Slots of the GOT that the loader fills with a symbol's address. */
+/* What the loader puts somewhere, if the file has something else there. */
+static bool add_replaced(struct next_references *references, const struct bat_elf *elf,
+                         const struct replaced *replaced)
+{
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(elf, replaced->address, &size);
+    return !bytes || size < sizeof(replaced->value) || bat_load64(bytes) == replaced->value ||
+           BAT_APPEND(references->replaced, references->replaced_count,
+                      references->replaced_capacity, *replaced);
+}
+
+/* What the loader fills: slots of the GOT with a symbol's address, and others. */
 static enum bat_code add_slots(struct next_references *references, const struct bat_elf *elf,
                                struct bat_error *error)
 {
     const struct bat_symbol *symbols;
     size_t symbol_count;
     BAT_TRY(bat_elf_symbols((struct bat_elf *)elf, true, &symbols, &symbol_count, error));
+    const uint32_t relative =
+        bat_elf_machine(elf) == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
     for (size_t i = 0; i < count; i++) {
@@ -88,6 +110,11 @@ static enum bat_code add_slots(struct next_references *references, const struct 
         for (uint64_t at = 0; bytes && at + sizeof(Elf64_Rela) <= size; at += sizeof(Elf64_Rela)) {
             uint64_t info = bat_load64(bytes + at + offsetof(Elf64_Rela, r_info));
             uint32_t order = (uint32_t)(info >> 32);
+            const struct replaced replaced = {
+                .address = bat_load64(bytes + at),
+                .value = bat_load64(bytes + at + offsetof(Elf64_Rela, r_addend))};
+            if ((uint32_t)info == relative && !add_replaced(references, elf, &replaced))
+                return bat_fail_memory(error, "for addresses in data");
             size_t found = BAT_COUNT_BELOW(symbols, symbol_count, order, order);
             if (order == 0 || found == symbol_count || symbols[found].order != order)
                 continue;
@@ -100,6 +127,7 @@ static enum bat_code add_slots(struct next_references *references, const struct 
                 return bat_fail_memory(error, "for slots of the GOT");
         }
     }
+    BAT_SORT_BY_TWO(references->replaced, references->replaced_count, address, value);
     return BAT_OK;
 }
 
@@ -268,6 +296,7 @@ void next_references_free(struct next_references *references)
     loaded_sections_free(&references->sections);
     free(references->all);
     free(references->linked);
+    free(references->replaced);
     free(references);
 }
 
@@ -291,6 +320,18 @@ static const struct named *find_named(const struct next_references *references, 
     return address - found->address < size ? found : NULL;
 }
 
+uint64_t next_read_word(const struct next_program *program, uint64_t address, const uint8_t *bytes)
+{
+    const struct next_references *references = program->references;
+    size_t i = references ? BAT_COUNT_BELOW(references->replaced, references->replaced_count,
+                                            address, address)
+                          : 0;
+    return references && i < references->replaced_count &&
+                   references->replaced[i].address == address
+               ? references->replaced[i].value
+               : bat_load64(bytes);
+}
+
 bool next_read_slot(const struct next_program *program, uint64_t *address)
 {
     const struct bat_section *section = loaded_section_at(&program->references->sections, *address);
@@ -299,7 +340,7 @@ bool next_read_slot(const struct next_program *program, uint64_t *address)
     if (!section || strcmp(section->name, ".got") != 0 || !bytes || size < CONSTANT_SIZE ||
         find_named(program->references, *address))
         return false;
-    *address = bat_load64(bytes);
+    *address = next_read_word(program, *address, bytes);
     return true;
 }
 

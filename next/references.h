@@ -16,9 +16,12 @@ void next_references_free(struct next_references *references);
  * program at fixed addresses. */
 bool next_is_address(const struct next_program *program, uint64_t value);
 
+/* The 8 bytes at an address, which the file has at bytes. Where the loader will put an address of
+ * the program, lld leaves 0 in the file: it is the relocation's addend. Logarithmic. */
+uint64_t next_read_word(const struct next_program *program, uint64_t address, const uint8_t *bytes);
+
 /* The content of the slot of the GOT at an address, if the linker filled it: linkers replace loads
- * of it. Where the loader will add the program's address the content may be 0. False if there is
- * no such slot. */
+ * of it. False if there is no such slot. */
 bool next_read_slot(const struct next_program *program, uint64_t *address);
 
 /*

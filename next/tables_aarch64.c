@@ -329,14 +329,14 @@ static uint32_t count_entries(struct code_before *before, const struct form *for
     return 0;
 }
 
-static uint64_t entry_of(const struct form *form, const uint8_t *bytes)
+static uint64_t entry_of(const struct next_program *program, const struct form *form,
+                         uint64_t address, const uint8_t *bytes)
 {
+    if (form->size == 8)
+        return next_read_word(program, address, bytes);
     uint64_t entry = form->size == 1   ? bytes[0]
                      : form->size == 2 ? (uint64_t)(bytes[0] | bytes[1] << 8)
-                     : form->size == 4 ? bat_load32(bytes)
-                                       : bat_load64(bytes);
-    if (form->size == 8)
-        return entry;
+                                       : bat_load32(bytes);
     unsigned unused = 64 - 8 * form->size;
     if (form->is_signed)
         entry = (uint64_t)((int64_t)(entry << unused) >> unused);
@@ -371,7 +371,8 @@ static bool read_entries(struct code_before *before, const struct form *form, ui
     if (!table->targets)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t address = entry_of(form, bytes + (size_t)i * form->size);
+        uint64_t address = entry_of(before->program, form, form->table + (uint64_t)i * form->size,
+                                    bytes + (size_t)i * form->size);
         uint64_t offset = address - before->function->address;
         bool is_inside = offset < before->function->size;
         bool is_end = !is_inside && !is_in_unit(before, address);

@@ -93,6 +93,43 @@ class Same(unittest.TestCase):
                 self.assertLessEqual({function["name"].partition("/")[0] for function in changed},
                                      {"_start", "call_weak_fn", "deregister_tm_clones", "register_tm_clones", "__do_global_dtors_aux"})
 
+    def test_labels(self):
+        """A position-independent program's table of labels: lld leaves its addresses to the loader, the file has zeros."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text("""
+            static long sum;
+            __attribute__((noinline)) long interpret(const unsigned char *code) {
+                static const void *const places[] = {&&add, &&multiply, &&mix, &&keep, &&end};
+                long value = 1;
+            #define NEXT goto *places[*code++]
+                NEXT;
+            add: value += 3; NEXT;
+            multiply: value *= 7; NEXT;
+            mix: value ^= 21; NEXT;
+            keep: if (value & 1) { sum += value; value >>= 1; } NEXT;
+            end: return value;
+            }
+            int main(void) {
+                static const unsigned char code[] = {0, 1, 2, 3, 2, 1, 3, 3, 0, 4};
+                for (int i = 0; i < 100; i++) sum += interpret(code);
+                return sum == 7;
+            }
+            """, encoding="ascii")
+        command = [CLANG, "--target=aarch64-linux-gnu", "-w", "-O2", "-fPIE"]
+        run(*command, "-c", "source.c", folder=pair.folder)
+        for version, linker in (("old", "bfd"), ("new", "lld")):
+            run(*command, "source.o", "-pie", "-z", "now", *KEPT, f"-fuse-ld={linker}", "-o", version, folder=pair.folder)
+            pair.record(version)
+        for turned in (False, True):
+            with self.subTest(turned=turned):
+                if turned:
+                    for file in ("", ".fdata"):
+                        (pair.folder / f"old{file}").rename(pair.folder / "other")
+                        (pair.folder / f"new{file}").rename(pair.folder / f"old{file}")
+                        (pair.folder / "other").rename(pair.folder / f"new{file}")
+                pair.carry()
+                self.assertEqual([row for row in pair.differences()[1] if {row[0][1], row[0][4]} & {"main", "interpret"}], [])
+
     def test_outline_atomics(self):
         """Atomic operations call functions of libgcc."""
         self.check(self.build("""
