@@ -69,8 +69,9 @@ static struct bat_preparation *begin(struct bat_binary *binary, struct bat_elf *
     preparation->copy = *binary;
     preparation->symbols = symbols;
     preparation->threads = threads;
-    start(&preparation->find, run_find, preparation);
+    /* First what takes longest and cannot be divided: the last to end would run alone. */
     start(&preparation->decode, run_decode, preparation);
+    start(&preparation->find, run_find, preparation);
     return preparation;
 }
 
