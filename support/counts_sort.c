@@ -12,9 +12,8 @@
 /* A table that is sorted. */
 struct run {
     const struct bat_counts *counts;
-    struct bat_sort_key *keys;        /* memory of order */
-    const struct bat_sort_key *order; /* its items (values); NULL if there is no memory */
-    uint32_t next, end;               /* of order: what is left while the runs are merged */
+    struct bat_sort_key *keys; /* its items in order (values); NULL if there is no memory */
+    uint32_t next, end;        /* of keys: what is left while the runs are merged */
 };
 
 /* Runs that are merged, and where to. */
@@ -27,34 +26,44 @@ struct merging {
 };
 
 /*
- * Find the order of a run's items: sort by one word after the other, from the last to the first;
- * each sort is stable.
+ * Sort items, given by order's values, that agree in the words before `word`: by this word, and
+ * those that agree in it too, mostly few, by the next. spare has room for as many.
  */
+static void sort_items(const struct bat_counts *counts, struct bat_sort_key *order,
+                       struct bat_sort_key *spare, size_t count, uint32_t word)
+{
+    const size_t size = counts->words + 2;
+    for (size_t i = 0; i < count; i++)
+        order[i].key = counts->items[order[i].value * size + word];
+    if (bat_sort_keys(order, spare, count) == spare)
+        memcpy(order, spare, count * sizeof(*order));
+    if (++word == counts->words)
+        return;
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && order[end].key == order[i].key; end++)
+            continue;
+        if (end - i > 1)
+            sort_items(counts, order + i, spare, end - i, word);
+    }
+}
+
 static void *find_order(void *context)
 {
     struct run *run = context;
-    const struct bat_counts *counts = run->counts;
-    const size_t count = counts->count;
-    const size_t size = counts->words + 2;
+    const size_t count = run->counts->count;
     run->keys = bat_large_array(2 * count + 1, sizeof(*run->keys));
     if (!run->keys)
         return NULL;
-    struct bat_sort_key *order = run->keys;
     for (size_t i = 0; i < count; i++)
-        order[i].value = i;
-    for (uint32_t word = counts->words; word-- > 0 && count > 1;) {
-        for (size_t i = 0; i < count; i++)
-            order[i].key = counts->items[order[i].value * size + word];
-        order = bat_sort_keys(order, order == run->keys ? run->keys + count : run->keys, count);
-    }
-    run->order = order;
-    run->end = counts->count;
+        run->keys[i].value = i;
+    sort_items(run->counts, run->keys, run->keys + count, count, 0);
+    run->end = run->counts->count;
     return NULL;
 }
 
 static const uint64_t *item_of(const struct run *run, size_t i)
 {
-    return bat_counts_item(run->counts, (uint32_t)run->order[i].value);
+    return bat_counts_item(run->counts, (uint32_t)run->keys[i].value);
 }
 
 /* The first item that is left of a run; NULL if there is none. */
@@ -163,7 +172,7 @@ static enum bat_code sort_runs(struct run *runs, unsigned count, struct bat_coun
     bat_parts_run(find_order, runs, sizeof(*runs), count);
     uint64_t all = 0;
     for (unsigned i = 0; i < count; i++) {
-        if (!runs[i].order)
+        if (!runs[i].keys)
             return BAT_ERR_MEMORY;
         all += runs[i].counts->count;
     }
