@@ -15,15 +15,6 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
     return up_to != 0 && address < flow->all[up_to - 1].end ? up_to - 1 : BAT_NONE;
 }
 
-void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])
-{
-    const struct bat_output_block *from = &flow->all[block];
-    next[0] = BAT_NONE;
-    if (from->falls_through && block + 1 < flow->count && from[1].start == from->end)
-        next[0] = block + 1;
-    next[1] = from->target;
-}
-
 uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block)
 {
     for (unsigned hops = 0; hops < 4; hops++) {

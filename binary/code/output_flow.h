@@ -128,7 +128,14 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
  * The blocks that follow a block: next[0] by fall-through, next[1] by the branch at its end.
  * BAT_NONE for none, for one outside of the function, or if it is not known.
  */
-void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2]);
+static inline void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block,
+                                        uint32_t next[2])
+{
+    const struct bat_output_block *from = &flow->all[block];
+    bool goes_on = from->falls_through && block + 1 < flow->count && from[1].start == from->end;
+    next[0] = goes_on ? block + 1 : BAT_NONE;
+    next[1] = from->target;
+}
 
 /*
  * For a block without an owner (it is reached from several input blocks): the next block where an

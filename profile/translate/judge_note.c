@@ -13,6 +13,9 @@
 #include "spec/map.h"
 #include "spec/order.h"
 
+/* Most functions have far fewer records. */
+#define SOURCE_BITS 1024u
+
 struct note_judging {
     const struct judged_records *judged;
     const struct bat_output_flow *flow;
@@ -25,7 +28,8 @@ struct note_judging {
     uint8_t *known; /* for each record: the note has its source, if no record before is from there;
                        filled once needed */
     bool has_known;
-    uint32_t *ways;   /* for each output block: see count_ways() */
+    uint64_t sources[SOURCE_BITS / 64]; /* bits of the records' sources, modulo SOURCE_BITS */
+    uint32_t *ways;                     /* for each output block: see count_ways() */
     uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
     bool is_given_up;
     uint32_t source_block; /* of the last record */
@@ -71,7 +75,11 @@ static void add_pair(struct note_judging *judging, const struct bat_three_way *p
 static void count_ways(struct note_judging *judging)
 {
     const struct bat_output_flow *flow = judging->flow;
-    for (uint32_t i = 0; i < flow->count; i++) {
+    bool is_any = false;
+    for (uint32_t i = 0; i < flow->count; i++)
+        is_any |= flow->all[i].begin_count == 2;
+    /* Few functions have empty blocks. */
+    for (uint32_t i = 0; i < flow->count && is_any; i++) {
         const struct bat_output_block *block = &flow->all[i];
         uint32_t next[2];
         bat_output_flow_next(flow, i, next);
@@ -194,7 +202,9 @@ static void add_known(struct note_judging *judging, uint32_t table)
     const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
-        if (!(input & BAT_BRANCH_ENTRY))
+        const uint64_t bits = judging->sources[(input >> 1) % SOURCE_BITS / 64];
+        /* Most entries have no record. */
+        if (!(input & BAT_BRANCH_ENTRY) || !(bits >> (input >> 1) % 64 & 1))
             continue;
         size_t found = first_from(judged, input >> 1);
         if (found < judged->end &&
@@ -205,9 +215,14 @@ static void add_known(struct note_judging *judging, uint32_t table)
 
 static void find_known(struct note_judging *judging)
 {
-    const struct bat_map *map = judging->judged->records->map;
+    const struct judged_records *judged = judging->judged;
+    const struct bat_map *map = judged->records->map;
     uint32_t hot = hot_table(judging);
-    memset(judging->known, 0, judging->judged->end - judging->judged->first);
+    memset(judging->known, 0, judged->end - judged->first);
+    for (uint32_t i = judged->first; i < judged->end; i++) {
+        const uint64_t source = bat_records_branch(judged->records, i)[1];
+        judging->sources[source % SOURCE_BITS / 64] |= (uint64_t)1 << source % 64;
+    }
     add_known(judging, hot);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_known(judging, map->fragments[i]);
