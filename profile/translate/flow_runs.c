@@ -80,7 +80,7 @@ enum bat_code translation_flow_run(struct translation *translation, uint32_t fun
     enum bat_code code = flow_of(translation, function, &flow);
     if (code != BAT_OK || from >= trace->to)
         return code;
-    uint32_t block = bat_output_flow_at(flow, from);
+    uint32_t block = translation_block_from(translation, flow, from);
     if (block == BAT_NONE)
         flow_leave_out(translation, trace->count);
     if (block == BAT_NONE)

@@ -373,7 +373,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
     const struct bat_output_flow *flow;
     BAT_TRY(flow_of(translation, function, &flow));
     uint32_t source = bat_output_flow_at(flow, trace->branch);
-    uint32_t target = bat_output_flow_at(flow, trace->from);
+    uint32_t target = translation_block_from(translation, flow, trace->from);
     if (source == BAT_NONE || target == BAT_NONE || kind == BAT_INSTRUCTION_OTHER ||
         flow->all[target].start != trace->from) {
         flow_leave_out(translation, trace->count);

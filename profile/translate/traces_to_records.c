@@ -219,10 +219,21 @@ static struct trace trace_at(const struct translation *translation, uint32_t i)
 /* How many traces ahead the prefetch is. */
 #define FETCH_AHEAD 8u
 
-static void fetch_trace(const struct translation *translation, uint32_t i)
+/* Fetch a trace, and the instruction of one that was fetched before. */
+static void fetch(const struct translation *translation, uint32_t i, uint32_t end)
 {
-    __builtin_prefetch(bat_counts_item(&translation->profile->traces, i));
-    __builtin_prefetch(&translation->ends[i]);
+    const struct bat_counts *traces = &translation->profile->traces;
+    if (end - i > 2 * FETCH_AHEAD) {
+        const uint32_t number = (uint32_t)translation->order[i + 2 * FETCH_AHEAD].value;
+        __builtin_prefetch(bat_counts_item(traces, number));
+        __builtin_prefetch(&translation->ends[number]);
+    }
+    if (end - i > FETCH_AHEAD) {
+        const uint32_t number = (uint32_t)translation->order[i + FETCH_AHEAD].value;
+        uint64_t available;
+        __builtin_prefetch(bat_elf_at_address(translation->records->binary->elf,
+                                              bat_counts_item(traces, number)[0], &available));
+    }
 }
 
 /* Mark a function without a table: its code must be read. */
@@ -262,8 +273,7 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = first; i < end && code == BAT_OK; i++) {
-        if (end - i > FETCH_AHEAD)
-            fetch_trace(translation, (uint32_t)translation->order[i + FETCH_AHEAD].value);
+        fetch(translation, i, end);
         struct trace trace = trace_at(translation, (uint32_t)translation->order[i].value);
         code = translate_trace(translation, &trace);
     }

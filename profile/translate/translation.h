@@ -65,7 +65,13 @@ struct translation {
     unsigned outcome;           /* bits of enum outcome: of the branch or run that is translated */
     struct long_runs long_runs; /* the same as batch */
     bool is_trial;              /* nothing is added: only the outcome is wanted */
-    struct bat_counts *others;  /* more branches, which other threads have translated */
+
+    /* Many traces begin their run where the trace before did: translation_block_from(). */
+    const struct bat_output_flow *last_flow;
+    uint64_t last_from;
+    uint32_t last_block;
+
+    struct bat_counts *others; /* more branches, which other threads have translated */
     unsigned other_count;
     bool has_names;      /* of the functions */
     bool has_read_flows; /* bat_records_flow() only looks up what the traces need */
@@ -105,6 +111,18 @@ static inline const struct bat_map *translation_map(const struct translation *tr
 static inline uint32_t translation_function(const struct translation *translation, uint64_t address)
 {
     return bat_functions_find(translation->records->functions, address);
+}
+
+/* bat_output_flow_at() for an address where runs begin. */
+static inline uint32_t translation_block_from(struct translation *translation,
+                                              const struct bat_output_flow *flow, uint64_t from)
+{
+    if (flow != translation->last_flow || from != translation->last_from) {
+        translation->last_flow = flow;
+        translation->last_from = from;
+        translation->last_block = bat_output_flow_at(flow, from);
+    }
+    return translation->last_block;
 }
 
 /* The parent function of a fragment; any other function itself. */
