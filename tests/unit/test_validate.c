@@ -145,18 +145,21 @@ static uint32_t block_of(const struct bat_map *map, uint32_t table, uint32_t num
     return map->tables[table].first_block + number;
 }
 
-TEST(test_sound_map)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    assert_sound(map);
-}
+/* A map with this change is sound. */
+#define ASSERT_SOUND(...)                                                                          \
+    do {                                                                                           \
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);                                        \
+        __VA_ARGS__;                                                                               \
+        assert_sound(map);                                                                         \
+    } while (0)
 
-TEST(test_sound_empty_map)
-{
-    struct bat_builder *builder = new_builder();
-    struct bat_map *map = finish_map(builder, NULL);
-    assert_sound(map);
-}
+/* The only finding about a map with this change is of this severity and table, and has the text. */
+#define ASSERT_FOUND(check, severity, table, text, ...)                                            \
+    do {                                                                                           \
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);                                        \
+        __VA_ARGS__;                                                                               \
+        assert_mentions(only_of(map, check, severity, table), text);                               \
+    } while (0)
 
 TEST(test_no_receiver)
 {
@@ -170,14 +173,60 @@ TEST(test_no_receiver)
     assert_int_equal(verdict.errors, 0);
 }
 
+/* The last entry of the first function is a block; move it. */
+static void move_last(struct bat_map *map, uint32_t output)
+{
+    map->output_offsets[entry_of(map, FIRST, 3)] = output;
+}
+
+/* Put a branch of the fragment at 0x2000 to another output offset. */
+static void move_fragment_branch(struct bat_map *map, uint32_t output)
+{
+    map->output_offsets[entry_of(map, FRAGMENT, 1)] = output;
+    map->tables[FRAGMENT].equal_count = 1;
+}
+
+/* Make block 4 of the hot part a second entry for the fragment's block 2. */
+static void repeat_fragment_block(struct bat_map *map)
+{
+    map->input_offsets[entry_of(map, FIRST, 3)] = 0x20 << 1;
+    map->block_hashes[block_of(map, FIRST, 2)] = 0xb20020;
+    map->block_indices[block_of(map, FIRST, 2)] = 2;
+}
+
+/* The fragment's block has this hash and index. */
+static void set_fragment_block(struct bat_map *map, uint64_t hash, uint32_t index)
+{
+    map->block_hashes[block_of(map, FRAGMENT, 0)] = hash;
+    map->block_indices[block_of(map, FRAGMENT, 0)] = index;
+}
+
+TEST(test_sound)
+{
+    assert_sound(new_map(BAT_HOT_INDEX_TABLE));
+    assert_sound(finish_map(new_builder(), NULL));
+    /* A deleted block at the next table. */
+    ASSERT_SOUND(move_last(map, 0x100));
+    /* A branch gone above, to the other fragment; below, to the hot part, modulo 2^32. */
+    ASSERT_SOUND(move_fragment_branch(map, 0x104));
+    ASSERT_SOUND(move_fragment_branch(map, 0u - 0x1000));
+    ASSERT_SOUND(move_fragment_branch(map, 0u - 0xff8));
+    ASSERT_SOUND(move_fragment_branch(map, 0u - 0xf00 - 1));
+    ASSERT_SOUND(repeat_fragment_block(map));
+    /* Only 16 bits of the offset are in the hash. */
+    ASSERT_SOUND(map->input_offsets[entry_of(map, FIRST, 3)] = 0x70050 << 1);
+    /* Entries that are not a block of the input function have neither hash nor index. */
+    ASSERT_SOUND(set_fragment_block(map, 0, 0));
+    /* In real notes, functions have more blocks than the note has entries for. */
+    ASSERT_SOUND(map->tables[FIRST].input_block_count = 99);
+}
+
 /* --- Faults of single tables ------------------------------------------------------------------ */
 
 TEST(test_prefix_short)
 {
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->tables[FIRST].equal_count, 3);
-    map->tables[FIRST].equal_count = 2;
-    assert_mentions(only_of(map, "prefix-short", BAT_WARNING, FIRST), "0x1000");
+    assert_int_equal(new_map(BAT_HOT_INDEX_TABLE)->tables[FIRST].equal_count, 3);
+    ASSERT_FOUND("prefix-short", BAT_WARNING, FIRST, "0x1000", map->tables[FIRST].equal_count = 2);
 }
 
 TEST(test_skew)
@@ -190,19 +239,6 @@ TEST(test_skew)
     assert_mentions(finding, "0x3f");
 }
 
-/* The last entry of the first function is a block; move it. */
-static void move_last(struct bat_map *map, uint32_t output)
-{
-    map->output_offsets[entry_of(map, FIRST, 3)] = output;
-}
-
-TEST(test_deleted_block_at_next_table)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    move_last(map, 0x100);
-    assert_sound(map);
-}
-
 TEST(test_overlap)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
@@ -210,32 +246,6 @@ TEST(test_overlap)
     const struct bat_finding *finding = only_of(map, "overlap", BAT_ERROR, FIRST);
     assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
     assert_mentions(finding, "0x101");
-}
-
-/* A block in another part of the function: only branches may be there. */
-TEST(test_overlap_block_in_fragment)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    move_last(map, 0x100a);
-    only_of(map, "overlap", BAT_ERROR, FIRST);
-}
-
-/* Put a branch of the fragment at 0x2000 to another output offset. */
-static void move_fragment_branch(struct bat_map *map, uint32_t output)
-{
-    map->output_offsets[entry_of(map, FRAGMENT, 1)] = output;
-    map->tables[FRAGMENT].equal_count = 1;
-}
-
-/* Above, in the other fragment; below, in the hot part, modulo 2^32. */
-TEST(test_branch_gone_to_sibling)
-{
-    const uint32_t outputs[] = {0x104, 0u - 0x1000, 0u - 0xff8, 0u - 0xf00 - 1};
-    for (size_t i = 0; i < COUNT(outputs); i++) {
-        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-        move_fragment_branch(map, outputs[i]);
-        assert_sound(map);
-    }
 }
 
 /* BOLT takes 0 for the output address of a block that it did not emit. */
@@ -284,53 +294,15 @@ TEST(test_branch_gone_astray)
 
 /* --- Faults between the tables of a function -------------------------------------------------- */
 
-/* Make block 4 of the hot part a second entry for the fragment's block 2. */
-static void repeat_fragment_block(struct bat_map *map)
-{
-    map->input_offsets[entry_of(map, FIRST, 3)] = 0x20 << 1;
-    map->block_hashes[block_of(map, FIRST, 2)] = 0xb20020;
-    map->block_indices[block_of(map, FIRST, 2)] = 2;
-}
-
-TEST(test_repeated_block)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    repeat_fragment_block(map);
-    assert_sound(map);
-}
-
-TEST(test_hash_offset)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->block_hashes[block_of(map, OTHER_FRAGMENT, 0)] = 0xb30041;
-    assert_mentions(only_of(map, "hash-offset", BAT_WARNING, OTHER_FRAGMENT), "0xb30041");
-}
-
-/* Only 16 bits of the offset are in the hash. */
-TEST(test_hash_of_far_block)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->input_offsets[entry_of(map, FIRST, 3)] = 0x70050 << 1;
-    assert_sound(map);
-}
-
 TEST(test_block_hash)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
-    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0xbad0020;
+    set_fragment_block(map, 0xbad0020, 2);
     const struct bat_finding *finding = only_of(map, "block-hash", BAT_ERROR, FRAGMENT);
     assert_int_equal(finding->entry, entry_of(map, FRAGMENT, 0));
     assert_mentions(finding, "0xb20020");
     assert_mentions(finding, "0xbad0020");
-}
-
-TEST(test_block_index)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    repeat_fragment_block(map);
-    map->block_indices[block_of(map, FRAGMENT, 0)] = 4;
-    only_of(map, "block-index", BAT_ERROR, FRAGMENT);
 }
 
 /* An entry that is an input block in one table, and is not in another. */
@@ -338,29 +310,12 @@ TEST(test_block_and_none)
 {
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
     repeat_fragment_block(map);
-    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
-    map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
+    set_fragment_block(map, 0, 0);
     struct findings findings;
     validate_map(map, &findings);
     assert_int_equal(findings.count, 2);
     assert_string_equal(findings.all[0].check, "block-hash");
     assert_string_equal(findings.all[1].check, "block-index");
-}
-
-TEST(test_block_order)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->block_indices[block_of(map, FRAGMENT, 0)] = 1;
-    assert_mentions(only_of(map, "block-order", BAT_ERROR, FRAGMENT), "0x20");
-}
-
-/* Entries that are not a block of the input function have neither hash nor index. */
-TEST(test_entry_for_no_block)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
-    map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
-    assert_sound(map);
 }
 
 TEST(test_block_count)
@@ -371,30 +326,21 @@ TEST(test_block_count)
     assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
 }
 
-/* In real notes, functions have more blocks than the note has entries for. */
-TEST(test_more_blocks_than_told)
+TEST(test_other_faults)
 {
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->tables[FIRST].input_block_count = 99;
-    assert_sound(map);
-}
-
-TEST(test_secondary)
-{
-    const uint32_t offsets[] = {0x41, 0x08, 0xffffffff};
-    for (size_t i = 0; i < COUNT(offsets); i++) {
-        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-        map->secondary_entries[0] = offsets[i];
-        only_of(map, "secondary", BAT_ERROR, FIRST);
-    }
-}
-
-/* Many faults of one kind in one function are one finding, which gives their number. */
-TEST(test_faults_are_counted)
-{
-    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->tables[FIRST].input_block_count = 2;
-    assert_mentions(only_of(map, "block-count", BAT_ERROR, FRAGMENT), "the first of 3");
+    /* A block in another part of the function: only branches may be there. */
+    ASSERT_FOUND("overlap", BAT_ERROR, FIRST, "", move_last(map, 0x100a));
+    ASSERT_FOUND("hash-offset", BAT_WARNING, OTHER_FRAGMENT, "0xb30041",
+                 map->block_hashes[block_of(map, OTHER_FRAGMENT, 0)] = 0xb30041);
+    ASSERT_FOUND("block-index", BAT_ERROR, FRAGMENT, "", repeat_fragment_block(map),
+                 set_fragment_block(map, 0xb20020, 4));
+    ASSERT_FOUND("block-order", BAT_ERROR, FRAGMENT, "0x20", set_fragment_block(map, 0xb20020, 1));
+    ASSERT_FOUND("secondary", BAT_ERROR, FIRST, "", map->secondary_entries[0] = 0x41);
+    ASSERT_FOUND("secondary", BAT_ERROR, FIRST, "", map->secondary_entries[0] = 0x08);
+    ASSERT_FOUND("secondary", BAT_ERROR, FIRST, "", map->secondary_entries[0] = 0xffffffff);
+    /* Many faults of one kind in one function are one finding, which gives their number. */
+    ASSERT_FOUND("block-count", BAT_ERROR, FRAGMENT, "the first of 3",
+                 map->tables[FIRST].input_block_count = 2);
 }
 
 TEST(test_merged_hot_index)
