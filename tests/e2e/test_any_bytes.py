@@ -5,21 +5,15 @@
 import os
 import struct
 import subprocess
-import tempfile
 import unittest
 
 import odd_elf
-from toolbox import BIN, run
+from toolbox import BIN, Case, run
 
 
-class AnyBytes(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class AnyBytes(Case):
     def path(self, name):
-        return os.path.join(self.folder, name)
+        return self.folder / name
 
     def test_code_up_to_the_last_address(self):
         """The input's code ends with a no-operation at the last address: what follows is at address 0,
@@ -72,8 +66,7 @@ class AnyBytes(unittest.TestCase):
                              odd_elf.SHF_ALLOC, 0x402000)
                 made.symbols([("f", 0x401000, 16, text)])
                 made.write(self.path(name))
-            with open(self.path("profile"), "w", encoding="ascii") as file:
-                file.write("T 401000 401006 401012 1\n")
+            self.write("profile", "T 401000 401006 401012 1\n")
             output, original = self.path("output"), f"--original={self.path('input')}"
             profile = ["-p", self.path("profile"), "-o", self.path("out")]
             for command in (["battranslate", output, original, *profile], ["batreport", output, original, *profile],
@@ -100,8 +93,7 @@ class AnyBytes(unittest.TestCase):
                         input="".join(f"{address:#x}\n" for address in addresses))
             self.assertEqual((found.returncode, found.stderr), (0, ""))
             self.assertEqual((found.stdout.count("f(A<int, int>, "), found.stdout.count("_Z1f")), (count, 0))
-        with open(self.path("profile"), "w", encoding="ascii") as file:
-            file.write("".join(f"S {address:x} 1\n" for address in addresses))
+        self.write("profile", "".join(f"S {address:x} 1\n" for address in addresses))
         stacks = "".join(f"app 1 1.0: 1 cycles:\n\t{address:x} [unknown] (/x/program)\n\n" for address in addresses)
         for found in (run("batsymbolize", "-e", self.path("program"), "--lenient", "--folded", input=stacks),
                       run("battranslate", self.path("program"), "-p", self.path("profile"), "--format=folded",
@@ -114,7 +106,7 @@ class AnyBytes(unittest.TestCase):
 
 
 @unittest.skipIf("BATKIT_SANITIZED" in os.environ, "sanitizers take memory of their own")
-class Memory(unittest.TestCase):
+class Memory(Case):
     """A byte of a file costs at most 60 bytes of memory."""
 
     def memory(self, path, text, *options):
@@ -129,14 +121,13 @@ class Memory(unittest.TestCase):
         return 1024 * usage.ru_maxrss
 
     def assert_bounded(self, made, text, *options):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "program")
-            empty = odd_elf.MadeElf()
-            empty.code(".text", 0x401000, b"\x90" * 64)
-            empty.write(path)
-            least = self.memory(path, text, *options)
-            made.write(path)
-            self.assertLess(self.memory(path, text, *options) - least, 60 * os.path.getsize(path))
+        path = self.folder / "program"
+        empty = odd_elf.MadeElf()
+        empty.code(".text", 0x401000, b"\x90" * 64)
+        empty.write(path)
+        least = self.memory(path, text, *options)
+        made.write(path)
+        self.assertLess(self.memory(path, text, *options) - least, 60 * os.path.getsize(path))
 
     def test_names_that_grow(self):
         """Demangled, a name of 90 bytes has 8,653; a debugger's text with an unknown name has all

@@ -19,7 +19,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import batnote
@@ -102,12 +101,10 @@ class Numbers(toolbox.Case):
 
     @classmethod
     def setUpClass(cls):
-        temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(temporary.cleanup)
         cls.fixture = fixtures.get("sqlite-fixed-profile2-22")
         cls.reference = bolt_profiles.reference(cls.fixture)
         cls.profile = cls.reference.profile("T")
-        path = pathlib.Path(temporary.name) / "page.html"
+        path = cls.class_folder() / "page.html"
         toolbox.fine("batreport", cls.fixture.bolted, "-p", cls.profile, f"--original={cls.fixture.input}", "-o", path)
         cls.page = report_page.Page(path)
         cls.starts = [piece.address for piece in cls.page.pieces]

@@ -12,14 +12,13 @@ import random
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import call_trace
 import debug_programs
 import elffile
 import fixtures
-from toolbox import BIN, fine, run
+from toolbox import BIN, Case, fine, run
 
 PROGRAMS = ["inlined-fixed", "inlined-dwarf4", "exceptions-pie", "exceptions-gnu", "small-aarch64",
             "sqlite-profiling"]
@@ -159,7 +158,7 @@ def code_addresses(name, limit):
     return sorted(random.Random(name).sample(found, min(limit, len(found))))
 
 
-class Parity(unittest.TestCase):
+class Parity(Case):
     """Programs without BOLT: the same text as llvm-symbolizer's, with any options."""
 
     OPTIONS = [
@@ -214,19 +213,17 @@ class Parity(unittest.TestCase):
 
     def test_symbols_at_one_address(self):
         """The largest symbol names the address, of equal ones the last; one without size reaches further."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
-        self.addCleanup(shutil.rmtree, folder)
         lines = [".text", ".globl _start, whole, alias, bare"]
         for name, size in [("part", 2), ("whole", 8), ("alias", 8), ("bare", 0)]:
             lines += [f".type {name}, @function", f"{name}:", f".size {name}, {size}"]
         lines += [".zero 8, 0x90", "_start: .zero 8, 0x90", "local: .zero 8, 0x90", ""]
-        (folder / "a.s").write_text("\n".join(lines), encoding="ascii")
-        subprocess.run(["clang", "-nostdlib", "-static", "a.s", "-o", "a"], cwd=folder, check=True)
-        text = next(s for s in elffile.Elf(folder / "a").sections if s.name == ".text")
+        self.write("a.s", "\n".join(lines))
+        subprocess.run(["clang", "-nostdlib", "-static", "a.s", "-o", "a"], cwd=self.folder, check=True)
+        text = next(s for s in elffile.Elf(self.folder / "a").sections if s.name == ".text")
         questions = hexadecimal(range(text.address, text.address + text.size))
         self.assertEqual(
-            fine("batsymbolize", "--lenient", "-a", "-e", folder / "a", input=questions),
-            llvm("-a", "-e", folder / "a", input=questions))
+            fine("batsymbolize", "--lenient", "-a", "-e", self.folder / "a", input=questions),
+            llvm("-a", "-e", self.folder / "a", input=questions))
 
     def test_json(self):
         for name in ["inlined-dwarf4", "exceptions-gnu", "sqlite-profiling"]:
@@ -280,17 +277,15 @@ class Parity(unittest.TestCase):
     def test_addr2line(self):
         """Called addr2line, it has that program's defaults."""
         program = debug_programs.get("inlined-fixed")
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
-        self.addCleanup(shutil.rmtree, folder)
-        os.symlink(BIN / "batsymbolize", folder / "addr2line")
-        shutil.copy(program.input, folder / "a.out")
+        os.symlink(BIN / "batsymbolize", self.folder / "addr2line")
+        shutil.copy(program.input, self.folder / "a.out")
         addresses = [f"{a:x}" for a in code_addresses("inlined-fixed", 50)]
         # GNU's default is a.out; LLVM's addr2line has no default.
         for options in [[], ["-f"], ["-fi"], ["-fip"], ["-a", "-s"]]:
             with self.subTest(options):
-                found = subprocess.run([folder / "addr2line", *options, *addresses], cwd=folder,
+                found = subprocess.run([self.folder / "addr2line", *options, *addresses], cwd=self.folder,
                                        stdout=subprocess.PIPE, check=True).stdout
-                expected = subprocess.run(["llvm-addr2line-22", "-e", "a.out", *options, *addresses], cwd=folder,
+                expected = subprocess.run(["llvm-addr2line-22", "-e", "a.out", *options, *addresses], cwd=self.folder,
                                           stdout=subprocess.PIPE, check=True).stdout
                 self.assertEqual(found, expected)
 
@@ -298,7 +293,7 @@ class Parity(unittest.TestCase):
 # --- Code that has not moved, and bad input -----------------------------------------------------------
 
 
-class Rest(unittest.TestCase):
+class Rest(Case):
     """Code without a table, and errors."""
 
     @classmethod
@@ -360,9 +355,7 @@ class Rest(unittest.TestCase):
         self.assertIn("--original=FILE", done.stderr)
 
     def strip(self, option, path):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
-        self.addCleanup(shutil.rmtree, folder)
-        stripped = folder / pathlib.Path(path).name
+        stripped = self.folder / f"{pathlib.Path(path).name}{option}"
         subprocess.run(["strip", option, path, "-o", stripped], check=True)
         return stripped
 
@@ -450,18 +443,16 @@ class Rest(unittest.TestCase):
 
     def test_sanitizer(self):
         """AddressSanitizer uses it as llvm-symbolizer."""
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
-        self.addCleanup(shutil.rmtree, folder)
-        os.symlink(BIN / "batsymbolize", folder / "llvm-symbolizer")
-        (folder / "crash.c").write_text("#include <stdlib.h>\n"
-                                        "int main(void)\n{\n"
-                                        "    char *volatile p = malloc(3);\n"
-                                        "    free(p);\n    return *p;\n}\n", encoding="ascii")
-        subprocess.run(["clang", "-g", "-fsanitize=address", "crash.c", "-o", "crash"], cwd=folder,
+        os.symlink(BIN / "batsymbolize", self.folder / "llvm-symbolizer")
+        self.write("crash.c", "#include <stdlib.h>\n"
+                              "int main(void)\n{\n"
+                              "    char *volatile p = malloc(3);\n"
+                              "    free(p);\n    return *p;\n}\n")
+        subprocess.run(["clang", "-g", "-fsanitize=address", "crash.c", "-o", "crash"], cwd=self.folder,
                        check=True)
         environment = {k: v for k, v in os.environ.items() if not k.endswith("SAN_OPTIONS")}
-        environment["ASAN_SYMBOLIZER_PATH"] = str(folder / "llvm-symbolizer")
-        done = subprocess.run([folder / "crash"], env=environment, stderr=subprocess.PIPE, text=True,
+        environment["ASAN_SYMBOLIZER_PATH"] = str(self.folder / "llvm-symbolizer")
+        done = subprocess.run([self.folder / "crash"], env=environment, stderr=subprocess.PIPE, text=True,
                               check=False)
         self.assertIn("heap-use-after-free", done.stderr)
         for line in [6, 5, 4]:

@@ -9,7 +9,6 @@ import random
 import re
 import signal
 import subprocess
-import tempfile
 import time
 import unittest
 
@@ -28,14 +27,13 @@ class FleetTest(toolbox.Case):
 
     @classmethod
     def setUpClass(cls):
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
+        folder = cls.class_folder()
         cls.fixture = fixtures.get("small-pie-all-22")
         cls.recordings = []
         for host in range(HOSTS):
             scene = perf_scenes.Scene(cls.fixture)
             scene.run(scene.start(100 + host, host % 4), 16, first=host * 41)
-            path = pathlib.Path(cls.temporary.name) / f"host {host}.data"
+            path = folder / f"host {host}.data"
             path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
             cls.recordings.append(path)
 

@@ -2,9 +2,7 @@
 """Files of more than 65,521 sections, as -ffunction-sections gives them if the linker does not merge: the
 indices of some sections are the numbers that mean "absolute" and "common" in a symbol."""
 
-import pathlib
 import struct
-import tempfile
 import unittest
 
 import odd_elf
@@ -48,16 +46,11 @@ def make_data_in_code(path):
     elf.write(path)
 
 
-class ManySections(unittest.TestCase):
+class ManySections(toolbox.Case):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory(prefix="many_sections.")
-        cls.path = pathlib.Path(cls.folder.name) / "many"
+        cls.path = cls.class_folder() / "many"
         make(cls.path)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def test_a_sound_note_is_sound(self):
         done = toolbox.run("batvalidate", self.path)
@@ -65,7 +58,7 @@ class ManySections(unittest.TestCase):
                          (0, f"{self.path}: sound (0 errors, 0 warnings)\n", ""))
 
     def test_a_sound_note_is_sound_beside_its_original(self):
-        original = pathlib.Path(self.folder.name) / "original"
+        original = self.folder / "original"
         toolbox.fine("batinject", "--remove", self.path, "-o", original)
         done = toolbox.run("batvalidate", f"--original={original}", self.path)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -76,7 +69,7 @@ class ManySections(unittest.TestCase):
         self.assertIn("0x400110 -> f + 0x10", text)
 
     def test_profiles_name_the_functions(self):
-        profile = pathlib.Path(self.folder.name) / "in.preagg"
+        profile = self.folder / "in.preagg"
         profile.write_text("B 400030 400100 5 0\n")
         text = toolbox.fine("battranslate", self.path, "-p", profile, "-o", "-")
         self.assertIn("1 main 30 1 f 0 0 5\n", text)
@@ -86,7 +79,7 @@ class ManySections(unittest.TestCase):
         self.assertEqual(text, "f\n??:0:0\n\n")
 
     def test_data_in_code_is_told_apart(self):
-        path = pathlib.Path(self.folder.name) / "data_in_code"
+        path = self.folder / "data_in_code"
         make_data_in_code(path)
         text = toolbox.fine("code_blocks_of", path)
         # A block that jumps to the last one, over data that read as two branches.

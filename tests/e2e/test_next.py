@@ -295,6 +295,8 @@ class Same(unittest.TestCase):
 class Changed(unittest.TestCase):
     """The next version: llvm-bolt accepts all of the profile, and has nothing to infer."""
 
+    GCC, CLANG = ["gcc"], ["clang"]
+
     def build(self, number, compilers, change=None):
         """A generated program by two compilers, or changed."""
         pair = Pair(self)
@@ -305,28 +307,27 @@ class Changed(unittest.TestCase):
             pair.record(name)
         return pair
 
-    def check(self, pair):
-        """llvm-bolt takes all of it."""
-        return check_taken(self, pair)
-
     def test_other_level(self):
         """-O2 to -O3."""
         for number in (5, 6):
             with self.subTest(number=number):
-                self.check(self.build(number, [["gcc", "-O2"], ["gcc", "-O3"]]))
+                check_taken(self, self.build(number, [[*self.GCC, "-O2"], [*self.GCC, "-O3"]]))
 
     def test_other_compiler(self):
         """gcc to clang."""
-        self.check(self.build(7, [["gcc", "-O2"], ["clang", "-O2"]]))
+        check_taken(self, self.build(7, [[*self.GCC, "-O2"], [*self.CLANG, "-O2"]]))
 
     def test_changed_source(self):
         """Statements were added at the beginning of every second function."""
         text = generate.program(8, False)
         self.assertNotEqual(with_statements(text), text)
-        report = self.check(self.build(8, [["gcc", "-O1"], ["gcc", "-O1"]], with_statements))
+        report = check_taken(self, self.build(8, [[*self.GCC, "-O1"]] * 2, with_statements))
         self.assertLess(report["same"]["count"], report["all"]["count"])
         self.assertGreater(report["blocks_matched"], 0.9 * report["blocks"])
 
+
+class OtherBuilds(unittest.TestCase):
+    """Builds with pseudo probes, and without a library."""
 
     def test_pseudo_probes(self):
         """Probes that both builds have say which blocks are the same; without them, or with damaged ones, the code alone does."""

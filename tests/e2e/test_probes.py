@@ -8,7 +8,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 import unittest
 
 import debug_programs
@@ -166,13 +165,11 @@ class Section:
             self.body(True)
 
 
-class Validated(unittest.TestCase):
+class Validated(toolbox.Case):
     """batvalidate --original compares the probes of both binaries."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.copy = pathlib.Path(folder.name, "copy")
+        self.copy = self.folder / "copy"
         self.program = debug_programs.get("inlined-probes")
         self.bolted = pathlib.Path(self.program.bolted("profile2"))
 

@@ -59,20 +59,13 @@ def count_clones(tool, *arguments, questions=None):
         return len(re.findall(r"\bclone3?\(", log.read_text()))
 
 
-class Threads(unittest.TestCase):
+class Threads(toolbox.Case):
     """One profile, translated with several numbers of threads."""
 
     @classmethod
     def setUpClass(cls):
-        # pylint: disable=consider-using-with
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.folder = pathlib.Path(cls.temporary.name)
-        cls.profile = cls.folder / "many.preagg"
+        cls.profile = cls.class_folder() / "many.preagg"
         write_profile(cls.profile)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.temporary.cleanup()
 
     def arguments(self, form, threads, profile=None):
         """A command line without the program."""
@@ -155,18 +148,15 @@ STYLES = {"llvm": [], "gnu": ["--output-style=GNU", "-p", "-a"], "json": ["--out
           "short": ["--functions=short", "--no-inlines", "--relativenames"]}
 
 
-class Symbolize(unittest.TestCase):
+class Symbolize(toolbox.Case):
     """Addresses of C++ with inlined calls, answered with several numbers of threads."""
 
     @classmethod
     def setUpClass(cls):
-        # pylint: disable=consider-using-with
-        cls.temporary = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.temporary.cleanup)
         program = debug_programs.get("exceptions-pie")
         bolted = program.bolted("profile2")
         cls.pair = ["-e", bolted, "--original", program.input]
-        cls.addresses = pathlib.Path(cls.temporary.name) / "addresses"
+        cls.addresses = cls.class_folder() / "addresses"
         chance = random.Random(5)
         functions = [s for s in elffile.Elf(bolted).symbols()
                      if s.type in elffile.FUNCTION_TYPES and s.size]
@@ -200,7 +190,7 @@ class Symbolize(unittest.TestCase):
 
     def test_no_threads(self):
         """--threads=1 is one thread. With 2, many addresses take one that few addresses do not take."""
-        few = pathlib.Path(self.temporary.name) / "few"
+        few = self.folder / "few"
         few.write_text("\n".join(self.lines[:100]), encoding="ascii")
         counts = [count_clones("batsymbolize", *self.pair, f"--threads={threads}", questions=questions)
                   for threads, questions in ((1, self.addresses), (2, few), (2, self.addresses))]
