@@ -62,15 +62,17 @@ static void add_call(const struct next_carrying *carrying, const struct next_mem
         place.instruction->callee == BAT_NONE)
         return;
     const uint32_t called = news->unit_of[place.instruction->callee];
-    for (size_t i = 0; i < group->count; i++)
-        if (group->all[i].new_unit == called)
-            group->all[i].found += count;
+    const size_t i = BAT_COUNT_BELOW(group->all, group->count, new_unit, called);
+    if (i < group->count && group->all[i].new_unit == called)
+        group->all[i].found += count;
 }
 
 /* Count the calls of members, with what is known so far of the members that call. */
 static void add_calls(const struct next_carrying *carrying)
 {
     const struct next_program *olds = &carrying->olds;
+    for (size_t i = 0; i < carrying->member_count; i++)
+        carrying->members[i].found = 0;
     for (size_t i = 0; i < carrying->measured.call_count; i++) {
         const struct next_call *call = &carrying->measured.calls[i];
         const uint32_t caller = olds->unit_of[call->function];
@@ -91,24 +93,33 @@ static void add_calls(const struct next_carrying *carrying)
     }
 }
 
-/* Set the shares of a group by the calls that were counted; what they leave over of its entries is
- * not known. */
-static double divide(struct next_members *group)
+static double known_calls(const struct next_members *group)
 {
     double sum = 0;
     for (size_t i = 0; i < group->count; i++)
         sum += group->all[i].found;
-    for (size_t i = 0; i < group->count; i++) {
-        struct next_member *member = &group->all[i];
-        member->share = sum > 0 ? member->found / sum : 0;
-        member->found = 0;
-    }
     return sum;
 }
 
-/* Set where the shares end, and what the report says of the group. */
-static void finish(struct next_carrying *carrying, struct next_members *group, double known)
+/* Set the shares of a group by the calls that were counted. True if one changed. */
+static bool divide(struct next_members *group)
 {
+    const double known = known_calls(group);
+    bool changed = false;
+    for (size_t i = 0; i < group->count; i++) {
+        struct next_member *member = &group->all[i];
+        const double share = known > 0 ? member->found / known : 0;
+        changed = changed || share != member->share;
+        member->share = share;
+    }
+    return changed;
+}
+
+/* Set where the shares end, and what the report says of the group: the entries that no counted call
+ * explains are guessed. */
+static void finish(struct next_carrying *carrying, struct next_members *group)
+{
+    const double known = known_calls(group);
     struct next_report *report = carrying->report;
     const struct next_counts *counts = carrying->measured.units[group->all->old_unit];
     const double entries = (double)counts->entry;
@@ -128,15 +139,20 @@ static void finish(struct next_carrying *carrying, struct next_members *group, d
 enum bat_code next_unfold(struct next_carrying *carrying)
 {
     BAT_TRY(choose_members(carrying));
-    for (unsigned pass = 0; pass < PASSES && carrying->member_count != 0; pass++) {
+    bool changed = carrying->member_count != 0;
+    for (unsigned pass = 0; pass < PASSES && changed; pass++) {
         add_calls(carrying);
+        changed = false;
         for (size_t i = 0; i < carrying->member_count;) {
             struct next_members group = next_members_of(carrying, carrying->members[i].old_unit);
-            const double known = divide(&group);
-            if (pass + 1 == PASSES)
-                finish(carrying, &group, known);
+            changed = divide(&group) || changed;
             i += group.count;
         }
+    }
+    for (size_t i = 0; i < carrying->member_count;) {
+        struct next_members group = next_members_of(carrying, carrying->members[i].old_unit);
+        finish(carrying, &group);
+        i += group.count;
     }
     return BAT_OK;
 }

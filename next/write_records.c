@@ -165,13 +165,25 @@ static uint64_t up_to(uint64_t number, double share)
     return share < 1 ? (uint64_t)((double)number * share + 0.5) : number;
 }
 
+/* True if the new code tells where a call of the same code leads. */
+static bool tells_callee(const struct writing *writing, const uint64_t *item)
+{
+    const struct next_carrying *carrying = writing->carrying;
+    const uint32_t unit = unit_of_end(carrying, item[0]);
+    const struct part whole = {NULL, item[4], item[5]};
+    struct next_place from;
+    return item[3] == 0 && unit != BAT_NONE && carrying->is_same[unit] &&
+           find_place(writing, &whole, unit, (uint32_t)item[0], item[1], &from) &&
+           from.instruction->callee != BAT_NONE;
+}
+
 static void write_same(struct writing *writing)
 {
     const struct next_carrying *carrying = writing->carrying;
     for (uint32_t i = 0; i < carrying->measured.records->branches.count; i++) {
         const uint64_t *item = bat_counts_item(&carrying->measured.records->branches, i);
         struct next_members members = next_members_of(carrying, unit_of_end(carrying, item[0]));
-        if (members.count == 0)
+        if (members.count == 0 && !tells_callee(writing, item))
             members = next_members_of(carrying, unit_of_end(carrying, item[2]));
         if (members.count == 0)
             write_part(writing, item, &(struct part){NULL, item[4], item[5]});
