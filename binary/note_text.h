@@ -5,8 +5,7 @@
 #include "bat_binary.h"
 #include "support/text_writer.h"
 
-/* --- Selected tables ---------------------------------------------------------------------------
- */
+/* --- Selected tables -------------------------------------------------------------------------- */
 
 struct note_selection {
     bool *chosen;       /* for each table; NULL if all are chosen; to be freed */
@@ -48,8 +47,7 @@ enum bat_code find_profile_name(const struct bat_binary *binary, const char *nam
                                 void (*found)(void *context, uint32_t table), void *context,
                                 struct bat_error *error);
 
-/* --- Text --------------------------------------------------------------------------------------
- */
+/* --- Text ------------------------------------------------------------------------------------- */
 
 /*
  * Print who wrote the note of the file at path, what it contains, and what its bytes are used for.
@@ -82,8 +80,7 @@ void note_text_translations(struct bat_text_writer *output, const struct bat_bin
                             const struct bat_names *names, const struct note_address *addresses,
                             size_t count);
 
-/* --- With the input binary (binary/original/) ---------------------------------------------------
- */
+/* --- With the input binary (binary/original/) ------------------------------------------------- */
 
 /* Questions about the input binary. */
 struct original_queries {

@@ -8,8 +8,7 @@
 #include "bat_binary.h"
 #include "spec/array.h"
 
-/* --- Members of objects ------------------------------------------------------------------------
- */
+/* --- Members of objects ----------------------------------------------------------------------- */
 
 enum type {
     JSON_TEXT,    /* any string; ignored */

@@ -27,8 +27,7 @@ static enum bat_code at_table(enum bat_code code, const struct json_table *table
 
 void json_table_free(struct json_table *table)
 {
-    free(table->entries);
-    free(table->secondary_entries);
+    BAT_FREE_ALL(table->entries, table->secondary_entries);
     *table = (struct json_table){.entries = NULL};
 }
 

@@ -14,6 +14,7 @@
 
 #include "debuginfo.h"
 #include "elfnote/descriptors.h"
+#include "spec/array.h"
 #include "spec/little_endian.h"
 #include "spec/order.h"
 
@@ -44,11 +45,9 @@ void debug_close_splits(struct bat_debuginfo *debuginfo)
 {
     for (size_t i = 0; i < debuginfo->split_count; i++) {
         debug_image_close(&debuginfo->splits[i]->image);
-        free(debuginfo->splits[i]->units);
-        free(debuginfo->splits[i]);
+        BAT_FREE_ALL(debuginfo->splits[i]->units, debuginfo->splits[i]);
     }
-    free(debuginfo->splits);
-    free(debuginfo->package);
+    BAT_FREE_ALL(debuginfo->splits, debuginfo->package);
 }
 
 /* The first unit of that id, or NULL. */

@@ -692,8 +692,7 @@ static bool finish_unit(const struct walk *walk)
 static void free_walk(struct walk *walk)
 {
     debug_image_close(&walk->split.slice);
-    free(walk->runs);
-    free(walk->outer);
+    BAT_FREE_ALL(walk->runs, walk->outer);
     entries_free(&walk->entries);
     debug_index_free(&walk->cache);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
+#include "spec/array.h"
 #include "spec/order.h"
 #include "support/key_sort.h"
 
@@ -103,12 +104,10 @@ bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t 
         BAT_SHRINK(map->starts, map->count);
         BAT_SHRINK(map->nodes, map->count);
     } else {
-        free(map->starts);
-        free(map->nodes);
+        BAT_FREE_ALL(map->starts, map->nodes);
         *map = (struct debug_map){0};
     }
-    free(heap.items);
-    free(order);
+    BAT_FREE_ALL(heap.items, order);
     return has_memory;
 }
 

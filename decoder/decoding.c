@@ -91,8 +91,7 @@ enum bat_code bat_decode_finish(struct bat_decoding *decoding)
         return BAT_OK;
     }
     /* Room for what older notes do not have. */
-    free(map->block_hashes);
-    free(map->block_indices);
+    BAT_FREE_ALL(map->block_hashes, map->block_indices);
     map->block_hashes = NULL;
     map->block_indices = NULL;
     return BAT_OK;

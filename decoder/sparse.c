@@ -216,8 +216,7 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
         map.input_offsets = entries->offsets + count;
         is_decoded = decode_again(&decoding, sparse->tables[table].body, &copy) == BAT_OK;
     }
-    free(map.block_hashes);
-    free(map.block_indices);
+    BAT_FREE_ALL(map.block_hashes, map.block_indices);
     if (is_decoded)
         return entries;
     free(entries);

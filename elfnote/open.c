@@ -285,8 +285,7 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
     struct bat_elf *opened = calloc(1, sizeof(*opened));
     char *own_path = strdup(path);
     if (!opened || !own_path) {
-        free(opened);
-        free(own_path);
+        BAT_FREE_ALL(opened, own_path);
         close(file);
         return bat_fail_memory(error, "to open the file");
     }
@@ -328,8 +327,7 @@ void bat_elf_close(struct bat_elf *elf)
 {
     if (!elf)
         return;
-    free(elf->symbols.symbols);
-    free(elf->dynamic_symbols.symbols);
+    BAT_FREE_ALL(elf->symbols.symbols, elf->dynamic_symbols.symbols);
     bat_elf_close(elf->debugdata);
     BAT_FREE_ALL(elf->bolt_info, elf->segments, elf->loads, elf->sections);
     elf_end(elf->libelf);
@@ -339,8 +337,7 @@ void bat_elf_close(struct bat_elf *elf)
     if (elf->file >= 0)
         close(elf->file);
     pthread_mutex_destroy(&elf->symbols_lock);
-    free(elf->path);
-    free(elf);
+    BAT_FREE_ALL(elf->path, elf);
 }
 
 int bat_elf_descriptor(const struct bat_elf *elf)

@@ -3,6 +3,7 @@
 
 #include "descriptors.h"
 #include "replace_file.h"
+#include "spec/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +29,7 @@ static struct bat_output *new_output(const char *path, struct bat_error *error)
     struct bat_output *output = calloc(1, sizeof(*output));
     char *own_path = strdup(path);
     if (!output || !own_path) {
-        free(output);
-        free(own_path);
+        BAT_FREE_ALL(output, own_path);
         bat_fail_memory(error, "to write a file");
         return NULL;
     }
@@ -406,8 +406,7 @@ void bat_output_abandon(struct bat_output *output)
         close(output->file);
     if (!output->is_stream)
         replacement_discard(&output->replacement);
-    free(output->path);
-    free(output);
+    BAT_FREE_ALL(output->path, output);
 }
 
 enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,

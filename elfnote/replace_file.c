@@ -92,8 +92,7 @@ static char *resolve_new(const struct replacement *replacement, struct bat_error
         replacement_fail(replacement, error);
         target = NULL;
     }
-    free(copy);
-    free(folder);
+    BAT_FREE_ALL(copy, folder);
     return target;
 }
 

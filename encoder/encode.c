@@ -232,12 +232,10 @@ enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct 
     }
     /* Free the arrays that *map does not have in the end. */
     struct bat_map spare = code == BAT_OK ? *map : without;
-    free(spare.tables);
-    free(spare.by_address);
+    BAT_FREE_ALL(spare.tables, spare.by_address);
     if (code != BAT_OK)
         return bat_fail_memory(error, "for %u tables", tables);
-    free(spare.fragment_start);
-    free(spare.fragments);
+    BAT_FREE_ALL(spare.fragment_start, spare.fragments);
     *map = without;
     *dropped = true;
     return BAT_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flooding.h"
+#include "spec/array.h"
 
 #define GAP (-0.12f)
 #define RAISE_TARGET 0.35f
@@ -103,8 +104,7 @@ static bool align(const struct alignment *alignment, const struct sequence *a,
     float *row = malloc(width * sizeof(*row));
     uint8_t *steps = malloc(((size_t)a->count + 1) * width);
     if (!row || !steps) {
-        free(row);
-        free(steps);
+        BAT_FREE_ALL(row, steps);
         return false;
     }
     for (uint32_t j = 0; j <= b->count; j++) {
@@ -135,8 +135,7 @@ static bool align(const struct alignment *alignment, const struct sequence *a,
         i -= step != STEP_NEW;
         j -= step != STEP_OLD;
     }
-    free(row);
-    free(steps);
+    BAT_FREE_ALL(row, steps);
     return true;
 }
 
@@ -192,8 +191,7 @@ static bool raise_regions(const struct alignment *alignment, const struct sequen
                 raise(likeness, likeness->old_of[i], j, RAISE_REGION / (float)uses);
     }
     bool is_fine = regions[0] && regions[1];
-    free(regions[0]);
-    free(regions[1]);
+    BAT_FREE_ALL(regions[0], regions[1]);
     return is_fine;
 }
 
@@ -245,9 +243,7 @@ static bool align_node(struct alignment *alignment, uint32_t new_node, bool with
     if (is_fine && (uint64_t)a.count * b.count <= CELLS_MAX)
         is_fine = old_of && align(alignment, &a, &b, old_of) &&
                   raise_targets(alignment, &a, &b, old_of, with_regions);
-    free(old_of);
-    free(a.nodes);
-    free(b.nodes);
+    BAT_FREE_ALL(old_of, a.nodes, b.nodes);
     return is_fine;
 }
 
@@ -266,7 +262,6 @@ enum bat_code flooding_align_tables(const struct flooding_side *old_side,
         if (table && table->count > 0)
             is_fine = align_node(&alignment, j, with_regions);
     }
-    free(alignment.uses[0]);
-    free(alignment.uses[1]);
+    BAT_FREE_ALL(alignment.uses[0], alignment.uses[1]);
     return is_fine ? BAT_OK : bat_fail_memory(error, "for jump tables");
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "spec/array.h"
 #include "support/parallel.h"
 
 static void fill_report(const struct next_carrying *carrying)
@@ -59,18 +60,11 @@ static void carrying_free(struct next_carrying *carrying)
         struct next_new_counts *counts = carrying->counts[i];
         if (!counts)
             continue;
-        free(counts->blocks);
-        free(counts->edges);
-        free(counts->entered);
-        free(counts);
+        BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
     }
     bat_counts_free(&carrying->folded_branches);
-    free(carrying->counts);
-    free(carrying->is_same);
-    free(carrying->members);
-    free(carrying->cold_functions);
-    free(carrying->origins);
-    free(carrying->replacements);
+    BAT_FREE_ALL(carrying->counts, carrying->is_same, carrying->members, carrying->cold_functions,
+                 carrying->origins, carrying->replacements);
     next_inlining_sets_free(carrying->inlining);
     next_pairs_free(&carrying->pairs);
     if (carrying->measured.program)

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "spec/array.h"
+
 /* A graph, or one turned around; its root may be a node more, behind all others. */
 struct view {
     const struct next_graph *graph;
@@ -119,10 +121,7 @@ uint32_t *next_dominators(const struct next_graph *graph, bool is_post)
             if (found[i] == view.root)
                 found[i] = BAT_NONE;
     }
-    free(stack);
-    free(at);
-    free(view.number);
-    free(view.order);
+    BAT_FREE_ALL(stack, at, view.number, view.order);
     if (is_fine)
         return found;
     free(found);

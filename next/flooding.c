@@ -7,6 +7,7 @@
 
 #include "binary/code/conditions.h"
 #include "dominators.h"
+#include "spec/array.h"
 
 #define ROUNDS 10u
 
@@ -81,11 +82,9 @@ struct flooding {
 
 void flooding_free(struct flooding_side *side)
 {
-    free(side->dominators);
-    free(side->post_dominators);
+    BAT_FREE_ALL(side->dominators, side->post_dominators);
     next_loops_free(&side->loops);
-    free(side->before);
-    free(side->conditions);
+    BAT_FREE_ALL(side->before, side->conditions);
     *side = (struct flooding_side){0};
 }
 
@@ -373,9 +372,7 @@ static bool find_order(struct flooding *flooding)
     uint32_t *anchors = malloc(((size_t)news + 1) * sizeof(*anchors));
     uint32_t *olds = malloc(((size_t)news + 1) * sizeof(*olds));
     if (!best_of_old || !anchors || !olds) {
-        free(best_of_old);
-        free(anchors);
-        free(olds);
+        BAT_FREE_ALL(best_of_old, anchors, olds);
         return false;
     }
     for (uint32_t i = 0; i < likeness->pair_count; i++) {
@@ -404,9 +401,7 @@ static bool find_order(struct flooding *flooding)
             flooding->order[j] = here + (float)j - (float)anchors[at];
         }
     }
-    free(best_of_old);
-    free(anchors);
-    free(olds);
+    BAT_FREE_ALL(best_of_old, anchors, olds);
     return count < 3 || flooding->order;
 }
 
@@ -537,8 +532,7 @@ static bool set_trust(struct flooding *flooding, struct next_loop_partner **part
                 (struct trust){trust_around(sizes[i] + sizes[likeness->old_count + j]),
                                (1 - OTHER_DEPTH * smaller(2, deeper)) * (1 - OTHER_LOOP * other)};
         }
-    free(sizes);
-    free(alike);
+    BAT_FREE_ALL(sizes, alike);
     return is_fine;
 }
 
@@ -582,13 +576,7 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
         if (code == BAT_OK)
             run_round(&flooding);
     }
-    free(flooding.now);
-    free(flooding.trust);
-    free(flooding.behind);
-    free(flooding.kinds);
-    free(flooding.before);
-    free(flooding.around);
-    free(flooding.rows[0]);
-    free(flooding.order);
+    BAT_FREE_ALL(flooding.now, flooding.trust, flooding.behind, flooding.kinds, flooding.before,
+                 flooding.around, flooding.rows[0], flooding.order);
     return code;
 }

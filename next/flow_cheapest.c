@@ -9,8 +9,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_leftovers.h"
 #include "spec/array.h"
+
+/* --- What is left over, without prices -------------------------------------------------------- */
+
+/* True for an arc that stands for a bound: used only if the tree has no other way. */
+static bool is_bound(const struct flow_arc *arc)
+{
+    return arc->more >= FLOW_BOUND;
+}
+
+/* Add to the tree what a vertex is connected with, against or along the arcs. */
+static void grow_tree(struct flow_network *network, uint32_t vertex, bool is_forward,
+                      bool with_bounds, uint32_t *queue, uint32_t *end)
+{
+    for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1]; i++) {
+        uint32_t index = network->around[i];
+        const struct flow_arc *arc = &network->arcs[index];
+        uint32_t other = is_forward ? arc->to : arc->from;
+        if ((is_forward ? arc->from : arc->to) != vertex || network->state[other] ||
+            (is_bound(arc) && !with_bounds))
+            continue;
+        network->state[other] = 1;
+        network->path[other] = index;
+        queue[(*end)++] = other;
+    }
+}
+
+/* Vertices in breadth-first order from outside; path has the arc by which each was found. */
+static uint32_t find_tree(struct flow_network *network, bool is_forward, uint32_t *queue)
+{
+    uint32_t outside = network->vertex_count - 1;
+    uint32_t end = 0;
+    memset(network->state, 0, network->vertex_count);
+    network->state[outside] = 1;
+    queue[end++] = outside;
+    for (uint32_t at = 0; at < end; at++)
+        grow_tree(network, queue[at], is_forward, false, queue, &end);
+    for (uint32_t at = 0; at < end; at++)
+        grow_tree(network, queue[at], is_forward, true, queue, &end);
+    return end;
+}
+
+/*
+ * Raise flows until no vertex has too much or too little: what is missing comes along the arcs of a
+ * tree from outside, what is too much goes along those of a tree to outside. False without memory.
+ */
+static bool flow_balance_leftovers(struct flow_network *network)
+{
+    uint32_t *queue = malloc(((size_t)network->vertex_count + 1) * sizeof(*queue));
+    if (!queue)
+        return false;
+    for (unsigned is_forward = 0; is_forward < 2; is_forward++) {
+        uint32_t count = find_tree(network, is_forward, queue);
+        for (uint32_t at = count; at-- > 1;) {
+            uint32_t vertex = queue[at];
+            int64_t left = is_forward ? -network->excess[vertex] : network->excess[vertex];
+            if (left <= 0)
+                continue;
+            struct flow_arc *arc = &network->arcs[network->path[vertex]];
+            arc->flow += left;
+            network->excess[arc->to] += left;
+            network->excess[arc->from] -= left;
+        }
+    }
+    free(queue);
+    return true;
+}
 
 /*
  * Networks of so many blocks are solved in less time: a round begins with the flow of the round
@@ -103,19 +168,10 @@ bool flow_network_begin(struct flow_network *network, const struct flow_graph *g
 
 void flow_network_free(struct flow_network *network)
 {
-    free(network->arcs);
-    free(network->around);
-    free(network->first);
-    free(network->excess);
-    free(network->potential);
-    free(network->distance);
-    free(network->reached);
-    free(network->state);
-    free(network->path);
-    free(network->entries);
-    free(network->exits);
-    free(network->exit_place);
-    free(network->heap);
+    BAT_FREE_ALL(network->arcs, network->around, network->first, network->excess,
+                 network->potential, network->distance, network->reached, network->state,
+                 network->path, network->entries, network->exits, network->exit_place,
+                 network->heap);
 }
 
 /* --- Changing one arc ----------------------------------------------------------------------- */

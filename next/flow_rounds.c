@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "flow_network.h"
+#include "spec/array.h"
 
 /* Sweeps of the estimate: a loop that goes on with 15 of 16 gets two thirds of its count. */
 #define ESTIMATE_SWEEPS 16u
@@ -104,10 +105,7 @@ static bool find_order(struct estimate *estimate)
             }
         }
     }
-    free(first);
-    free(out);
-    free(stack);
-    free(next);
+    BAT_FREE_ALL(first, out, stack, next);
     return is_fine;
 }
 
@@ -120,11 +118,8 @@ static void set_wanted(struct estimate *estimate)
 
 static void estimate_free(struct estimate *estimate)
 {
-    free(estimate->order);
-    free(estimate->first);
-    free(estimate->into);
-    free(estimate->counts);
-    free(estimate->wanted);
+    BAT_FREE_ALL(estimate->order, estimate->first, estimate->into, estimate->counts,
+                 estimate->wanted);
 }
 
 static bool estimate_begin(struct estimate *estimate, const struct flow_graph *graph)

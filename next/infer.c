@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "flow_solver.h"
+#include "spec/array.h"
 #include "static_shares.h"
 
 /* Prices, for each unit of a count by which it differs. */
@@ -43,9 +44,7 @@ struct inferring {
 
 void next_inferred_free(struct next_inferred *inferred)
 {
-    free(inferred->nodes);
-    free(inferred->links);
-    free(inferred->entries);
+    BAT_FREE_ALL(inferred->nodes, inferred->links, inferred->entries);
     *inferred = (struct next_inferred){0};
 }
 
@@ -418,10 +417,7 @@ enum bat_code next_infer(const struct next_inference *inference, struct next_inf
         code = flow_solve(&graph, &counts, error);
         inferred->was_limited = counts.was_limited;
     }
-    free(inferring.nodes);
-    free(inferring.edges);
-    free(inferring.shares);
-    free(inferring.is_image);
-    free(inferring.enders);
+    BAT_FREE_ALL(inferring.nodes, inferring.edges, inferring.shares, inferring.is_image,
+                 inferring.enders);
     return code;
 }

@@ -7,6 +7,7 @@
 
 #include "carrying.h"
 #include "signature.h"
+#include "spec/array.h"
 
 #define INSTRUCTIONS_MAX 400u        /* of a callee */
 #define INSTRUCTIONS_MAX_NESTED 200u /* ... that is called from one */
@@ -57,8 +58,7 @@ static bool set_open(struct unit_set *set, uint32_t count)
 
 static void set_close(struct unit_set *set)
 {
-    free(set->depth);
-    free(set->all);
+    BAT_FREE_ALL(set->depth, set->all);
 }
 
 static void set_add(struct unit_set *set, uint32_t unit, uint8_t depth)
@@ -85,8 +85,7 @@ void next_inlining_sets_free(struct next_inlining_sets *sets)
     }
     for (uint32_t i = 0; sets->rests && i < sets->rest_count; i++)
         next_signature_free(&sets->rests[i]);
-    free(sets->rests);
-    free(sets);
+    BAT_FREE_ALL(sets->rests, sets);
 }
 
 static enum bat_code open_sets(struct next_carrying *carrying)

@@ -53,14 +53,8 @@ struct features_making {
 
 void likeness_free(struct likeness *likeness)
 {
-    free(likeness->first);
-    free(likeness->old_of);
-    free(likeness->content);
-    free(likeness->base);
-    free(likeness->value);
-    free(likeness->features);
-    free(likeness->first_feature);
-    free(likeness->sizes);
+    BAT_FREE_ALL(likeness->first, likeness->old_of, likeness->content, likeness->base,
+                 likeness->value, likeness->features, likeness->first_feature, likeness->sizes);
     *likeness = (struct likeness){0};
 }
 
@@ -478,8 +472,7 @@ static bool pair_targets(struct features_making *making, uint32_t old_node, uint
         for (uint32_t i = k > window ? k - window : 0; i < a && i <= k + window && is_fine; i++)
             if (news[k] != BAT_NONE && olds[i] != BAT_NONE)
                 is_fine = add_pair(making, olds[i], news[k]);
-    free(olds);
-    free(news);
+    BAT_FREE_ALL(olds, news);
     return is_fine;
 }
 
@@ -543,8 +536,7 @@ static bool pair_some(struct features_making *making)
         making->expanded[j] = BAT_NONE;
         is_fine = find_candidates(making, j, sums, touched);
     }
-    free(sums);
-    free(touched);
+    BAT_FREE_ALL(sums, touched);
     if (is_fine)
         is_fine = add_pair(making, making->graphs[0]->entry, making->graphs[1]->entry) &&
                   pair_tables(making);
@@ -589,10 +581,6 @@ enum bat_code likeness_open(const struct next_program *old_program,
     is_fine = is_fine && make_postings(&making) && make_features(&making);
     bool is_small = (uint64_t)likeness->old_count * likeness->new_count <= LIKENESS_DENSE_MAX;
     is_fine = is_fine && (is_small ? pair_all(&making) : pair_some(&making));
-    free(making.raw);
-    free(making.postings);
-    free(making.first_posting);
-    free(making.pairs);
-    free(making.expanded);
+    BAT_FREE_ALL(making.raw, making.postings, making.first_posting, making.pairs, making.expanded);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");
 }

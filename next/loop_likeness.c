@@ -32,9 +32,7 @@ struct loop_features {
 
 static void loop_features_free(struct loop_features *features)
 {
-    free(features->all);
-    free(features->first);
-    free(features->end);
+    BAT_FREE_ALL(features->all, features->first, features->end);
 }
 
 /* Make the weights of each loop a vector of length 1; what is there often counts less than the sum
@@ -136,8 +134,7 @@ static bool loop_features_make(const struct next_loops *loops, const struct like
         is_fine && add_members(features, &members, likeness, first_node, loops->count, places);
     if (is_fine)
         normalise(features);
-    free(members.first_node);
-    free(places);
+    BAT_FREE_ALL(members.first_node, places);
     return is_fine;
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/array.h"
+
 struct finding {
     const struct next_graph *graph;
     struct next_loops *loops;
@@ -156,11 +158,7 @@ static bool add_loops(struct finding *finding)
 
 void next_loops_free(struct next_loops *loops)
 {
-    free(loops->depths);
-    free(loops->inner);
-    free(loops->around);
-    free(loops->back);
-    free(loops->rounds);
+    BAT_FREE_ALL(loops->depths, loops->inner, loops->around, loops->back, loops->rounds);
     *loops = (struct next_loops){0};
 }
 
@@ -195,14 +193,7 @@ bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
         if (!add_loops(&finding))
             break;
     }
-    free(finding.is_cut);
-    free(finding.is_entry);
-    free(finding.number);
-    free(finding.lowest);
-    free(finding.set);
-    free(finding.open);
-    free(finding.stack);
-    free(finding.next);
-    free(finding.entered);
+    BAT_FREE_ALL(finding.is_cut, finding.is_entry, finding.number, finding.lowest, finding.set,
+                 finding.open, finding.stack, finding.next, finding.entered);
     return is_fine;
 }

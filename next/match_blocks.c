@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "assignment.h"
+#include "spec/array.h"
 
 /* A pair below these is no match. */
 #define VALUE_MIN 0.1f
@@ -21,8 +22,7 @@
 
 void next_match_free(struct next_match *match)
 {
-    free(match->all);
-    free(match->partners);
+    BAT_FREE_ALL(match->all, match->partners);
     if (match->likeness)
         likeness_free(match->likeness);
     free(match->likeness);
@@ -152,8 +152,7 @@ static enum bat_code assign(const struct likeness *likeness, struct next_match *
         matched->content = likeness->content[taken[j]];
     }
     code = code ? code : set_margins(likeness, taken, match, error);
-    free(values);
-    free(taken);
+    BAT_FREE_ALL(values, taken);
     return code;
 }
 

@@ -51,8 +51,7 @@ static void side_free(struct side *side)
 {
     for (uint32_t i = 0; side->signatures && i < side->count; i++)
         next_signature_free(&side->signatures[i]);
-    free(side->signatures);
-    free(side->units);
+    BAT_FREE_ALL(side->signatures, side->units);
 }
 
 /* Signatures that are made in several threads. */
@@ -196,8 +195,7 @@ static enum bat_code find_all_candidates(struct code_matching *matching)
     enum bat_code code = sums && touched ? BAT_OK : fail_memory(matching);
     for (uint32_t i = 0; i < matching->olds.count && code == BAT_OK; i++)
         code = find_candidates(matching, i, sums, touched);
-    free(sums);
-    free(touched);
+    BAT_FREE_ALL(sums, touched);
     return code;
 }
 
@@ -234,8 +232,6 @@ enum bat_code next_match_by_code(const struct next_measured *measured,
     }
     side_free(&matching.olds);
     side_free(&matching.news);
-    free(matching.postings);
-    free(matching.spare);
-    free(matching.candidates);
+    BAT_FREE_ALL(matching.postings, matching.spare, matching.candidates);
     return code;
 }

@@ -117,8 +117,7 @@ static bool make_tokens(struct ends *ends, const struct flooding_side *a,
                    collect(b, a->graph->node_count, &keys, &count, &capacity);
     struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
     is_fine = is_fine && spare && fill(ends, bat_sort_keys(keys, spare, count), count);
-    free(keys);
-    free(spare);
+    BAT_FREE_ALL(keys, spare);
     return is_fine;
 }
 
@@ -483,12 +482,7 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
         find_bypassed(&ends);
         find_extra(&ends);
     }
-    free(ends.tokens.all);
-    free(ends.tokens.first);
-    free(ends.tokens.rarity);
-    free(ends.left);
-    free(ends.new_of);
-    free(ends.twin_of);
-    free(ends.mark);
+    BAT_FREE_ALL(ends.tokens.all, ends.tokens.first, ends.tokens.rarity, ends.left, ends.new_of,
+                 ends.twin_of, ends.mark);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to match ends of blocks");
 }

@@ -36,10 +36,7 @@ static enum bat_code fail_memory(const struct function_matching *matching)
 
 void next_pairs_free(struct next_pairs *pairs)
 {
-    free(pairs->new_of);
-    free(pairs->old_of);
-    free(pairs->how);
-    free(pairs->likeness);
+    BAT_FREE_ALL(pairs->new_of, pairs->old_of, pairs->how, pairs->likeness);
     *pairs = (struct next_pairs){0};
 }
 

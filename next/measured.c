@@ -10,10 +10,7 @@ static void counts_free(struct next_counts *counts)
 {
     if (!counts)
         return;
-    free(counts->blocks);
-    free(counts->edges);
-    free(counts->entered);
-    free(counts);
+    BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
 }
 
 /* The counts of a unit, made at their first use; *counts is NULL if the code cannot be read. */
@@ -263,7 +260,6 @@ void next_measured_free(struct next_measured *measured)
 {
     for (uint32_t i = 0; measured->units && i < measured->program->unit_count; i++)
         counts_free(measured->units[i]);
-    free(measured->units);
-    free(measured->calls);
+    BAT_FREE_ALL(measured->units, measured->calls);
     *measured = (struct next_measured){0};
 }

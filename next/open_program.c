@@ -186,11 +186,7 @@ void next_program_free(struct next_program *program)
     bat_counts_free(&program->flow_set);
     bat_code_close(program->reader);
     bat_functions_free(program->functions);
-    free(program->unit_of);
-    free(program->first_part);
-    free(program->next_part);
-    free(program->same_as);
-    free(program->name_of);
-    free(program->units);
+    BAT_FREE_ALL(program->unit_of, program->first_part, program->next_part, program->same_as,
+                 program->name_of, program->units);
     *program = (struct next_program){0};
 }

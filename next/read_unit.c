@@ -42,12 +42,7 @@ void next_unit_free(struct next_unit *unit)
 {
     if (!unit)
         return;
-    free(unit->blocks);
-    free(unit->edges);
-    free(unit->instructions);
-    free(unit->tables);
-    free(unit->targets);
-    free(unit);
+    BAT_FREE_ALL(unit->blocks, unit->edges, unit->instructions, unit->tables, unit->targets, unit);
 }
 
 /* --- Look-ups ------------------------------------------------------------------------------- */

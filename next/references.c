@@ -294,10 +294,7 @@ void next_references_free(struct next_references *references)
     if (!references)
         return;
     loaded_sections_free(&references->sections);
-    free(references->all);
-    free(references->linked);
-    free(references->replaced);
-    free(references);
+    BAT_FREE_ALL(references->all, references->linked, references->replaced, references);
 }
 
 bool next_is_address(const struct next_program *program, uint64_t value)

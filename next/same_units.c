@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "spec/array.h"
 #include "spec/order.h"
 
 static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
@@ -178,9 +179,6 @@ enum bat_code next_find_cold(struct next_carrying *carrying)
         if (old_function != BAT_NONE && never_ran(carrying, is_called, ran, old_function))
             carrying->cold_functions[i] = !has_parts(&carrying->olds, names, old_function);
     }
-    free(is_called);
-    free(ran);
-    free(plt);
-    free(names);
+    BAT_FREE_ALL(is_called, ran, plt, names);
     return is_fine ? BAT_OK : bat_fail_memory(carrying->error, "for functions");
 }

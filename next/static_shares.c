@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "spec/array.h"
+
 #define WEIGHT_LOOP 7.0f /* a link back to the beginning of a loop */
 #define WEIGHT_ON 2.0f   /* the compiler puts first what is likelier */
 #define WEIGHT_COLD 0.02f
@@ -82,9 +84,7 @@ static bool find_back(struct shares_making *making)
             }
         }
     }
-    free(stack);
-    free(next);
-    free(state);
+    BAT_FREE_ALL(stack, next, state);
     return is_fine;
 }
 
@@ -127,7 +127,6 @@ enum bat_code next_static_shares(const struct next_program *program, const struc
             making.is_cold[i] = is_cold_node(&making, i);
         fill(&making, shares);
     }
-    free(making.is_back);
-    free(making.is_cold);
+    BAT_FREE_ALL(making.is_back, making.is_cold);
     return is_fine ? BAT_OK : bat_fail_memory(error, "for a graph");
 }

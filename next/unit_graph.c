@@ -37,14 +37,8 @@ static enum bat_code fail_memory(const struct graph_making *making)
 
 void next_graph_free(struct next_graph *graph)
 {
-    free(graph->nodes);
-    free(graph->links);
-    free(graph->contexts);
-    free(graph->out);
-    free(graph->into);
-    free(graph->by_target);
-    free(graph->taken);
-    free(graph->on);
+    BAT_FREE_ALL(graph->nodes, graph->links, graph->contexts, graph->out, graph->into,
+                 graph->by_target, graph->taken, graph->on);
     *graph = (struct next_graph){0};
 }
 
@@ -81,9 +75,7 @@ static enum bat_code add_instance(struct graph_making *making, struct instance *
 
 static void instance_free(struct instance *instance)
 {
-    free(instance->first);
-    free(instance->last);
-    free(instance->leaves);
+    BAT_FREE_ALL(instance->first, instance->last, instance->leaves);
 }
 
 static uint32_t add_node(struct graph_making *making, const struct instance *instance,

@@ -40,8 +40,7 @@ static enum bat_code read_bases(struct probe_bases *bases, struct bat_error *err
     struct bat_sort_key *keys = bat_array_new(2 * count, sizeof(*keys));
     struct bat_sort_key *spare = bat_array_new(2 * count, sizeof(*spare));
     if (!keys || !spare) {
-        free(keys);
-        free(spare);
+        BAT_FREE_ALL(keys, spare);
         return bat_fail_memory(error, "for the names of %zu symbols", count);
     }
     bases->count = add_keys(symbols, count, keys);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "spec/array.h"
 #include "support/shared_counts.h"
 
 /* --- Strings ------------------------------------------------------------------------------ */
@@ -206,8 +207,7 @@ static void take_back(struct profile_merge *merge)
 
 static void free_merge(struct profile_merge *merge)
 {
-    free(merge->foreign_numbers);
-    free(merge->numbers);
+    BAT_FREE_ALL(merge->foreign_numbers, merge->numbers);
 }
 
 /*
@@ -332,8 +332,7 @@ void bat_profile_parts_free(struct bat_profile_parts *parts)
         bat_profile_free(parts->all[i]);
     for (size_t i = 0; parts->shared && parts->shared[i]; i++)
         bat_shared_counts_free(parts->shared[i]);
-    free(parts->all);
-    free(parts->shared);
+    BAT_FREE_ALL(parts->all, parts->shared);
 }
 
 enum bat_code bat_profile_parts_take(struct bat_profile_parts *parts, struct bat_error *error)

@@ -38,8 +38,7 @@ enum bat_code bat_map_link_fragments(struct bat_map *map)
     uint32_t *start = calloc((size_t)map->hot_count + 1, sizeof(*start));
     uint32_t *fragments = bat_array_new(map->cold_count, sizeof(*fragments));
     if (!start || !fragments) {
-        free(start);
-        free(fragments);
+        BAT_FREE_ALL(start, fragments);
         return BAT_ERR_MEMORY;
     }
     uint32_t tables = bat_map_tables(map);
@@ -53,8 +52,7 @@ enum bat_code bat_map_link_fragments(struct bat_map *map)
     }
     for (uint32_t i = tables; i-- > map->hot_count;)
         fragments[--start[map->tables[i].parent]] = i;
-    free(map->fragment_start);
-    free(map->fragments);
+    BAT_FREE_ALL(map->fragment_start, map->fragments);
     map->fragment_start = start;
     map->fragments = fragments;
     return BAT_OK;

@@ -181,8 +181,7 @@ static void close_second(struct bat_symbolizer *second)
     if (second->debuginfo)
         debug_close_second(second->second_of->debuginfo, second->debuginfo);
     bat_original_walks_free(&second->walks);
-    free(second->frames);
-    free(second);
+    BAT_FREE_ALL(second->frames, second);
 }
 
 void bat_symbolizer_close(struct bat_symbolizer *symbolizer)

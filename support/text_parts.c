@@ -52,8 +52,7 @@ struct worker {
     bool has_turn; /* its part is longer than the buffer, and is being written */
 };
 
-/* --- With the lock held ------------------------------------------------------------------------
- */
+/* --- With the lock held ----------------------------------------------------------------------- */
 
 static void sleep_until_changed(struct queue *queue)
 {
@@ -188,8 +187,7 @@ static void leave_waiting(struct worker *worker)
     writer->used = 0;
 }
 
-/* --- A worker ----------------------------------------------------------------------------------
- */
+/* --- A worker --------------------------------------------------------------------------------- */
 
 static enum task take_task(struct worker *worker)
 {

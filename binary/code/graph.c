@@ -200,8 +200,7 @@ static enum bat_code build(const struct code_sweep *sweep, struct bat_code_graph
         code = fill_blocks(&builder);
     else
         code = fail_memory(&builder);
-    free(builder.first_of_table);
-    free(builder.end_of_table);
+    BAT_FREE_ALL(builder.first_of_table, builder.end_of_table);
     return code;
 }
 

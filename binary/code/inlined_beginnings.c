@@ -9,6 +9,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
+#include "spec/array.h"
 #include "spec/order.h"
 
 #define MOST_INSTRUCTIONS 8u /* of a beginning */
@@ -165,8 +166,7 @@ enum bat_code bat_beginnings_create(const struct bat_program *program,
     *beginnings = calloc(1, sizeof(**beginnings));
     struct bat_sort_key *keys = malloc(2 * capacity * sizeof(*keys));
     if (!*beginnings || !keys) {
-        free(*beginnings);
-        free(keys);
+        BAT_FREE_ALL(*beginnings, keys);
         *beginnings = NULL;
         return BAT_ERR_MEMORY;
     }
@@ -188,8 +188,7 @@ void bat_beginnings_free(struct bat_beginnings *beginnings)
 {
     if (!beginnings)
         return;
-    free(beginnings->memory);
-    free(beginnings);
+    BAT_FREE_ALL(beginnings->memory, beginnings);
 }
 
 const struct bat_sort_key *bat_beginnings_find(const struct bat_beginnings *beginnings,

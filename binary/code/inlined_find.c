@@ -215,7 +215,6 @@ enum bat_code bat_inlined_find(const struct bat_program *program,
 
 void bat_inlined_free(struct bat_inlined *inlined)
 {
-    free(inlined->calls);
-    free(inlined->runs);
+    BAT_FREE_ALL(inlined->calls, inlined->runs);
     *inlined = (struct bat_inlined){0};
 }

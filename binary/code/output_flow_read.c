@@ -287,8 +287,7 @@ static enum bat_code find_inlined(struct bat_flow_reader *reader, uint32_t table
         const struct bat_caller caller = {table, ranges, reader->part_count, entries, count};
         code = bat_output_flows_inlined(reader->flows, &caller, &reader->inlined);
     }
-    free(ranges);
-    free(entries);
+    BAT_FREE_ALL(ranges, entries);
     return code;
 }
 

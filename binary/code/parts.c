@@ -108,7 +108,6 @@ enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_e
         reader->wanted[i].is_left_alone =
             whole != BAT_NONE && tables.marks[whole] & PART_LEFT_ALONE;
     }
-    free(tables.marks);
-    free(tables.all);
+    BAT_FREE_ALL(tables.marks, tables.all);
     return code;
 }

@@ -50,8 +50,7 @@ void bat_functions_free(struct bat_functions *functions)
     if (!functions)
         return;
     BAT_FREE_ALL(functions->all, functions->starts_below, functions->entry_points,
-                 functions->first_entry_point, functions->text);
-    free((void *)functions->padding);
+                 functions->first_entry_point, functions->text, (void *)functions->padding);
     free_draft(functions->draft);
     free(functions);
 }
@@ -274,8 +273,7 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
     struct bat_functions *result = calloc(1, sizeof(*result));
     struct draft *draft = calloc(1, sizeof(*draft));
     if (!result || !draft) {
-        free(result);
-        free(draft);
+        BAT_FREE_ALL(result, draft);
         return bat_fail_memory(error, "for the table of functions");
     }
     size_t section_count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
+#include "spec/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -246,9 +247,7 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
         code = pick_others(symbols, &counters, &picked, error);
     if (!code)
         code = number_expected(symbols, &counters, &picked, error);
-    free(picked.memory);
-    free(counters.slots);
-    free(counters.filter);
+    BAT_FREE_ALL(picked.memory, counters.slots, counters.filter);
     return code;
 }
 

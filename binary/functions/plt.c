@@ -193,7 +193,6 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
         if ((*entries)[i].in)
             (*entries)[(*count)++] = (*entries)[i];
     BAT_SORT_BY(*entries, *count, address);
-    free(slots.slots);
-    free(done);
+    BAT_FREE_ALL(slots.slots, done);
     return BAT_OK;
 }

@@ -109,8 +109,7 @@ static int compare_walks(const void *left, const void *right)
 static void free_walk(void *pointer)
 {
     struct walk *walk = pointer;
-    free(walk->states);
-    free(walk);
+    BAT_FREE_ALL(walk->states, walk);
 }
 
 void bat_original_walks_free(struct bat_original_walks *walks)

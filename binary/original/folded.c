@@ -106,8 +106,7 @@ enum bat_code folded_open(struct folded *folded, const struct bat_original *orig
 
 void folded_close(struct folded *folded)
 {
-    free(folded->plt);
-    free(folded->pointers);
+    BAT_FREE_ALL(folded->plt, folded->pointers);
     for (uint32_t i = 0; i < folded->body_count; i++) {
         const struct folded_body *body = &folded->bodies[i];
         for (uint32_t j = 0; j < body->member_count; j++)

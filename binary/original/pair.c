@@ -345,8 +345,7 @@ static enum bat_code find_homes(const struct pairing *pairing)
     size_t count = collect_homes(pairing, homes, is_home);
     free(is_home);
     fill_homes(original, bat_sort_keys(homes, spare, count), count);
-    free(homes);
-    free(spare);
+    BAT_FREE_ALL(homes, spare);
     return BAT_OK;
 }
 

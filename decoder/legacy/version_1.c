@@ -222,7 +222,6 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
         code = decode_tables(decoding, &tables);
     else
         code = bat_fail_memory(reader->error, "for %u tables", tables.count);
-    free(tables.all);
-    free(tables.parents);
+    BAT_FREE_ALL(tables.all, tables.parents);
     return code;
 }

@@ -118,8 +118,7 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
 
 static void drop_blocks(struct bat_map *map)
 {
-    free(map->block_hashes);
-    free(map->block_indices);
+    BAT_FREE_ALL(map->block_hashes, map->block_indices);
     map->block_hashes = NULL;
     map->block_indices = NULL;
     for (uint32_t i = 0; i < map->hot_count; i++)

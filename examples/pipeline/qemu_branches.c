@@ -79,8 +79,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* --- The program --------------------------------------------------------------------------------
- */
+/* --- The program ------------------------------------------------------------------------------ */
 
 /* Read from the program's headers where its code is. */
 static void read_program(const char *path)
@@ -122,8 +121,7 @@ static bool is_inside(uint64_t address)
     return false;
 }
 
-/* --- Counting -----------------------------------------------------------------------------------
- */
+/* --- Counting --------------------------------------------------------------------------------- */
 
 static struct trace *find(const struct trace *key)
 {
@@ -190,8 +188,7 @@ static void enter(unsigned int vcpu, void *data)
     before = block;
 }
 
-/* --- Blocks -------------------------------------------------------------------------------------
- */
+/* --- Blocks ----------------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *start)
 {
@@ -258,8 +255,7 @@ static void translate(uint64_t plugin, struct qemu_plugin_tb *tb)
     qemu_plugin_register_vcpu_tb_exec_cb(tb, enter, QEMU_PLUGIN_CB_NO_REGS, block);
 }
 
-/* --- The profile --------------------------------------------------------------------------------
- */
+/* --- The profile ------------------------------------------------------------------------------ */
 
 /* Offsets count from where the first segment of a movable program is loaded. */
 static void print_place(uint64_t address)

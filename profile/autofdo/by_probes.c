@@ -258,8 +258,7 @@ static enum bat_code read_probes(struct probe_work *work, const struct range_run
     } else {
         code = bat_fail_memory(work->error, "to make the profile");
     }
-    free(spans);
-    free(joined);
+    BAT_FREE_ALL(spans, joined);
     BAT_TRY(code);
     work->places = calloc((size_t)work->probes->node_count + 1, sizeof(*work->places));
     work->names = probe_function_names(work->probes);

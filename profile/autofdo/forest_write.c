@@ -600,8 +600,7 @@ static void free_writer(struct forest_writer *writer)
     BAT_FREE_ALL(writer->bodies, writer->first_body, writer->first_target, writer->children,
                  writer->first_child, writer->trees);
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
-        free(writer->writers[i].targets);
-        free(writer->writers[i].stack);
+        BAT_FREE_ALL(writer->writers[i].targets, writer->writers[i].stack);
     }
 }
 

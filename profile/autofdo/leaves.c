@@ -45,11 +45,9 @@ enum bat_code leaves_new(struct leaves *leaves, struct bat_debuginfo *debuginfo,
 void leaves_free(struct leaves *leaves)
 {
     for (size_t i = 0; leaves->units && i < leaves->unit_count; i++) {
-        free(leaves->units[i].calls);
-        free(leaves->units[i].names);
+        BAT_FREE_ALL(leaves->units[i].calls, leaves->units[i].names);
     }
-    free(leaves->units);
-    free(leaves->chain);
+    BAT_FREE_ALL(leaves->units, leaves->chain);
     bat_counts_free(&leaves->names);
 }
 

@@ -68,8 +68,7 @@ enum bat_code probe_functions_read(struct probe_functions *functions, struct bat
 void probe_functions_free(struct probe_functions *functions)
 {
     bat_strings_free(&functions->names);
-    free(functions->guids);
-    free(functions->pieces);
+    BAT_FREE_ALL(functions->guids, functions->pieces);
 }
 
 enum bat_code probes_check_symbols(const struct bat_probes *probes, const struct bat_elf *elf,

@@ -300,8 +300,7 @@ enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,
 void unwinder_free(struct unwinder *unwinder)
 {
     code_map_free(&unwinder->code);
-    free(unwinder->contexts);
-    free(unwinder->listed);
+    BAT_FREE_ALL(unwinder->contexts, unwinder->listed);
     bat_counts_free(&unwinder->by_call);
     bat_counts_free(&unwinder->ranges);
     bat_counts_free(&unwinder->branches);

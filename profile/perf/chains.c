@@ -181,7 +181,6 @@ enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_ch
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected call stacks of addresses, found places in files, as perf 6 "
                         "prints them: give the perf.data itself");
-    free(chains.frames);
-    free(chains.runs);
+    BAT_FREE_ALL(chains.frames, chains.runs);
     return code;
 }

@@ -97,8 +97,7 @@ static enum bat_code index_make(struct index *index, const struct perf_processes
 
 void perf_owners_free(struct perf_owners *owners)
 {
-    free(owners->starts);
-    free(owners->list);
+    BAT_FREE_ALL(owners->starts, owners->list);
     *owners = (struct perf_owners){0};
 }
 

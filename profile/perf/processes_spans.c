@@ -429,8 +429,7 @@ enum bat_code perf_processes_order(struct perf_processes *processes, bool has_ti
 enum bat_code perf_processes_set_spans(struct perf_processes *processes, struct perf_span *spans,
                                        size_t count)
 {
-    free(processes->spans);
-    free(processes->changes);
+    BAT_FREE_ALL(processes->spans, processes->changes);
     bat_counts_free(&processes->table);
     processes->table = bat_counts_new(1);
     processes->spans = spans;

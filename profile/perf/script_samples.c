@@ -514,8 +514,7 @@ void perf_script_close(struct perf_script_reader *reader)
 {
     bat_input_close(&reader->input);
     bat_strings_free(&reader->events);
-    free(reader->branches);
-    free(reader->chain);
+    BAT_FREE_ALL(reader->branches, reader->chain);
 }
 
 /* Go to the next block of lines; it is empty at the end. */

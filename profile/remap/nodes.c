@@ -243,15 +243,13 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
     nodes->is_read = true;
     enum bat_code code = read_fragments(&reader);
     code = code ? code : build(&reader);
-    free(reader.bits);
-    free(reader.branches);
+    BAT_FREE_ALL(reader.bits, reader.branches);
     return code;
 }
 
 void input_nodes_free(struct input_nodes *nodes)
 {
-    free(nodes->all);
-    free(nodes->fragments);
+    BAT_FREE_ALL(nodes->all, nodes->fragments);
 }
 
 /* --- Look-up ---------------------------------------------------------------------------------- */

@@ -38,8 +38,7 @@ void shares_close(struct shares *shares)
         free(shares->bodies[i].columns);
     BAT_FREE_ALL(shares->bodies, shares->column_of, shares->named, shares->traces, shares->sites);
     bat_counts_free(&shares->site_of);
-    free(shares->cells);
-    free(shares->maps);
+    BAT_FREE_ALL(shares->cells, shares->maps);
     folded_close(&shares->folded);
 }
 

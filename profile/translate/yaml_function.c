@@ -472,7 +472,6 @@ void bat_yaml_writer_free(struct bat_yaml_writer *writer)
 {
     if (writer->probes)
         bat_yaml_function_probes_free(writer->probes);
-    free(writer->probes);
-    free(writer->calls);
+    BAT_FREE_ALL(writer->probes, writer->calls);
     free_blocks(writer);
 }

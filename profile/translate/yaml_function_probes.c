@@ -15,8 +15,7 @@ static bool list_tree(const struct bat_probes *probes, struct bat_yaml_function_
     const uint32_t end = probes->nodes[found->root].end;
     const size_t size = end - found->root;
     if (size > found->tree_capacity) {
-        free(found->queue);
-        free(found->numbers);
+        BAT_FREE_ALL(found->queue, found->numbers);
         found->queue = malloc(size * sizeof(*found->queue));
         found->numbers = malloc(size * sizeof(*found->numbers));
         found->tree_capacity = found->queue && found->numbers ? size : 0;

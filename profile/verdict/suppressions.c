@@ -43,8 +43,7 @@ static enum bat_code add(const struct reading *reading, enum bat_verdict_check c
     struct bat_suppression made = {
         .check = check, .pattern = *pattern ? strdup(pattern) : NULL, .reason = strdup(reason)};
     if (!has_room || !made.reason || (*pattern && !made.pattern)) {
-        free(made.pattern);
-        free(made.reason);
+        BAT_FREE_ALL(made.pattern, made.reason);
         return bat_fail_memory(reading->error, "for the suppressions");
     }
     suppressions->all[suppressions->count++] = made;
@@ -135,8 +134,7 @@ enum bat_code bat_suppressions_read(const char *path, struct bat_suppressions *s
 void bat_suppressions_free(struct bat_suppressions *suppressions)
 {
     for (size_t i = 0; i < suppressions->count; i++) {
-        free(suppressions->all[i].pattern);
-        free(suppressions->all[i].reason);
+        BAT_FREE_ALL(suppressions->all[i].pattern, suppressions->all[i].reason);
     }
     BAT_FREE_ALL(suppressions->all, suppressions->plain, suppressions->wild);
     *suppressions = (struct bat_suppressions){0};

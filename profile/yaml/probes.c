@@ -21,8 +21,7 @@ static bool *find_first(const void *list, uint32_t count, size_t size)
     struct placed *sorted = bat_array_new(count, sizeof(*sorted));
     bool *is_first = calloc((size_t)count + 1, sizeof(*is_first));
     if (!sorted || !is_first) {
-        free(sorted);
-        free(is_first);
+        BAT_FREE_ALL(sorted, is_first);
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -435,7 +435,6 @@ enum bat_code bat_yaml_profile_write(const struct bat_yaml_profile *profile,
     enum bat_code code = BAT_OK;
     if (!write_profile(&out))
         code = bat_fail_memory(error, "to write the profile");
-    free(out.guids);
-    free(out.groups);
+    BAT_FREE_ALL(out.guids, out.groups);
     return bat_text_finish(&out.text, code);
 }

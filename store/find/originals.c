@@ -37,12 +37,9 @@ void originals_free(struct originals *originals)
     if (!originals)
         return;
     for (size_t i = 0; i < originals->count; i++) {
-        free(originals->files[i].path);
-        free(originals->files[i].build_id);
+        BAT_FREE_ALL(originals->files[i].path, originals->files[i].build_id);
     }
-    free(originals->files);
-    free(originals->failed);
-    free(originals);
+    BAT_FREE_ALL(originals->files, originals->failed, originals);
 }
 
 /* True if the file has the bytes of its code: a separate debug file has not. */

@@ -306,7 +306,6 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
     status = status ? status : run(&request);
     for (size_t i = 0; i < request.file_count; i++)
         free(request.files[i]);
-    free(request.files);
-    free(request.paths);
+    BAT_FREE_ALL(request.files, request.paths);
     return status;
 }

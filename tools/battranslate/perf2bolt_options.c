@@ -82,8 +82,7 @@ void perf2bolt_add_profiles(struct translate_request *request, struct argp_state
 
 void perf2bolt_free(struct translate_request *request)
 {
-    free(request->profiles);
-    free(request->processes);
+    BAT_FREE_ALL(request->profiles, request->processes);
 }
 
 /* --- Options -------------------------------------------------------------------------------- */

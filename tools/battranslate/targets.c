@@ -95,8 +95,7 @@ static int compare_outputs(const void *left, const void *right)
 static enum tool_exit rename_outputs(struct target *target, const char *folder, const char *name)
 {
     bool has_yaml = target->yaml != NULL;
-    free(target->output);
-    free(target->yaml);
+    BAT_FREE_ALL(target->output, target->yaml);
     target->output = path_in(folder, name, target->request.format);
     target->yaml = has_yaml ? path_in(folder, name, FORMAT_YAML) : NULL;
     target->request.output = target->output;
@@ -250,8 +249,7 @@ void targets_free(struct targets *targets)
         BAT_FREE_ALL(target->binary, target->output, target->yaml, target->original,
                      target->report);
     }
-    free(targets->items);
-    free(targets->made_folder);
+    BAT_FREE_ALL(targets->items, targets->made_folder);
     *targets = (struct targets){0};
 }
 

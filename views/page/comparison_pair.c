@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "comparison_report.h"
+#include "spec/array.h"
 
 /* The function of each table with hot code, or BAT_NONE. The caller frees it. */
 static uint32_t *functions_of_tables(const struct report *report)
@@ -112,8 +113,7 @@ static bool pair_by_name(struct report_comparison *comparison, bool by_stem)
         i += order <= 0;
         k += order >= 0;
     }
-    free(olds);
-    free(news);
+    BAT_FREE_ALL(olds, news);
     return fits;
 }
 
@@ -138,7 +138,6 @@ bool comparison_pair(struct report_comparison *comparison)
         /* The files and numbers of local functions may differ. */
         fits = pair_by_name(comparison, false) && pair_by_name(comparison, true);
     }
-    free(old_functions);
-    free(new_functions);
+    BAT_FREE_ALL(old_functions, new_functions);
     return fits;
 }

@@ -84,8 +84,7 @@ struct report_edge {
     uint64_t mispredictions;
 };
 
-/* --- The code of the hottest functions ---------------------------------------------------------
- */
+/* --- The code of the hottest functions -------------------------------------------------------- */
 
 /* An instruction. */
 struct report_instruction {
@@ -120,8 +119,7 @@ struct report_listing {
     size_t branch_count;
 };
 
-/* --- What llvm-bolt will refuse ----------------------------------------------------------------
- */
+/* --- What llvm-bolt will refuse --------------------------------------------------------------- */
 
 /* A function whose profile llvm-bolt will refuse, in one form of profile. */
 struct report_refusal {
@@ -160,8 +158,7 @@ struct report_node {
     uint64_t count; /* of all stacks that go through it */
 };
 
-/* --- The next build ----------------------------------------------------------------------------
- */
+/* --- The next build --------------------------------------------------------------------------- */
 
 /* A block of the next build, of a function that changed, and the old block that it was. */
 struct report_carried {

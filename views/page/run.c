@@ -22,8 +22,7 @@ void report_free(struct report *report)
     }
     bat_strings_free(&report->instruction_texts);
     bat_verdict_free(&report->check);
-    free(report->refusals);
-    free(report->lines);
+    BAT_FREE_ALL(report->refusals, report->lines);
     bat_strings_free(&report->files);
     bat_records_free(report->records);
     bat_profile_free(report->input_profile);

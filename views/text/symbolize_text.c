@@ -25,8 +25,7 @@ static bool stack_add(struct text_stack *stack, const char *line, size_t length,
 
 static void stack_free(struct text_stack *stack)
 {
-    free(stack->bytes);
-    free(stack->lines);
+    BAT_FREE_ALL(stack->bytes, stack->lines);
     *stack = (struct text_stack){0};
 }
 
