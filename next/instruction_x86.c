@@ -154,12 +154,27 @@ static void describe_operand(struct description *description, const ZydisDecoded
     }
 }
 
+/* Where a branch leads, if that is one place: also by a slot of the GOT with a function of the
+ * program (-fno-plt), of which linkers make a direct branch. */
+static bool find_target(const struct description *description, const ZydisDecodedOperand *operand,
+                        uint64_t *target)
+{
+    *target = description->address + description->decoded->length;
+    if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+        *target += (uint64_t)operand->imm.value.s;
+        return true;
+    }
+    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.base != ZYDIS_REGISTER_RIP)
+        return false;
+    *target += (uint64_t)operand->mem.disp.value;
+    return next_read_slot(description->program, target) &&
+           bat_functions_at(description->program->functions, *target) != BAT_NONE;
+}
+
 /* Where a direct call or jump leads; only calls and tail calls have a name. */
-static void describe_target(struct description *description, const ZydisDecodedOperand *operand)
+static void describe_target(struct description *description, uint64_t target)
 {
     struct next_instruction *instruction = description->instruction;
-    uint64_t target =
-        description->address + description->decoded->length + (uint64_t)operand->imm.value.s;
     uint32_t function = bat_functions_at(description->program->functions, target);
     bool is_call = description->decoded->meta.category == ZYDIS_CATEGORY_CALL;
     if (is_call)
@@ -180,14 +195,14 @@ static void describe_operands(struct description *description, const ZydisDecode
     /* TEST has memory as its first operand, but an immediate as its second. */
     bool is_test = decoded->mnemonic == ZYDIS_MNEMONIC_TEST;
     bool is_exchanged = is_test && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
-    for (ZyanU8 i = 0; i < decoded->operand_count_visible; i++) {
-        const ZydisDecodedOperand *operand = &operands[i ^ is_exchanged];
-        if (is_branch && operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE)
-            describe_target(description, operand);
-        else
-            describe_operand(description, operand);
+    uint64_t target;
+    if (is_branch && find_target(description, operands, &target)) {
+        describe_target(description, target);
+        return;
     }
-    if (!is_branch || (operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE))
+    for (ZyanU8 i = 0; i < decoded->operand_count_visible; i++)
+        describe_operand(description, &operands[i ^ is_exchanged]);
+    if (!is_branch)
         return;
     struct next_instruction *instruction = description->instruction;
     instruction->flags |= NEXT_IS_INDIRECT;

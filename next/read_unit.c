@@ -414,6 +414,50 @@ static bool is_all_nops(const struct next_unit *unit, const struct next_block *b
     return true;
 }
 
+static void renumber(uint32_t *block, const uint32_t *numbers)
+{
+    if (*block != BAT_NONE)
+        *block = numbers[*block];
+}
+
+/* Leave out blocks of no-operations that nothing reaches: of `jmp *slot` linkers make a shorter
+ * jump and one of these. */
+static enum bat_code drop_padding(struct unit_reading *reading)
+{
+    struct next_unit *unit = reading->unit;
+    uint32_t *numbers = calloc((size_t)unit->block_count + 1, sizeof(*numbers));
+    if (!numbers)
+        return fail_memory(reading);
+    for (uint32_t i = 0; i < unit->edge_count; i++)
+        numbers[unit->edges[i].to] = 1;
+    uint32_t blocks = 0;
+    uint32_t edges = 0;
+    for (uint32_t i = 0; i < unit->block_count; i++) {
+        struct next_block block = unit->blocks[i];
+        const bool is_kept = i == 0 || numbers[i] != 0 || block.is_entered ||
+                             unit->blocks[i - 1].function != block.function ||
+                             block.edge_count > 1 || !is_all_nops(unit, &block);
+        numbers[i] = is_kept ? blocks : BAT_NONE;
+        if (!is_kept)
+            continue;
+        for (uint32_t k = 0; k < block.edge_count; k++)
+            unit->edges[edges + k] = unit->edges[block.first_edge + k];
+        block.first_edge = edges;
+        edges += block.edge_count;
+        unit->blocks[blocks++] = block;
+    }
+    unit->block_count = blocks;
+    unit->edge_count = edges;
+    for (uint32_t i = 0; i < edges; i++) {
+        renumber(&unit->edges[i].from, numbers);
+        renumber(&unit->edges[i].to, numbers);
+    }
+    for (uint32_t i = 0; i < unit->target_count; i++)
+        renumber(&unit->targets[i], numbers);
+    free(numbers);
+    return BAT_OK;
+}
+
 /* Lead edges past blocks of no-operations that only the block before reaches. */
 static enum bat_code skip_padding(struct unit_reading *reading)
 {
@@ -479,6 +523,8 @@ static enum bat_code read_unit(struct unit_reading *reading)
         code = read_part(reading, part);
     for (uint32_t i = 0; i < unit->block_count && code == BAT_OK; i++)
         code = end_block(reading, i);
+    if (code == BAT_OK && unit->block_count > 0)
+        code = drop_padding(reading);
     if (code == BAT_OK && unit->block_count > 0)
         code = skip_padding(reading);
     /* Without its first part it has no entry. */

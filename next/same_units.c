@@ -27,7 +27,7 @@ static bool same_block(const struct next_unit *a, const struct next_unit *b, uin
 bool next_same_code(const struct next_unit *a, const struct next_unit *b)
 {
     if (!a->is_read || !b->is_read || a->block_count != b->block_count ||
-        a->edge_count != b->edge_count || a->instruction_count != b->instruction_count)
+        a->edge_count != b->edge_count)
         return false;
     for (uint32_t i = 0; i < a->edge_count; i++)
         if (a->edges[i].from != b->edges[i].from || a->edges[i].to != b->edges[i].to ||

@@ -277,6 +277,38 @@ class Same(unittest.TestCase):
                     self.assertGreater(count, 20)
                     self.assertEqual([row for row in rows if not start & {row[0][1].partition("/")[0], row[0][4].partition("/")[0]}], [])
 
+    def test_no_plt(self):
+        """Calls and jumps by slots of the GOT: linkers make direct ones of those to the program's own functions."""
+        for compiler in ("gcc", "clang"):
+            pair = Pair(self)
+            (pair.folder / "first.c").write_text("""
+                int work(int);
+                __attribute__((noinline)) int own(int n) { return n * 3 + 1; }
+                __attribute__((noinline)) int last(int n) { return work(n + 1); }
+                __attribute__((noinline)) int inner(int n) {
+                    if (n & 1) return work(own(n));
+                    if (n & 2) return work(n + 7);
+                    return own(n + 1) + 3;
+                }
+                __attribute__((noinline)) int only(int n) { if (n % 3) return work(n); return n & 12 ? own(n) : work(n + 2) + 1; }
+                int main(void) {
+                    long s = 0;
+                    for (int i = 0; i < 200; i++) s += work(i) + last(i) + inner(i) + only(i);
+                    return s == 7;
+                }
+                """, encoding="ascii")
+            (pair.folder / "second.c").write_text("int work(int n) { return n % 7 ? 3 : n; }\n", encoding="ascii")
+            for name in ("first", "second"):
+                run(compiler, "-O2", "-w", "-fPIE", "-fno-plt", "-c", f"{name}.c", folder=pair.folder)
+            for linker in ("bfd", "lld"):
+                for version, linked in (("old", []), ("new", ["-Wl,--no-relax"])):
+                    run(compiler, "first.o", "second.o", "-pie", LINKS[1], f"-fuse-ld={linker}", *linked, "-o", version, folder=pair.folder)
+                    pair.record(version)
+                self.assertRegex(run("objdump", "-d", "--disassemble=last", "new", folder=pair.folder), r"jmp +\*")
+                self.assertNotRegex(run("objdump", "-d", "--disassemble=last", "old", folder=pair.folder), r"jmp +\*")
+                with self.subTest(compiler=compiler, linker=linker):
+                    self.check(pair)
+
     def test_entry_gone(self):
         """A PLT entry that the C++ library called from outside is gone: nothing is left of its record."""
         pair = Pair(self)
