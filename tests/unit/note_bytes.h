@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bat_decoder.h"
+#include "folder.h"
 #include "kept.h"
 #include "unit_test.h"
 
@@ -76,13 +77,12 @@ static inline void put_sleb(struct note_bytes *note, int64_t value)
     }
 }
 
-/* An empty section with room for the note header, which finish_note() fills in. */
-static inline void start_note(struct note_bytes *note)
+/* A section's beginning: room for the header that finish_note() fills in, then these bytes. */
+static inline struct note_bytes note_begun(const char *hex)
 {
-    note->size = 0;
-    put_word(note, 0, 8);
-    put_word(note, 0, 8);
-    put_word(note, 0, 4);
+    struct note_bytes note = {.size = 20};
+    put_hex(&note, hex);
+    return note;
 }
 
 /* BAT.md 2: add the note header before the description, and the padding after it. */
@@ -102,22 +102,17 @@ static inline void finish_note(struct note_bytes *note)
 /* The whole section of a description in hexadecimal. */
 static inline struct note_bytes note_of(const char *description)
 {
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, description);
+    struct note_bytes note = note_begun(description);
     finish_note(&note);
     return note;
 }
 
 static inline struct note_bytes note_from_file(const char *path)
 {
-    struct note_bytes note;
-    FILE *file = fopen(path, "rb");
-    if (!file)
-        fail_msg("%s: cannot be opened", path);
-    note.size = fread(note.bytes, 1, sizeof(note.bytes), file);
-    assert_true(feof(file));
-    fclose(file);
+    struct note_bytes note = {.size = 0};
+    size_t size;
+    const char *bytes = file_bytes(path, &size);
+    put_bytes(&note, bytes, size);
     return note;
 }
 

@@ -211,17 +211,14 @@ static void assert_refused(struct place *place, const void *note, enum bat_code 
 
 static size_t count_sections(const char *path)
 {
-    struct parsed parsed = parse(path);
-    size_t count = parsed.section_count;
-    return count;
+    return parse(path).section_count;
 }
 
 static Elf64_Shdr section_of(const char *path, size_t index)
 {
     struct parsed parsed = parse(path);
     assert_true(index < parsed.section_count);
-    Elf64_Shdr section = parsed.sections[index];
-    return section;
+    return parsed.sections[index];
 }
 
 /* --- Layouts -------------------------------------------------------------------------------- */

@@ -19,8 +19,7 @@ static struct note_bytes note_of_tables(const struct wanted_table *hot, uint32_t
                                         const struct wanted_table *cold, uint32_t cold_count,
                                         size_t *index_offsets)
 {
-    struct note_bytes note;
-    start_note(&note);
+    struct note_bytes note = note_begun("");
     uint64_t address = 0;
     uint64_t index = 0;
     put_uleb(&note, hot_count);

@@ -221,8 +221,7 @@ static void assert_again(const struct bat_map *map)
 
 TEST(test_upgrade)
 {
-    struct note_bytes note = note_of(VERSION_1);
-    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    struct bat_map *map = decode_description(VERSION_1);
     assert_ok(bat_map_upgrade(map, NULL, NULL, NULL));
     assert_upgraded(map);
     assert_int_equal(map->tables[2].parent, 1);
@@ -241,9 +240,8 @@ TEST(test_upgrade)
 /* A function whose first block the note lacks: what is there cannot be block 0. */
 TEST(test_upgrade_without_first_block)
 {
-    struct note_bytes note =
-        note_of("01000000 0010000000000000 01000000 00000000 04000000 00000000");
-    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    struct bat_map *map =
+        decode_description("01000000 0010000000000000 01000000 00000000 04000000 00000000");
     assert_ok(bat_map_upgrade(map, NULL, NULL, NULL));
     assert_int_equal(map->block_indices[0], 1);
     assert_int_equal(map->tables[0].input_block_count, 2);
@@ -266,8 +264,7 @@ static enum bat_code code_blocks(uint32_t table, const uint32_t **offsets, uint3
 
 TEST(test_upgrade_by_code)
 {
-    struct note_bytes note = note_of(VERSION_1);
-    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    struct bat_map *map = decode_description(VERSION_1);
     uint32_t asked = 0;
     assert_ok(bat_map_upgrade(map, code_blocks, &asked, NULL));
     assert_int_equal(asked, 2);

@@ -17,9 +17,7 @@ static struct bat_map *worked_example(void)
 /* A map of one hot function at address 0 with these entries. */
 static struct bat_map *map_of_entries(const struct expected_entry *entries, uint32_t count)
 {
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "01 00 0000000000000000 00 00");
+    struct note_bytes note = note_begun("01 00 0000000000000000 00 00");
     put_entries(&note, entries, count);
     put_hex(&note, "00");
     finish_note(&note);
@@ -349,9 +347,7 @@ TEST(test_fallthroughs_stay_in_the_table)
 {
     static const struct expected_entry first[] = {{0, A, false, 1, 0}};
     static const struct expected_entry second[] = {{0, 0x9, true, 0, 0}, {2, B, false, 1, 0}};
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "02 10 0000000000000000 00 00");
+    struct note_bytes note = note_begun("02 10 0000000000000000 00 00");
     put_entries(&note, first, COUNT(first));
     put_hex(&note, "10 0000000000000000 00 00");
     put_entries(&note, second, COUNT(second));
@@ -417,9 +413,7 @@ TEST(test_fallthroughs_of_all_small_tables)
 static struct bat_map *large_map(const struct expected_entry *entries)
 {
     static const struct expected_entry first[] = {{0, 0x8, false, 1, 0}, {3, 0x9, true, 0, 0}};
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "02 10 0000000000000000 00 00");
+    struct note_bytes note = note_begun("02 10 0000000000000000 00 00");
     put_entries(&note, first, COUNT(first));
     put_hex(&note, "10 0000000000000000 00 00");
     put_entries(&note, entries, LARGE);
@@ -535,9 +529,7 @@ static struct bat_map *scattered_blocks(void)
     };
     static const char *const parents[] = {"01", "ffffffffffffffffff01", "01",
                                           "ffffffffffffffffff01"}; /* 1, 0, 1, 0 */
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "02");
+    struct note_bytes note = note_begun("02");
     for (unsigned i = 0; i < 6; i++) {
         if (i == 2)
             put_hex(&note, "04");
@@ -643,9 +635,8 @@ TEST(test_many_secondary_ids)
 {
     for (uint32_t factor = 1; factor < 100; factor += 36) {
         uint32_t offsets[100];
-        struct note_bytes note;
-        start_note(&note);
-        put_hex(&note, "02 10 0000000000000000 00 01 00 00 07 10 0000000000000000 00 64 00 00");
+        struct note_bytes note =
+            note_begun("02 10 0000000000000000 00 01 00 00 07 10 0000000000000000 00 64 00 00");
         for (uint32_t i = 0; i < COUNT(offsets); i++) {
             /* The last ten are there twice. */
             offsets[i] = 3 * (i * factor % 90) + 0xffff0000;

@@ -147,9 +147,7 @@ static void put_start_entries(struct note_bytes *note)
  */
 static struct note_bytes settled_note(void)
 {
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "03");
+    struct note_bytes note = note_begun("03");
     put_uleb(&note, 0x1000);
     put_hex(&note, "8877665544332211 01 00");
     put_entries(&note, leaf_entries, COUNT(leaf_entries));
@@ -262,8 +260,7 @@ TEST(test_no_tables)
 TEST(test_table_at_zero)
 {
     const struct expected_entry entry = {0x2, 0x2, true, 0, 0};
-    struct note_bytes note;
-    start_note(&note);
+    struct note_bytes note = note_begun("");
     put_uleb(&note, 2);
     for (unsigned i = 0; i < 2; i++) {
         put_uleb(&note, i * 0x1000);
@@ -311,9 +308,7 @@ TEST(test_older_version)
 /* Two hot functions above a fragment, whose index 1 fits both readings (BAT.md 7.2). */
 TEST(test_open_hot_index)
 {
-    struct note_bytes note;
-    start_note(&note);
-    put_hex(&note, "02");
+    struct note_bytes note = note_begun("02");
     put_uleb(&note, 0x1000);
     put_hex(&note, "1122334455667788 00 00 00 00");
     put_uleb(&note, 0x1000);
@@ -346,7 +341,7 @@ static void count_consumed(const uint8_t *bytes, size_t size, void *context)
     consumed->calls++;
 }
 
-/* End a section, which begins with the header of start_note() and its tables. */
+/* End a section, which begins with the header of note_begun() and its tables. */
 static void finish_section(struct section *section)
 {
     uint32_t description = (uint32_t)section->size - 20;
@@ -371,8 +366,7 @@ static void put_table(struct note_bytes *part, uint32_t entries)
 static struct section large_section(void)
 {
     struct section section = {NULL, 0, 0};
-    struct note_bytes part;
-    start_note(&part);
+    struct note_bytes part = note_begun("");
     put_uleb(&part, LARGE_TABLES);
     for (unsigned i = 0; i < LARGE_TABLES; i++) {
         put_table(&part, LARGE_ENTRIES);
@@ -410,8 +404,7 @@ TEST(test_large_tables)
 static struct section section_of(const uint32_t *entries, uint32_t tables)
 {
     struct section section = {NULL, 0, 0};
-    struct note_bytes part;
-    start_note(&part);
+    struct note_bytes part = note_begun("");
     put_uleb(&part, tables);
     for (uint32_t i = 0; i < tables; i++) {
         put_table(&part, entries[i]);

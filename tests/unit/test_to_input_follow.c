@@ -27,6 +27,9 @@ struct block {
     uint32_t input;
 };
 
+#define BLOCKS(...)                                                                                \
+    (const struct block[]){__VA_ARGS__}, COUNT(((const struct block[]){__VA_ARGS__}))
+
 struct scene {
     char *folder;
     struct bat_binary binary;
@@ -132,7 +135,6 @@ static void assert_jumps(const struct input_path *path, uint64_t from, uint64_t 
 /* BOLT has inverted a branch, moved a block and copied the return behind it. */
 TEST(test_inverted_branch)
 {
-    const struct block blocks[] = {{0, 0}, {2, 6}, {4, 8}, {5, 2}, {7, 8}};
     struct scene *scene = open_scene(CODE("\x74\x04" /* 0: je 6 */
                                           "\x89\xc0" /* 2: mov */
                                           "\xeb\x02" /* 4: jmp 8 */
@@ -144,7 +146,7 @@ TEST(test_inverted_branch)
                                           "\xc3"     /* 4: ret */
                                           "\x89\xc0" /* 5: mov, 2 before */
                                           "\xc3"),   /* 7: ret */
-                                     blocks, 5);
+                                     BLOCKS({0, 0}, {2, 6}, {4, 8}, {5, 2}, {7, 8}));
     const struct input_node *branch = node_at(scene, 0);
     assert_int_equal(branch->source, MAIN);
     assert_true(branch->is_fixed);
@@ -168,7 +170,6 @@ TEST(test_inverted_branch)
 
 TEST(test_inlined_call)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(CODE("\x89\xc0"             /* 0: mov */
                                           "\xe8\xf9\x00\x00\x00" /* 2: call f */
                                           "\x89\xc0"             /* 7: mov */
@@ -183,7 +184,7 @@ TEST(test_inlined_call)
                                           "\x89\xc0"             /* 6: mov of f */
                                           "\x89\xc0"             /* 8: mov, 7 before */
                                           "\xc3"),               /* a: ret */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     const struct input_node *branch = node_at(scene, 4);
     assert_int_equal(branch->source, F + 2);
     assert_jumps(branch->before, MAIN + 2, F);
@@ -203,7 +204,6 @@ TEST(test_inlined_call)
 /* A return of f, and a jump of f to it, have become one jump: the input is at the return there. */
 TEST(test_merged_returns)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(CODE("\x89\xc0"             /* 0: mov */
                                           "\xe8\xf9\x00\x00\x00" /* 2: call f */
                                           "\x89\xdb"             /* 7: mov */
@@ -221,7 +221,7 @@ TEST(test_merged_returns)
                                           "\x90"                 /* a: nop */
                                           "\x89\xdb"             /* b: mov, 7 before */
                                           "\xc3"),               /* d: ret */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     const struct input_node *branch = node_at(scene, 4);
     assert_int_equal(branch->source, F + 2);
     assert_falls(branch->taken_path);
@@ -233,7 +233,6 @@ TEST(test_merged_returns)
 /* Behind a return of f that became a jump, BOLT jumps once more: the input is where that leads. */
 TEST(test_jump_behind_return)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(CODE("\x89\xc0"             /* 0: mov */
                                           "\xe8\xf9\x00\x00\x00" /* 2: call f */
                                           "\x89\xdb"             /* 7: mov */
@@ -251,7 +250,7 @@ TEST(test_jump_behind_return)
                                           "\xc3"                 /* a: ret */
                                           "\xeb\x00"             /* b: jmp d */
                                           "\xeb\xf9"),           /* d: jmp 8 */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     assert_falls(node_at(scene, 4)->taken_path);
     assert_jumps(node_at(scene, 6)->fall_path, F + 7, MAIN + 7);
     assert_jumps(node_at(scene, 0xb)->taken_path, F + 4, MAIN + 7);
@@ -270,13 +269,12 @@ TEST(test_row_of_inlined_calls)
         memcpy(output + 2 * i, "\x89\xc0", 2); /* mov of f */
     }
     input[5 * CALLS] = output[2 * CALLS] = '\xc3'; /* ret */
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene((struct code){input, sizeof(input)},
                                      CODE("\x89\xc0" /* f + 0: mov */
                                           "\xeb\x00" /* f + 2: jmp f + 4 */
                                           "\xeb\x00" /* f + 4: jmp f + 6 */
                                           "\xc3"),   /* f + 6: ret */
-                                     (struct code){output, sizeof(output)}, blocks, 1);
+                                     (struct code){output, sizeof(output)}, BLOCKS({0, 0}));
     struct input_jump jumps[4 * CALLS];
     for (size_t i = 0; i < CALLS; i++) {
         jumps[4 * i] = (struct input_jump){MAIN + 5 * i, F};
@@ -292,7 +290,6 @@ TEST(test_row_of_inlined_calls)
 /* A function that calls itself, inlined without end: the ways end. */
 TEST(test_endless_recursion)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(CODE("\xe8\xfb\x00\x00\x00" /* 0: call f */
                                           "\xc3"),               /* 5: ret */
                                      CODE("\xe8\xfb\xff\xff\xff" /* f: call f */
@@ -301,7 +298,7 @@ TEST(test_endless_recursion)
                                           "\xff\xe0" /* 2: jmp *%rax */
                                           "\x89\xc0" /* 4: mov */
                                           "\xc3"),   /* 6: ret */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     assert_int_equal(node_at(scene, 2)->source, 0);
 }
 
@@ -312,7 +309,6 @@ static const struct code indirect_call = {"\x89\xc0" /* 0: mov */
 
 TEST(test_promoted_call)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(indirect_call, CODE("\xc3"),
                                      CODE("\x89\xc0"                 /* 0: mov */
                                           "\x48\x3d\x00\x11\x40\x00" /* 2: cmp $f,%rax */
@@ -321,7 +317,7 @@ TEST(test_promoted_call)
                                           "\xc3"                     /* f: ret */
                                           "\xff\xd0"                 /* 10: call *%rax */
                                           "\xc3"),                   /* 12: ret */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     const struct input_node *test = node_at(scene, 8);
     assert_int_equal(test->source, 0);
     assert_int_equal(test->taken.at, MAIN + 2);
@@ -338,7 +334,6 @@ TEST(test_promoted_call)
 
 TEST(test_promoted_call_inlined)
 {
-    const struct block blocks[] = {{0, 0}};
     struct scene *scene = open_scene(indirect_call,
                                      CODE("\x89\xc9"                 /* f + 0: mov */
                                           "\xc3"),                   /* f + 2: ret */
@@ -349,7 +344,7 @@ TEST(test_promoted_call_inlined)
                                           "\xeb\x02"                 /* c: jmp 10 */
                                           "\xff\xd0"                 /* e: call *%rax */
                                           "\xc3"),                   /* 10: ret */
-                                     blocks, 1);
+                                     BLOCKS({0, 0}));
     const struct input_node *test = node_at(scene, 8);
     assert_int_equal(test->source, 0);
     assert_int_equal(test->fall.at, F);
@@ -364,7 +359,6 @@ TEST(test_promoted_call_inlined)
 /* The index that is compared tells which of two entries the input jumps by. */
 TEST(test_promoted_jump)
 {
-    const struct block blocks[] = {{0, 0}, {0xd, 7}, {0x10, 0xe}};
     struct scene *scene = open_scene(CODE("\xff\x24\xc5\x00\x11\x40\x00" /* 0: jmp *f(,%rax,8) */
                                           "\x89\xc0"                     /* 7: mov */
                                           "\xc3"                         /* 9: ret */
@@ -383,7 +377,7 @@ TEST(test_promoted_jump)
                                           "\xc3"                         /* f: ret */
                                           "\x89\xc9"                     /* 10: mov */
                                           "\xc3"),                       /* 12: ret */
-                                     blocks, 3);
+                                     BLOCKS({0, 0}, {0xd, 7}, {0x10, 0xe}));
     const struct input_node *test = node_at(scene, 4);
     const struct input_jump jumps[] = {{MAIN, MAIN + 0xc}, {MAIN + 0xc, MAIN + 0xe}};
     assert_int_equal(test->source, 0);
@@ -397,14 +391,13 @@ TEST(test_promoted_jump)
 
 TEST(test_conditional_tail_call)
 {
-    const struct block blocks[] = {{0, 0}, {6, 2}};
     struct scene *scene = open_scene(CODE("\x74\x01"               /* 0: je 3 */
                                           "\xc3"                   /* 2: ret */
                                           "\xe9\xf8\x01\x00\x00"), /* 3: jmp g */
                                      CODE("\xc3"),
                                      CODE("\x0f\x84\xfa\x01\x00\x00" /* 0: je g */
                                           "\xc3"),                   /* 6: ret */
-                                     blocks, 2);
+                                     BLOCKS({0, 0}, {6, 2}));
     const struct input_node *branch = node_at(scene, 0);
     assert_int_equal(branch->source, MAIN);
     assert_int_equal(branch->tail_call, MAIN + 3);
@@ -417,7 +410,6 @@ TEST(test_conditional_tail_call)
 /* A test that BOLT does not make of the input's. */
 TEST(test_unlisted_branch)
 {
-    const struct block blocks[] = {{0, 0}, {4, 4}, {6, 6}};
     struct scene *scene = open_scene(CODE("\x85\xc0" /* 0: test */
                                           "\x74\x02" /* 2: je 6 */
                                           "\x89\xc0" /* 4: mov */
@@ -427,7 +419,7 @@ TEST(test_unlisted_branch)
                                           "\x78\x02" /* 2: js 6 */
                                           "\x89\xc0" /* 4: mov */
                                           "\xc3"),   /* 6: ret */
-                                     blocks, 3);
+                                     BLOCKS({0, 0}, {4, 4}, {6, 6}));
     assert_true(node_at(scene, 2)->is_unlisted);
     assert_false(node_at(scene, 6)->is_unlisted);
 }
@@ -435,7 +427,6 @@ TEST(test_unlisted_branch)
 /* A call where the input has a branch. */
 TEST(test_unlisted_call)
 {
-    const struct block blocks[] = {{0, 0}, {7, 4}, {9, 6}};
     struct scene *scene = open_scene(CODE("\x85\xc0" /* 0: test */
                                           "\x74\x02" /* 2: je 6 */
                                           "\x89\xc0" /* 4: mov */
@@ -445,14 +436,13 @@ TEST(test_unlisted_call)
                                           "\xe8\xf9\x00\x00\x00" /* 2: call f */
                                           "\x89\xc0"             /* 7: mov, 4 before */
                                           "\xc3"),               /* 9: ret, 6 before */
-                                     blocks, 3);
+                                     BLOCKS({0, 0}, {7, 4}, {9, 6}));
     assert_true(node_at(scene, 2)->is_unlisted);
 }
 
 /* A conditional branch out of the function, inverted: a jump goes where it went. */
 TEST(test_jump_of_conditional_branch)
 {
-    const struct block blocks[] = {{0, 0}, {9, 8}};
     struct scene *scene = open_scene(CODE("\x85\xc0"                 /* 0: test */
                                           "\x0f\x87\xf8\x01\x00\x00" /* 2: ja g */
                                           "\xc3"),                   /* 8: ret */
@@ -461,7 +451,7 @@ TEST(test_jump_of_conditional_branch)
                                           "\x76\x05"             /* 2: jbe 9 */
                                           "\xe9\xf7\x01\x00\x00" /* 4: jmp g */
                                           "\xc3"),               /* 9: ret, 8 before */
-                                     blocks, 2);
+                                     BLOCKS({0, 0}, {9, 8}));
     assert_int_equal(node_at(scene, 2)->source, MAIN + 2);
     assert_false(node_at(scene, 2)->is_unlisted);
     assert_false(node_at(scene, 4)->is_unlisted);
@@ -470,7 +460,6 @@ TEST(test_jump_of_conditional_branch)
 /* The same into the middle of f: the input is there already. The call before never returns. */
 TEST(test_jump_behind_last_call)
 {
-    const struct block blocks[] = {{0, 0}, {8, 8}, {0xd, 0}};
     struct scene *scene = open_scene(CODE("\x85\xc0"                 /* 0: test */
                                           "\x0f\x87\xfa\x00\x00\x00" /* 2: ja f + 2 */
                                           "\xe8\xf3\x01\x00\x00"),   /* 8: call g */
@@ -481,7 +470,7 @@ TEST(test_jump_behind_last_call)
                                           "\x0f\x87\x05\x00\x00\x00" /* 2: ja d */
                                           "\xe8\xf3\x01\x00\x00"     /* 8: call g */
                                           "\xe9\xf0\x00\x00\x00"),   /* d: jmp f + 2 */
-                                     blocks, 3);
+                                     BLOCKS({0, 0}, {8, 8}, {0xd, 0}));
     assert_jumps(node_at(scene, 2)->taken_path, MAIN + 2, F + 2);
     assert_int_equal(node_at(scene, 0xd)->state.at, F + 2);
     assert_int_equal(node_at(scene, 8)->fall.at, 0);
@@ -490,7 +479,6 @@ TEST(test_jump_behind_last_call)
 /* -three-way-branch exchanges two tests of one comparison, and may change their conditions. */
 TEST(test_exchanged_tests)
 {
-    const struct block blocks[] = {{0, 0}, {6, 6}, {8, 8}};
     struct scene *scene = open_scene(CODE("\x85\xc0" /* 0: test */
                                           "\x74\x04" /* 2: je 8 */
                                           "\x7f\x01" /* 4: jg 7 */
@@ -504,7 +492,7 @@ TEST(test_exchanged_tests)
                                           "\xc3"     /* 6: ret */
                                           "\x90"     /* 7: nop */
                                           "\xc3"),   /* 8: ret */
-                                     blocks, 3);
+                                     BLOCKS({0, 0}, {6, 6}, {8, 8}));
     assert_int_equal(node_at(scene, 2)->source, 0);
     assert_false(node_at(scene, 2)->is_unlisted);
     assert_false(node_at(scene, 4)->is_unlisted);
