@@ -19,9 +19,11 @@
 
 /* --- File systems that lack some operations, or fail ---------------------------------------- */
 
-static bool cannot_exchange;   /* two files */
-static bool cannot_tell;       /* renameat2() knows no flags */
-static bool cannot_link;       /* but by a descriptor */
+/* What a system lacks: /proc, so that a file cannot get a name later; exchanging two files; flags
+ * of renameat2(); links, but by a descriptor. */
+enum { PROC = 1, EXCHANGE = 2, FLAGS = 4, LINK = 8 };
+
+static unsigned lacks;
 static bool waits_for_signals; /* signals were blocked at the last exchange of names */
 static unsigned calls;         /* that may fail, up to now */
 static unsigned first_fault;   /* the number of the call that fails; 0: none */
@@ -42,17 +44,10 @@ static bool is_faulty(bool is_unknown)
 
 int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags);
-int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
-                     unsigned flags);
 int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
 int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
 int __real_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
-int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
-int __wrap_fsync(int file);
 int __real_close(int file);
-int __wrap_close(int file);
 
 int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags)
@@ -60,7 +55,7 @@ int __wrap_renameat2(int from_folder, const char *from, int to_folder, const cha
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     waits_for_signals = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGINT) == 1;
-    if (is_faulty(cannot_tell || (cannot_exchange && flags == RENAME_EXCHANGE)))
+    if (is_faulty(lacks & FLAGS || (lacks & EXCHANGE && flags == RENAME_EXCHANGE)))
         return -1;
     return __real_renameat2(from_folder, from, to_folder, to, flags);
 }
@@ -72,7 +67,7 @@ int __wrap_rename(const char *from, const char *to)
 
 int __wrap_link(const char *from, const char *to)
 {
-    return is_faulty(cannot_link) ? -1 : __real_link(from, to);
+    return is_faulty(lacks & LINK) ? -1 : __real_link(from, to);
 }
 
 int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
@@ -93,16 +88,11 @@ int __wrap_close(int file)
     return is_faulty(false) ? -1 : result;
 }
 
-/* --- A system without /proc, where a file cannot get a name later --------------------------- */
-
-static bool has_no_proc;
-
 int __real_access(const char *path, int mode);
-int __wrap_access(const char *path, int mode);
 
 int __wrap_access(const char *path, int mode)
 {
-    if (!has_no_proc || strncmp(path, "/proc/", 6) != 0)
+    if (!(lacks & PROC) || strncmp(path, "/proc/", 6) != 0)
         return __real_access(path, mode);
     errno = ENOENT;
     return -1;
@@ -147,10 +137,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     release_kept(state);
-    cannot_exchange = false;
-    cannot_tell = false;
-    cannot_link = false;
-    has_no_proc = false;
+    lacks = 0;
     first_fault = 0;
     unlink(first);
     unlink(second);
@@ -192,7 +179,7 @@ TEST_BETWEEN(test_all_or_none, make_folder, remove_folder)
         if (there & 2)
             save(second, "old second");
         begin_both(outputs);
-        if (!has_no_proc)
+        if (!(lacks & PROC))
             assert_int_equal(count_files(folder), (there & 1) + (there >> 1));
         assert_ok(bat_outputs_commit(outputs, 2, NULL));
         assert_content(first, "new first");
@@ -203,20 +190,25 @@ TEST_BETWEEN(test_all_or_none, make_folder, remove_folder)
     }
 }
 
+static void fail_changed(struct bat_output *outputs[2])
+{
+    struct bat_error error;
+    char message[160];
+    snprintf(message, sizeof(message),
+             "cannot write %s: another program made or replaced it meanwhile", second);
+    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
+    assert_string_equal(error.message, message);
+}
+
 /* The second file's path becomes a folder just before the renames. */
 static void fail_second(bool has_first)
 {
     struct bat_output *outputs[2];
-    struct bat_error error;
     if (has_first)
         save(first, "old first");
     begin_both(outputs);
     assert_int_equal(mkdir(second, 0700), 0);
-    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
-    char message[128];
-    snprintf(message, sizeof(message),
-             "cannot write %s: another program made or replaced it meanwhile", second);
-    assert_string_equal(error.message, message);
+    fail_changed(outputs);
     assert_int_equal(count_files(folder), has_first ? 2 : 1);
     if (has_first)
         assert_content(first, "old first");
@@ -232,7 +224,7 @@ TEST_BETWEEN(test_taken_back, make_folder, remove_folder)
 
 TEST_BETWEEN(test_taken_back_without_exchange, make_folder, remove_folder)
 {
-    cannot_exchange = true;
+    lacks |= EXCHANGE;
     fail_second(false);
     fail_second(true);
     test_all_or_none(state);
@@ -241,11 +233,11 @@ TEST_BETWEEN(test_taken_back_without_exchange, make_folder, remove_folder)
 /* Without /proc, new files have temporary names from the beginning. */
 TEST_BETWEEN(test_without_proc, make_folder, remove_folder)
 {
-    has_no_proc = true;
+    lacks |= PROC;
     fail_second(false);
     fail_second(true);
     test_all_or_none(state);
-    cannot_exchange = true;
+    lacks |= EXCHANGE;
     test_taken_back_without_exchange(state);
     save(first, "old first");
     struct bat_output *output = begin_output(first);
@@ -260,22 +252,19 @@ TEST_BETWEEN(test_without_proc, make_folder, remove_folder)
 /* The file systems, by their number. */
 static bool set_file_system(unsigned number)
 {
-    static const struct {
-        bool has_no_proc;
-        bool cannot_exchange;
-        bool cannot_tell;
-        bool cannot_link;
-    } systems[] = {
-        {false, false, false, false}, {true, false, false, false}, {false, true, false, false},
-        {true, true, false, false},   {true, true, true, false},   {false, true, false, true},
-        {true, true, false, true},    {true, true, true, true},
+    static const uint8_t systems[] = {
+        0,
+        PROC,
+        EXCHANGE,
+        PROC | EXCHANGE,
+        PROC | EXCHANGE | FLAGS,
+        EXCHANGE | LINK,
+        PROC | EXCHANGE | LINK,
+        PROC | EXCHANGE | FLAGS | LINK,
     };
     if (number >= COUNT(systems))
         return false;
-    has_no_proc = systems[number].has_no_proc;
-    cannot_exchange = systems[number].cannot_exchange;
-    cannot_tell = systems[number].cannot_tell;
-    cannot_link = systems[number].cannot_link;
+    lacks = systems[number];
     return true;
 }
 
@@ -366,7 +355,7 @@ TEST_BETWEEN(test_each_fault, make_folder, remove_folder)
     assert_true(faults > 200);
 }
 
-/* Several calls fail, also those that take back: an old file may have another name, but is there.
+/* Several calls fail, those that take back, too: an old file may have another name, but is there.
  */
 TEST_BETWEEN(test_many_faults, make_folder, remove_folder)
 {
@@ -386,16 +375,6 @@ TEST_BETWEEN(test_many_faults, make_folder, remove_folder)
 }
 
 /* --- Other programs ------------------------------------------------------------------------- */
-
-static void fail_changed(struct bat_output *outputs[2])
-{
-    struct bat_error error;
-    char message[160];
-    snprintf(message, sizeof(message),
-             "cannot write %s: another program made or replaced it meanwhile", second);
-    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
-    assert_string_equal(error.message, message);
-}
 
 /* A file that another program makes meanwhile stays, and so does what was there before. */
 TEST_BETWEEN(test_made_meanwhile, make_folder, remove_folder)
@@ -440,7 +419,7 @@ TEST_BETWEEN(test_removed_meanwhile, make_folder, remove_folder)
 {
     for (unsigned system = 0; set_file_system(system); system++) {
         struct bat_output *outputs[2];
-        if (has_no_proc) /* its attributes cannot be read then */
+        if (lacks & PROC) /* its attributes cannot be read then */
             continue;
         save(first, "old first");
         begin_both(outputs);
@@ -627,7 +606,6 @@ TEST_BETWEEN(test_locked, make_folder, remove_folder)
     assert_int_equal(count_files(folder), 2);
 }
 
-/* An output has the attributes of the file that it was begun for, and of no other. */
 /* --- Without a file ------------------------------------------------------------------------- */
 
 struct taken {
@@ -714,6 +692,7 @@ TEST_BETWEEN(test_many_outputs, make_folder, remove_folder)
     assert_int_equal(unlink(second), 0);
 }
 
+/* An output has the attributes of the file that it was begun for, and of no other. */
 TEST_BETWEEN(test_output_of_another, make_folder, remove_folder)
 {
     struct bat_elf *elf = open_demo();
