@@ -12,7 +12,8 @@
 uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address)
 {
     uint32_t up_to = BAT_COUNT_UP_TO(flow->all, flow->count, start, address);
-    return up_to != 0 && address < flow->all[up_to - 1].end ? up_to - 1 : BAT_NONE;
+    return up_to != 0 && address < bat_output_block_end(&flow->all[up_to - 1]) ? up_to - 1
+                                                                               : BAT_NONE;
 }
 
 uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block)
@@ -113,7 +114,7 @@ static bool goes_on(const struct bat_output_flow *flow, uint32_t i)
 {
     const struct bat_output_block *block = &flow->all[i];
     const struct bat_output_block *before = i ? block - 1 : NULL;
-    return before && before->end == block->start && before->falls_through &&
+    return before && bat_output_block_end(before) == block->start && before->falls_through &&
            before->begin_count == 1 &&
            flow->begins[before->first_begin] == flow->begins[block->first_begin];
 }

@@ -14,10 +14,16 @@
 #include "support/arena.h"
 #include "three_way.h"
 
-/* A basic block of the output: entered at its start only, and left at its end only. */
+/* The most input blocks that begin at one address: more are ignored. */
+#define BAT_BEGINS_MAX 0xffffffu
+
+/*
+ * A basic block of the output: entered at its start only, and left at its end only. 32 bytes: a
+ * program has so many that what is read of them again takes longer than its masking.
+ */
 struct bat_output_block {
-    uint64_t start; /* addresses in the output */
-    uint64_t end;
+    uint64_t start;  /* address in the output */
+    uint32_t size;   /* of its code, at most UINT32_MAX; see bat_output_block_end() */
     uint32_t target; /* the block that the direct branch at its end goes to; BAT_NONE for none */
     uint32_t branch; /* input offset of the branch at its end; BAT_NONE if the note lacks it */
     /*
@@ -29,12 +35,12 @@ struct bat_output_block {
     /* The input blocks that begin here are begins[first_begin .. first_begin + begin_count), in the
      * order of their entries; all but the last one are empty. */
     uint32_t first_begin;
-    uint32_t begin_count;
-    uint8_t last_size;   /* of the branch, jump, return or trap at its end; 0 if there is none */
-    bool has_target : 1; /* a direct branch is at its end, and its target is known */
-    bool falls_through : 1;
-    bool is_return : 1;   /* it is a single return instruction */
-    bool is_indirect : 1; /* an indirect jump is at its end */
+    uint32_t begin_count : 24;
+    uint32_t last_size : 4; /* of the branch, jump, return or trap at its end; 0 if there is none */
+    uint32_t has_target : 1; /* a direct branch is at its end, and its target is known */
+    uint32_t falls_through : 1;
+    uint32_t is_return : 1;   /* it is a single return instruction */
+    uint32_t is_indirect : 1; /* an indirect jump is at its end */
 };
 
 /* What an output block is a copy of, if it is code of an inlined call. */
@@ -108,10 +114,16 @@ enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const u
 
 /* --- Look-ups in one flow ------------------------------------------------------------------- */
 
+/* The address behind a block. */
+static inline uint64_t bat_output_block_end(const struct bat_output_block *block)
+{
+    return block->start + block->size;
+}
+
 /* The address of the branch, jump, return or trap at the end of a block; 0 if there is none. */
 static inline uint64_t bat_output_block_last(const struct bat_output_block *block)
 {
-    return block->last_size ? block->end - block->last_size : 0;
+    return block->last_size ? bat_output_block_end(block) - block->last_size : 0;
 }
 
 /* What a block is a copy of; NULL if it is no code of an inlined call. */
@@ -132,7 +144,8 @@ static inline void bat_output_flow_next(const struct bat_output_flow *flow, uint
                                         uint32_t next[2])
 {
     const struct bat_output_block *from = &flow->all[block];
-    bool goes_on = from->falls_through && block + 1 < flow->count && from[1].start == from->end;
+    bool goes_on = from->falls_through && block + 1 < flow->count &&
+                   from[1].start == bat_output_block_end(from);
     next[0] = goes_on ? block + 1 : BAT_NONE;
     next[1] = from->target;
 }

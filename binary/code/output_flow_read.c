@@ -469,26 +469,28 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
     size_t mark = reader->parts[part].first_mark;
     for (size_t i = first_start_from(reader, reader->parts[part].start);
          i < reader->start_count && reader->starts[i] < end; i++) {
-        struct bat_output_block block = {.start = reader->starts[i],
-                                         .end = end,
-                                         .target = BAT_NONE,
-                                         .branch = BAT_NONE,
-                                         .owner = BAT_OWNER_UNKNOWN,
-                                         .first_begin = *begin_count,
-                                         .falls_through = true};
+        const uint64_t start = reader->starts[i];
+        const bool is_last = i + 1 == reader->start_count || reader->starts[i + 1] >= end;
+        const uint64_t next = is_last ? end : reader->starts[i + 1];
+        struct bat_output_block block = {
+            .start = start,
+            .size = next - start < UINT32_MAX ? (uint32_t)(next - start) : UINT32_MAX,
+            .target = BAT_NONE,
+            .branch = BAT_NONE,
+            .owner = BAT_OWNER_UNKNOWN,
+            .first_begin = *begin_count,
+            .falls_through = true};
         uint64_t last = 0;
-        if (i + 1 < reader->start_count && reader->starts[i + 1] < end)
-            block.end = reader->starts[i + 1];
-        while (leave < reader->parts[part].end_leave && reader->leaves[leave].next < block.end)
+        while (leave < reader->parts[part].end_leave && reader->leaves[leave].next < next)
             leave++;
-        if (leave < reader->parts[part].end_leave && reader->leaves[leave].next == block.end) {
+        if (leave < reader->parts[part].end_leave && reader->leaves[leave].next == next) {
             block.falls_through = reader->leaves[leave].falls_through;
             block.has_target = reader->leaves[leave].target != 0;
             if (block.has_target)
                 block.target = (uint32_t)leave;
             last = reader->leaves[leave].at;
-            block.last_size = (uint8_t)(block.end - last);
-            block.is_return = reader->leaves[leave].is_return && last == block.start;
+            block.last_size = (next - last) & 15;
+            block.is_return = reader->leaves[leave].is_return && last == start;
             block.is_indirect = reader->leaves[leave].is_indirect;
         }
         bool has_entry = false;
@@ -499,17 +501,17 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
                 continue;
             has_entry = true;
             block.owner = reader->begins[begin].block;
-            if (!reader->begins[begin].is_block)
+            if (!reader->begins[begin].is_block ||
+                *begin_count - block.first_begin == BAT_BEGINS_MAX)
                 continue;
             flow->begins[(*begin_count)++] = reader->begins[begin].block;
             if (last == block.start)
                 block.branch = flow->blocks[block.owner].input_offset;
         }
-        block.begin_count = *begin_count - block.first_begin;
+        block.begin_count = (*begin_count - block.first_begin) & BAT_BEGINS_MAX;
         while (mark < reader->parts[part].end_mark && reader->marks[mark].address < block.start)
             mark++;
-        for (; mark < reader->parts[part].end_mark && reader->marks[mark].address < block.end;
-             mark++) {
+        for (; mark < reader->parts[part].end_mark && reader->marks[mark].address < next; mark++) {
             uint32_t marked = reader->marks[mark].block;
             if (reader->marks[mark].address == last)
                 block.branch = reader->marks[mark].input;

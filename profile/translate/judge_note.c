@@ -143,12 +143,11 @@ static enum bat_code look_at_jump(struct note_judging *judging,
     const struct bat_elf *elf = judging->judged->records->binary->elf;
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, block->start, &available);
-    uint64_t size = block->end - block->start;
     bool tells;
-    if (!bytes || available < size || size > UINT32_MAX)
+    if (!bytes || available < block->size)
         return BAT_OK;
-    enum bat_code code = bat_code_tells_jump(bat_elf_machine(elf), bytes, (uint32_t)size,
-                                             block->start, &tells, judging->error);
+    enum bat_code code = bat_code_tells_jump(bat_elf_machine(elf), bytes, block->size, block->start,
+                                             &tells, judging->error);
     judging->is_given_up = code == BAT_OK && !tells;
     return code;
 }
