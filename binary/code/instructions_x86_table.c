@@ -17,8 +17,8 @@
 
 /* What follows an opcode, and the instruction's kind. */
 struct shape {
-    bool has_modrm;
-    uint8_t number_size; /* bytes of an immediate: 1, 4 or 8; fewer for smaller operands */
+    _Alignas(8) bool has_modrm; /* an element of 8 bytes is found without a multiplication */
+    uint8_t number_size;        /* bytes of an immediate: 1, 4 or 8; fewer for smaller operands */
     bool has_no_sign;
     bool is_target; /* the number is a branch's distance */
     bool is_bare;   /* with prefixes other than REX it is left to Zydis */
@@ -252,8 +252,16 @@ static inline bool lay_out(const uint8_t *bytes, struct layout *layout)
     if ((bytes[0] & 0xf0) == 0x40)
         rex = bytes[at++];
     int letter = read_opcode(bytes, &at, MANDATORY_NONE, rex);
-    if (letter == PREFIX && !rex)
-        letter = read_prefixed(bytes, &at, &mandatory, &rex);
+    if (letter == PREFIX && !rex) {
+        /* Copies: what a function gets the address of would be in memory for all instructions. */
+        size_t prefixed_at = at;
+        unsigned prefixed_mandatory;
+        uint8_t prefixed_rex = 0;
+        letter = read_prefixed(bytes, &prefixed_at, &prefixed_mandatory, &prefixed_rex);
+        at = prefixed_at;
+        mandatory = prefixed_mandatory;
+        rex = prefixed_rex;
+    }
     if (letter == UNKNOWN || letter == PREFIX)
         return false;
     const struct shape *shape = &shapes[(size_t)letter];
