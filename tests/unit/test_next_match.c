@@ -123,7 +123,7 @@ static void close_made(struct made *made)
 /* Two builds, the old one first, which are begun, and closed when the test ends. */
 static struct made *begin_both(void)
 {
-    static struct made sides[2];
+    struct made *sides = kept_memory(NULL, 2 * sizeof(*sides));
     for (unsigned side = 0; side < 2; side++)
         begin(&sides[side]);
     return sides;
