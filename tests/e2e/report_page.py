@@ -34,14 +34,6 @@ def signed(value):
     return -(value + 1 >> 1) if value & 1 else value >> 1
 
 
-def running(changes):
-    """The values that unsigned differences add up to."""
-    value = 0
-    for change in changes:
-        value += change
-        yield value
-
-
 class Tags(html.parser.HTMLParser):
     """The elements of a page, with the names of their attributes, in order."""
 

@@ -683,7 +683,6 @@ class Suppressions(Folder):
 
 # --- The flow, computed again ---------------------------------------------------------------------
 
-BRANCH_ONLY = (1 << 64) - 1
 # Instructions between functions, and the prefixes of longer ones.
 PADDING = {"nop", "nopw", "nopl", "cs", "data16", "xchg", "int3"}
 

@@ -18,7 +18,7 @@ import fixtures
 import toolbox
 
 NOTE = ".note.bolt_bat"
-SHT_NULL, SHT_NOTE = 0, 7
+SHT_NOTE = 7
 SHN_LORESERVE = 0xFF00
 
 SOURCE = """

@@ -25,7 +25,6 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
 NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
-ACCESS_LIST = "system.posix_acl_access"
 
 # The number of repetitions that shows a fault that depends on threads.
 REPEATS = 4

@@ -15,7 +15,7 @@ import fixtures
 import perf_data
 import perf_scenes
 import toolbox
-from perf_data import BRANCH_ANY, BRANCH_USER, CALLCHAIN, MISPREDICTED, PREDICTED
+from perf_data import BRANCH_ANY, BRANCH_USER, CALLCHAIN, MISPREDICTED
 from perf_scenes import SAMPLE_TYPE, Scene, cycles
 
 PIE = "small-pie-all-22"

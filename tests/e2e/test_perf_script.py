@@ -19,7 +19,7 @@ import fixtures
 import perf_data
 import perf_scenes
 import toolbox
-from perf_scenes import SAMPLE_TYPE, Scene, cycles
+from perf_scenes import Scene, cycles
 
 FIXED = "small-fixed-profile2-22"
 PIE = "small-pie-all-22"

@@ -19,7 +19,6 @@ import elffile
 import fixtures
 import toolbox
 
-DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 TOOLS = ("batdump", "batinject", "batreport", "batsymbolize", "battranslate", "batvalidate")
 LINKS = {"merge-fdata": "battranslate", "perf2bolt": "battranslate", "addr2line": "batsymbolize",
          "llvm-symbolizer": "batsymbolize"}

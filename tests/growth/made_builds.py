@@ -57,7 +57,7 @@ class Code:
         elf.write(path)
 
 
-JUMP, CALL, EQUAL = b"\xe9", b"\xe8", b"\x0f\x84"
+CALL, EQUAL = b"\xe8", b"\x0f\x84"
 
 
 def both(folder, write):

@@ -17,7 +17,6 @@
 #define INTERPRET 0x406280u
 #define POP 0x406384u
 #define PUSH 0x40639au
-#define PLT_ENTRY 0x401030u
 #define DIE 0x4013c0u /* has no table */
 
 /* A translation as far as the survey needs it. */
