@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "names.h"
+#include "note_text.h"
 
 #include <elf.h>
 #include <stdlib.h>

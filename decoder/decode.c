@@ -12,7 +12,6 @@
 #include "sparse.h"
 #include "spec/array.h"
 #include "spec/map.h"
-#include "spec/map_index.h"
 #include "spec/options.h"
 
 /* The fewest bytes that a table can take. */

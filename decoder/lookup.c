@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in a map: BAT.md 8. */
 #include "bat_decoder.h"
-#include "spec/map_index.h"
+#include "spec/map.h"
 #include "spec/order.h"
 
 /* False for BAT_NONE and any other number that is no index: a function without a table. */

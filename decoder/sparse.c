@@ -6,7 +6,7 @@
 
 #include "bat_decoder.h"
 #include "spec/array.h"
-#include "spec/map_index.h"
+#include "spec/map.h"
 
 enum bat_code bat_sparse_forget(struct bat_decoding *decoding, uint32_t body)
 {

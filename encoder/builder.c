@@ -6,7 +6,6 @@
 
 #include "spec/array.h"
 #include "spec/map.h"
-#include "spec/map_index.h"
 #include "spec/options.h"
 
 struct built_table {

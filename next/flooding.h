@@ -7,7 +7,7 @@
 #pragma once
 
 #include "likeness.h"
-#include "loop_likeness.h"
+#include "loops.h"
 
 /* Two graphs with what flooding needs of them. */
 struct flooding_side {

@@ -6,7 +6,6 @@
 
 #include "flow_solver.h"
 #include "spec/array.h"
-#include "static_shares.h"
 
 /* Prices, for each unit of a count by which it differs. */
 #define PRICE_SURE 100.0f /* a block of a sure match */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "match_blocks.h"
+#include "unit_graph.h"
 
 /* Two graphs whose blocks are matched. */
 struct next_inference {
@@ -30,3 +31,12 @@ struct next_inferred {
 enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
                          struct bat_error *error);
 void next_inferred_free(struct next_inferred *inferred);
+
+/*
+ * Fill shares, for each link its share of what its node leads to; those of one node add up to 1.
+ * cold_functions, a byte for each function of the program or NULL: calls of these never ran.
+ * Linear. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
+                                 const uint8_t *cold_functions, float *shares,
+                                 struct bat_error *error);

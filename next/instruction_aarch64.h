@@ -22,3 +22,8 @@ struct next_pages {
 bool next_describe_aarch64(const struct next_program *program, struct next_pages *pages,
                            const uint8_t *bytes, size_t size, uint64_t address,
                            struct next_instruction *instruction, uint32_t *length);
+
+/* Describe the instruction at an address of the program; its offset is not set. False if it cannot
+ * be decoded. *length is its length in bytes. Constant time. */
+bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
+                       uint64_t address, struct next_instruction *instruction, uint32_t *length);

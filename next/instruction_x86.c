@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "instruction_x86.h"
+#include "instruction_aarch64.h"
 
 #include <Zydis/Zydis.h>
 

@@ -3,7 +3,7 @@
  * A block of one compiler may be like several of the other's. A loop has more code, so that it is
  * known for sure where one block is not.
  */
-#include "loop_likeness.h"
+#include "loops.h"
 
 #include <math.h>
 #include <stdlib.h>

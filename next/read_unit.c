@@ -8,7 +8,6 @@
 #include "binary/code/conditions.h"
 #include "binary/code/sweep.h"
 #include "instruction_aarch64.h"
-#include "instruction_x86.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "tables_aarch64.h"

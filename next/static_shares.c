@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "static_shares.h"
+#include "infer.h"
 
 #include <stdlib.h>
 

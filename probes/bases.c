@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "bases.h"
+#include "reading.h"
 
 #include <stdlib.h>
 

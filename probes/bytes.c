@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "bytes.h"
+#include "reading.h"
 
 #include <stdarg.h>
 #include <stdio.h>

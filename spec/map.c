@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "array.h"
-#include "map_index.h"
 #include "spec/array.h"
 #include "spec/order.h"
 

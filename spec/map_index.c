@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "map_index.h"
+#include "map.h"
 
 #include <stdlib.h>
 

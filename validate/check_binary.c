@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
-#include "binary/names.h"
+#include "binary/note_text.h"
 #include "checking.h"
 #include "spec/order.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Reads the symbol table for the code reader (markers.h): finds _init of static
+ * Reads the symbol table for the code reader (reader.h): finds _init of static
  * executables and the data in AArch64 code.
  */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "markers.h"
+#include "reader.h"
 
 /* --- _init ---------------------------------------------------------------------------------- */
 

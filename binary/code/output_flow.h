@@ -12,6 +12,7 @@
 #include "binary/functions/functions.h"
 #include "inlined.h"
 #include "support/arena.h"
+#include "support/parallel.h"
 #include "three_way.h"
 
 /* The most input blocks that begin at one address: more are ignored. */
@@ -221,3 +222,14 @@ bool bat_output_flow_find_owners(struct bat_output_flow *flow, void **memory, si
 
 /* Fill the pairs. False if there is no memory. Linear in the blocks. */
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);
+
+struct bat_output_flows {
+    struct bat_program program;
+    struct bat_output_flow **all; /* one for each hot table; NULL if not read */
+    uint8_t *is_being_read;
+    unsigned depth;
+    uint64_t limited;
+    bool are_independent;
+    struct bat_beginnings *beginnings;
+    struct bat_arena arenas[BAT_PARALLEL_MAX]; /* of bat_output_flows_read_many()'s threads */
+};

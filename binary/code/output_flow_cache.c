@@ -2,7 +2,7 @@
 /* The flows of a program's functions (output_flow.h), each read at its first use. */
 #include <stdlib.h>
 
-#include "output_flows.h"
+#include "output_flow.h"
 #include "spec/array.h"
 #include "support/parallel.h"
 

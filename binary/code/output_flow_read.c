@@ -9,7 +9,7 @@
 
 #include "inlined.h"
 #include "instructions.h"
-#include "output_flows.h"
+#include "output_flow.h"
 #include "spec/array.h"
 #include "spec/little_endian.h"
 #include "spec/map.h"

@@ -7,6 +7,7 @@
 
 #include "binary/functions/loaded_sections.h"
 #include "code_blocks.h"
+#include "elfnote/symbol_table.h"
 #include "instructions.h"
 
 /* A function that bat_code_open() got: its blocks can be read. */
@@ -140,3 +141,10 @@ static inline bool code_contains(const struct bat_function_symbol *function, uin
 {
     return address - function->address < function->size;
 }
+
+/*
+ * Set is_split of wanted functions; in a binary with relocations whole_of of all functions
+ * (split_functions.c).
+ */
+enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbol_table *table,
+                              struct bat_error *error);

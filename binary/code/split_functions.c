@@ -10,7 +10,7 @@
 
 #include "binary/functions/name_parts.h"
 #include "elfnote/text_budget.h"
-#include "markers.h"
+#include "reader.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "support/hash_seed.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "binary/build_ids.h"
-#include "binary/names.h"
+#include "binary/note_text.h"
 #include "spec/order.h"
 
 void comparison_free(struct comparison *comparison)

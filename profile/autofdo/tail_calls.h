@@ -5,8 +5,61 @@
  */
 #pragma once
 
+#include "bat_original.h"
+#include "bat_probes.h"
 #include "probe_functions.h"
-#include "unwind.h"
+#include "ranges.h"
+
+/* The caller of code that nothing is known of. */
+#define CONTEXT_ROOT 0u
+
+/* A caller, as seen from its callee. */
+struct context {
+    uint64_t behind; /* the address behind the call; BAT_ADDRESS_EXTERNAL: in another file */
+    uint32_t caller; /* the context of the code that calls; less than its own number */
+};
+
+struct unwound_run;
+struct probe_functions;
+
+struct unwinder {
+    const struct bat_elf *elf;
+    const struct bat_probes
+        *probes; /* tell which of the instructions before an address is a call */
+    struct code_map code;
+    struct context *contexts; /* the first is CONTEXT_ROOT */
+    uint32_t context_count;
+    size_t context_capacity;
+    struct bat_counts by_call;  /* caller, address behind the call: index in contexts, 0 */
+    struct bat_counts ranges;   /* first instruction, last instruction, context: count, 0 */
+    struct bat_counts branches; /* source, target, context: count, 0 */
+    struct bat_counts_batch range_batch; /* to be added to these: unwinder_flush() */
+    struct bat_counts_batch branch_batch;
+    struct bat_counts kinds;    /* cache; address: kind, length */
+    struct bat_counts calls;    /* address behind a call: the call, true if it was sampled */
+    struct bat_counts runs;     /* cache; branch, first, last instruction: what is known of them */
+    struct unwound_run *listed; /* of one sample */
+    size_t listed_capacity;
+    uint64_t samples;
+    uint64_t cut; /* samples of which older branches do not fit the call stack's code */
+};
+
+/* elf and probes must outlive the result. Free it with unwinder_free(), in any case. */
+enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,
+                           const struct bat_probes *probes, struct bat_error *error);
+void unwinder_free(struct unwinder *unwinder);
+
+/* Fails with BAT_ERR_MEMORY or BAT_ERR_RANGE. */
+enum bat_code unwinder_add(struct unwinder *unwinder, const struct bat_call_chain *sample);
+
+/* After all samples: complete ranges and branches. The same errors. */
+enum bat_code unwinder_flush(struct unwinder *unwinder);
+
+/* The address of the call before an address, which can be that of a context; 0: there is none. */
+enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t *call);
+
+/* The kind of the instruction at an address: enum bat_instruction_kind. */
+enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);
 
 /* A sampled call, or a jump from one function to another. */
 struct tail_edge {

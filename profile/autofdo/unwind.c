@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "unwind.h"
+#include "tail_calls.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "sample_places.h"
+#include "overlaps.h"
 
 void sample_places_free(struct sample_places *places)
 {

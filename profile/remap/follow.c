@@ -5,10 +5,7 @@
 #include <stdlib.h>
 
 #include "followed_function.h"
-#include "match.h"
 #include "search.h"
-#include "states.h"
-#include "together.h"
 
 /* --- The paths of a node ---------------------------------------------------------------------- */
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Finds the instruction of the input that a node of the output is, and where the input goes on from
- * there (match.h): by the note's entry for it, or by a walk through the input's code.
+ * there (followed_function.h): by the note's entry for it, or by a walk through the input's code.
  */
-#include "match.h"
+#include "followed_function.h"
 
 #include "binary/code/conditions.h"
 #include "promotion.h"
 #include "search.h"
-#include "together.h"
 #include "walk.h"
 
 /* --- Branches and calls ----------------------------------------------------------------------- */

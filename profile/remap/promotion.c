@@ -3,8 +3,8 @@
 #include "promotion.h"
 
 #include "binary/code/conditions.h"
+#include "followed_function.h"
 #include "spec/little_endian.h"
-#include "together.h"
 
 /*
  * The start of the input function that the code before a branch compares with; 0 if none. A part of

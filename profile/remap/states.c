@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Spreads the input's states from node to node of an output function (states.h). */
-#include "states.h"
+/* Spreads the input's states from node to node of an output function (followed_function.h). */
+#include "followed_function.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "binary/code/conditions.h"
-#include "match.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "support/key_sort.h"
-#include "together.h"
 #include "walk.h"
 
 /* A state that leads to a node whose code does not begin as the input's code there does. */

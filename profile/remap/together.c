@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Goes through code of the output and of the input together (together.h). */
-#include "together.h"
+/* Goes through code of the output and of the input together (followed_function.h). */
+#include "followed_function.h"
 
 #include <elf.h>
 #include <string.h>

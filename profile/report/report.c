@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "profile/verdict/warnings.h"
+#include "profile/verdict/words.h"
 #include "spec/hex_bytes.h"
 #include "support/text_memory.h"
 

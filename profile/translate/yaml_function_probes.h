@@ -4,8 +4,8 @@
 
 #include "bat_decoder.h"
 #include "records.h"
-#include "yaml_probe_groups.h"
 #include "yaml_probes.h"
+#include "yaml_string.h"
 
 /* A probe in one of the function's blocks. */
 struct bat_yaml_probe {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Which nodes of a block have the same probes: spec/pseudo-probes.md 4. */
-#include "yaml_probe_groups.h"
 #include "spec/order.h"
+#include "yaml_string.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

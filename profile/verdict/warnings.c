@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "warnings.h"
+#include "words.h"
 
 #include <stdio.h>
 

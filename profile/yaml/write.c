@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "profile/translate/yaml_probe_groups.h"
 #include "profile/translate/yaml_string.h"
 #include "spec/array.h"
 #include "spec/order.h"

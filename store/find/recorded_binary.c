@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "recorded_binary.h"
+#include "explain_recording.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "tools/common/demangle.h"
+#include "tools/common/tool.h"
 
 /* Both texts are the same but for blanks, of which text has no more than libiberty's. */
 static void check_blanks(const char *text, const char *libiberty)

@@ -9,10 +9,10 @@
 #include "bat_encoder.h"
 #include "bat_symbolizer.h"
 #include "binary/functions/functions.h"
-#include "binary/names.h"
+#include "binary/note_text.h"
 #include "binary/original/original.h"
 #include "stacks/symbol_index.h"
-#include "tools/common/demangle.h"
+#include "tools/common/tool.h"
 
 #define TEXT 0x401000u
 #define TEXT_SIZE 0x1000u

@@ -2,7 +2,7 @@
 /* tools/common/demangle.c: texts of names, and the limits of damaged ones. */
 #include <libiberty/demangle.h>
 
-#include "tools/common/demangle.h"
+#include "tools/common/tool.h"
 #include "unit_test.h"
 
 /* Names that libiberty demangles, or does not. */

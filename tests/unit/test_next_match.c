@@ -4,7 +4,7 @@
 
 #include "binary/code/conditions.h"
 #include "next/infer.h"
-#include "next/instruction_x86.h"
+#include "next/instruction_aarch64.h"
 #include "next/loops.h"
 #include "next/match_blocks.h"
 #include "unit_test.h"

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tools/common/truncated.h"
+#include "tools/common/tool.h"
 #include "unit_test.h"
 
 #define THREADS 4

@@ -10,7 +10,6 @@
 #include "spec/array.h"
 #include "spec/hex_bytes.h"
 #include "tools/common/output.h"
-#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

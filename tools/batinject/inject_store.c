@@ -9,7 +9,7 @@
 
 #include "bat_elf.h"
 #include "elfnote/shipped.h"
-#include "tools/common/stores.h"
+#include "tools/common/tool.h"
 
 /* True if the store has the file that this one was shipped from, undamaged. */
 static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uint8_t *id,

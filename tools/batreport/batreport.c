@@ -11,8 +11,6 @@
 
 #include "bat_page.h"
 #include "tools/common/check_print.h"
-#include "tools/common/demangle.h"
-#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

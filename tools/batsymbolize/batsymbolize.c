@@ -13,10 +13,7 @@
 #include "spec/hex_bytes.h"
 #include "support/temporary.h"
 #include "symbolize_input.h"
-#include "tools/common/demangle.h"
 #include "tools/common/output.h"
-#include "tools/common/profile_warnings.h"
-#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

@@ -6,7 +6,6 @@
 
 #include "bat_autofdo.h"
 #include "spec/hex_bytes.h"
-#include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 #include "translate_work.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The table of the output formats: to add one, add its row, and a file with its functions. */
-#include "formats.h"
+#include "translate_work.h"
 
 const struct translate_format_row translate_formats[FORMATS] = {
     [FORMAT_FDATA] = {"fdata", "fdata", .open = records_open, .finish = records_finish,

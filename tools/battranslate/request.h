@@ -8,7 +8,7 @@
 
 #include "bat_views.h"
 #include "tools/common/check_print.h"
-#include "tools/common/stores.h"
+#include "tools/common/tool.h"
 #include "views/heatmap.h"
 
 /* The format of -o. */
@@ -31,7 +31,7 @@ enum translate_format {
 
 struct work;
 
-/* What there is to say of each format; formats.h has the functions. */
+/* What there is to say of each format; translate_work.h has the functions. */
 struct translate_format_row {
     const char *name;
     const char *extension; /* of its files in --output-dir */

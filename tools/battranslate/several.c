@@ -11,7 +11,7 @@
 #include "support/parallel.h"
 #include "targets.h"
 #include "tools/common/output.h"
-#include "tools/common/profile_warnings.h"
+#include "tools/common/tool.h"
 
 /* So many binaries are read by threads of their own while profiles are read. */
 #define PREPARED_MAX 8u

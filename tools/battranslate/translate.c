@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats.h"
 #include "tools/common/output.h"
+#include "translate_work.h"
 
 /* --- Beginning and committing outputs ------------------------------------------------------- */
 

@@ -138,3 +138,13 @@ struct bat_translate_options work_translate_options(const struct work *work);
 
 /* Opens what records are made with; a format's open(). */
 enum tool_exit records_open(struct work *work);
+
+/* Each opens what its formats are made with. */
+enum tool_exit preagg_open(struct work *work);
+enum tool_exit compilers_open(struct work *work);
+enum tool_exit viewers_open(struct work *work);
+
+/* Each makes the output of the profile, writes it, and prints the report. */
+enum tool_exit records_finish(struct work *work);
+enum tool_exit preagg_finish(struct work *work);
+enum tool_exit foreign_finish(struct work *work);

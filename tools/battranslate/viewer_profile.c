@@ -7,8 +7,6 @@
 #include "profile/report/report.h"
 #include "support/counts.h"
 #include "support/demangled_names.h"
-#include "tools/common/demangle.h"
-#include "tools/common/profile_warnings.h"
 #include "tools/common/tool.h"
 
 /* The most frames of one address; no compiler inlines so deeply. */

@@ -5,7 +5,7 @@
 #include "bat_probes.h"
 #include "binary/note_facts.h"
 #include "foreign_profile.h"
-#include "formats.h"
+#include "translate_work.h"
 
 /* True if the profile is counted by the binary's own probes, which BOLT has moved with its code. */
 static bool is_by_own_probes(const struct work *work)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* --format=preagg: the samples, added up. */
-#include "formats.h"
+#include "translate_work.h"
 
 /* Of the binary only its base address and build-id are needed, which a shipped one has. */
 enum tool_exit preagg_open(struct work *work)

@@ -2,7 +2,7 @@
 /* --format=fdata, yaml: records, which BOLT reads. */
 #include <pthread.h>
 
-#include "formats.h"
+#include "translate_work.h"
 
 static enum tool_exit translate(struct work *work)
 {

@@ -7,7 +7,6 @@
 #include "bat_validate.h"
 #include "binary/note_facts.h"
 #include "tools/common/output.h"
-#include "tools/common/stores.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =

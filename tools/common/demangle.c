@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "demangle.h"
+#include "tool.h"
 
 #include <stdbool.h>
 #include <stddef.h>

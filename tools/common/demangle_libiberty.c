@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle.h"
 #include "spec/array.h"
+#include "tool.h"
 
 /* The most bytes of text of a name with that length. Of 245,000 names in LLVM's libraries none
  * becomes 30 times as long. */

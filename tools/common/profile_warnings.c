@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "profile_warnings.h"
+#include "tool.h"
 
-#include "profile/verdict/warnings.h"
+#include "profile/verdict/words.h"
 
 void tool_warn_branch_filter(const char *file, const struct bat_profile *profile)
 {

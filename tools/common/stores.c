@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "stores.h"
+#include "tool.h"
 
 bool tool_stores_add_environment(struct bat_stores *stores)
 {

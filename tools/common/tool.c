@@ -24,7 +24,6 @@
 #include "bat_store.h"
 #include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
-#include "truncated.h"
 
 /* The longest message. A longer one, such as one with two paths of the largest size, is cut off. */
 #define LINE_SIZE 8192u

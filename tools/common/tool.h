@@ -7,6 +7,7 @@
 
 #include "bat.h"
 #include "bat_output.h"
+#include "bat_store.h"
 
 enum tool_exit {
     TOOL_FINE = 0,
@@ -137,3 +138,32 @@ unsigned tool_parse_word(const char *name, const char *const *words, const char 
 
 /* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
 bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
+
+/* These return false after a failure. */
+bool tool_stores_add_environment(struct bat_stores *stores);
+bool tool_stores_find_whole(const struct bat_stores *stores, const char *path,
+                            struct bat_stored *stored);
+
+struct bat_profile;
+
+/* Warn if recordings were restricted to some branches. file may be NULL. */
+void tool_warn_branch_filter(const char *file, const struct bat_profile *profile);
+
+/* If missing is not 0, warn that so many of the read units lack their split debug information. */
+void split_units_warn(const char *path, uint64_t missing, uint64_t read);
+
+/*
+ * The demangled name, which the caller frees with free(); NULL if the name is not mangled, or if
+ * its text would be far longer than any name that a compiler makes.
+ */
+char *demangle_name(const char *name);
+
+/* The same as libiberty prints it: "a<b<int> >", not "a<b<int>>". */
+char *demangle_by_libiberty(const char *name);
+
+/*
+ * Install a handler for SIGBUS, which reading a mapped file behind its new end raises: it prints a
+ * message, removes temporary files and ends the tool with this exit status. name is the tool's and
+ * must stay valid.
+ */
+void truncated_catch(const char *name, int status);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "truncated.h"
+#include "tool.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,7 +3,7 @@
 
 #include "bat_decoder.h"
 #include "profile/profile.h"
-#include "profile/verdict/warnings.h"
+#include "profile/verdict/words.h"
 #include "report.h"
 
 /*

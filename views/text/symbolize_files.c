@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "symbolize_files.h"
+#include "symbolize_text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "symbolize_print.h"
+#include "symbolize_text.h"
 
 #define UNKNOWN "??"
 

@@ -2,9 +2,81 @@
 /* What is known while a text is answered (bat_symbolize.h), and the steps of that. */
 #pragma once
 
+#include "bat_symbolize.h"
 #include "profile/stacks/stack_profile.h"
-#include "symbolize_files.h"
-#include "symbolize_print.h"
+#include "support/demangled_names.h"
+#include "support/text_writer.h"
+
+struct symbolize_printer {
+    struct bat_text_writer *output;
+    const struct bat_symbolize_options *options;
+    struct demangled_names *names; /* NULL: names are printed as they are */
+    bool has_first;                /* JSON in a list: the first element was printed */
+};
+
+/* A query. */
+struct symbolize_request {
+    const char *module; /* path as it was given; "" for none */
+    uint64_t address;
+    bool has_address;
+};
+
+/* Print the answer: at least one frame, innermost first. */
+void symbolize_print_frames(struct symbolize_printer *printer,
+                            const struct symbolize_request *request,
+                            const struct bat_source_frame *frames, size_t count);
+
+/* Print the answer for an address of data. symbol is NULL if it is not known. */
+void symbolize_print_data(struct symbolize_printer *printer,
+                          const struct symbolize_request *request, const struct bat_symbol *symbol);
+
+/* Print that no local variables are known. */
+void symbolize_print_no_locals(struct symbolize_printer *printer,
+                               const struct symbolize_request *request);
+
+/* Print message in a JSON object; in the other styles print an unknown frame. */
+void symbolize_print_error(struct symbolize_printer *printer,
+                           const struct symbolize_request *request, const char *message);
+
+/* Print a line that is not a query: as it is, or in JSON an object with an error. */
+void symbolize_print_unread(struct symbolize_printer *printer, const char *line, size_t length);
+
+/* Print the begin or the end of the JSON array of all answers, if that is wanted. */
+void symbolize_print_list(struct symbolize_printer *printer, bool is_begin);
+
+/* The function's name in the form that the options ask for, or NULL. */
+const char *symbolize_printed_function(struct symbolize_printer *printer,
+                                       const struct bat_source_frame *frame);
+
+/* The name of a frame's file (file or start_file) in the form that the options ask for, or NULL. */
+const char *symbolize_printed_file(const struct symbolize_printer *printer,
+                                   const struct bat_source_frame *frame, const char *file);
+
+struct symbolize_files;
+
+/*
+ * Open options->path, if it is given, with the options of the binary. All of them, and their
+ * strings, must outlive *files. Fails as bat_symbolizer_open().
+ */
+enum bat_code symbolize_files_open(const struct bat_symbolize_options *options,
+                                   const struct bat_symbolizer_options *binary,
+                                   struct symbolize_files **files, struct bat_error *error);
+void symbolize_files_close(struct symbolize_files *files); /* NULL is allowed */
+
+/* The given binary, or NULL. */
+struct bat_symbolizer *symbolize_files_given(const struct symbolize_files *files);
+
+/*
+ * The binary that a text names: the given one if the name can be its, else the file at that path,
+ * which is opened and kept. The original is the given binary's; if no binary is given, it is that
+ * of every file that BOLT made from it. NULL, with *error, if the file cannot be opened.
+ */
+struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struct bat_slice module,
+                                            struct bat_error *error);
+
+/* bat_symbolize_file() */
+const char *symbolize_files_at(const struct symbolize_files *files, size_t i,
+                               const struct bat_symbolizer **symbolizer, struct bat_error *error);
 
 /* The lines of one stack. */
 struct text_stack {
