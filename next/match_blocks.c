@@ -16,6 +16,11 @@
 #define COPY_VALUE_MIN 0.4f
 #define COPY_CONTENT_MIN 0.6f
 
+/* Blocks without a match, which a matched pair leads to, are a pair if they are so much alike. */
+#define FOLLOW_CONTENT_MIN 0.02f
+#define FOLLOW_MOST 0.5f /* of that pair's confidence: it may be sure, and still lead elsewhere */
+#define FOLLOW_ROUNDS 8u
+
 /* How much of a pair's likeness depends on whether its counts agree. */
 #define AGREE_SHARE 0.3f
 #define AGREE_MORE 20.0 /* added to both: small ones differ by chance */
@@ -51,18 +56,25 @@ static uint32_t find_copied(const struct likeness *likeness, uint32_t node)
     return found;
 }
 
+/* For each old node the new one that is matched with it, or BAT_NONE. NULL without memory. */
+static uint32_t *list_new_of(const struct likeness *likeness, const struct next_match *match)
+{
+    uint32_t *new_of = malloc(((size_t)likeness->old_count + 1) * sizeof(*new_of));
+    for (uint32_t i = 0; i < likeness->old_count && new_of; i++)
+        new_of[i] = BAT_NONE;
+    for (uint32_t j = 0; j < match->count && new_of; j++)
+        if (match->all[j].old_of != BAT_NONE)
+            new_of[match->all[j].old_of] = j;
+    return new_of;
+}
+
 /* Find the old blocks that unmatched ones are copies of. */
 static enum bat_code find_copies(const struct likeness *likeness, struct next_match *match,
                                  struct bat_error *error)
 {
-    uint32_t *new_of = malloc(((size_t)likeness->old_count + 1) * sizeof(*new_of));
+    uint32_t *new_of = list_new_of(likeness, match);
     if (!new_of)
         return bat_fail_memory(error, "to match blocks");
-    for (uint32_t i = 0; i < likeness->old_count; i++)
-        new_of[i] = BAT_NONE;
-    for (uint32_t j = 0; j < match->count; j++)
-        if (match->all[j].old_of != BAT_NONE)
-            new_of[match->all[j].old_of] = j;
     for (uint32_t j = 0; j < match->count; j++) {
         struct next_matched *matched = &match->all[j];
         uint32_t pair = matched->old_of == BAT_NONE ? find_copied(likeness, j) : BAT_NONE;
@@ -192,6 +204,97 @@ static void drop_crossed(const struct flooding_side *a, const struct flooding_si
     }
 }
 
+/* --- What is behind matches ----------------------------------------------------------------- */
+
+struct following {
+    const struct flooding_side *a;
+    const struct flooding_side *b;
+    struct next_match *match;
+    uint32_t *new_of; /* for each old node */
+};
+
+/* Match two nodes that are where a matched pair leads to, if neither has a match. */
+static bool follow(const struct following *following, float confidence, uint32_t old_node,
+                   uint32_t new_node)
+{
+    const struct likeness *likeness = following->match->likeness;
+    struct next_matched *matched = &following->match->all[new_node];
+    if (matched->old_of != BAT_NONE || matched->copy_of != BAT_NONE ||
+        following->new_of[old_node] != BAT_NONE)
+        return false;
+    float content = likeness_of_content(likeness, old_node, likeness->old_count + new_node);
+    confidence = (fminf(confidence, FOLLOW_MOST) + content) / 2;
+    if (content < FOLLOW_CONTENT_MIN || confidence < VALUE_MIN)
+        return false;
+    matched->old_of = old_node;
+    matched->confidence = confidence;
+    matched->content = content;
+    matched->margin = 0;
+    following->new_of[old_node] = new_node;
+    return true;
+}
+
+/* True if two branches go the opposite ways: by what they test, or by a match of what they lead to.
+ * *is_known is false if that does not tell it, or contradicts itself. */
+static bool is_inverse(const struct following *following, uint32_t i, uint32_t j, bool *is_known)
+{
+    const uint32_t olds[2] = {following->a->graph->taken[i], following->a->graph->on[i]};
+    const uint32_t news[2] = {following->b->graph->taken[j], following->b->graph->on[j]};
+    enum flooding_condition condition =
+        flooding_compare(following->a->conditions[i], following->b->conditions[j]);
+    bool may_be[2] = {condition != CONDITION_INVERSE, condition != CONDITION_SAME};
+    for (unsigned k = 0; k < 2; k++) {
+        uint32_t old_node = following->match->all[news[k]].old_of;
+        may_be[0] &= old_node != olds[!k];
+        may_be[1] &= old_node != olds[k];
+    }
+    *is_known = may_be[0] != may_be[1];
+    return may_be[1];
+}
+
+/* Match what directly follows a matched pair. True if something was. */
+static bool follow_pair(const struct following *following, uint32_t i, uint32_t j)
+{
+    const struct next_graph *a = following->a->graph;
+    const struct next_graph *b = following->b->graph;
+    float confidence = following->match->all[j].confidence;
+    uint32_t ways = b->out[j + 1] - b->out[j];
+    if (a->out[i + 1] - a->out[i] != ways)
+        return false;
+    if (ways == 1)
+        return follow(following, confidence, a->links[a->out[i]].to, b->links[b->out[j]].to);
+    if (ways != 2 || a->taken[i] == BAT_NONE || a->on[i] == BAT_NONE || b->taken[j] == BAT_NONE ||
+        b->on[j] == BAT_NONE)
+        return false;
+    bool is_known;
+    bool is_crossed = is_inverse(following, i, j, &is_known);
+    if (!is_known)
+        return false;
+    bool is_found = follow(following, confidence, is_crossed ? a->on[i] : a->taken[i], b->taken[j]);
+    return follow(following, confidence, is_crossed ? a->taken[i] : a->on[i], b->on[j]) || is_found;
+}
+
+/*
+ * Match what is left by where the branches of matched blocks lead: it may have got other code. What
+ * was matched leads on.
+ */
+static enum bat_code follow_all(const struct flooding_side *a, const struct flooding_side *b,
+                                struct next_match *match, struct bat_error *error)
+{
+    struct following following = {a, b, match, list_new_of(match->likeness, match)};
+    if (!following.new_of)
+        return bat_fail_memory(error, "to match blocks");
+    bool is_found = true;
+    for (unsigned round = 0; round < FOLLOW_ROUNDS && is_found; round++) {
+        is_found = false;
+        for (uint32_t j = 0; j < match->count; j++)
+            if (match->all[j].old_of != BAT_NONE)
+                is_found |= follow_pair(&following, match->all[j].old_of, j);
+    }
+    free(following.new_of);
+    return BAT_OK;
+}
+
 /* Match by the likeness as it is now. */
 static enum bat_code match_by_likeness(const struct flooding_side *old_side,
                                        const struct flooding_side *new_side,
@@ -201,6 +304,7 @@ static enum bat_code match_by_likeness(const struct flooding_side *old_side,
     BAT_TRY(assign(likeness, match, error));
     BAT_TRY(find_copies(likeness, match, error));
     drop_crossed(old_side, new_side, match);
+    BAT_TRY(follow_all(old_side, new_side, match, error));
     return next_match_ends(old_side, new_side, match, error);
 }
 

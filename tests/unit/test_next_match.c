@@ -462,6 +462,51 @@ TEST(test_threaded_jump)
     assert_false(may_run_less(false));
 }
 
+/* --- What is behind a branch ----------------------------------------------------------------- */
+
+/*
+ * Blocks 1 and 2 behind the branch 0 have one instruction in common with all of the other build.
+ * What is 1 in the old build is the result.
+ */
+static uint32_t find_behind(uint32_t old_condition, uint32_t new_condition)
+{
+    static struct made sides[2];
+    for (unsigned side = 0; side < 2; side++) {
+        begin(&sides[side]);
+        sides[side].blocks[add_block(&sides[side], 0, SIZE, 10)].condition =
+            side ? new_condition : old_condition;
+        for (uint32_t i = 1; i < 3; i++) {
+            uint32_t node = add_block(&sides[side], 2 * i + side, SIZE, 5);
+            sides[side].code[sides[side].nodes[node].first + 1] = (struct next_instruction){
+                .kind = 1u << 20, .shape = 2u << 20, .exact = 3u << 20, .callee = BAT_NONE};
+        }
+        add_link(&sides[side], 0, 1, NEXT_EDGE_TAKEN, 5);
+        add_link(&sides[side], 0, 2, NEXT_EDGE_ON, 5);
+        sides[side].blocks[0].end = NEXT_END_BRANCH;
+        finish(&sides[side]);
+    }
+    struct next_match match;
+    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
+    assert_int_equal(match.all[0].old_of, 0);
+    uint32_t found = match.all[1].old_of;
+    assert_int_equal(match.all[2].old_of, found == BAT_NONE ? BAT_NONE : 3 - found);
+    next_match_free(&match);
+    close_made(&sides[0]);
+    close_made(&sides[1]);
+    return found;
+}
+
+/* Blocks that are like none are those where the same branch leads. */
+TEST(test_behind_branch)
+{
+    uint32_t lower = condition_in(EM_X86_64, (const uint8_t[]){0x7c, 0}, 2);
+    uint32_t not_lower = condition_in(EM_X86_64, (const uint8_t[]){0x7d, 0}, 2);
+    uint32_t equal = condition_in(EM_X86_64, (const uint8_t[]){0x74, 0}, 2);
+    assert_int_equal(find_behind(lower, lower), 1);
+    assert_int_equal(find_behind(lower, not_lower), 2);
+    assert_int_equal(find_behind(lower, equal), BAT_NONE);
+}
+
 /* --- Loops ---------------------------------------------------------------------------------- */
 
 static void check_depths(struct made *made, const uint8_t *expected)
