@@ -91,6 +91,11 @@ struct next_place {
 /* True if the code of two units is the same, but for addresses and names. */
 bool next_same_code(const struct next_unit *a, const struct next_unit *b);
 
+/* True if this holds for the first part of a, of the old program, and for all others if one of them
+ * ran: linkers fold parts, which then are with one function of those that share them. */
+bool next_same_that_ran(const struct next_unit *a, const struct next_unit *b,
+                        const struct next_counts *counts);
+
 /* Find the place in b that stands for one in a, of program, whose code is the same. False if there
  * is none. */
 bool next_same_place(const struct next_program *program, const struct next_unit *a,

@@ -6,14 +6,12 @@
 #include "spec/array.h"
 #include "spec/order.h"
 
-static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i)
+static bool same_instructions(const struct next_unit *a, const struct next_unit *b, uint32_t i)
 {
     const struct next_block *left = &a->blocks[i];
     const struct next_block *right = &b->blocks[i];
     if (left->instruction_count != right->instruction_count ||
-        left->first_edge != right->first_edge || left->edge_count != right->edge_count ||
-        left->end != right->end || left->is_padding != right->is_padding ||
-        left->is_cold != right->is_cold)
+        left->is_padding != right->is_padding || left->is_cold != right->is_cold)
         return false;
     for (uint32_t k = 0; k < left->instruction_count; k++) {
         const struct next_instruction *x = &a->instructions[left->first_instruction + k];
@@ -24,19 +22,72 @@ static bool same_block(const struct next_unit *a, const struct next_unit *b, uin
     return true;
 }
 
-bool next_same_code(const struct next_unit *a, const struct next_unit *b)
+/* The next edge of a block, from *at on, that leads to one of the first `count` blocks; NULL. */
+static const struct next_edge *next_inner(const struct next_unit *unit, uint32_t block,
+                                          uint32_t count, uint32_t *at)
 {
-    if (!a->is_read || !b->is_read || a->block_count != b->block_count ||
-        a->edge_count != b->edge_count)
-        return false;
-    for (uint32_t i = 0; i < a->edge_count; i++)
-        if (a->edges[i].from != b->edges[i].from || a->edges[i].to != b->edges[i].to ||
-            a->edges[i].kind != b->edges[i].kind || a->edges[i].padding != b->edges[i].padding)
+    while (*at < unit->blocks[block].edge_count) {
+        const struct next_edge *edge = &unit->edges[unit->blocks[block].first_edge + (*at)++];
+        if (edge->to < count)
+            return edge;
+    }
+    return NULL;
+}
+
+/* True if block i is the same in both, and leads to the same of the first `count` blocks. */
+static bool same_block(const struct next_unit *a, const struct next_unit *b, uint32_t i,
+                       uint32_t count)
+{
+    uint32_t at[2] = {0, 0};
+    uint32_t inner = 0;
+    const struct next_edge *left;
+    const struct next_edge *right;
+    while (left = next_inner(a, i, count, &at[0]), right = next_inner(b, i, count, &at[1]),
+           left && right) {
+        if (left->to != right->to || left->kind != right->kind || left->padding != right->padding)
             return false;
-    for (uint32_t i = 0; i < a->block_count; i++)
-        if (!same_block(a, b, i))
+        inner++;
+    }
+    const bool leaves = a->blocks[i].edge_count > inner || b->blocks[i].edge_count > inner;
+    return !left && !right && (leaves || a->blocks[i].end == b->blocks[i].end) &&
+           same_instructions(a, b, i);
+}
+
+static bool same_blocks(const struct next_unit *a, const struct next_unit *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!same_block(a, b, i, count))
             return false;
     return true;
+}
+
+bool next_same_code(const struct next_unit *a, const struct next_unit *b)
+{
+    return a->is_read && b->is_read && a->block_count == b->block_count &&
+           same_blocks(a, b, a->block_count);
+}
+
+/* Blocks of the first part. */
+static uint32_t count_main(const struct next_unit *unit)
+{
+    uint32_t count = 0;
+    while (count < unit->block_count && unit->blocks[count].function == unit->blocks[0].function)
+        count++;
+    return count;
+}
+
+bool next_same_that_ran(const struct next_unit *a, const struct next_unit *b,
+                        const struct next_counts *counts)
+{
+    if (next_same_code(a, b))
+        return true;
+    const uint32_t count = a->is_read && b->is_read ? count_main(a) : 0;
+    if (count == 0 || count != count_main(b))
+        return false;
+    for (uint32_t i = count; i < a->block_count; i++)
+        if (counts->blocks[i] != 0)
+            return false;
+    return same_blocks(a, b, count);
 }
 
 bool next_same_place(const struct next_program *program, const struct next_unit *a,
@@ -49,7 +100,7 @@ bool next_same_place(const struct next_program *program, const struct next_unit 
     const struct next_block *from = &a->blocks[block];
     const struct next_instruction *all = a->instructions + from->first_instruction;
     uint32_t index = (uint32_t)BAT_COUNT_UP_TO(all, from->instruction_count, offset, offset);
-    if (index == 0)
+    if (index == 0 || block >= b->block_count || index > b->blocks[block].instruction_count)
         return false;
     const struct next_instruction *other =
         &b->instructions[b->blocks[block].first_instruction + index - 1];
@@ -74,7 +125,7 @@ enum bat_code next_find_same(struct next_carrying *carrying)
         code = next_unit_get(&carrying->olds, i, &a, carrying->error);
         code = code ? code : next_unit_get(&carrying->news, partner, &b, carrying->error);
         if (code == BAT_OK)
-            carrying->is_same[i] = next_same_code(a, b);
+            carrying->is_same[i] = next_same_that_ran(a, b, carrying->measured.units[i]);
     }
     return code;
 }

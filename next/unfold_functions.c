@@ -34,7 +34,8 @@ static enum bat_code choose_members(struct next_carrying *carrying)
             (owner != BAT_NONE && owner != member.old_unit))
             continue;
         BAT_TRY(next_unit_get(&carrying->news, member.new_unit, &code, carrying->error));
-        if (next_same_code(carrying->olds.units[member.old_unit], code))
+        if (next_same_that_ran(carrying->olds.units[member.old_unit], code,
+                               carrying->measured.units[member.old_unit]))
             members[kept++] = member;
     }
     carrying->member_count = kept;

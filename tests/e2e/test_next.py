@@ -180,6 +180,26 @@ class Same(unittest.TestCase):
         self.check(pair)
         self.assertIn("their counts were added", pair.carry())
 
+    def test_folded_parts(self):
+        """Cold parts of functions with other code are one: each function's own code did not change, in either direction."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text("#include <stdlib.h>\n"
+            "__attribute__((noipa, cold, noreturn)) static void fail(void) { exit(7); }\n" + "".join(
+            f"__attribute__((noipa)) long work_{name}(long n) {{ long s = {number}; while (n--) {{ s += n & {number} ? n : -n; "
+            "if (n > 90) fail(); } return s * 3; }\n" for name, number in (("first", 3), ("second", 5), ("third", 9)))
+            + "int main(void) { return work_first(9) + work_second(60) + work_third(80) == 7; }\n", encoding="ascii")
+        run("gcc", *FLAGS, "-ffunction-sections", "-c", "source.c", folder=pair.folder)
+        builds = ("separate", []), ("folded", ["-Wl,--icf=all"])
+        for order in (builds, builds[::-1]):
+            for version, (_, linked) in zip(("old", "new"), order):
+                run("gcc", "source.o", *LINKS, "-fuse-ld=lld", *linked, "-o", version, folder=pair.folder)
+                pair.record(version)
+            symbols = [line.split() for line in run("nm", "old" if order[0][1] else "new", folder=pair.folder).splitlines()]
+            places = [s[0] for s in symbols if re.fullmatch(r"work_\w+\.cold", s[-1])]
+            self.assertEqual((len(places), len(set(places))), (3, 1))
+            with self.subTest(old=order[0][0]):
+                self.check(pair)
+
     def unfold(self, text):
         """The old build of a source is linked with all functions of the same code as one, the new one is not."""
         pair = Pair(self)
