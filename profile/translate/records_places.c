@@ -156,19 +156,6 @@ static enum bat_yaml_place place_of(const uint64_t *item)
     return item[0] == item[2] && item[3] != 0 ? BAT_YAML_SUCCESSOR : BAT_YAML_CALL;
 }
 
-static enum bat_code find_jumps(struct bat_records *records, struct bat_error *error)
-{
-    struct own_calls calls = {.function = BAT_NONE};
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_records_branch(records, i);
-        if (item[0] == item[2] && item[3] == 0 && bat_records_is_function(records, item[0]))
-            code = find_jump(records, item, &calls, &records->yaml_places[i], error);
-    }
-    free(calls.offsets);
-    return code;
-}
-
 static enum bat_code find_unknown_blocks(struct bat_records *records, struct bat_error *error)
 {
     const struct bat_counts *branches = &records->branches;
@@ -190,12 +177,17 @@ enum bat_code bat_records_find_places(struct bat_records *records, struct bat_er
     uint32_t count = records->branches.count;
     records->yaml_places = malloc((size_t)count + 1);
     BAT_TRY_MEMORY(records->yaml_places, error, "for the places of records in YAML");
-    for (uint32_t i = 0; i < count; i++)
-        records->yaml_places[i] = (uint8_t)place_of(bat_records_branch(records, i));
-    if (records->is_parity)
-        return BAT_OK;
-    enum bat_code code = find_jumps(records, error);
-    if (code == BAT_OK && !bat_records_have_note(records))
+    struct own_calls calls = {.function = BAT_NONE};
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_records_branch(records, i);
+        records->yaml_places[i] = (uint8_t)place_of(item);
+        if (!records->is_parity && item[0] == item[2] && item[3] == 0 &&
+            bat_records_is_function(records, item[0]))
+            code = find_jump(records, item, &calls, &records->yaml_places[i], error);
+    }
+    free(calls.offsets);
+    if (code == BAT_OK && !records->is_parity && !bat_records_have_note(records))
         code = find_unknown_blocks(records, error);
     return code;
 }
