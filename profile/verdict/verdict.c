@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,30 +324,48 @@ static void judge_stacks(struct bat_profile_verdict *verdict,
 
 enum place { PLACE_ELSEWHERE, PLACE_CODE, PLACE_NOWHERE };
 
-/* Where an address is. What the profile takes for another object has the address 0, or none. */
-static enum place place_of(const struct bat_elf *elf, uint64_t lowest, uint64_t address)
+/* The binary's addresses. */
+struct addresses {
+    const struct bat_elf *elf;
+    uint64_t lowest;
+    struct bat_segment code; /* where the last address in code was found */
+};
+
+static bool is_code(struct addresses *addresses, uint64_t address)
 {
-    if (address == 0 || address < lowest || address - lowest >= NEIGHBOURHOOD)
+    struct bat_segment *code = &addresses->code;
+    if (address - code->address < code->memory_size)
+        return true;
+    for (size_t i = 0; bat_elf_segment(addresses->elf, i, code); i++)
+        if (code->flags & PF_X && address - code->address < code->memory_size)
+            return true;
+    *code = (struct bat_segment){0};
+    return false;
+}
+
+/* Where an address is. What the profile takes for another object has the address 0, or none. */
+static enum place place_of(struct addresses *addresses, uint64_t address)
+{
+    if (address == 0 || address < addresses->lowest || address - addresses->lowest >= NEIGHBOURHOOD)
         return PLACE_ELSEWHERE;
-    return bat_elf_is_executable(elf, address) ? PLACE_CODE : PLACE_NOWHERE;
+    return is_code(addresses, address) ? PLACE_CODE : PLACE_NOWHERE;
 }
 
 /* Samples at addresses near the binary's code where it has none: they are of another program. */
 static void judge_nowhere(struct bat_profile_verdict *verdict,
                           const struct bat_verdict_subject *subject)
 {
-    const struct bat_elf *elf = subject->binary->elf;
-    uint64_t lowest = UINT64_MAX;
+    struct addresses addresses = {.elf = subject->binary->elf, .lowest = UINT64_MAX};
     uint64_t counts[] = {[PLACE_ELSEWHERE] = 0, [PLACE_CODE] = 0, [PLACE_NOWHERE] = 0};
     struct bat_segment segment;
-    for (size_t i = 0; elf && bat_elf_segment(elf, i, &segment); i++)
-        lowest = segment.address < lowest ? segment.address : lowest;
+    for (size_t i = 0; addresses.elf && bat_elf_segment(addresses.elf, i, &segment); i++)
+        addresses.lowest = segment.address < addresses.lowest ? segment.address : addresses.lowest;
     struct bat_trace trace;
     for (uint64_t i = 0; bat_profile_trace(subject->profile, i, &trace); i++) {
         const uint64_t ends[] = {trace.branch, trace.from, trace.to};
         enum place worst = PLACE_ELSEWHERE;
         for (size_t j = 0; j < sizeof(ends) / sizeof(ends[0]); j++) {
-            enum place place = place_of(elf, lowest, ends[j]);
+            enum place place = place_of(&addresses, ends[j]);
             worst = place > worst ? place : worst;
         }
         counts[worst] += trace.count;
@@ -354,7 +373,7 @@ static void judge_nowhere(struct bat_profile_verdict *verdict,
     uint64_t address;
     uint64_t count;
     for (uint64_t i = 0; bat_profile_sample(subject->profile, i, &address, &count); i++)
-        counts[place_of(elf, lowest, address)] += count;
+        counts[place_of(&addresses, address)] += count;
     set_share(verdict, BAT_VERDICT_NOWHERE, counts[PLACE_NOWHERE],
               counts[PLACE_CODE] + counts[PLACE_NOWHERE]);
 }
