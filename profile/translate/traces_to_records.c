@@ -34,12 +34,23 @@ static bool records_of_table(const struct translation *translation, uint32_t fun
     return translation->records->tables[function] != BAT_NONE;
 }
 
+/* The place where a trace's run begins. */
+static struct place place_from(struct translation *translation, const struct trace *trace)
+{
+    if (trace->from != translation->last_start) {
+        translation->last_start = trace->from;
+        translation->last_place =
+            translation_place_in(translation, trace->in.from, trace->from, false);
+    }
+    return translation->last_place;
+}
+
 /* Add the record of a trace's branch: from its source to where the fall-through starts. */
 static enum bat_code translate_branch(struct translation *translation, const struct trace *trace)
 {
     struct bat_translate_counters *counters = &translation->records->counters;
     struct place from = translation_place_in(translation, trace->in.branch, trace->branch, true);
-    struct place to = translation_place_in(translation, trace->in.from, trace->from, false);
+    struct place to = place_from(translation, trace);
     if (from.function == BAT_NONE && to.function == BAT_NONE) {
         counters->external += trace->count;
         translation->outcome |= OUTCOME_OUTSIDE;

@@ -341,6 +341,8 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     if (!made)
         return translation_fail(translation->error, BAT_ERR_MEMORY);
     translation->records = made;
+    translation->last_start = UINT64_MAX; /* in no function */
+    translation->last_place.function = BAT_NONE;
     made->binary = binary;
     made->kind = kind;
     made->threads = translation->options.threads;

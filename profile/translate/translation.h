@@ -55,6 +55,12 @@ struct long_runs {
     size_t capacity;
 };
 
+/* An address translated to the input binary. */
+struct place {
+    uint32_t function; /* for a fragment its parent; BAT_NONE outside of functions */
+    uint64_t offset;   /* in that function of the input binary; 0 outside of functions */
+};
+
 struct translation {
     const struct bat_profile *profile;
     const struct bat_profile *fdata_of;   /* its fdata records are added */
@@ -66,7 +72,10 @@ struct translation {
     struct long_runs long_runs; /* the same as batch */
     bool is_trial;              /* nothing is added: only the outcome is wanted */
 
-    /* Many traces begin their run where the trace before did: translation_block_from(). */
+    /* Many traces begin their run where the trace before did: its start and place, and for
+     * translation_block_from() its block. */
+    uint64_t last_start;
+    struct place last_place;
     const struct bat_output_flow *last_flow;
     uint64_t last_from;
     uint32_t last_block;
@@ -85,12 +94,6 @@ struct translation {
     uint8_t *surveyed;            /* for each function: it may get records */
     uint8_t *touched;             /* for each function: it has samples */
     struct bat_error *error;
-};
-
-/* An address translated to the input binary. */
-struct place {
-    uint32_t function; /* for a fragment its parent; BAT_NONE outside of functions */
-    uint64_t offset;   /* in that function of the input binary; 0 outside of functions */
 };
 
 /* A trace with its counts: an item of the profile's traces. */
