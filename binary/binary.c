@@ -246,9 +246,7 @@ enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *b
         return code;
     }
     struct bat_elf *elf;
-    code = bat_elf_open(path, &elf, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(bat_elf_open(path, &elf, error));
     size_t section_count;
     bat_elf_sections(elf, &section_count);
     if (section_count == 0) {

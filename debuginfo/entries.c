@@ -2,7 +2,6 @@
 #include "entries.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 
 #include "spec/array.h"
 #include "spec/order.h"

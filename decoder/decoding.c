@@ -3,7 +3,6 @@
 
 #include "decoding.h"
 #include "spec/array.h"
-#include <stdlib.h>
 
 enum bat_code bat_decode_fail_memory(struct bat_error *error)
 {

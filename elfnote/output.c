@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include "descriptors.h"
-#include "replace_file.h"
 #include "spec/array.h"
 
 #include <errno.h>

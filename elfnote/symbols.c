@@ -98,9 +98,7 @@ static enum bat_code read_table(const struct bat_elf *elf, const struct bat_sect
     BAT_TRY_MEMORY(symbols->symbols, error, "for %u symbols", table->count);
     for (uint32_t i = 0; i < table->count; i++) {
         bool kept = false;
-        code = read_symbol(&reader, i, &symbols->symbols[symbols->count], &kept, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(read_symbol(&reader, i, &symbols->symbols[symbols->count], &kept, error));
         symbols->count += kept;
     }
     /* Everything but the names has been copied. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <lzma.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <zlib.h>

@@ -84,13 +84,10 @@ static bool is_known(const struct unit_pair *pair, uint32_t node)
 static enum bat_code add_counts(struct next_carrying *carrying, const struct unit_pair *pair)
 {
     const struct next_graph *graph = &pair->graphs[1];
-    enum bat_code code = BAT_OK;
     struct next_new_counts *counts;
     for (uint32_t i = 0; i < graph->node_count; i++) {
         const struct next_node *node = &graph->nodes[i];
-        code = next_new_counts_of(carrying, node->unit, &counts);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(next_new_counts_of(carrying, node->unit, &counts));
         if (!node->begins)
             continue;
         counts->blocks[node->block] += pair->inferred.nodes[i];

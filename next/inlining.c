@@ -276,9 +276,8 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
     }
     for (unsigned side = 0; side < 2 && code == BAT_OK; side++) {
         const struct next_unit *unit;
-        code = next_unit_get(choosing.programs[side], choosing.units[side], &unit, carrying->error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(
+            next_unit_get(choosing.programs[side], choosing.units[side], &unit, carrying->error));
         choosing.blocks[side] = choosing.own_blocks[side] = unit->block_count;
         choosing.own_instructions[side] = unit->instruction_count;
         add_calls(&choosing, side, unit, 1);

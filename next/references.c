@@ -282,8 +282,7 @@ enum bat_code next_references_open(struct next_program *program, struct bat_erro
     enum bat_code code = loaded_sections_read(&references->sections, program->elf, false, error);
     code = code ? code : add_symbols(references, program->symbols, error);
     code = code ? code : add_slots(references, program->elf, error);
-    if (code == BAT_OK)
-        code = add_linked(references, program->elf, error);
+    code = code ? code : add_linked(references, program->elf, error);
     BAT_SORT(references->all, references->count, BAT_ASCENDING(struct named, address),
              BAT_DESCENDING(struct named, size));
     return code;

@@ -66,13 +66,10 @@ static enum bat_code read_distance(struct reading *reading)
 {
     int64_t distance;
     BAT_TRY(probe_bytes_signed(&reading->bytes, "a probe's distance", &distance));
-    enum bat_code code = BAT_OK;
     if (reading->start == START_SYMBOL) {
         bool is_known;
-        code = probe_bases_find(reading->bases, reading->address, &reading->address, &is_known,
-                                reading->bytes.error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(probe_bases_find(reading->bases, reading->address, &reading->address, &is_known,
+                                 reading->bytes.error));
         reading->start = is_known ? START_ADDRESS : START_UNKNOWN;
     }
     reading->address += (uint64_t)distance;

@@ -251,8 +251,7 @@ static void write_part(struct worker *worker)
     writer->code = BAT_OK;
     enum bat_code code = text->text->source->write(text->state, worker->part, worker->number,
                                                    writer, &worker->error);
-    if (code == BAT_OK)
-        code = writer->code;
+    code = code ? code : writer->code;
     pthread_mutex_lock(&queue->lock);
     if (code != BAT_OK) {
         text->is_writing &= !worker->has_turn;

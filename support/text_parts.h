@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "text_writer.h"
 
 /* How a text is made. Each function may be called in any of the threads. */

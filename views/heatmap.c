@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heatmap_buckets.h"
 #include "spec/order.h"
 
 /* perf2bolt 22's. */
@@ -94,7 +93,6 @@ enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_outp
 {
     const struct heatmap_options options = complete(given);
     bool is_standard = strcmp(options.path, "-") == 0;
-    enum bat_code code = BAT_OK;
     *count = 0;
     for (uint32_t i = 0; i < (is_standard ? 1 : LISTS_END + options.size_count - 1); i++) {
         char suffix[24] = "";
@@ -102,9 +100,7 @@ enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_outp
             snprintf(suffix, sizeof(suffix), i == SHARES ? ".csv" : "-section-hotness.csv");
         else if (i >= LISTS_END)
             snprintf(suffix, sizeof(suffix), "-%lu", options.sizes[i - LISTS_END + 1]);
-        code = begin_file(options.path, suffix, &outputs[i], error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(begin_file(options.path, suffix, &outputs[i], error));
         (*count)++;
     }
     return BAT_OK;

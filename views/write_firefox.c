@@ -5,7 +5,6 @@
  */
 #include <batkit/bat_version.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bat_views.h"
 #include "spec/array.h"

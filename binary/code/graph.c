@@ -160,10 +160,7 @@ static enum bat_code fill_blocks(struct graph_builder *builder)
     for (uint32_t table = 0; table < sweep->table_count && !code; table++)
         code = add_table(builder, table);
     /* A block without a table has at most two edges. */
-    if (!code)
-        code = reserve_edges(builder, 2 * graph->blocks.count);
-    if (code)
-        return code;
+    BAT_TRY(code ? code : reserve_edges(builder, 2 * graph->blocks.count));
     graph->is_simple = true;
     uint32_t first = 0;
     for (uint32_t i = 0; i < graph->blocks.count; i++) {
@@ -212,8 +209,7 @@ enum bat_code bat_code_graph(const struct bat_code_reader *reader, uint32_t func
     graph->is_left_alone = wanted && wanted->is_left_alone;
     struct code_sweep sweep;
     enum bat_code code = code_sweep_function(reader, function, &sweep, error);
-    if (!code)
-        code = build(&sweep, graph, error);
+    code = code ? code : build(&sweep, graph, error);
     code_sweep_free(&sweep);
     if (code)
         bat_code_graph_free(graph);

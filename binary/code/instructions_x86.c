@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Decodes x86-64 instructions with Zydis, and chooses between that and the opcode maps. */
-#include "instructions.h"
 
 #include "instructions_x86.h"
 

@@ -128,16 +128,12 @@ static enum bat_code fill(struct bat_code_reader *reader, const struct bat_elf *
     if (code || count == 0)
         return code;
     code = set_granules(reader, error);
-    if (!code)
-        code = read_sections(reader, error);
-    if (!code)
-        code = find_exception_tables(reader, error);
-    if (!code)
-        code = code_read_symbols(reader, symbols, error);
+    code = code ? code : read_sections(reader, error);
+    code = code ? code : find_exception_tables(reader, error);
+    code = code ? code : code_read_symbols(reader, symbols, error);
     if (!code && reader->whole_of)
         code = code_find_part_tables(reader, error);
-    if (!code)
-        code = code_find_entries(reader, error);
+    code = code ? code : code_find_entries(reader, error);
     return code;
 }
 

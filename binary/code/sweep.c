@@ -363,8 +363,7 @@ enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t fun
     *blocks = (struct bat_code_blocks){0};
     struct code_sweep sweep;
     enum bat_code code = code_sweep_function(reader, function, &sweep, error);
-    if (!code)
-        code = code_build_blocks(&sweep, blocks, error);
+    code = code ? code : code_build_blocks(&sweep, blocks, error);
     code_sweep_free(&sweep);
     return code;
 }

@@ -227,8 +227,7 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 {
     struct plt_functions found = {0};
     enum bat_code code = collect_plt_entries(draft, &found, error);
-    if (!code)
-        code = collect_plt_starts(draft, &found, error);
+    code = code ? code : collect_plt_starts(draft, &found, error);
     if (!code && found.count) {
         qsort(found.all, found.count, sizeof(*found.all), by_address);
         drop_repeated(&found);

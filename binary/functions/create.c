@@ -128,16 +128,11 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     if (symbols != draft->elf)
         draft->symbols.names.left += bat_budget_of_names(symbols).left;
     enum bat_code code = read_symbols_and_fdes(draft, symbols, threads, error);
-    if (!code)
-        code = loaded_sections_read(&draft->sections, draft->elf, true, error);
-    if (!code)
-        code = draft_discover(draft, error);
-    if (!code)
-        code = draft_add_plt(draft, error);
-    if (!code)
-        code = draft_add_fdes(draft, error);
-    if (!code)
-        code = draft_set_sizes(draft, error);
+    code = code ? code : loaded_sections_read(&draft->sections, draft->elf, true, error);
+    code = code ? code : draft_discover(draft, error);
+    code = code ? code : draft_add_plt(draft, error);
+    code = code ? code : draft_add_fdes(draft, error);
+    code = code ? code : draft_set_sizes(draft, error);
     return code;
 }
 
@@ -286,12 +281,9 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
             bat_fail(error, BAT_ERR_UNSUPPORTED, "%zu sections are not supported", section_count);
     if (!code)
         code = find_functions(draft, symbols ? symbols : elf, threads, error);
-    if (!code)
-        code = take_functions(result, draft, error);
-    if (!code)
-        code = fill_entry_points(result, draft, error);
-    if (!code)
-        code = fill_buckets(result, error);
+    code = code ? code : take_functions(result, draft, error);
+    code = code ? code : fill_entry_points(result, draft, error);
+    code = code ? code : fill_buckets(result, error);
     if (code) {
         bat_functions_free(result);
         return code;
@@ -325,8 +317,7 @@ enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t 
     if (!draft)
         return BAT_OK;
     enum bat_code code = number_symbols(draft, wanted, error);
-    if (!code)
-        code = draft_write_names(draft, wanted, functions->all, &functions->text, error);
+    code = code ? code : draft_write_names(draft, wanted, functions->all, &functions->text, error);
     functions->draft = NULL;
     free_draft(draft);
     return code;
@@ -336,8 +327,7 @@ enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_e
                                    struct bat_functions **functions, struct bat_error *error)
 {
     enum bat_code code = bat_functions_create_unnamed(elf, symbols, 0, functions, error);
-    if (!code)
-        code = bat_functions_name(*functions, NULL, error);
+    code = code ? code : bat_functions_name(*functions, NULL, error);
     if (code) {
         bat_functions_free(*functions);
         *functions = NULL;

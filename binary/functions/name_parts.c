@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "name_parts.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define DIGITS_MAX 20u /* of a number of 64 bits: in a damaged file, digits may go on and on */

@@ -240,13 +240,10 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
     enum bat_code code = BAT_OK;
     if (!counters.slots || !counters.filter)
         code = bat_fail_memory(error, "for the numbers of local symbols");
-    if (!code)
-        code = expect(symbols, &counters, wanted, wanted_count, error);
+    code = code ? code : expect(symbols, &counters, wanted, wanted_count, error);
     struct picked picked = {0};
-    if (!code)
-        code = pick_others(symbols, &counters, &picked, error);
-    if (!code)
-        code = number_expected(symbols, &counters, &picked, error);
+    code = code ? code : pick_others(symbols, &counters, &picked, error);
+    code = code ? code : number_expected(symbols, &counters, &picked, error);
     BAT_FREE_ALL(picked.memory, counters.slots, counters.filter);
     return code;
 }

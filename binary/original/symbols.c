@@ -63,7 +63,6 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
     size_t count;
     struct bat_elf *elf = side->elf;
     BAT_TRY(bat_elf_symbols(elf, false, &side->symbols, &count, error));
-    enum bat_code code = BAT_OK;
     side->symbol_count = count;
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
     BAT_TRY_MEMORY(side->keyed, error, "for %zu symbols", count);
@@ -74,9 +73,7 @@ static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *e
             continue;
         struct bat_sort_key *keyed = &side->keyed[side->count++];
         keyed->value = i;
-        code = hash_symbol(symbol, &names, &keyed->key, error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(hash_symbol(symbol, &names, &keyed->key, error));
     }
     BAT_TRY_MEMORY(sort_keys(&side->keyed, side->count), error, "for %zu symbols", count);
     return BAT_OK;

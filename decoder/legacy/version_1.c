@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Version 1: little-endian words (BAT.md 10). */
-#include <stdlib.h>
 
 #include "legacy.h"
 #include "spec/array.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "tail_calls.h"
 
-#include <stdlib.h>
-
 #include "binary/original/original.h"
 #include "probe_functions.h"
 #include "spec/array.h"

@@ -3,7 +3,6 @@
  */
 #include "processes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/array.h"

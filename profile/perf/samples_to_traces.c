@@ -387,11 +387,8 @@ static enum bat_code add_sample(struct stretch *stretch, struct perf_samples *sa
         stretch->shares.none += counts;
         return BAT_OK;
     }
-    if (code == BAT_OK && sample->uses_stack && stretch->session->text) {
-        code = read_stack(stretch, samples, sample, moment, &view);
-        if (code != BAT_OK)
-            return code;
-    }
+    if (code == BAT_OK && sample->uses_stack && stretch->session->text)
+        BAT_TRY(read_stack(stretch, samples, sample, moment, &view));
     code = code ? code : add_parts(stretch, sample, view);
     if (code == BAT_OK && counts)
         stretch->shares.none += view->last_sample != stretch->samples; /* in none of the members */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Samples as perf script prints them, a line each: spec/perf-script.md 2. */
 #include <endian.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "script.h"

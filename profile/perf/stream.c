@@ -6,7 +6,6 @@
 
 #include "elfnote/descriptors.h"
 #include "support/arriving.h"
-#include "unpack.h"
 
 /* Holds several of the longest records, and fits into the processor's caches. */
 #define BUFFER_SIZE ((size_t)1 << 19)
@@ -137,9 +136,7 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
     uint64_t left = stream->limit - stream->offset;
     if (code != BAT_OK || left == 0)
         return code;
-    code = fill(stream, PERF_RECORD_HEADER_SIZE, error);
-    if (code != BAT_OK)
-        return code;
+    BAT_TRY(fill(stream, PERF_RECORD_HEADER_SIZE, error));
     if (stream->offset > stream->limit) /* data behind a record, of a stream that ended in it */
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->limit,
                            "expected data behind a record, found the end of the stream");

@@ -6,8 +6,6 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "format.h"
-
 /* Holds several of the longest records, so that each call of zstd unpacks enough. */
 #define UNPACKED_SIZE ((size_t)1 << 18)
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "view.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/array.h"

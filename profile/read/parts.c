@@ -11,13 +11,11 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "bat_profile.h"
 #include "elfnote/descriptors.h"
 #include "profile/line_blocks.h"
 #include "profile/text_fields.h"
 #include "read_profile.h"
 #include "spec/order.h"
-#include "support/counts.h"
 #include "support/temporary.h"
 
 /* --- Digests ---------------------------------------------------------------------------------- */

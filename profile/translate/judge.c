@@ -290,10 +290,8 @@ static enum bat_code judge(struct bat_records *records, struct bat_error *error)
         name_functions(judging);
         code = open_code(judging);
     }
-    if (!code)
-        code = list_functions(judging);
-    if (!code)
-        code = judge_all(judging);
+    code = code ? code : list_functions(judging);
+    code = code ? code : judge_all(judging);
     bat_tableless_close(&judging->tableless);
     BAT_FREE_ALL(judging->is_named, judging->all, judging);
     return code;

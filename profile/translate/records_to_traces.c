@@ -190,9 +190,7 @@ static enum bat_code add_record(struct tracing *tracing, const uint64_t *item)
     uint32_t from = code_of(tracing, item[0]);
     uint32_t to = code_of(tracing, item[2]);
     if (from != BAT_NONE) {
-        code = bat_tableless_graph(&tracing->code, from, &graph, tracing->error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_tableless_graph(&tracing->code, from, &graph, tracing->error));
         uint32_t block = bat_code_block_at(&graph->blocks, item[1]);
         const struct bat_code_kept *kept = kept_at(graph, item[1]);
         is_fall = falls_through(graph, item);
@@ -201,9 +199,7 @@ static enum bat_code add_record(struct tracing *tracing, const uint64_t *item)
             tracing->out[tracing->first_block[from] + block] += item[4];
     }
     if (to != BAT_NONE) {
-        code = bat_tableless_graph(&tracing->code, to, &graph, tracing->error);
-        if (code != BAT_OK)
-            return code;
+        BAT_TRY(bat_tableless_graph(&tracing->code, to, &graph, tracing->error));
         uint32_t block = bat_code_block_at(&graph->blocks, item[3]);
         if (block != BAT_NONE && graph->blocks.all[block].start == item[3])
             tracing->in[tracing->first_block[to] + block] += entries(tracing, graph, item);

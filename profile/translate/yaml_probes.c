@@ -2,7 +2,6 @@
 /* The tables of YAML with probes: spec/pseudo-probes.md 4. */
 #include "yaml_probes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "spec/array.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bat_binary.h"
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"

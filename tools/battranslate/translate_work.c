@@ -6,7 +6,6 @@
 #include "debuginfo/optional_elf.h"
 #include "elfnote/shipped.h"
 #include "profile/profile.h"
-#include "tools/common/tool.h"
 #include "translate_work.h"
 
 /* The file that has the note. */

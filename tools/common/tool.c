@@ -21,7 +21,6 @@
 
 #include <batkit/bat_version.h>
 
-#include "bat_store.h"
 #include "elfnote/descriptors.h"
 #include "spec/escape_controls.h"
 
