@@ -470,9 +470,8 @@ TEST(test_threaded_jump)
  */
 static uint32_t find_behind(uint32_t old_condition, uint32_t new_condition)
 {
-    static struct made sides[2];
+    struct made *sides = begin_both();
     for (unsigned side = 0; side < 2; side++) {
-        begin(&sides[side]);
         sides[side].blocks[add_block(&sides[side], 0, SIZE, 10)].condition =
             side ? new_condition : old_condition;
         for (uint32_t i = 1; i < 3; i++) {
@@ -483,17 +482,11 @@ static uint32_t find_behind(uint32_t old_condition, uint32_t new_condition)
         add_link(&sides[side], 0, 1, NEXT_EDGE_TAKEN, 5);
         add_link(&sides[side], 0, 2, NEXT_EDGE_ON, 5);
         sides[side].blocks[0].end = NEXT_END_BRANCH;
-        finish(&sides[side]);
     }
-    struct next_match match;
-    assert_ok(next_match_blocks(&sides[0].side, &sides[1].side, &match, NULL));
-    assert_int_equal(match.all[0].old_of, 0);
-    uint32_t found = match.all[1].old_of;
-    assert_int_equal(match.all[2].old_of, found == BAT_NONE ? BAT_NONE : 3 - found);
-    next_match_free(&match);
-    close_made(&sides[0]);
-    close_made(&sides[1]);
-    return found;
+    const struct next_matched *all = match_both(sides)->all;
+    assert_int_equal(all[0].old_of, 0);
+    assert_int_equal(all[2].old_of, all[1].old_of == BAT_NONE ? BAT_NONE : 3 - all[1].old_of);
+    return all[1].old_of;
 }
 
 /* Blocks that are like none are those where the same branch leads. */
