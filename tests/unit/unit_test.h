@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What each unit test begins with: cmocka, what cmocka needs before it, and TEST(). */
-#pragma once
+/* Not #pragma once: fuzz targets use the images of unit tests without cmocka, and define this. */
+#ifndef UNIT_TEST_H
+#define UNIT_TEST_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,3 +88,5 @@ int release_kept(void **state);
     {                                                                                              \
         add_group(begin, end);                                                                     \
     }
+
+#endif
