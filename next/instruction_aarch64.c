@@ -126,7 +126,7 @@ static void describe_literal(struct description *description)
         return;
     uint64_t value = is_long ? bat_load64(bytes) : bat_load32(bytes);
     description->is_reference = true;
-    if (is_long && next_is_address(description->program, value))
+    if (is_long && next_is_address(description->program, 0, value))
         refer(description, value);
     else
         description->instruction->constant = next_hash(&value, sizeof(value), 2);

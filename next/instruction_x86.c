@@ -62,7 +62,9 @@ static bool is_address(const struct description *description, const ZydisDecoded
         return false;
     if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
         *address = operand->imm.value.u;
-        return !operand->imm.is_relative && next_is_address(program, *address);
+        return !operand->imm.is_relative &&
+               next_is_address(program, description->address + decoded->raw.imm[0].offset,
+                               *address);
     }
     if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY || operand->mem.base != ZYDIS_REGISTER_RIP)
         return false;
@@ -94,7 +96,10 @@ static void describe_memory(struct description *description, const ZydisDecodedO
                                 : 0;
     bool is_reference =
         memory->base == ZYDIS_REGISTER_RIP ||
-        (memory->disp.has_displacement && next_is_address(description->program, displacement));
+        (memory->disp.has_displacement &&
+         next_is_address(description->program,
+                         description->address + description->decoded->raw.disp.offset,
+                         displacement));
     if (is_reference) {
         uint64_t target = displacement;
         if (memory->base == ZYDIS_REGISTER_RIP)
@@ -124,7 +129,9 @@ static void describe_immediate(struct description *description, const ZydisDecod
     uint64_t value = operand->imm.value.u;
     if (is_distance(description, description->decoded->raw.imm[0].offset))
         value = 0;
-    if (operand->size >= 32 && next_is_address(description->program, value)) {
+    if (operand->size >= 32 &&
+        next_is_address(description->program,
+                        description->address + description->decoded->raw.imm[0].offset, value)) {
         refer(description, value);
         value = 0;
     }

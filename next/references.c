@@ -42,7 +42,11 @@ struct next_references {
     struct linked *linked; /* ascending by instruction */
     size_t linked_count;
     size_t linked_capacity;
-    bool is_fixed; /* the program has fixed addresses */
+    uint64_t *absolutes; /* x86-64: addresses of constants with a relocation, ascending */
+    size_t absolute_count;
+    size_t absolute_capacity;
+    bool has_absolutes; /* the linker's relocations of code are there */
+    bool is_fixed;      /* the program has fixed addresses */
 };
 
 #define STRING_MIN 2u
@@ -188,6 +192,26 @@ static bool add_thread_distances(struct next_references *references, const uint8
     return true;
 }
 
+/* True for relocations that leave an absolute address in an instruction, or may: linkers make one
+ * of a distance to a slot of the GOT. */
+static bool is_absolute(uint32_t type)
+{
+    return type == R_X86_64_32 || type == R_X86_64_32S || type == R_X86_64_64 ||
+           type == R_X86_64_GOTPCREL || type == R_X86_64_GOTPCRELX ||
+           type == R_X86_64_REX_GOTPCRELX;
+}
+
+static bool add_absolutes(struct next_references *references, const uint8_t *bytes, uint64_t size)
+{
+    references->has_absolutes = true;
+    for (uint64_t at = 0; size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela))
+        if (is_absolute((uint32_t)bat_load64(bytes + at + offsetof(Elf64_Rela, r_info))) &&
+            !BAT_APPEND(references->absolutes, references->absolute_count,
+                        references->absolute_capacity, bat_load64(bytes + at)))
+            return false;
+    return true;
+}
+
 static bool has_thread_variables(const struct bat_section *sections, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -230,7 +254,7 @@ static enum bat_code add_linked(struct next_references *references, const struct
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
     const bool is_aarch64 = bat_elf_machine(elf) == EM_AARCH64;
-    if (!is_aarch64 && !has_thread_variables(sections, count))
+    if (!is_aarch64 && !references->is_fixed && !has_thread_variables(sections, count))
         return BAT_OK;
     for (size_t i = 0; i < count; i++) {
         if (sections[i].type != SHT_RELA || (sections[i].flags & SHF_ALLOC) ||
@@ -245,10 +269,14 @@ static enum bat_code add_linked(struct next_references *references, const struct
         if (!bytes)
             continue;
         if (is_aarch64 ? !add_section_linked(references, bytes, size, symbols, symbols_size)
-                       : !add_thread_distances(references, bytes, size))
+                       : !add_thread_distances(references, bytes, size) ||
+                             (references->is_fixed && !add_absolutes(references, bytes, size)))
             return bat_fail_memory(error, "for relocations of code");
     }
     BAT_SORT_BY_TWO(references->linked, references->linked_count, instruction, address);
+    if (references->absolute_count > 1)
+        qsort(references->absolutes, references->absolute_count, sizeof(*references->absolutes),
+              bat_compare_u64);
     return BAT_OK;
 }
 
@@ -293,12 +321,18 @@ void next_references_free(struct next_references *references)
     if (!references)
         return;
     loaded_sections_free(&references->sections);
-    BAT_FREE_ALL(references->all, references->linked, references->replaced, references);
+    BAT_FREE_ALL(references->all, references->linked, references->replaced, references->absolutes,
+                 references);
 }
 
-bool next_is_address(const struct next_program *program, uint64_t value)
+bool next_is_address(const struct next_program *program, uint64_t at, uint64_t value)
 {
     const struct next_references *references = program->references;
+    if (references->has_absolutes) {
+        const size_t i = BAT_NUMBERS_BELOW(references->absolutes, references->absolute_count, at);
+        if (i == references->absolute_count || references->absolutes[i] != at)
+            return false;
+    }
     return references->is_fixed && value >= bat_elf_base_address(program->elf) &&
            loaded_section_at(&references->sections, value) != NULL;
 }

@@ -12,9 +12,10 @@
 enum bat_code next_references_open(struct next_program *program, struct bat_error *error);
 void next_references_free(struct next_references *references);
 
-/* True if a 32-bit constant of an instruction may be an address: that of a loaded section, in a
- * program at fixed addresses. */
-bool next_is_address(const struct next_program *program, uint64_t value);
+/* True if a 32-bit constant, which an instruction has at an address, may be an address itself: that
+ * of a loaded section, in a program at fixed addresses. If the linker's own relocations are there
+ * (--emit-relocs), one is of the constant. Logarithmic. */
+bool next_is_address(const struct next_program *program, uint64_t at, uint64_t value);
 
 /* The 8 bytes at an address, which the file has at bytes. Where the loader will put an address of
  * the program, lld leaves 0 in the file: it is the relocation's addend. Logarithmic. */

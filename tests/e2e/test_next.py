@@ -297,6 +297,22 @@ class Same(unittest.TestCase):
                     self.assertGreater(count, 20)
                     self.assertEqual([row for row in rows if not start & {row[0][1].partition("/")[0], row[0][4].partition("/")[0]}], [])
 
+    def test_text_as_number(self):
+        """Four bytes of a text that are stored at once look like an address of a program at fixed addresses."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text("""
+            const char more[0x10000] = {1};
+            __attribute__((noipa)) int look(const char *text) { return text[2] + more[text[1]]; }
+            __attribute__((noipa)) int work(int n) { char text[8]; __builtin_memcpy(text, "e\\" ", 4); return look(text) + n; }
+            int main(void) { int s = 0; for (int i = 0; i < 30; i++) s += work(i); return s == 7; }
+            """, encoding="ascii")
+        run("gcc", "-O2", "-fPIE", "-c", "source.c", folder=pair.folder)
+        for version, linked in (("old", ["-pie"]), ("new", ["-no-pie", "-Wl,--image-base=0x200000"])):
+            run("gcc", "source.o", *linked, LINKS[1], "-fuse-ld=lld", "-o", version, folder=pair.folder)
+            pair.record(version)
+        changed = json.loads(pair.carry("--report=json"))["next"]["changed"]
+        self.assertNotIn("work", [function["name"] for function in changed])
+
     def test_no_plt(self):
         """Calls and jumps by slots of the GOT: linkers make direct ones of those to the program's own functions."""
         for compiler in ("gcc", "clang"):
