@@ -8,6 +8,8 @@
 
 struct next_members next_members_of(const struct next_carrying *carrying, uint32_t old_unit)
 {
+    if (carrying->member_count == 0)
+        return (struct next_members){0};
     const size_t first =
         BAT_COUNT_BELOW(carrying->members, carrying->member_count, old_unit, old_unit);
     struct next_members found = {.all = carrying->members + first};
