@@ -157,7 +157,7 @@ static uint32_t count_named_after_parent(const struct bat_map *map, const struct
  * equally many. For one whose hot_index is FRAGMENT: set parents (BAT.md 9.2), and clear it if all
  * are found. Without sound symbols the map stays as it is. Fails with BAT_ERR_MEMORY only.
  */
-static enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_error *error)
+static enum bat_code choose_reading(struct bat_binary *binary, struct bat_error *error)
 {
     struct bat_map *map = binary->map;
     struct bat_names names;
@@ -294,7 +294,7 @@ enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *err
     bat_binary_release_note(binary, binary->note, binary->note_size);
     if (code != BAT_OK || !binary->map->hot_index_ambiguous)
         return code;
-    code = bat_binary_choose_reading(binary, error);
+    code = choose_reading(binary, error);
     if (code != BAT_OK) {
         bat_map_free(binary->map);
         binary->map = NULL;
@@ -312,7 +312,7 @@ enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wan
     if (code != BAT_OK || !sparse->map->hot_index_ambiguous)
         return code;
     copy.map = sparse->map;
-    code = bat_binary_choose_reading(&copy, error);
+    code = choose_reading(&copy, error);
     if (code != BAT_OK)
         bat_sparse_free(sparse);
     return code;

@@ -149,7 +149,7 @@ static enum bat_code add_records(int file, struct bat_counts *digests, struct ba
  * part. Fails with BAT_ERR_IO and BAT_ERR_MEMORY; with BAT_ERR_SYNTAX for text without a form or
  * for a damaged D record; with BAT_ERR_MISMATCH if the file names a part twice. Linear in the file.
  */
-static enum bat_code bat_part_digests(int file, struct bat_counts *digests, struct bat_error *error)
+static enum bat_code part_digests(int file, struct bat_counts *digests, struct bat_error *error)
 {
     struct profile_file from;
     enum bat_code code = bat_form_find(&from, "-", file, NULL, error);
@@ -212,7 +212,7 @@ static enum bat_code find_digests(struct part *part, int file, struct bat_error 
         file = part->file;
     if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
-    return bat_part_digests(file, &part->digests, error);
+    return part_digests(file, &part->digests, error);
 }
 
 static enum bat_code examine(struct part *part, struct bat_error *error)

@@ -219,7 +219,7 @@ static enum bat_code read_event(struct bat_profile *profile, struct bat_line *li
     return bat_line_fail_add(line, code);
 }
 
-/* D: a part of which the text was added up. Only bat_part_digests() wants to know which. */
+/* D: a part of which the text was added up. Only part_digests() wants to know which. */
 static enum bat_code read_part(struct bat_line *line)
 {
     uint64_t digest[2];

@@ -48,26 +48,28 @@ static const struct {
     {"BZh", 3, packed},              /* bzip2 */
 };
 
-/* Comments, of which only such texts have these. */
-static const struct {
+/* What begins a line of which text. The last one has no start. */
+struct line_start {
     const char *start;
     const char *what;
-} comments[] = {
+};
+
+/* Comments, of which only such texts have these. */
+static const struct line_start comments[] = {
     {"# To display the perf.data header info", report},
     {"# Samples: ", report},
     {"# Overhead", report},
     {"# Event '", compared},
     {"# started on ", counted},
+    {NULL, NULL},
 };
 
 /* First lines, likewise. */
-static const struct {
-    const char *start;
-    const char *what;
-} first_lines[] = {
+static const struct line_start first_lines[] = {
     {"Samples: ", shown},
     {"Aggregated stats:", report},
     {"Performance counter stats for", counted},
+    {NULL, NULL},
 };
 
 static bool begins_with(const uint8_t *at, const char *text)
@@ -75,12 +77,11 @@ static bool begins_with(const uint8_t *at, const char *text)
     return strncmp((const char *)at, text, strlen(text)) == 0;
 }
 
-static const char *what_comment(const uint8_t *at)
+static const char *what_starts(const struct line_start *starts, const uint8_t *at)
 {
-    for (size_t i = 0; i < sizeof(comments) / sizeof(comments[0]); i++)
-        if (begins_with(at, comments[i].start))
-            return comments[i].what;
-    return NULL;
+    while (starts->start && !begins_with(at, starts->start))
+        starts++;
+    return starts->what;
 }
 
 /* True for "Percent |" at this place. */
@@ -146,9 +147,9 @@ static const char *what_line(const uint8_t *start, const uint8_t *at, const uint
         return annotated;
     if (is_share(at))
         return report;
-    for (size_t i = 0; i < sizeof(first_lines) / sizeof(first_lines[0]); i++)
-        if (begins_with(at, first_lines[i].start))
-            return first_lines[i].what;
+    const char *what = what_starts(first_lines, at);
+    if (what)
+        return what;
     if (begins_with(at, "0x") && memmem(at, (size_t)(newline - at), "]: event: ", 10))
         return dumped;
     return is_printed(start, at, newline, end) ? printed : NULL;
@@ -158,7 +159,7 @@ static const char *what_line(const uint8_t *start, const uint8_t *at, const uint
  * What a file is by its first block, which a newline ends, and what to do instead, for "expected a
  * profile, found ...". NULL if that is not known.
  */
-static const char *bat_other_text(const uint8_t *text, size_t size)
+static const char *what_text(const uint8_t *text, size_t size)
 {
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++)
         if (size >= beginnings[i].size &&
@@ -168,7 +169,7 @@ static const char *bat_other_text(const uint8_t *text, size_t size)
     for (const uint8_t *start = text; start < end;) {
         const uint8_t *newline = rawmemchr(start, '\n');
         const uint8_t *at = bat_skip_blanks(start);
-        const char *what = *at == '#' ? what_comment(at) : NULL;
+        const char *what = *at == '#' ? what_starts(comments, at) : NULL;
         if (what || (*at != '#' && *at != '\n'))
             return what ? what : what_line(start, at, newline, end);
         start = newline + 1;
@@ -236,7 +237,7 @@ static enum bat_code find_form(const uint8_t *text, size_t size, uint64_t line,
                                enum text_form *form, struct bat_error *error)
 {
     struct bat_lines lines = {.at = text, .end = text + size, .line = line, .error = error};
-    const char *other = bat_other_text(text, size);
+    const char *other = what_text(text, size);
     if (other)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found %s", other);
     const uint8_t *start = text;
