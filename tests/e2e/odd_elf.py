@@ -105,11 +105,12 @@ class Table:
     """A table of a note. Entries are (output offset, input offset, hash, index) for a block, and
     (output offset, input offset) for a branch. A fragment's parent is a position in the hot table."""
 
-    def __init__(self, address, entries, block_count=None, secondary=(), parent=None):
+    def __init__(self, address, entries, block_count=None, secondary=(), parent=None, digest=None):
         self.address = address
         self.entries = entries
         self.parent = parent
         self.secondary = secondary
+        self.hash = 0xF0 << 56 | address & 0xFFFF if digest is None else digest
         blocks = sum(len(entry) == 4 for entry in entries)
         self.block_count = blocks if block_count is None else block_count
 
@@ -134,7 +135,7 @@ def note(hot, cold=()):
                 body += uleb(table.parent - hot_index) + uleb(skew)
                 hot_index = table.parent
             else:
-                body += struct.pack("<Q", 0xF0 << 56 | table.address & 0xFFFF)
+                body += struct.pack("<Q", table.hash)
                 body += uleb(table.block_count) + uleb(len(table.secondary))
             running = table.address
             body += entries_of(table, skew)
@@ -143,7 +144,7 @@ def note(hot, cold=()):
             before = 0
             if tables is hot:
                 for offset in table.secondary:
-                    body += uleb(offset - before)
+                    body += uleb((offset - before) % (1 << 32))
                     before = offset
     return struct.pack("<III", 5, len(body), 1) + b"BOLT\0\0\0\0" + body + bytes(-len(body) % 4)
 

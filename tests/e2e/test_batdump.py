@@ -12,15 +12,14 @@ import json
 import os
 import pathlib
 import re
-import struct
 import subprocess
 import unittest
 
 import batnote
 import elffile
 import fixtures
+import odd_elf
 import toolbox
-from leb128 import sleb, uleb
 
 BATDUMP = toolbox.BIN / "batdump"
 SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec" / "json.md"
@@ -38,64 +37,16 @@ batdump = functools.partial(toolbox.run, "batdump", text=False)
 # --- Notes made here -----------------------------------------------------------------------------
 
 
-def encode_entries(table, address):
-    """Number of entries, equal prefix, mask, entries. `address` is the end of the last table."""
-    entries = table["entries"]
-    skew = table.get("skew", 0)
-    equal = 0
-    while equal < len(entries) and entries[equal]["output"] + skew == entries[equal]["input"]:
-        equal += 1
-    mask = bytearray((equal + 7) // 8)
-    for i in range(equal):
-        mask[i // 8] |= bool(entries[i].get("branch")) << i % 8
-    result = uleb(len(entries)) + uleb(equal) + bytes(mask)
-    last_input = last_index = 0
-    for i, entry in enumerate(entries):
-        here = int(table["address"], 16) + entry["output"]
-        result += uleb(here - address)
-        address = here
-        side = entry["input"] << 1 | bool(entry.get("branch"))
-        if i >= equal:
-            result += sleb(side - last_input)
-        last_input = side
-        if not entry.get("branch"):
-            result += struct.pack("<Q", int(entry["hash"], 16))
-            result += uleb(entry["index"] - last_index)
-            last_index = entry["index"]
-    return result, address
-
-
 def encode(tables):
-    """The version 3 note of a list of tables as in the JSON form; hot indices as documented."""
-    hot = [t for t in tables if t["kind"] == "hot"]
-    cold = [t for t in tables if t["kind"] == "cold"]
-    address = 0
-    result = uleb(len(hot))
-    for table in hot:
-        result += uleb(int(table["address"], 16) - address)
-        result += struct.pack("<Q", int(table["hash"], 16)) + uleb(table["num_blocks"])
-        secondary = table.get("secondary_entry_points", [])
-        result += uleb(len(secondary))
-        body, address = encode_entries(table, int(table["address"], 16))
-        result += body
-        for before, now in zip([0] + secondary, secondary):
-            result += uleb((now - before) % (1 << 32))
-    result += uleb(len(cold))
-    last = 0
-    for table in cold:
-        result += uleb(int(table["address"], 16) - address)
-        index = [t["address"] for t in hot].index(table["parent"])
-        result += uleb(index - last) + uleb(table["skew"])
-        last = index
-        body, address = encode_entries(table, int(table["address"], 16))
-        result += body
-    return container(result)
-
-
-def container(description):
-    """The ELF note around a description."""
-    padding = b"\0" * (-len(description) % 4)
-    return struct.pack("<III8s", 5, len(description), 1, b"BOLT") + description + padding
+    """The version 3 note of a list of tables as in the JSON form, by odd_elf.note()."""
+    hot = [t["address"] for t in tables if t["kind"] == "hot"]
+    made = [odd_elf.Table(int(t["address"], 16),
+                          [(e["output"], e["input"]) if e.get("branch") else
+                           (e["output"], e["input"], int(e["hash"], 16), e["index"]) for e in t["entries"]],
+                          t.get("num_blocks"), t.get("secondary_entry_points", ()),
+                          hot.index(t["parent"]) if "parent" in t else None, int(t.get("hash", "0"), 16))
+            for t in tables]
+    return odd_elf.note(made[:len(hot)], made[len(hot):])
 
 
 def block(output, input_offset, digest, index):
