@@ -4,10 +4,9 @@
 
 #include <stdint.h>
 
-struct synthetic_shape;
-
 struct bench_options {
-    const struct synthetic_shape *shape;
+    const char *file;   /* its note is repeated ... */
+    uint32_t copies;    /* ... so many times */
     uint64_t text_size; /* of the ELF file, without symbols and note */
     unsigned runs;
     const char *bin_dir;  /* the folder of the tools */

@@ -9,8 +9,8 @@
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bench.h"
+#include "repeated_note.h"
 #include "stopwatch.h"
-#include "synthetic_note.h"
 #include "unchecked.h"
 
 /* The data of the contenders. */
@@ -197,7 +197,7 @@ static double speedup(const struct contender *of, const struct contender *over)
 void codec_bench(const struct bench_options *options)
 {
     struct codec_bench bench = {0};
-    bench.note = synthetic_note(options->shape, &bench.note_size);
+    bench.note = repeated_note(options->file, options->copies, &bench.note_size);
     uint64_t before = resident_bytes();
     struct bat_map *map = decode(&bench);
     uint64_t grown = resident_bytes() - before;

@@ -8,8 +8,8 @@
 
 /*
  * Write an x86-64 executable to path: one segment of text_size bytes without holes, a function
- * symbol for each table of map, and the note. The text covers the addresses of the synthetic notes
- * if text_size is at least 300 MB. False, with errno set, if it cannot be written.
+ * symbol for each table of map, and the note. The text begins where repeated notes do. False, with
+ * errno set, if it cannot be written.
  */
 bool synthetic_elf_write(const char *path, const struct bat_map *map, const uint8_t *note,
                          size_t note_size, uint64_t text_size);

@@ -10,9 +10,9 @@
 #include "bat_decoder.h"
 #include "bench.h"
 #include "child.h"
+#include "repeated_note.h"
 #include "stopwatch.h"
 #include "synthetic_elf.h"
-#include "synthetic_note.h"
 
 /* A command that is measured. */
 struct command {
@@ -151,7 +151,7 @@ static void inject_bench(const struct bench_options *options)
 void tools_bench_prepare(const struct bench_options *options)
 {
     size_t size;
-    uint8_t *note = synthetic_note(options->shape, &size);
+    uint8_t *note = repeated_note(options->file, options->copies, &size);
     struct bat_map *map;
     struct bat_error error;
     if (bat_decode(note, size, NULL, &map, &error) != BAT_OK) {
