@@ -41,7 +41,6 @@ libdebuginfod1          /usr/share/doc/libdebuginfod1
 clang-format            clang-format
 csmith                  csmith
 libcsmith-dev           /usr/include/csmith/csmith.h
-creduce                 creduce
 clang-tidy              clang-tidy
 bolt-22                 llvm-bolt-22
 llvm-22                 llvm-profgen-22

@@ -19,12 +19,10 @@ import argparse
 import bisect
 import collections
 import hashlib
-import os
 import pathlib
 import random
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 
@@ -33,6 +31,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import elffile  # noqa: E402
 import fixtures  # noqa: E402
 import qemu_trace  # noqa: E402
+from race import Tool, race, table  # noqa: E402
 
 COMMON = ["-std=c++17", "-O2", "-fno-pie"]
 # How to compile and to link: by lines, and by probes, which are read without the debug information that they are made by.
@@ -151,37 +150,13 @@ def make_profile(folder, units, traces, path):
     return len(lines), len(drawn)
 
 
-class Tool:
-    """A program, and the cost of its runs."""
-
-    def __init__(self, measure, name, command):
-        self.name, self.command = name, [str(c) for c in (measure, *command)]
-        self.wall, self.processor, self.memory = [], [], []
-
-    def run(self):
-        """Run once, measured."""
-        done = subprocess.run(self.command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            sys.exit(f"autofdo_bench.py: this failed: {' '.join(self.command)}\n{done.stderr}")
-        wall, processor, memory = done.stdout.split()[-3:]
-        self.wall.append(float(wall))
-        self.processor.append(float(processor))
-        self.memory.append(int(memory))
-
-    def row(self):
-        """A line of the table."""
-        return (f"  {self.name:<20} {statistics.median(self.wall):>10.3f} "
-                f"{statistics.median(self.processor):>10.3f} {min(self.processor):>10.3f} "
-                f"{max(self.memory) / 1e6:>10.1f}")
-
-
 def battranslate(arguments, binary, profile, form, out):
     """The command."""
     return [pathlib.Path(arguments.bin).absolute() / "battranslate", binary, "-p", profile, f"--format={form}",
             "-o", out, "-q"]
 
 
-def race(arguments, folder, units, title):
+def compare(arguments, folder, units, title):
     """Run both tools on traces of that many units."""
     binary, profile = folder / "large", folder / "large.pre"
     count, spread = make_profile(folder, units, arguments.traces, profile)
@@ -192,19 +167,11 @@ def race(arguments, folder, units, title):
              Tool(arguments.measure, "llvm-profgen-22",
                   ["llvm-profgen-22", f"--binary={binary}", f"--unsymbolized-profile={ranges}",
                    "--format=text", "-o", theirs])]
-    for _ in range(arguments.runs):
-        for tool in tools:
-            tool.run()
-    print(f"{title}: {binary.stat().st_size / 1e6:.0f} MB, {count} traces of {spread} units")
-    load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
-    print(f"  medians of {arguments.runs} runs; load of the machine {load}")
-    print(f"  {'':<20} {'wall s':>10} {'cpu s':>10} {'best cpu':>10} {'MB':>10}")
-    for tool in tools:
-        print(tool.row())
+    race(tools, arguments.runs)
+    table(f"{title}: {binary.stat().st_size / 1e6:.0f} MB, {count} traces of {spread} units, {arguments.runs} runs", tools)
     if ours.read_bytes() != theirs.read_bytes():
         sys.exit("autofdo_bench.py: the sample profiles differ")
-    wall, processor = (statistics.median(theirs) / statistics.median(ours) for ours, theirs in
-                       ((tools[0].wall, tools[1].wall), (tools[0].processor, tools[1].processor)))
+    wall, processor = tools[1].seconds() / tools[0].seconds(), tools[1].cpu_seconds() / tools[0].cpu_seconds()
     print(f"  processor time: {processor:.1f} times as fast (goal: 20), wall time: {wall:.1f} times; "
           "same text")
 
@@ -222,8 +189,8 @@ def main():
     arguments.measure = pathlib.Path(arguments.measure).absolute()
     folder = pathlib.Path(f"autofdo-{'probes-' * arguments.probes}{arguments.units}").absolute()
     make_program(folder, arguments.units, *(BY_PROBES if arguments.probes else BY_LINES))
-    race(arguments, folder, arguments.units, "All units")
-    race(arguments, folder, max(1, arguments.units // 50), "A fiftieth of the units")
+    compare(arguments, folder, arguments.units, "All units")
+    compare(arguments, folder, max(1, arguments.units // 50), "A fiftieth of the units")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ pre-inliner. One thread each, in turns; the best run of each counts. The goal is
 """
 
 import argparse
-import os
 import pathlib
 import sys
 import tempfile
@@ -20,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import debug_programs  # noqa: E402
 import sample_profile  # noqa: E402
 import stack_trace  # noqa: E402
-from autofdo_bench import Tool  # noqa: E402
+from race import Tool, race, table  # noqa: E402
 
 
 def main():
@@ -46,14 +45,9 @@ def main():
                                  "-o", folder / "theirs"]),
             ("battranslate", [*ours, folder / "ours"]),
             ("with --original", [*ours, folder / "original", f"--original={program.input}"]))]
-        for _ in range(arguments.runs):
-            for tool in tools:
-                tool.run()
-        load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
-        print(f"SQLite, {arguments.variant}: {arguments.runs} runs; load of the machine {load}")
-        print(f"  {'':<20} {'wall s':>10} {'cpu s':>10} {'best cpu':>10} {'MB':>10}")
-        for tool in tools:
-            print(f"{tool.row()}   {min(tools[0].processor) / min(tool.processor):.1f} times as fast (goal: 10)")
+        race(tools, arguments.runs)
+        table(f"SQLite, {arguments.variant}: {arguments.runs} runs", tools,
+              [f"   {min(tools[0].cpu) / min(tool.cpu):.1f} times as fast (goal: 10)" for tool in tools])
 
 
 if __name__ == "__main__":

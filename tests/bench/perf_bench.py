@@ -19,7 +19,6 @@ import os
 import pathlib
 import random
 import shutil
-import statistics
 import struct
 import subprocess
 import sys
@@ -28,10 +27,10 @@ import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
-import bolt_profiles  # noqa: E402
 import fixtures  # noqa: E402
 import perf_data  # noqa: E402
 import perf_scenes  # noqa: E402
+from race import Tool, check_records, goal, race, table  # noqa: E402
 
 FIXTURE = "sqlite-fixed-profile2-22"
 DEPTH = 32
@@ -116,18 +115,14 @@ class MemoryWatch(threading.Thread):
                                            and session_of(p) == self.session))
 
 
-class Tool:
-    """A program that translates, and the cost of its runs."""
+class Translation(Tool):
+    """A program that translates, whose processes are watched together."""
 
     def __init__(self, measure, name, command, folder):
-        self.name = name
         self.fdata = pathlib.Path(folder, f"{name}.fdata")
-        self.command = [measure, *map(str, command), "-o", str(self.fdata)]
-        self.wall, self.memory = [], []
+        super().__init__(measure, name, [*command, "-o", self.fdata], [self.fdata])
 
-    def run(self):
-        """Run once, measured; the output is a new file."""
-        self.fdata.unlink(missing_ok=True)
+    def measured(self):
         with subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as process:
             watch = MemoryWatch(process.pid)
@@ -136,34 +131,9 @@ class Tool:
             watch.done.set()
             watch.join()
         if process.returncode != 0:
-            sys.exit(f"perf_bench.py: exit status {process.returncode} from: "
-                     + " ".join(self.command) + f"\n{errors}")
-        wall, _, memory = output.split()
-        self.wall.append(float(wall))
-        self.memory.append(max(watch.peak, int(memory)))
-
-    def seconds(self):
-        """The median of the wall times."""
-        return statistics.median(self.wall)
-
-    def row(self):
-        """A line of the table."""
-        return (f"  {self.name:<20} {self.seconds():>10.3f} {min(self.wall):>10.3f} "
-                f"{max(self.memory) / 1e6:>10.1f}")
-
-
-def goal(what, found, wanted, at_least):
-    """Print a figure and its goal."""
-    reached = found >= wanted if at_least else found <= wanted
-    print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
-          f"{'reached' if reached else 'MISSED'})")
-
-
-def table(title, tools):
-    """Print the cost of the runs."""
-    print(f"\n{title}\n  {'':<20} {'median s':>10} {'best s':>10} {'MB':>10}")
-    for tool in tools:
-        print(tool.row())
+            sys.exit(f"perf_bench.py: exit status {process.returncode} from: {' '.join(self.command)}\n{errors}")
+        wall, cpu, memory = output.split()
+        return wall, cpu, max(watch.peak, int(memory))
 
 
 # --- The benchmark -------------------------------------------------------------------------------
@@ -172,25 +142,19 @@ def table(title, tools):
 def side_by_side(path, ours, theirs, runs):
     """Run both tools on one file. Returns how many records differ."""
     ours.run()    # so that the file is in memory
-    ours.wall, ours.memory = [], []
-    for _ in range(runs):
-        theirs.run()
-        ours.run()
+    ours.forget()
+    race([theirs, ours], runs)
     table(f"perf.data of {os.path.getsize(path) / 1e6:.0f} MB, stacks of {DEPTH}", [theirs, ours])
-    _, mine = bolt_profiles.read_fdata(ours.fdata)
-    _, others = bolt_profiles.read_fdata(theirs.fdata)
-    different = [k for k in mine.keys() | others.keys() if mine.get(k) != others.get(k)]
-    print(f"  {len(mine)} records, {len(different)} of them not as perf2bolt's")
+    different = check_records(ours, theirs)
     goal("times faster", theirs.seconds() / ours.seconds(), 10, True)
     goal("times less memory", max(theirs.memory) / max(ours.memory), 3, True)
     print(f"  {os.path.getsize(path) / ours.seconds() / 1e6:.0f} MB/s")
-    return len(different)
+    return different
 
 
 def only_ours(path, ours, runs, smaller=None):
     """Run battranslate on a file, and compare its memory with that for a smaller one."""
-    for _ in range(runs):
-        ours.run()
+    race([ours], runs)
     table(f"perf.data of {os.path.getsize(path) / 1e6:.0f} MB", [ours])
     if smaller:
         goal("times the memory", max(ours.memory) / max(smaller.memory), 1.1, False)
@@ -209,9 +173,9 @@ def run(arguments, folder):
                  f"{shutil.disk_usage(folder).free}")
     # The records are compared, so they must be as perf2bolt defines them.
     translate = [arguments.bin_dir / "battranslate", fixture.bolted, "--parity", "-p"]
-    ours = Tool(arguments.measure, "battranslate", [*translate, small], folder)
-    theirs = Tool(arguments.measure, "perf2bolt-22",
-                  ["perf2bolt-22", fixture.bolted, "-p", small], folder)
+    ours = Translation(arguments.measure, "battranslate", [*translate, small], folder)
+    theirs = Translation(arguments.measure, "perf2bolt-22",
+                         ["perf2bolt-22", fixture.bolted, "-p", small], folder)
     write_file(small, scene, samples, arguments.megabytes * 1000000)
     different = 0
     if arguments.only:
@@ -220,7 +184,7 @@ def run(arguments, folder):
         different = side_by_side(small, ours, theirs, arguments.runs)
     if arguments.large:
         write_file(large, scene, samples, arguments.large * 1000000)
-        only_ours(large, Tool(arguments.measure, "battranslate, large", [*translate, large], folder),
+        only_ours(large, Translation(arguments.measure, "battranslate, large", [*translate, large], folder),
                   2, ours)
     return different
 

@@ -20,8 +20,6 @@ import argparse
 import os
 import pathlib
 import random
-import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -29,6 +27,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import bolt_profiles  # noqa: E402
 import fixtures  # noqa: E402
+from race import Tool, check_records, goal, race, table  # noqa: E402
 
 LARGE_RUNS_MAX = 3  # perf2bolt takes half a minute each time
 
@@ -37,69 +36,17 @@ GOALS = {"perf2bolt-24": 70}
 GOAL = 100
 
 
-class Tool:
-    """A program that translates, its output, and the cost of its runs."""
+class Translation(Tool):
+    """A program that translates to fdata and YAML."""
 
     def __init__(self, measure, name, command, folder):
-        self.measure = measure
-        self.name = name
-        self.fdata = pathlib.Path(folder, f"{name}.fdata")
-        self.yaml = pathlib.Path(folder, f"{name}.yaml")
-        self.command = [str(c) for c in command] + ["-o", str(self.fdata), "-w", str(self.yaml)]
-        self.wall, self.cpu, self.memory = [], [], []
-
-    def run(self):
-        """Run once from a quiet disk, measured; the outputs are new files, like the profile of a new day."""
-        for output in (self.fdata, self.yaml):
-            output.unlink(missing_ok=True)
-        os.sync()
-        done = subprocess.run([self.measure, *self.command], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            sys.exit(f"translate_bench.py: this failed: {' '.join(self.command)}\n{done.stderr}")
-        wall, cpu, memory = done.stdout.split()
-        self.wall.append(float(wall))
-        self.cpu.append(float(cpu))
-        self.memory.append(int(memory))
+        self.fdata, self.yaml = (pathlib.Path(folder, f"{name}.{end}") for end in ("fdata", "yaml"))
+        super().__init__(measure, name, [*command, "-o", self.fdata, "-w", self.yaml], (self.fdata, self.yaml))
 
     def warm_up(self):
         """Run once, so that the files are in memory, without counting it."""
         self.run()
-        self.wall, self.cpu, self.memory = [], [], []
-
-    def seconds(self):
-        """The median of the wall times."""
-        return statistics.median(self.wall)
-
-    def cpu_seconds(self):
-        """The median of the processor times, which other programs disturb less than wall times."""
-        return statistics.median(self.cpu)
-
-    def row(self):
-        """A line of the table."""
-        return (f"  {self.name:<20} {self.seconds():>10.3f} {min(self.wall):>10.3f} "
-                f"{self.cpu_seconds():>10.3f} {max(self.memory) / 1e6:>10.1f}")
-
-
-def race(tools, runs):
-    """Run the tools in turns."""
-    for _ in range(runs):
-        for tool in tools:
-            tool.run()
-
-
-def table(title, tools):
-    """Print the cost of the runs."""
-    print(f"\n{title}\n  {'':<20} {'median s':>10} {'best s':>10} {'CPU s':>10} {'MB':>10}")
-    for tool in tools:
-        print(tool.row())
-
-
-def goal(what, found, wanted, at_least):
-    """Print a figure and its goal."""
-    reached = found >= wanted if at_least else found <= wanted
-    print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
-          f"{'reached' if reached else 'MISSED'})")
+        self.forget()
 
 
 # --- Side by side --------------------------------------------------------------------------------
@@ -108,24 +55,13 @@ def goal(what, found, wanted, at_least):
 def ours_of(programs, name, binary, profile, folder, *options):
     """battranslate for one profile; its outputs have the name of the tool."""
     command = [programs.bin_dir / "battranslate", binary, "-p", profile, *options]
-    return Tool(programs.measure, name, command, folder)
+    return Translation(programs.measure, name, command, folder)
 
 
 def theirs_of(programs, binary, profile, folder):
     """perf2bolt for one profile."""
-    return Tool(programs.measure, pathlib.Path(programs.perf2bolt).name,
-                [programs.perf2bolt, binary, "-p", profile, "--pa"], folder)
-
-
-def check_records(ours, theirs):
-    """Compare the fdata of both as sets. Returns how many records differ."""
-    _, mine = bolt_profiles.read_fdata(ours.fdata)
-    _, others = bolt_profiles.read_fdata(theirs.fdata)
-    different = [k for k in mine.keys() | others.keys() if mine.get(k) != others.get(k)]
-    print(f"  {ours.name}: {len(mine)} records, {len(different)} of them not as perf2bolt's")
-    for key in sorted(different)[:10]:
-        print(f"    {' '.join(key)}: {others.get(key)} by perf2bolt, {mine.get(key)} by battranslate")
-    return len(different)
+    return Translation(programs.measure, pathlib.Path(programs.perf2bolt).name,
+                       [programs.perf2bolt, binary, "-p", profile, "--pa"], folder)
 
 
 def ratios(ours, theirs, goals=None):

@@ -10,7 +10,7 @@ BOLT's options. --form and --target ask for the same as a library, of several fi
 AArch64. Both runs are recorded whole, with the same data, so that every record and count must come back; perf2bolt-22
 translates the input's run. --windows compares recordings of 32 branches, too (windows.py). Prints a line for each case
 that differs and a table of the option sets; the exit status is 1 if a case differs. --keep keeps the folders of these:
-their command.sh makes the two profiles again; reduce.py makes the program smaller.
+their command.sh makes the two profiles again.
 """
 
 import argparse
@@ -272,9 +272,9 @@ class Verdict(collections.namedtuple("Verdict", "rows share records is_divided u
             yield from (f"    {row}" for row in rows[:count])
 
 
-def judge(case, folder, is_cut=False, names=None):
-    """Make the case, of the sources of these names if they are in the folder already; its Verdict."""
-    make, bolt = case.commands(names or case.sources(folder))
+def judge(case, folder, is_cut=False):
+    """Make the case; its Verdict."""
+    make, bolt = case.commands(case.sources(folder))
     # Exceptions are slow: each is searched for through the whole program.
     rounds = "40" if case.is_cxx else "300"
     commands = [*make, bolt, ["battranslate", "bolted", "-p", "bolted.preagg", "--original=input", "-o", "ours.fdata"]]
@@ -333,30 +333,20 @@ def numbers(words):
         yield from range(int(first), int(last or first) + 1)
 
 
-def add_choice(parser):
-    """The options that choose what a number makes."""
+def main():
+    """The command."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("numbers", nargs="+")
     parser.add_argument("--kind", choices=[*KINDS, *NAMED_KINDS])
     parser.add_argument("--set", choices=[*SETS, *NAMED_SETS, "mixture"])
     parser.add_argument("--form", choices=FORMS, default="program")
     parser.add_argument("--target", choices=TARGETS, default="x86-64")
     parser.add_argument("--windows", action="store_true", help="compare windows of the runs, too")
-
-
-def choice_of(options):
-    """What add_choice()'s options say."""
-    return Choice(options.kind, options.set, options.form, options.target)
-
-
-def main():
-    """The command."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("numbers", nargs="+")
-    add_choice(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep")
     parser.add_argument("--rows", type=int, default=0, help="show so many records of each case")
     options = parser.parse_args()
-    choice = choice_of(options)
+    choice = Choice(options.kind, options.set, options.form, options.target)
     table, bad, cut = collections.defaultdict(collections.Counter), 0, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         cases = pool.map(lambda n: judge_number(n, choice, options.keep, options.windows), numbers(options.numbers))
