@@ -22,7 +22,7 @@ struct unit_pair {
     struct next_graph graphs[2]; /* old, new */
     struct flooding_side sides[2];
     struct next_match match;
-    struct next_inferred inferred;
+    struct flow_counts inferred;
     double *entered; /* for each old node */
     enum bat_code code;
     struct bat_error error;
@@ -101,7 +101,7 @@ static enum bat_code add_counts(struct next_carrying *carrying, const struct uni
         const struct next_link *link = &graph->links[i];
         if (link->edge != BAT_NONE)
             carrying->counts[graph->nodes[link->from].unit]->edges[link->edge] +=
-                pair->inferred.links[i];
+                pair->inferred.edges[i];
     }
     for (uint32_t i = 0; i < graph->context_count; i++) {
         const struct next_context *context = &graph->contexts[i];
@@ -110,7 +110,7 @@ static enum bat_code add_counts(struct next_carrying *carrying, const struct uni
         /* What enters a callee in place of its call: the links that are no edges of its own. */
         for (uint32_t k = graph->into[entry]; i > 0 && k < graph->into[entry + 1]; k++)
             if (graph->links[graph->by_target[k]].edge == BAT_NONE)
-                entries += pair->inferred.links[graph->by_target[k]];
+                entries += pair->inferred.edges[graph->by_target[k]];
         carrying->counts[context->unit]->entries += entries;
     }
     return BAT_OK;

@@ -68,3 +68,10 @@ struct flow_counts {
  */
 enum bat_code flow_solve(const struct flow_graph *graph, struct flow_counts *counts,
                          struct bat_error *error);
+
+/*
+ * Make counts the mean of both. Consistent counts stay so: halves are rounded up or down as that
+ * needs. Linear. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code flow_mean(const struct flow_graph *graph, struct flow_counts *counts,
+                        const struct flow_counts *other, struct bat_error *error);

@@ -39,12 +39,13 @@ struct inferring {
     uint8_t *is_image;  /* old nodes that something is matched with */
     bool tables_differ; /* one build's compiler copied or merged jumps by tables */
     uint32_t *enders;   /* for each old node: how many new ones end as it */
+    float power;        /* of the trust in matches: the higher, the less weak ones cost */
 };
 
-void next_inferred_free(struct next_inferred *inferred)
+void next_inferred_free(struct flow_counts *inferred)
 {
-    BAT_FREE_ALL(inferred->nodes, inferred->links, inferred->entries);
-    *inferred = (struct next_inferred){0};
+    BAT_FREE_ALL(inferred->nodes, inferred->edges, inferred->entries);
+    *inferred = (struct flow_counts){0};
 }
 
 static uint32_t price(float value)
@@ -74,12 +75,13 @@ static const struct next_matched *matched(const struct inferring *inferring, uin
     return match ? &match->all[node] : &nothing;
 }
 
-static float trust(const struct next_matched *match)
+/* From 0 to 1. */
+static float trust(const struct inferring *inferring, const struct next_matched *match)
 {
     /* Measured: of matches that are no likelier than others, 4 of 10 are right; 0.1 more, 7. */
     float distinct = fminf(0.8f, fmaxf(0.1f, 0.45f + 3 * match->margin));
     float alike = 0.2f + 0.8f * fmaxf(0.1f, match->confidence);
-    return (distinct + alike) / 2;
+    return powf((distinct + alike) / 2, inferring->power);
 }
 
 static bool ends_in_table(const struct next_graph *graph, uint32_t node)
@@ -115,7 +117,7 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     double scale = inferring->given->scale;
     if (match->old_of != BAT_NONE) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
-        float value = PRICE_SURE * trust(match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
+        float value = PRICE_SURE * trust(inferring, match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
                       (old_node->is_reached ? 1 : UNREACHED_FACTOR);
         if (is_other_table(inferring, node))
             value *= OTHER_TABLE_FACTOR;
@@ -232,8 +234,8 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
         return 0;
     const struct next_matched *from_match = matched(inferring, all->from);
     const struct next_matched *to_match = matched(inferring, all->to);
-    float from_trust = from_match->old_of != BAT_NONE ? trust(from_match) : 0.4f;
-    float to_trust = to_match->old_of != BAT_NONE ? trust(to_match) : 0.4f;
+    float from_trust = from_match->old_of != BAT_NONE ? trust(inferring, from_match) : 0.4f;
+    float to_trust = to_match->old_of != BAT_NONE ? trust(inferring, to_match) : 0.4f;
     float value =
         PRICE_EDGE * fminf(from_trust, to_trust) * likeness_of_ends(inferring, from, all->from);
     if (to != BAT_NONE)
@@ -319,7 +321,6 @@ static void set_links(struct inferring *inferring, uint32_t node)
     const struct next_graph *graph = inferring->b;
     uint32_t first = graph->out[node];
     float old_shares[2];
-    lower_new_ways(inferring, node);
     bool has_old = take_old_shares(inferring, node, old_shares);
     float share_price = PRICE_SHARE * (0.4f + 0.6f * (matched(inferring, node)->old_of != BAT_NONE
                                                           ? matched(inferring, node)->content
@@ -345,7 +346,17 @@ static void set_links(struct inferring *inferring, uint32_t node)
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
-static bool allocate(struct inferring *inferring, struct next_inferred *inferred)
+static bool allocate_counts(const struct next_graph *graph, struct flow_counts *counts)
+{
+    size_t nodes = (size_t)graph->node_count + 1;
+    size_t links = (size_t)graph->link_count + 1;
+    *counts = (struct flow_counts){.nodes = calloc(nodes, sizeof(*counts->nodes)),
+                                   .edges = calloc(links, sizeof(*counts->edges)),
+                                   .entries = calloc(nodes, sizeof(*counts->entries))};
+    return counts->nodes && counts->edges && counts->entries;
+}
+
+static bool allocate(struct inferring *inferring)
 {
     size_t nodes = (size_t)inferring->b->node_count + 1;
     size_t links = (size_t)inferring->b->link_count + 1;
@@ -355,11 +366,8 @@ static bool allocate(struct inferring *inferring, struct next_inferred *inferred
     inferring->is_image = calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, 1);
     inferring->enders =
         calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, sizeof(*inferring->enders));
-    inferred->nodes = calloc(nodes, sizeof(*inferred->nodes));
-    inferred->entries = calloc(nodes, sizeof(*inferred->entries));
-    inferred->links = calloc(links, sizeof(*inferred->links));
     return inferring->nodes && inferring->edges && inferring->shares && inferring->is_image &&
-           inferring->enders && inferred->nodes && inferred->entries && inferred->links;
+           inferring->enders;
 }
 
 static uint32_t count_tables(const struct next_graph *graph)
@@ -370,7 +378,7 @@ static uint32_t count_tables(const struct next_graph *graph)
     return count;
 }
 
-static void set_all(struct inferring *inferring)
+static void prepare(struct inferring *inferring)
 {
     uint32_t olds = inferring->a ? count_tables(inferring->a) : 0;
     uint32_t news = count_tables(inferring->b);
@@ -384,38 +392,49 @@ static void set_all(struct inferring *inferring)
         if (match->piece_of != BAT_NONE)
             inferring->is_image[match->piece_of] = 1;
     }
-    for (uint32_t i = 0; i < inferring->b->node_count; i++) {
+    for (uint32_t i = 0; i < inferring->b->node_count; i++)
+        lower_new_ways(inferring, i);
+}
+
+/* Find the counts that cost least, by a power of the trust in matches. */
+static enum bat_code solve(struct inferring *inferring, const struct flow_graph *graph, float power,
+                           struct flow_counts *counts, struct bat_error *error)
+{
+    inferring->power = power;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
         inferring->nodes[i] = (struct flow_node){.count = wish_of_node(inferring, i),
                                                  .entry = wish_of_entry(inferring, i),
                                                  .exit = wish_of_exit(inferring, i)};
         set_links(inferring, i);
     }
+    return flow_solve(graph, counts, error);
 }
 
-enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
+enum bat_code next_infer(const struct next_inference *inference, struct flow_counts *inferred,
                          struct bat_error *error)
 {
     struct inferring inferring = {.given = inference,
                                   .a = inference->old_side ? inference->old_side->graph : NULL,
                                   .b = inference->new_side->graph};
-    *inferred = (struct next_inferred){0};
-    enum bat_code code =
-        allocate(&inferring, inferred) ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
+    struct flow_counts other;
+    bool has_memory = allocate_counts(inferring.b, inferred);
+    has_memory = allocate_counts(inferring.b, &other) && has_memory;
+    has_memory = allocate(&inferring) && has_memory;
+    enum bat_code code = has_memory ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
+    code = code ? code
+                : next_static_shares(inference->new_side->program, inferring.b,
+                                     inference->cold_functions, inferring.shares, error);
+    const struct flow_graph graph = {.nodes = inferring.nodes,
+                                     .edges = inferring.edges,
+                                     .node_count = inferring.b->node_count,
+                                     .edge_count = inferring.b->link_count,
+                                     .entry = inferring.b->entry};
     if (code == BAT_OK)
-        code = next_static_shares(inference->new_side->program, inferring.b,
-                                  inference->cold_functions, inferring.shares, error);
-    if (code == BAT_OK) {
-        set_all(&inferring);
-        const struct flow_graph graph = {.nodes = inferring.nodes,
-                                         .edges = inferring.edges,
-                                         .node_count = inferring.b->node_count,
-                                         .edge_count = inferring.b->link_count,
-                                         .entry = inferring.b->entry};
-        struct flow_counts counts = {
-            .nodes = inferred->nodes, .edges = inferred->links, .entries = inferred->entries};
-        code = flow_solve(&graph, &counts, error);
-        inferred->was_limited = counts.was_limited;
-    }
+        prepare(&inferring);
+    code = code ? code : solve(&inferring, &graph, 1, inferred, error);
+    code = code ? code : solve(&inferring, &graph, 2, &other, error);
+    code = code ? code : flow_mean(&graph, inferred, &other, error);
+    next_inferred_free(&other);
     BAT_FREE_ALL(inferring.nodes, inferring.edges, inferring.shares, inferring.is_image,
                  inferring.enders);
     return code;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "flow_solver.h"
 #include "match_blocks.h"
 #include "unit_graph.h"
 
@@ -20,17 +21,10 @@ struct next_inference {
     const double *entered; /* for each old node: entries from elsewhere, such as exceptions */
 };
 
-struct next_inferred {
-    uint64_t *nodes;
-    uint64_t *links;
-    uint64_t *entries; /* for each node */
-    bool was_limited;
-};
-
 /* The caller frees *inferred with next_inferred_free(), also after a failure. */
-enum bat_code next_infer(const struct next_inference *inference, struct next_inferred *inferred,
+enum bat_code next_infer(const struct next_inference *inference, struct flow_counts *inferred,
                          struct bat_error *error);
-void next_inferred_free(struct next_inferred *inferred);
+void next_inferred_free(struct flow_counts *inferred);
 
 /*
  * Fill shares, for each link its share of what its node leads to; those of one node add up to 1.

@@ -214,6 +214,57 @@ TEST(test_consistent_counts_stay)
     assert_memory_equal(room.entries, expected_entries, sizeof(expected_entries));
 }
 
+/* Let control go along a path once. */
+static void add_path(const struct flow_graph *graph, struct flow_counts *counts)
+{
+    uint32_t node = any_below(&random_state, graph->node_count);
+    counts->entries[node]++;
+    counts->nodes[node]++;
+    for (uint32_t tries = graph->edge_count * any_below(&random_state, 5); tries > 0; tries--) {
+        uint32_t edge = any_below(&random_state, graph->edge_count);
+        if (graph->edges[edge].from != node)
+            continue;
+        node = graph->edges[edge].to;
+        counts->edges[edge]++;
+        counts->nodes[node]++;
+    }
+}
+
+/* Twice the mean differs by at most 1 from the sum of both. */
+static void check_half(uint64_t mean, uint64_t one, uint64_t other)
+{
+    assert_in_range(2 * mean + 1, one + other, one + other + 2);
+}
+
+/* The mean of any two flows is one, and each of its counts the mean of two, rounded up or down. */
+TEST(test_mean_of_flows)
+{
+    for (unsigned i = 0; i < 2000; i++) {
+        struct trial trials[3]; /* of the mean, and of the flows */
+        struct room rooms[3] = {0};
+        make_trial(&trials[0]);
+        const struct flow_graph *graph = &trials[0].graph;
+        struct flow_counts counts[] = {counts_in(&rooms[0]), counts_in(&rooms[1]),
+                                       counts_in(&rooms[2])};
+        for (uint32_t paths = any_below(&random_state, 20); paths > 0; paths--)
+            add_path(graph, &counts[1 + any_below(&random_state, 2)]);
+        rooms[0] = rooms[1];
+        struct bat_error error;
+        assert_ok(flow_mean(graph, &counts[0], &counts[2], &error));
+        for (uint32_t k = 0; k < 3; k++) {
+            trials[k].graph = *graph;
+            take_parts(&trials[k], &counts[k]);
+        }
+        uint64_t nodes[NODES_MAX];
+        assert_true(is_consistent(&trials[0], nodes));
+        assert_memory_equal(nodes, rooms[0].nodes, graph->node_count * sizeof(*nodes));
+        for (uint32_t k = 0; k < graph->node_count; k++)
+            check_half(nodes[k], rooms[1].nodes[k], rooms[2].nodes[k]);
+        for (uint32_t k = 0; k < graph->edge_count + 2 * graph->node_count; k++)
+            check_half(trials[0].parts[k], trials[1].parts[k], trials[2].parts[k]);
+    }
+}
+
 /* A loop that goes on with 9 of 10: ten rounds for each entry. */
 TEST(test_shares_of_a_loop)
 {

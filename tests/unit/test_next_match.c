@@ -15,7 +15,7 @@
 
 KEPT(kept_side, struct flooding_side, flooding_free)
 KEPT_COPY(kept_match, struct next_match, next_match_free)
-KEPT_COPY(kept_inferred, struct next_inferred, next_inferred_free)
+KEPT_COPY(kept_inferred, struct flow_counts, next_inferred_free)
 
 /* One function, each block a node. */
 struct made {
@@ -147,14 +147,14 @@ static struct next_match *match_both(struct made *sides)
 }
 
 /* Infer the counts of the new build, where the old function was entered 100 times. */
-static const struct next_inferred *infer(const struct made *sides, const struct next_match *match)
+static const struct flow_counts *infer(const struct made *sides, const struct next_match *match)
 {
     const struct next_inference inference = {.old_side = &sides[0].side,
                                              .new_side = &sides[1].side,
                                              .match = match,
                                              .scale = 1,
                                              .entries = 100};
-    struct next_inferred inferred;
+    struct flow_counts inferred;
     assert_ok(next_infer(&inference, &inferred, NULL));
     return kept_inferred(inferred);
 }
@@ -276,8 +276,7 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
                                        .piece_of = BAT_NONE,
                                        .copy_of = BAT_NONE,
                                        .confidence = i == 0 ? 0.2f : confidence[i - 1]};
-    const struct next_inferred *inferred =
-        infer(sides, &(struct next_match){.all = all, .count = 3});
+    const struct flow_counts *inferred = infer(sides, &(struct next_match){.all = all, .count = 3});
     assert_int_equal(inferred->nodes[0], 100);
     result[0] = inferred->nodes[1];
     result[1] = inferred->nodes[2];
@@ -570,7 +569,7 @@ TEST(test_rounds)
                                               .ends_as = BAT_NONE,
                                               .piece_of = BAT_NONE,
                                               .copy_of = BAT_NONE};
-    const struct next_inferred *inferred = infer(sides, match);
-    assert_int_equal(inferred->links[2], 900);
+    const struct flow_counts *inferred = infer(sides, match);
+    assert_int_equal(inferred->edges[2], 900);
     assert_int_equal(inferred->nodes[1], 1000);
 }
