@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Records of a translation: look-ups, and adding the records of fdata inputs (records.h). */
 #include "records.h"
-#include "yaml_probes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +31,11 @@ void bat_records_free(struct bat_records *records)
     bat_counts_free(&records->starts_reached);
     free(records->yaml_places);
     bat_counts_free(&records->entry_ids);
-    bat_yaml_probes_free(records->probes);
+    if (records->probes) {
+        bat_probes_free(records->probes->all);
+        BAT_FREE_ALL(records->probes->is_read, records->probes->guids, records->probes->hashes,
+                     records->probes);
+    }
     free(records);
 }
 

@@ -5,9 +5,11 @@
  */
 #pragma once
 
+#include "bat_probes.h"
 #include "bat_profile.h"
 #include "binary/code/output_flow.h"
 #include "binary/functions/functions.h"
+#include "profile/yaml/bat_yaml_profile.h"
 #include "support/counts.h"
 #include "support/string_table.h"
 #include "support/text_parts.h"
@@ -32,7 +34,16 @@ enum bat_yaml_place {
 };
 
 struct judged_function;
-struct bat_yaml_probes;
+
+/* The probes of the binary, and the file's tables. Threads may share it. */
+struct bat_yaml_probes {
+    struct bat_probes *all;
+    uint8_t *is_read; /* for each node: its top-level body is one of those that are written */
+    struct bat_yaml_guid *guids; /* of the nodes that are read */
+    uint64_t *hashes;            /* of all functions of the source */
+    uint32_t guid_count;
+    uint32_t hash_count;
+};
 
 /*
  * An end is a word of bat_fdata_word(): a kind and a name. Names below function_count are indices

@@ -12,7 +12,7 @@
 #include "spec/options.h"
 #include "tableless.h"
 #include "translation.h"
-#include "yaml_probes_read.h"
+#include "yaml_probes.h"
 #include <stdlib.h>
 
 static enum bat_code translate_samples(struct translation *translation)

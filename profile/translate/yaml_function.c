@@ -8,7 +8,6 @@
 #include "tableless.h"
 #include "yaml_blocks.h"
 #include "yaml_function_probes.h"
-#include "yaml_string.h"
 
 /* What is written of one block of the function. */
 struct bat_yaml_block {
@@ -72,42 +71,10 @@ static uint64_t extern_executions(const struct bat_yaml_writer *writer,
     return count;
 }
 
-/* The most bytes of a key with a number or a hash behind it. */
-#define FIELD_MAX 64u
-
-/* Inline, like the next one: keys are constants, which are copied faster if their size is known. */
-static inline void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
-{
-    char *at = stpcpy(bat_text_room(text, FIELD_MAX), before);
-    bat_text_end(text, bat_put_decimal(at, value));
-}
-
-static inline void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
-{
-    char *at = stpcpy(stpcpy(bat_text_room(text, FIELD_MAX), before), "0x");
-    bat_text_end(text, bat_put_upper_hex(at, value));
-}
-
 /* The number of a function in the file; 0 for an unknown one. */
 static uint32_t function_id(const struct bat_yaml_writer *writer, uint64_t word)
 {
     return is_function(writer, word) ? writer->numbers[(uint32_t)word] : 0;
-}
-
-static void write_function_head(const struct bat_yaml_writer *writer,
-                                const struct bat_yaml_range *range, uint64_t hash,
-                                uint32_t block_count, struct bat_text_writer *text)
-{
-    bat_text_string(text, "  - name:            ");
-    bat_yaml_string(text, writer->records->symbols[range->function].name);
-    write_number(text, "\n    fid:             ", writer->numbers[range->function]);
-    write_hash(text, "\n    hash:            ", hash);
-    write_number(text, "\n    exec:            ", executions(writer, range));
-    uint64_t from_outside = writer->records->has_extern ? extern_executions(writer, range) : 0;
-    if (from_outside != 0)
-        write_number(text, "\n    extern:          ", from_outside);
-    write_number(text, "\n    nblocks:         ", block_count);
-    bat_text_string(text, "\n");
 }
 
 /*
@@ -136,45 +103,25 @@ static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const u
     return found ? (uint32_t)found[2] : 0;
 }
 
-/* Write a block's successors; *separator stands before the next one. */
-static void write_successors(const struct bat_yaml_writer *writer,
-                             const struct bat_yaml_block *block, uint32_t block_count,
-                             const char **separator, struct bat_text_writer *text)
+/* Add a block's successors. */
+static void add_successors(const struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
+                           uint32_t block_count, struct bat_yaml_edges *successors)
 {
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = bat_records_branch(writer->records, i);
         if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
-        bat_text_string(text, *separator);
-        write_number(text, "{ bid: ", to == BAT_NONE ? 0 : writer->blocks[to].index);
-        write_number(text, ", cnt: ", item[4]);
-        if (item[5] != 0)
-            write_number(text, ", mis: ", item[5]);
-        bat_text_string(text, " }");
-        *separator = ", ";
+        successors->all[successors->count++] =
+            (struct bat_yaml_edge){.at = to == BAT_NONE ? 0 : writer->blocks[to].index,
+                                   .count = item[4],
+                                   .mispredictions = item[5]};
     }
 }
 
-static void write_call(const struct bat_yaml_writer *writer, const uint64_t *item,
-                       uint64_t block_offset, struct bat_text_writer *text)
-{
-    write_hash(text, "{ off: ", item[1] - block_offset);
-    write_number(text, ", fid: ", function_id(writer, item[2]));
-    uint32_t discriminator = call_discriminator(writer, item);
-    if (discriminator != 0)
-        write_number(text, ", disc: ", discriminator);
-    write_number(text, ", cnt: ", item[4]);
-    if (item[5] != 0)
-        write_number(text, ", mis: ", item[5]);
-    if (writer->probes)
-        bat_yaml_probes_write_call(writer->probes, item[1] - block_offset, text);
-    bat_text_string(text, " }");
-}
-
 /* The same of its calls. */
-static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
-                        uint64_t block_offset, const char **separator, struct bat_text_writer *text)
+static void add_calls(struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
+                      uint64_t block_offset, struct bat_yaml_edges *calls)
 {
     uint32_t count = 0;
     for (uint32_t i = block->first; i < block->first + block->count; i++)
@@ -182,10 +129,15 @@ static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_bl
             writer->calls[count++] = i;
     bat_yaml_sort_calls(writer->records, writer->calls, count);
     for (uint32_t i = 0; i < count; i++) {
-        bat_text_string(text, *separator);
-        write_call(writer, bat_records_branch(writer->records, writer->calls[i]), block_offset,
-                   text);
-        *separator = ", ";
+        const uint64_t *item = bat_records_branch(writer->records, writer->calls[i]);
+        struct bat_yaml_edge *call = &calls->all[calls->count++];
+        *call = (struct bat_yaml_edge){.at = item[1] - block_offset,
+                                       .function = function_id(writer, item[2]),
+                                       .entry = call_discriminator(writer, item),
+                                       .count = item[4],
+                                       .mispredictions = item[5]};
+        if (writer->probes)
+            bat_yaml_probes_place(writer->probes, call);
     }
 }
 
@@ -219,39 +171,29 @@ static void choose_probes(struct bat_yaml_writer *writer, const struct place *pl
     bat_yaml_probes_sort_place(writer->probes);
 }
 
-static void write_place(struct bat_yaml_writer *writer, const struct place *place,
-                        uint32_t block_count, struct bat_text_writer *text)
+/* False if there is no memory. */
+static bool write_place(struct bat_yaml_writer *writer, const struct place *place,
+                        uint32_t block_count, bool is_first)
 {
-    uint64_t exec = 0;
-    for (uint32_t i = place->first; i < place->end; i++)
-        exec += writer->yaml_blocks[writer->order[i]].exec;
-    write_number(text, "      - bid:             ", place->bid);
-    bat_text_string(text, "\n        insns:           0");
-    if (place->hash != 0)
-        write_hash(text, "\n        hash:            ", place->hash);
-    if (exec != 0)
-        write_number(text, "\n        exec:            ", exec);
-    bat_text_string(text, "\n");
+    struct bat_yaml_profile_block written = {.index = place->bid,
+                                             .hash = place->hash,
+                                             .calls.all = writer->call_edges,
+                                             .successors.all = writer->successors};
     if (writer->probes)
         choose_probes(writer, place);
-    const char *separator = "        calls:           [ ";
     for (uint32_t i = place->first; i < place->end; i++) {
-        uint32_t block = writer->order[i];
-        write_calls(writer, &writer->yaml_blocks[block], writer->blocks[block].input_offset,
-                    &separator, text);
+        const uint32_t number = writer->order[i];
+        const struct bat_yaml_block *block = &writer->yaml_blocks[number];
+        written.executions += block->exec;
+        add_calls(writer, block, writer->blocks[number].input_offset, &written.calls);
+        add_successors(writer, block, block_count, &written.successors);
     }
-    if (writer->probes)
-        bat_yaml_probes_write_uncounted(writer->probes, &separator, text);
-    if (separator[0] == ',')
-        bat_text_string(text, " ]\n");
-    separator = "        succ:            [ ";
-    for (uint32_t i = place->first; i < place->end; i++)
-        write_successors(writer, &writer->yaml_blocks[writer->order[i]], block_count, &separator,
-                         text);
-    if (separator[0] == ',')
-        bat_text_string(text, " ]\n");
-    if (writer->probes)
-        bat_yaml_probes_write_blocks(writer->probes, text);
+    if (writer->probes) {
+        bat_yaml_probes_add_uncounted(writer->probes, &written.calls);
+        written.probes = writer->probes->blocks;
+        written.probe_count = writer->probes->block_count;
+    }
+    return bat_yaml_write_block(&writer->out, &written, is_first);
 }
 
 static void free_blocks(struct bat_yaml_writer *writer)
@@ -307,16 +249,12 @@ static void sort_places(struct bat_yaml_writer *writer, uint32_t count, bool by_
         qsort_r(writer->order, count, sizeof(*writer->order), compare_indices, writer->blocks);
 }
 
-/* Make room in writer->calls for all records of a function. */
-static bool reserve_calls(struct bat_yaml_writer *writer, uint32_t count)
+/* Make room for so many records of a function and, as calls without counts, so many probes. */
+static bool reserve_edges(struct bat_yaml_writer *writer, uint32_t count, uint32_t probes)
 {
-    if (count <= writer->call_capacity)
-        return true;
-    uint32_t capacity = count < UINT32_MAX / 2 ? 2 * count : count;
-    free(writer->calls);
-    writer->calls = malloc((size_t)capacity * sizeof(*writer->calls));
-    writer->call_capacity = writer->calls ? capacity : 0;
-    return writer->calls != NULL;
+    return BAT_RESERVE(writer->calls, 0, writer->call_capacity, count) &&
+           BAT_RESERVE(writer->call_edges, 0, writer->call_edge_capacity, (size_t)count + probes) &&
+           BAT_RESERVE(writer->successors, 0, writer->successor_capacity, count);
 }
 
 /* Give each block its records and its executions. Records ascend by offset, as blocks do. */
@@ -402,11 +340,11 @@ static bool place_is_needed(const struct bat_yaml_writer *writer, const struct p
     return false;
 }
 
-static void write_blocks(struct bat_yaml_writer *writer, uint32_t place_count, uint32_t count,
-                         struct bat_text_writer *text)
+/* False if there is no memory. */
+static bool write_blocks(struct bat_yaml_writer *writer, uint32_t place_count, uint32_t count)
 {
     sort_places(writer, count, bat_yaml_has_places(writer->records));
-    const char *before = "    blocks:\n";
+    bool is_first = true;
     uint32_t end;
     for (uint32_t i = 0; i < count; i = end) {
         bool is_written;
@@ -414,10 +352,11 @@ static void write_blocks(struct bat_yaml_writer *writer, uint32_t place_count, u
         end = place.end;
         if (!is_written || !place_is_needed(writer, &place))
             continue;
-        bat_text_string(text, before);
-        before = "";
-        write_place(writer, &place, count, text);
+        if (!write_place(writer, &place, count, is_first))
+            return false;
+        is_first = false;
     }
+    return true;
 }
 
 /* Fill writer->blocks with a function's blocks by its code; none if it cannot be read. */
@@ -440,31 +379,41 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
                                       const struct bat_yaml_range *range,
                                       struct bat_text_writer *text, struct bat_error *error)
 {
-    uint32_t table = writer->records->tables[range->function];
+    const struct bat_records *records = writer->records;
+    const uint32_t table = records->tables[range->function];
+    struct bat_yaml_profile_function function = {
+        .name = (char *)records->symbols[range->function].name,
+        .number = writer->numbers[range->function],
+        .executions = executions(writer, range),
+        .from_outside = records->has_extern ? extern_executions(writer, range) : 0};
     uint32_t count = 0;
-    uint32_t place_count = 0;
-    uint64_t hash = 0;
-    BAT_TRY_MEMORY(reserve_calls(writer, range->end - range->first), error, "to write YAML");
     if (table != BAT_NONE) {
         BAT_TRY_MEMORY(load_blocks(writer, table, &count), error, "to write YAML");
-        hash = writer->map->tables[table].hash;
-        place_count = writer->map->tables[table].input_block_count;
+        function.hash = writer->map->tables[table].hash;
+        function.block_count = writer->map->tables[table].input_block_count;
     } else if (writer->code) {
         BAT_TRY(load_code(writer, range->function, &count, error));
-        place_count = count;
+        function.block_count = count;
     }
-    BAT_TRY(writer->probes ? bat_yaml_probes_find(writer->records, range->function, writer->blocks,
-                                                  count, writer->probes, error)
+    BAT_TRY(writer->probes ? bat_yaml_probes_find(records, range->function, writer->blocks, count,
+                                                  writer->probes, error)
                            : BAT_OK);
-    write_function_head(writer, range, hash, place_count, text);
+    BAT_TRY_MEMORY(reserve_edges(writer, range->end - range->first,
+                                 writer->probes ? (uint32_t)writer->probes->found_count : 0),
+                   error, "to write YAML");
+    writer->out.text = text;
+    bat_yaml_write_head(&writer->out, &function);
     if (count != 0) {
         fill_blocks(writer, range, count);
-        if (!bat_records_have_note(writer->records))
+        if (!bat_records_have_note(records))
             mark_reached(writer, range, count);
-        write_blocks(writer, place_count, count, text);
+        BAT_TRY_MEMORY(write_blocks(writer, function.block_count, count), error, "to write YAML");
     }
-    if (writer->probes)
-        bat_yaml_probes_write_tree(writer->records->probes, writer->probes, text);
+    if (writer->probes) {
+        function.nodes = writer->probes->nodes;
+        function.node_count = writer->probes->tree_size;
+        bat_yaml_write_tree(&writer->out, &function);
+    }
     return BAT_OK;
 }
 
@@ -472,6 +421,7 @@ void bat_yaml_writer_free(struct bat_yaml_writer *writer)
 {
     if (writer->probes)
         bat_yaml_function_probes_free(writer->probes);
-    BAT_FREE_ALL(writer->probes, writer->calls);
+    BAT_FREE_ALL(writer->probes, writer->calls, writer->call_edges, writer->successors,
+                 writer->out.groups);
     free_blocks(writer);
 }

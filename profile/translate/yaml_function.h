@@ -2,8 +2,8 @@
 /* One function of BOLT's YAML profile (spec/profiles.md 4). Internal. */
 #pragma once
 
+#include "profile/yaml/yaml_out.h"
 #include "records.h"
-#include "support/text_writer.h"
 
 /*
  * The number (fid) of each function, from 1: first the functions of symbols by address, then PLT
@@ -54,11 +54,16 @@ struct bat_yaml_writer {
     struct bat_yaml_function_probes *probes; /* if records have probes; else NULL */
 
     /* Of the function that is written, allocated when needed; bat_yaml_writer_free(). */
-    uint32_t *calls;
+    struct bat_yaml_out out; /* the file's profile and GUIDs are set before */
+    uint32_t *calls;         /* of a block: its records */
+    struct bat_yaml_edge *call_edges;
+    struct bat_yaml_edge *successors;
     struct bat_block *blocks;
     struct bat_yaml_block *yaml_blocks;
     uint32_t *order; /* of blocks: as they are written */
-    uint32_t call_capacity;
+    size_t call_capacity;
+    size_t call_edge_capacity;
+    size_t successor_capacity;
     uint32_t block_capacity;
 };
 

@@ -15,10 +15,11 @@ static bool list_tree(const struct bat_probes *probes, struct bat_yaml_function_
     const uint32_t end = probes->nodes[found->root].end;
     const size_t size = end - found->root;
     if (size > found->tree_capacity) {
-        BAT_FREE_ALL(found->queue, found->numbers);
+        BAT_FREE_ALL(found->queue, found->numbers, found->nodes);
         found->queue = malloc(size * sizeof(*found->queue));
         found->numbers = malloc(size * sizeof(*found->numbers));
-        found->tree_capacity = found->queue && found->numbers ? size : 0;
+        found->nodes = malloc(size * sizeof(*found->nodes));
+        found->tree_capacity = found->queue && found->numbers && found->nodes ? size : 0;
         if (found->tree_capacity == 0)
             return false;
     }
@@ -26,7 +27,12 @@ static bool list_tree(const struct bat_probes *probes, struct bat_yaml_function_
     found->tree_size = 1;
     for (uint32_t i = 0; i < found->tree_size; i++) {
         const uint32_t node = found->queue[i];
+        const struct bat_probe_node *from = &probes->nodes[node];
         found->numbers[node - found->root] = i;
+        found->nodes[i] = (struct bat_yaml_node){
+            .guid = from->guid,
+            .parent = i == 0 ? 0 : found->numbers[from->parent - found->root],
+            .call_site = from->call_site};
         for (uint32_t child = node + 1; child < probes->nodes[node].end;
              child = probes->nodes[child].end)
             found->queue[found->tree_size++] = child;
@@ -133,12 +139,11 @@ static bool reserve_chosen(struct bat_yaml_function_probes *found)
 {
     if (found->found_count <= found->chosen_capacity)
         return true;
-    BAT_FREE_ALL(found->calls, found->blocks, found->groups);
+    BAT_FREE_ALL(found->calls, found->blocks);
     const size_t count = found->found_capacity;
     found->calls = malloc(count * sizeof(*found->calls));
     found->blocks = malloc(count * sizeof(*found->blocks));
-    found->groups = malloc(count * sizeof(*found->groups));
-    const bool has_memory = found->calls && found->blocks && found->groups;
+    const bool has_memory = found->calls && found->blocks;
     found->chosen_capacity = has_memory ? count : 0;
     return has_memory;
 }
@@ -150,6 +155,7 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
     const struct search search = {records, blocks, block_count, found};
     const struct part whole = part_of(records, function, BAT_NONE);
     found->found_count = 0;
+    found->tree_size = 0;
     found->root = find_root(records->probes, whole.start, whole.end);
     if (found->root == BAT_NONE)
         return BAT_OK;
@@ -165,8 +171,8 @@ enum bat_code bat_yaml_probes_find(const struct bat_records *records, uint32_t f
 
 void bat_yaml_function_probes_free(struct bat_yaml_function_probes *found)
 {
-    BAT_FREE_ALL(found->queue, found->numbers, found->found, found->calls, found->blocks,
-                 found->groups);
+    BAT_FREE_ALL(found->queue, found->numbers, found->nodes, found->found, found->calls,
+                 found->blocks);
 }
 
 /* --- The probes of a place -------------------------------------------------------------------- */
@@ -208,39 +214,27 @@ void bat_yaml_probes_sort_place(struct bat_yaml_function_probes *found)
 
 /* --- Calls ------------------------------------------------------------------------------------ */
 
-/* The most bytes of a key with a number behind it. */
-#define FIELD_MAX 64u
-
-static void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
+static void give(struct bat_yaml_edge *call, const struct bat_yaml_probe *probe)
 {
-    char *at = stpcpy(bat_text_room(text, FIELD_MAX), before);
-    bat_text_end(text, bat_put_decimal(at, value));
+    call->probe = probe->id;
+    call->probe_node = probe->node;
+    call->is_indirect = probe->type == BAT_PROBE_INDIRECT_CALL;
 }
 
-static void write_probe(const struct bat_yaml_probe *call, struct bat_text_writer *text)
+void bat_yaml_probes_place(struct bat_yaml_function_probes *found, struct bat_yaml_edge *call)
 {
-    write_number(text, ", pp: ", call->id);
-    if (call->node != 0)
-        write_number(text, ", ppn: ", call->node);
-    if (call->type == BAT_PROBE_INDIRECT_CALL)
-        bat_text_string(text, ", ind: true");
-}
-
-void bat_yaml_probes_write_call(struct bat_yaml_function_probes *found, uint64_t offset,
-                                struct bat_text_writer *text)
-{
-    if (offset > UINT32_MAX)
+    if (call->at > UINT32_MAX)
         return;
-    const uint32_t wanted = (uint32_t)offset;
+    const uint32_t wanted = (uint32_t)call->at;
     const uint32_t i = BAT_COUNT_BELOW(found->calls, found->call_count, offset, wanted);
     if (i == found->call_count || found->calls[i].offset != wanted)
         return;
     found->calls[i].is_written = true;
-    write_probe(&found->calls[i], text);
+    give(call, &found->calls[i]);
 }
 
-void bat_yaml_probes_write_uncounted(struct bat_yaml_function_probes *found, const char **separator,
-                                     struct bat_text_writer *text)
+void bat_yaml_probes_add_uncounted(struct bat_yaml_function_probes *found,
+                                   struct bat_yaml_edges *calls)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < found->call_count; i++)
@@ -248,95 +242,9 @@ void bat_yaml_probes_write_uncounted(struct bat_yaml_function_probes *found, con
             found->calls[left++] = found->calls[i];
     BAT_SORT_BY_TWO(found->calls, left, node, id);
     for (uint32_t i = 0; i < left; i++) {
-        bat_text_string(text, *separator);
-        char *at = stpcpy(bat_text_room(text, FIELD_MAX), "{ off: 0x");
-        bat_text_end(text, bat_put_upper_hex(at, found->calls[i].offset));
-        bat_text_string(text, ", fid: 0, cnt: 0");
-        write_probe(&found->calls[i], text);
-        bat_text_string(text, " }");
-        *separator = ", ";
+        struct bat_yaml_edge *call = &calls->all[calls->count++];
+        *call = (struct bat_yaml_edge){.at = found->calls[i].offset};
+        give(call, &found->calls[i]);
     }
     found->call_count = 0;
-}
-
-/* --- Blocks ----------------------------------------------------------------------------------- */
-
-/* Write the ids of a group, unless there is only 1. Returns what stands before the next field. */
-static const char *write_ids(const struct bat_yaml_function_probes *found,
-                             const struct bat_yaml_group *group, struct bat_text_writer *text)
-{
-    if (group->end - group->first == 1 && (uint32_t)found->blocks[group->first] == 1)
-        return "";
-    for (uint32_t i = group->first; i < group->end; i++)
-        write_number(text, i == group->first ? "blk: [ " : ", ", (uint32_t)found->blocks[i]);
-    bat_text_string(text, " ]");
-    return ", ";
-}
-
-/* Write the nodes of the groups first to end - 1, unless there is only 0. */
-static void write_nodes(const struct bat_yaml_function_probes *found, uint32_t first, uint32_t end,
-                        const char *before, struct bat_text_writer *text)
-{
-    const struct bat_yaml_group *groups = found->groups;
-    if (end - first == 1 && found->blocks[groups[first].first] >> 32 == 0)
-        return;
-    bat_text_string(text, before);
-    for (uint32_t i = first; i < end; i++)
-        write_number(text, i == first ? "ids: [ " : ", ", found->blocks[groups[i].first] >> 32);
-    bat_text_string(text, " ]");
-}
-
-void bat_yaml_probes_write_blocks(struct bat_yaml_function_probes *found,
-                                  struct bat_text_writer *text)
-{
-    const uint32_t count = bat_yaml_probe_groups(found->blocks, found->block_count, found->groups);
-    uint32_t end;
-    for (uint32_t i = 0; i < count; i = end) {
-        end = i + 1;
-        while (end < count && found->groups[end].entry == found->groups[i].entry)
-            end++;
-        bat_text_string(text, i == 0 ? "        probes:          [ { " : ", { ");
-        write_nodes(found, i, end, write_ids(found, &found->groups[i], text), text);
-        bat_text_string(text, " }");
-    }
-    if (count != 0)
-        bat_text_string(text, " ]\n");
-}
-
-/* --- The tree, written ----------------------------------------------------------------------- */
-
-void bat_yaml_probes_write_tree(const struct bat_yaml_probes *probes,
-                                const struct bat_yaml_function_probes *found,
-                                struct bat_text_writer *text)
-{
-    if (found->root == BAT_NONE)
-        return;
-    const struct bat_probe_node *nodes = probes->all->nodes;
-    uint32_t last_guid = 0;
-    uint32_t last_parent = 0;
-    const char *separator = "    inline_tree:     [ ";
-    for (uint32_t i = 0; i < found->tree_size; i++) {
-        const struct bat_probe_node *node = &nodes[found->queue[i]];
-        const uint32_t guid = bat_yaml_probes_guid_index(probes, node->guid);
-        const uint32_t parent = i == 0 ? 0 : found->numbers[node->parent - found->root];
-        bat_text_string(text, separator);
-        char *start = bat_text_room(text, 2 * FIELD_MAX);
-        char *at = stpcpy(start, "{ ");
-        const char *before = "";
-        if (guid != last_guid) {
-            at = bat_put_decimal(stpcpy(at, "g: "), guid);
-            before = ", ";
-        }
-        if (parent != last_parent) {
-            at = bat_put_decimal(stpcpy(stpcpy(at, before), "p: "), parent - last_parent);
-            before = ", ";
-        }
-        if (node->call_site != 0)
-            at = bat_put_decimal(stpcpy(stpcpy(at, before), "cs: "), node->call_site);
-        bat_text_end(text, stpcpy(at, " }"));
-        last_guid = guid;
-        last_parent = parent;
-        separator = ", ";
-    }
-    bat_text_string(text, " ]\n");
 }

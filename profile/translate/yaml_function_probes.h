@@ -5,7 +5,6 @@
 #include "bat_decoder.h"
 #include "records.h"
 #include "yaml_probes.h"
-#include "yaml_string.h"
 
 /* A probe in one of the function's blocks. */
 struct bat_yaml_probe {
@@ -20,10 +19,11 @@ struct bat_yaml_probe {
 
 /* What is written of a function. Each thread has its own, all zero at first. */
 struct bat_yaml_function_probes {
-    uint32_t root;     /* node of the inline tree's root, or BAT_NONE: the function has no probes */
-    uint32_t *queue;   /* the tree's nodes as they are written: breadth first */
-    uint32_t *numbers; /* for each node from root on its place there */
-    uint32_t tree_size; /* nodes in the tree */
+    uint32_t root;   /* node of the inline tree's root, or BAT_NONE: the function has no probes */
+    uint32_t *queue; /* the tree's nodes as they are written: breadth first */
+    struct bat_yaml_node *nodes; /* the same, as they are written */
+    uint32_t *numbers;           /* for each node from root on its place there */
+    uint32_t tree_size;          /* nodes in the tree; 0 if there is none */
     size_t tree_capacity;
 
     struct bat_yaml_probe *found; /* ascending by block, then by order */
@@ -33,7 +33,6 @@ struct bat_yaml_function_probes {
     /* Of the blocks that bat_yaml_probes_choose() was called for. */
     struct bat_yaml_probe *calls; /* one for each offset, ascending */
     uint64_t *blocks;             /* node << 32 | id, ascending */
-    struct bat_yaml_group *groups;
     uint32_t call_count;
     uint32_t block_count;
     size_t chosen_capacity;
@@ -52,22 +51,11 @@ void bat_yaml_probes_begin_place(struct bat_yaml_function_probes *found);
 void bat_yaml_probes_choose(struct bat_yaml_function_probes *found, uint32_t block);
 void bat_yaml_probes_sort_place(struct bat_yaml_function_probes *found);
 
-/* Write the fields of the chosen call probe at this offset, if there is one. */
-void bat_yaml_probes_write_call(struct bat_yaml_function_probes *found, uint64_t offset,
-                                struct bat_text_writer *text);
+/* Give a call the chosen probe at its place, if there is one. */
+void bat_yaml_probes_place(struct bat_yaml_function_probes *found, struct bat_yaml_edge *call);
 
-/* Write the other chosen call probes, as calls without counts; *separator is before the next one.
- */
-void bat_yaml_probes_write_uncounted(struct bat_yaml_function_probes *found, const char **separator,
-                                     struct bat_text_writer *text);
-
-/* Write the chosen block probes, if there are any. */
-void bat_yaml_probes_write_blocks(struct bat_yaml_function_probes *found,
-                                  struct bat_text_writer *text);
-
-/* Write the function's tree, if it has one. */
-void bat_yaml_probes_write_tree(const struct bat_yaml_probes *probes,
-                                const struct bat_yaml_function_probes *found,
-                                struct bat_text_writer *text);
+/* Append the other chosen probes of calls, as calls without counts; there is room for them. */
+void bat_yaml_probes_add_uncounted(struct bat_yaml_function_probes *found,
+                                   struct bat_yaml_edges *calls);
 
 void bat_yaml_function_probes_free(struct bat_yaml_function_probes *found);

@@ -12,11 +12,16 @@
 #include "tableless.h"
 #include "yaml_function.h"
 #include "yaml_function_probes.h"
-#include "yaml_string.h"
+
+/* The longest build-id that is written; real ones have 20 bytes. */
+#define BUILD_ID_MAX 256u
 
 /* What the parts of the text are made of: the header, groups of functions, the end. */
 struct yaml_file {
     const struct bat_records *records;
+    struct bat_yaml_profile profile; /* its header and tables; all but the events are others' */
+    char build_id[2 * BUILD_ID_MAX + 1];
+    uint32_t *guids;   /* of the profile, in order */
     uint32_t *entries; /* of struct bat_yaml_writer */
     uint32_t *numbers;
     struct bat_yaml_range *functions; /* that records name */
@@ -158,60 +163,49 @@ static enum bat_code read_code(struct yaml_file *file, struct bat_error *error)
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-/* The longest build-id that is written; real ones have 20 bytes. */
-#define BUILD_ID_MAX 256u
-
-static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
-{
-    size_t size;
-    const uint8_t *id = bat_elf_build_id(elf, &size);
-    if (!id || size > BUILD_ID_MAX) {
-        bat_text_string(text, "'<unknown>'");
-        return;
-    }
-    char hex[2 * BUILD_ID_MAX + 1];
-    bat_hex_bytes(hex, sizeof(hex), id, size);
-    bat_yaml_string(text, hex);
-}
-
-/* Write all events as one string, separated by commas. */
-static enum bat_code write_events(const struct bat_strings *events, struct bat_text_writer *text,
-                                  struct bat_error *error)
+/* Join all events to one string, separated by commas. NULL if there is no memory. */
+static char *join_events(const struct bat_strings *events)
 {
     size_t size = 1;
     for (uint32_t i = 0; i < events->count; i++)
         size += strlen(bat_strings_get(events, i)) + 1;
     char *joined = malloc(size);
-    BAT_TRY_MEMORY(joined, error, "to write YAML");
     char *at = joined;
-    for (uint32_t i = 0; i < events->count; i++) {
+    for (uint32_t i = 0; joined && i < events->count; i++) {
         at = bat_put_text(at, i ? "," : "");
         at = bat_put_text(at, bat_strings_get(events, i));
     }
-    *at = '\0';
-    bat_yaml_string(text, joined);
-    free(joined);
-    return BAT_OK;
+    if (joined)
+        *at = '\0';
+    return joined;
 }
 
-static enum bat_code write_header(const struct yaml_file *file, struct bat_text_writer *text,
-                                  struct bat_error *error)
+/* Fill the header and the tables of probes. False if there is no memory. */
+static bool make_profile(struct yaml_file *file)
 {
     const struct bat_records *records = file->records;
-    bat_text_string(text, "---\nheader:\n  profile-version: 1\n  binary-name:     ");
-    bat_yaml_string(text, bat_elf_path(records->binary->elf));
-    bat_text_string(text, "\n  binary-build-id: ");
-    write_build_id(text, records->binary->elf);
-    bat_text_string(text, records->kind == BAT_PROFILE_BRANCHES
-                              ? "\n  profile-flags:   [ lbr ]"
-                              : "\n  profile-flags:   [ sample ]");
-    bat_text_string(text, records->is_parity ? "\n  profile-origin:  perf data aggregator"
-                                             : "\n  profile-origin:  battranslate");
-    bat_text_string(text, "\n  profile-events:  ");
-    enum bat_code code = write_events(&records->events, text, error);
-    bat_text_string(text, "\n  dfs-order:       false\n  hash-func:       xxh3\n");
-    bat_text_string(text, file->function_count ? "functions:\n" : "functions:       []\n");
-    return code;
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(records->binary->elf, &size);
+    if (!id || size > BUILD_ID_MAX)
+        strcpy(file->build_id, "<unknown>");
+    else
+        bat_hex_bytes(file->build_id, sizeof(file->build_id), id, size);
+    file->profile = (struct bat_yaml_profile){
+        .version = 1,
+        .binary = (char *)bat_elf_path(records->binary->elf),
+        .build_id = file->build_id,
+        .flags = records->kind == BAT_PROFILE_BRANCHES ? BAT_YAML_FLAG_LBR : BAT_YAML_FLAG_SAMPLE,
+        .origin = records->is_parity ? "perf data aggregator" : "battranslate",
+        .events = join_events(&records->events),
+        .has_xxh3 = true};
+    if (records->probes) {
+        file->profile.guids = records->probes->guids;
+        file->profile.guid_count = records->probes->guid_count;
+        file->profile.hashes = records->probes->hashes;
+        file->profile.hash_count = records->probes->hash_count;
+    }
+    file->guids = bat_yaml_guids_in_order(&file->profile);
+    return file->profile.events && file->guids;
 }
 
 static const char *note_without_hashes(enum bat_version version)
@@ -247,6 +241,7 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
     BAT_TRY_MEMORY(file, error, "to write YAML");
     *state = file;
     file->records = records;
+    BAT_TRY_MEMORY(make_profile(file), error, "to write YAML");
     /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */
     if (records->kind != BAT_PROFILE_SAMPLES) {
         enum bat_code code = find_functions(file, error);
@@ -256,11 +251,13 @@ static enum bat_code begin(const void *subject, void **state, size_t *parts,
             return code;
     }
     for (size_t i = 0; i < BAT_PARALLEL_MAX; i++)
-        file->writers[i] = (struct bat_yaml_writer){.records = records,
-                                                    .map = records->map,
-                                                    .entries = file->entries,
-                                                    .numbers = file->numbers,
-                                                    .code = file->code.reader ? &file->code : NULL};
+        file->writers[i] = (struct bat_yaml_writer){
+            .records = records,
+            .map = records->map,
+            .entries = file->entries,
+            .numbers = file->numbers,
+            .out = {.profile = &file->profile, .guids = file->guids, .is_in_lines = true},
+            .code = file->code.reader ? &file->code : NULL};
     *parts = (size_t)file->group_count + 2;
     return records->probes ? begin_probes(file, error) : BAT_OK;
 }
@@ -270,11 +267,15 @@ static enum bat_code write_part(void *state, size_t part, unsigned thread,
                                 struct bat_text_writer *text, struct bat_error *error)
 {
     struct yaml_file *file = state;
+    struct bat_yaml_out *out = &file->writers[thread].out;
+    out->text = text;
     if (part == 0)
-        return write_header(file, text, error);
+        bat_yaml_write_header(out, file->function_count);
+    if (part == 0)
+        return BAT_OK;
     if (part > file->group_count) {
         if (file->records->probes)
-            bat_yaml_probes_write_tables(file->records->probes, text);
+            BAT_TRY_MEMORY(bat_yaml_write_tables(out), error, "to write YAML");
         bat_text_string(text, "...\n");
         return BAT_OK;
     }
@@ -291,7 +292,8 @@ static void end(void *state)
     for (size_t i = 0; i < BAT_PARALLEL_MAX; i++)
         bat_yaml_writer_free(&file->writers[i]);
     bat_tableless_close(&file->code);
-    BAT_FREE_ALL(file->entries, file->numbers, file->functions, file->groups, file);
+    BAT_FREE_ALL(file->profile.events, file->guids, file->entries, file->numbers, file->functions,
+                 file->groups, file);
 }
 
 const struct bat_text_source bat_yaml_source = {begin, write_part, end};

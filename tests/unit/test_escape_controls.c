@@ -6,7 +6,7 @@
 #include "folder.h"
 #include "output_file.h"
 #include "profile/translate/escape_name.h"
-#include "profile/translate/yaml_string.h"
+#include "profile/yaml/yaml_out.h"
 #include "spec/escape_controls.h"
 #include "unit_test.h"
 

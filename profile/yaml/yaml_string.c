@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "yaml_string.h"
+#include "yaml_out.h"
 
 #include "spec/escape_controls.h"
 
