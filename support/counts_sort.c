@@ -13,16 +13,7 @@
 struct run {
     const struct bat_counts *counts;
     struct bat_sort_key *keys; /* its items in order (values); NULL if there is no memory */
-    uint32_t next, end;        /* of keys: what is left while the runs are merged */
-};
-
-/* Runs that are merged, and where to. */
-struct merging {
-    struct run *runs;
-    unsigned count;
-    uint64_t *sorted;
-    uint32_t used; /* items of sorted */
-    enum bat_code code;
+    uint32_t next;             /* of keys, while the runs are merged */
 };
 
 /*
@@ -57,7 +48,6 @@ static void *find_order(void *context)
     for (size_t i = 0; i < count; i++)
         run->keys[i].value = i;
     sort_items(run->counts, run->keys, run->keys + count, count, 0);
-    run->end = run->counts->count;
     return NULL;
 }
 
@@ -69,7 +59,7 @@ static const uint64_t *item_of(const struct run *run, size_t i)
 /* The first item that is left of a run; NULL if there is none. */
 static const uint64_t *head(const struct run *run)
 {
-    return run->next < run->end ? item_of(run, run->next) : NULL;
+    return run->next < run->counts->count ? item_of(run, run->next) : NULL;
 }
 
 /* How many items ahead the prefetch is. */
@@ -90,21 +80,22 @@ static const uint64_t *take_smallest(struct run *runs, unsigned count, uint32_t 
     if (!smallest)
         return NULL;
     smallest->next++;
-    if (smallest->end - smallest->next > FETCH_AHEAD)
+    if (smallest->counts->count - smallest->next > FETCH_AHEAD)
         __builtin_prefetch(item_of(smallest, (size_t)smallest->next + FETCH_AHEAD));
     return item;
 }
 
-/* Write the items that are left of all runs to sorted; the counters of equal keys are added. */
-static enum bat_code merge_runs(struct merging *merging)
+/* Write the items of all runs to sorted; the counters of equal keys are added. */
+static enum bat_code merge_runs(struct run *runs, unsigned count, uint64_t *sorted, uint32_t *used)
 {
-    const uint32_t words = merging->runs[0].counts->words;
+    const uint32_t words = runs[0].counts->words;
     const size_t size = words + 2;
     uint64_t *last = NULL;
     const uint64_t *item;
-    while ((item = take_smallest(merging->runs, merging->count, words)) != NULL) {
+    *used = 0;
+    while ((item = take_smallest(runs, count, words)) != NULL) {
         if (!last || bat_compare_words(last, item, words) != 0) {
-            last = merging->sorted + (size_t)merging->used++ * size;
+            last = sorted + (size_t)(*used)++ * size;
             memcpy(last, item, size * sizeof(*last));
             continue;
         }
@@ -115,56 +106,6 @@ static enum bat_code merge_runs(struct merging *merging)
         last[words + 1] += item[words + 1];
     }
     return BAT_OK;
-}
-
-static void *run_merging(void *context)
-{
-    struct merging *merging = context;
-    merging->code = merge_runs(merging);
-    return NULL;
-}
-
-/* Leave to high what is not below the middle of the longest run. Returns the items before that. */
-static size_t divide(struct run *low, struct run *high, unsigned count)
-{
-    const struct run *longest = low;
-    for (unsigned i = 1; i < count; i++)
-        if (low[i].end > longest->end)
-            longest = &low[i];
-    const uint64_t *middle = item_of(longest, longest->end / 2);
-    size_t below = 0;
-    memcpy(high, low, count * sizeof(*high));
-    for (unsigned i = 0; i < count; i++) {
-        struct bat_search search = {.high = low[i].end};
-        while (bat_search_next(&search))
-            bat_search_go(&search, bat_compare_words(item_of(&low[i], search.middle), middle,
-                                                     low[i].counts->words) < 0);
-        low[i].end = high[i].next = (uint32_t)search.low;
-        below += search.low;
-    }
-    return below;
-}
-
-/* So many items are worth another thread. */
-#define ITEMS_OF_TWO 65536u
-
-/* Merge the runs, of which there is room for twice as many, into sorted: by two threads, if there
- * were several before. */
-static enum bat_code merge_all(struct run *runs, unsigned count, uint64_t all, uint64_t *sorted,
-                               uint32_t *used)
-{
-    const size_t size = runs[0].counts->words + 2;
-    struct merging halves[2] = {{.runs = runs, .count = count, .sorted = sorted},
-                                {.runs = runs + count, .count = count}};
-    const unsigned threads = count > 1 && all >= ITEMS_OF_TWO ? 2 : 1;
-    if (threads == 2)
-        halves[1].sorted = sorted + divide(runs, runs + count, count) * size;
-    bat_parts_run(run_merging, halves, sizeof(halves[0]), threads);
-    *used = halves[0].used + halves[1].used;
-    if (halves[1].used != 0)
-        memmove(sorted + halves[0].used * size, halves[1].sorted,
-                halves[1].used * size * sizeof(*sorted));
-    return halves[0].code ? halves[0].code : halves[1].code;
 }
 
 static enum bat_code sort_runs(struct run *runs, unsigned count, struct bat_counts *result)
@@ -183,7 +124,7 @@ static enum bat_code sort_runs(struct run *runs, unsigned count, struct bat_coun
     if (!sorted)
         return BAT_ERR_MEMORY;
     uint32_t used;
-    enum bat_code code = merge_all(runs, count, all, sorted, &used);
+    enum bat_code code = merge_runs(runs, count, sorted, &used);
     if (code != BAT_OK) {
         free(sorted);
         return code;
@@ -198,7 +139,7 @@ static enum bat_code sort_runs(struct run *runs, unsigned count, struct bat_coun
 enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_counts *others,
                                        unsigned other_count)
 {
-    struct run *runs = calloc(2 * ((size_t)other_count + 1), sizeof(*runs));
+    struct run *runs = calloc((size_t)other_count + 1, sizeof(*runs));
     if (!runs)
         return BAT_ERR_MEMORY;
     for (unsigned i = 0; i <= other_count; i++) {

@@ -30,10 +30,7 @@ struct bat_parted_text {
 
 /*
  * Write texts at the same time by at most so many threads, the caller's among them; 0: one for each
- * processor. For each thread there are at most BAT_TEXT_WAITING_PARTS texts of parts in memory,
- * whose turn has not come; a part that is longer than BAT_TEXT_BUFFER waits for its turn. An output
- * is written by one thread at a time, not always by the same one.
+ * processor. For each thread there are at most BAT_TEXT_BUFFER bytes of a part in memory, whose
+ * turn has not come. An output is written by one thread at a time, not always by the same one.
  */
 void bat_texts_write(struct bat_parted_text *texts, size_t count, unsigned threads);
-
-#define BAT_TEXT_WAITING_PARTS 8u

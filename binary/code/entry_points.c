@@ -34,8 +34,7 @@ struct search {
 static bool enters_wanted(const struct search *search, uint64_t address)
 {
     /* Nearly all branches and calls go on in the source, or go to a function's start. */
-    if (address - search->address < search->size || !code_may_be_wanted(search->reader, address) ||
-        code_is_wanted_start(search->reader, address))
+    if (address - search->address < search->size || !code_may_be_wanted(search->reader, address))
         return false;
     uint32_t index = bat_functions_find(search->reader->functions, address);
     if (index == BAT_NONE || index == search->source)

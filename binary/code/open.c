@@ -23,8 +23,6 @@ static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_er
     return loaded_sections_read(&reader->sections, reader->elf, false, error);
 }
 
-/* --- Bytes -------------------------------------------------------------------------------- */
-
 /* --- Wanted functions --------------------------------------------------------------------- */
 
 static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *indices,
@@ -64,28 +62,11 @@ static void mark_granules(struct code_granules *granules,
         granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
 }
 
-#define STARTS_MAX (UINT64_C(1) << 26)
-
-/* Note where wanted functions start. This saves look-ups; nothing needs it. */
-static void mark_starts(struct bat_code_reader *reader)
-{
-    struct code_granules *granules = &reader->granules;
-    if (granules->size >> CODE_START_SHIFT >= STARTS_MAX)
-        return;
-    granules->starts = calloc((size_t)((granules->size >> CODE_START_SHIFT) / 8 + 1), 1);
-    for (uint32_t i = 0; granules->starts && i < reader->wanted_count; i++) {
-        uint64_t offset = wanted_function(reader, i)->address - granules->start;
-        uint64_t start = offset >> CODE_START_SHIFT;
-        if (offset % (1u << CODE_START_SHIFT) == 0)
-            granules->starts[start / 8] |= (uint8_t)(1u << start % 8);
-    }
-}
-
 static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct code_granules *granules = &reader->granules;
     const struct bat_function_symbol *last = wanted_function(reader, reader->wanted_count - 1);
-    granules->start = wanted_function(reader, 0)->address >> CODE_START_SHIFT << CODE_START_SHIFT;
+    granules->start = wanted_function(reader, 0)->address;
     granules->size = last->address - granules->start;
     granules->size += last->size < UINT64_MAX - granules->size ? last->size : 0;
     while (CODE_GRANULE_MIN >> granules->shift > 1)
@@ -96,7 +77,6 @@ static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_err
     BAT_TRY_MEMORY(granules->bits, error, "for a map of the code");
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         mark_granules(granules, wanted_function(reader, i));
-    mark_starts(reader);
     return BAT_OK;
 }
 
@@ -166,7 +146,7 @@ void bat_code_close(struct bat_code_reader *reader)
 {
     if (!reader)
         return;
-    BAT_FREE_ALL(reader->wanted, reader->granules.bits, reader->granules.starts);
+    BAT_FREE_ALL(reader->wanted, reader->granules.bits);
     loaded_sections_free(&reader->sections);
     BAT_FREE_ALL(reader->markers, reader->entries.all, reader->references.all, reader->whole_of,
                  reader->part_tables.all, reader);

@@ -41,13 +41,9 @@ struct code_granules {
     uint64_t size;
     unsigned shift; /* a granule is 1 << shift bytes, at least CODE_GRANULE_MIN */
     uint8_t *bits;
-    /* A bit for each 16 bytes from start on, set if a wanted function starts there; NULL if that
-     * would be too many. start is a multiple of 16. */
-    uint8_t *starts;
 };
 
 #define CODE_GRANULE_MIN 64u
-#define CODE_START_SHIFT 4u
 
 struct bat_code_reader {
     const struct bat_elf *elf;
@@ -124,17 +120,6 @@ static inline bool code_may_be_wanted(const struct bat_code_reader *reader, uint
         return false;
     uint64_t granule = offset >> granules->shift;
     return granules->bits[granule / 8] >> granule % 8 & 1;
-}
-
-/* True for most starts of wanted functions, false for all other addresses. */
-static inline bool code_is_wanted_start(const struct bat_code_reader *reader, uint64_t address)
-{
-    const struct code_granules *granules = &reader->granules;
-    uint64_t offset = address - granules->start;
-    if (!granules->starts || offset >= granules->size || offset % (1u << CODE_START_SHIFT) != 0)
-        return false;
-    uint64_t start = offset >> CODE_START_SHIFT;
-    return granules->starts[start / 8] >> start % 8 & 1;
 }
 
 static inline bool code_contains(const struct bat_function_symbol *function, uint64_t address)

@@ -367,7 +367,7 @@ TEST(test_find_or_add)
     assert_int_equal(counts->count, 5000);
 }
 
-/* Tables so large that two threads merge them: table t has every key that t + 1 divides. */
+/* Large tables: table t has every key that t + 1 divides. */
 TEST(test_sort_together)
 {
     enum { KEYS = 60000, TABLES = 3 };
@@ -381,7 +381,7 @@ TEST(test_sort_together)
                 assert_ok(bat_counts_add(&tables[t], key, k + t, 1));
         }
     }
-    /* In the upper half: nothing has changed then. */
+    /* Nothing has changed then. */
     const uint64_t full[2] = {54, 0};
     const uint64_t room = UINT64_MAX - 54000;
     assert_ok(bat_counts_add(&tables[0], full, room, 0));
