@@ -40,8 +40,6 @@ def printed(command, **options):
 
 
 class Examples(unittest.TestCase):
-    """All example programs."""
-
     @classmethod
     def setUpClass(cls):
         store = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with

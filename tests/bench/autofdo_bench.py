@@ -151,7 +151,6 @@ def make_profile(folder, units, traces, path):
 
 
 def battranslate(arguments, binary, profile, form, out):
-    """The command."""
     return [pathlib.Path(arguments.bin).absolute() / "battranslate", binary, "-p", profile, f"--format={form}",
             "-o", out, "-q"]
 
@@ -177,7 +176,6 @@ def compare(arguments, folder, units, title):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("bin", help="folder of the tools")
     parser.add_argument("measure", help="the program bat_bench_measure")

@@ -23,7 +23,6 @@ from race import Tool, race, table  # noqa: E402
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("bin", type=pathlib.Path, help="folder of the tools")
     parser.add_argument("measure", type=pathlib.Path, help="the program bat_bench_measure")

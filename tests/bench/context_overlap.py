@@ -63,7 +63,6 @@ class Overlaps:
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("bin", type=pathlib.Path, help="folder of the tools")
     parser.add_argument("program", help="a program with pseudo probes, by its name in the tests")

@@ -190,7 +190,6 @@ def run(arguments, folder):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description="Measure battranslate of perf.data.")
     parser.add_argument("bin_dir", type=lambda path: pathlib.Path(path).absolute(),
                         help="the folder that battranslate is in")

@@ -83,7 +83,6 @@ def write_apart(*arguments):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description="Measure batsymbolize beside llvm-symbolizer-22.")
     parser.add_argument("bin_dir", type=pathlib.Path)
     parser.add_argument("--addresses", type=int, default=1000000)

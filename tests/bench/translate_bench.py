@@ -59,7 +59,6 @@ def ours_of(programs, name, binary, profile, folder, *options):
 
 
 def theirs_of(programs, binary, profile, folder):
-    """perf2bolt for one profile."""
     return Translation(programs.measure, pathlib.Path(programs.perf2bolt).name,
                        [programs.perf2bolt, binary, "-p", profile, "--pa"], folder)
 
@@ -77,7 +76,6 @@ def ratios(ours, theirs, goals=None):
 
 
 def heading(title, binary, profile):
-    """The heading of a table."""
     return (f"{title}: {os.path.getsize(binary) / 1e6:.1f} MB, profile of "
             f"{os.path.getsize(profile) / 1e6:.1f} MB")
 
@@ -155,7 +153,6 @@ def long_profiles(programs, binary, profile, runs, megabytes):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description="Measure battranslate beside perf2bolt-22.")
     parser.add_argument("bin_dir", type=lambda path: pathlib.Path(path).absolute(),
                         help="the folder that battranslate is in")

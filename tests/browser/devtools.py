@@ -45,7 +45,6 @@ class Socket:
         return data
 
     def send(self, text):
-        """Send a message."""
         data, mask = text.encode("utf-8"), os.urandom(4)
         size = len(data)
         head = (bytes([0x81, 0x80 | size]) if size < 126 else
@@ -197,7 +196,6 @@ class Browser:
         return found
 
     def close(self):
-        """End the browser."""
         try:
             self.call("Browser.close")
         except (ConnectionError, OSError):

@@ -68,7 +68,6 @@ def write_picture(browser, page, path, view):
 
 
 def main(folder):
-    """Write all."""
     with tempfile.TemporaryDirectory() as temporary:
         pages = make_pages(pathlib.Path(temporary))
         browser = devtools.Browser()

@@ -181,8 +181,6 @@ def make_comparisons(folder, hostile, names):
 
 
 class Report(unittest.TestCase):
-    """All of it."""
-
     @classmethod
     def setUpClass(cls):
         temporary = tempfile.TemporaryDirectory()
@@ -210,7 +208,6 @@ class Report(unittest.TestCase):
         self.browser.wait(READY)
 
     def text(self, selector="section:not([hidden])"):
-        """The text in sight."""
         return self.browser.run(f"document.querySelector({selector!r})?.innerText ?? ''")
 
     def rows(self):
@@ -226,7 +223,6 @@ class Report(unittest.TestCase):
         }})()""")
 
     def picture(self, name):
-        """Keep a picture."""
         if PICTURES:
             self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
 

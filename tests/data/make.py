@@ -142,7 +142,6 @@ class Sketch:
         return offset
 
     def bytes(self):
-        """The section."""
         body = b"".join(content for _, content in self.fields)
         header = struct.pack("<III", self.name_size, len(body) + self.size_error, self.type)
         return header + self.owner + body + self.padding * (-len(body) % 4) + self.behind

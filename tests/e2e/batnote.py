@@ -31,8 +31,6 @@ class NoteError(Exception):
 
 
 class Table:
-    """One translation table."""
-
     def __init__(self, hot, address):
         self.hot = hot
         self.address = address
@@ -100,7 +98,6 @@ class Cursor:
         return self._leb(name, True)
 
     def raw(self, name, size):
-        """Bytes as they are."""
         start = self.at
         if size > self.end - start:
             raise NoteError(f"{name} at 0x{start:x}: {size} bytes wanted, {self.end - start} left")

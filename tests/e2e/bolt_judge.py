@@ -204,7 +204,6 @@ def print_table(name, count_taken):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="+", metavar="NAME", help="a fixture")
     parser.add_argument("--taken", action="store_true",

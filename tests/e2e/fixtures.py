@@ -549,7 +549,6 @@ def build(wanted, jobs=None, first=None):
 
 
 def main():
-    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--list", action="store_true", help="print the names of all fixtures")

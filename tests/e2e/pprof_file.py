@@ -6,7 +6,6 @@ import gzip
 
 
 def packed_number(number):
-    """A number of protobuf."""
     result = bytearray()
     while number >= 0x80:
         result.append(number & 0x7F | 0x80)

@@ -50,8 +50,6 @@ class Tags(html.parser.HTMLParser):
 
 
 class Page:
-    """A page in memory."""
-
     def __init__(self, path):
         self._read(path)
         self.pieces = self._pieces()
@@ -89,7 +87,6 @@ class Page:
         return result
 
     def texts(self, name):
-        """The texts of a part."""
         return self.parts[name].split(b"\0")[:-1]
 
     def _pieces(self):

@@ -12,7 +12,6 @@ import unittest
 
 
 def tests_of(suite):
-    """The tests of a suite one by one, in its order."""
     for test in suite:
         if isinstance(test, unittest.TestSuite):
             yield from tests_of(test)
@@ -21,7 +20,6 @@ def tests_of(suite):
 
 
 def main():
-    """Run them."""
     part, of = int(sys.argv[1]), int(sys.argv[2])
     module = importlib.import_module(pathlib.Path(sys.argv[3]).stem)
     tests = list(tests_of(unittest.defaultTestLoader.loadTestsFromModule(module)))

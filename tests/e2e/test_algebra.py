@@ -48,7 +48,6 @@ class AlgebraTest(toolbox.Case):
         return done, out
 
     def sum(self, binaries, parts, *options, **more):
-        """The path of a sum."""
         return self.run_sum(binaries, parts, *options, **more)[1]
 
     def tree(self, binaries, parts, numbers, *options):

@@ -72,8 +72,6 @@ def probe_functions(binary):
 
 
 class Counts(ProbesTest):
-    """The counts of probes."""
-
     def test_equal_text(self):
         """Of a program that BOLT has not written, llvm-profgen's text, byte for byte."""
         for name in PROGRAMS:

@@ -50,12 +50,10 @@ def encode(tables):
 
 
 def block(output, input_offset, digest, index):
-    """A block entry."""
     return {"output": output, "input": input_offset, "hash": hex(digest), "index": index}
 
 
 def branch(output, input_offset):
-    """A branch entry."""
     return {"output": output, "input": input_offset, "branch": True}
 
 
@@ -159,7 +157,6 @@ class Scratch(toolbox.Case):
     """Tests with a scratch folder."""
 
     def file(self, content, name="note"):
-        """A file with that content."""
         path = self.write(name, content)
         return str(path)
 

@@ -67,7 +67,6 @@ class Scratch(toolbox.Case):
         return pathlib.Path(shutil.copy(fixtures.get(name).bolted, self.path(as_name)))
 
     def assert_same(self, path, other):
-        """The same bytes."""
         self.assertTrue(pathlib.Path(path).read_bytes() == pathlib.Path(other).read_bytes(),
                         f"{path} is not {other}")
 

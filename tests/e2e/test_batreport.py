@@ -509,7 +509,6 @@ class Folder(toolbox.Case):
     """Tests with a scratch folder."""
 
     def make(self, *arguments, binary=DEMO / "small.bolt"):
-        """A page."""
         path = self.folder / "page.html"
         toolbox.fine("batreport", binary, *arguments, "-o", path)
         return report_page.Page(path)

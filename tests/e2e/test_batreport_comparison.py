@@ -41,10 +41,7 @@ def half_profiles(folder):
 
 
 class Comparisons(toolbox.Case):
-    """A folder."""
-
     def make(self, old, new, *options):
-        """A page."""
         path = self.folder / "page.html"
         toolbox.fine("batreport", old, new, *options, "-o", path)
         return report_page.Comparison(path)

@@ -490,7 +490,6 @@ class Stacks(unittest.TestCase):
         return next(s for s in self.functions if s.address < address <= s.address + s.size)
 
     def offset(self, address):
-        """The offset in the file of an address."""
         segment = next(s for s in self.elf.segments if s.type == elffile.PT_LOAD
                        and s.address <= address < s.address + s.file_size)
         return address - segment.address + segment.offset

@@ -78,7 +78,6 @@ class ElfPatch:
                 if s.address == address and s.type == elffile.STT_FUNC and s.section]
 
     def note_bytes(self, offset, replacement):
-        """Overwrite bytes of the note."""
         at = self.elf.section(".note.bolt_bat").offset + offset
         self.data[at:at + len(replacement)] = replacement
 

@@ -720,11 +720,9 @@ class Code:
         return start if address == start else end
 
     def is_call(self, address):
-        """A call at this address."""
         return self.mnemonic.get(address, "").startswith("call")
 
     def is_return(self, address):
-        """A return at this address."""
         return self.mnemonic.get(address, "") in ("ret", "retq", "repz")
 
     def function(self, address):

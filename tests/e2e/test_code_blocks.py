@@ -85,7 +85,6 @@ def make_program(name, folder):
 
 
 def program_step(name):
-    """The step that has one of PROGRAMS."""
     sources, compiler, _, _ = PROGRAMS[name]
     ingredients = [PROGRAMS[name], inspect.getsource(make_program), fixtures.version(compiler),
                    [fixtures.digest_of(fixtures.SOURCES / s) for s in sources
@@ -194,7 +193,6 @@ class Block:
         self.kept = []
 
     def read(self, line):
-        """Read one line about the block."""
         if line == "  Entry Point" or line.startswith("  Secondary Entry Point:"):
             self.flags |= ENTRY
         elif line == "  Landing Pad":
@@ -317,7 +315,6 @@ class Traces:
         return set(self.returns)
 
     def add(self):
-        """One more trace."""
         function = self.random.choice(self.larger if self.random.random() < .85
                                       else self.functions)
         start, end = (function.address + offset for offset in self.range(function))
@@ -384,7 +381,6 @@ class CodeBlocksTest(unittest.TestCase):
                 self.compare_blocks(name)
 
     def compare_blocks(self, name):
-        """One binary."""
         least = next(size for start, size in EXPECTED_SIZE.items() if name.startswith(start))
         if toolbox.SANITIZED:
             # The blocks of all functions, also of those for which perf2bolt has none.
@@ -431,7 +427,6 @@ class CodeBlocksTest(unittest.TestCase):
                 self.compare_traces(name)
 
     def compare_traces(self, name):
-        """One binary."""
         traces = Traces(name)
         found, invalid = ask(name, traces.questions)
         if toolbox.SANITIZED:

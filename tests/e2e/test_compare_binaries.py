@@ -79,8 +79,6 @@ def expected_of(old, new):
 
 
 class Compare(toolbox.Case):
-    """A folder."""
-
     def compare(self, old, new, *options):
         """The exit status, and the JSON."""
         done = toolbox.run("batdump", "--compare", "--json", *options, old, new)

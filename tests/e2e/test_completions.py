@@ -55,20 +55,16 @@ class Zsh:
         return text
 
     def complete(self, line, expected):
-        """Complete a line, and clear it."""
         text = self.ask(line + "\t", expected)
         self.ask("\x15\r", "> ")
         return text
 
     def close(self):
-        """End it."""
         os.close(self.terminal)
         os.waitpid(self.process, 0)
 
 
 class Completions(toolbox.Case):
-    """The files in completions/."""
-
     def test_made_from_help(self):
         subprocess.run([sys.executable, FOLDER / "generate.py", toolbox.BIN, self.folder], check=True)
         for path in [f"{shell}/{prefix}{tool}" for shell, prefix in (("bash", ""), ("zsh", "_"))

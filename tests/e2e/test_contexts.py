@@ -65,7 +65,6 @@ class ContextTest(toolbox.Case):
     """A folder, and profiles by both programs."""
 
     def script(self, samples, name="script"):
-        """The samples as text."""
         path = self.folder / name
         stack_trace.write_script(samples, path)
         return path
@@ -96,8 +95,6 @@ class ContextTest(toolbox.Case):
 
 
 class Contexts(ContextTest):
-    """The counts and the contexts."""
-
     def equal(self, binary, samples):
         """Both programs say the same of these samples."""
         script = self.script(in_frames(binary, samples))
@@ -230,8 +227,6 @@ class Contexts(ContextTest):
 
 
 class Samples(ContextTest):
-    """The samples as text."""
-
     def test_own(self):
         """What llvm-profgen reads of them is what it reads of the recording."""
         _, binary, samples = samples_of("exceptions-probes")
@@ -251,8 +246,6 @@ class Samples(ContextTest):
 
 
 class Refused(ContextTest):
-    """What has no contexts."""
-
     def test_no_probes(self):
         _, binary, samples = samples_of("inlined-probes")
         self.refused("expected pseudo probes (clang -fpseudo-probe-for-profiling), which contexts are written by, found none",

@@ -149,7 +149,6 @@ class Matrix(MatrixTest):
 
 
 def row(name, compiler, version):
-    """The test of one row."""
     def test(self):
         self.compare(self.program(compiler, version, WAYS[name][2]))
     return test

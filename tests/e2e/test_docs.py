@@ -85,12 +85,9 @@ def run_page(page, folder):
 
 
 class Docs(toolbox.Case):
-    """The pages as they are."""
-
     maxDiff = None
 
     def test_commands(self):
-        """All blocks of commands."""
         pages = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
         self.assertGreater(len(pages), 4)
         for page in pages:

@@ -387,7 +387,6 @@ class Collect(FleetTest):
                        *(binaries or [self.fixture.bolted]), env=env, status=status)
 
     def names(self):
-        """All that is in the outbox."""
         return sorted(p.name for p in self.outbox.iterdir())
 
     def test_what_leaves_the_host(self):

@@ -200,8 +200,6 @@ class Parity(unittest.TestCase):
 
 
 class Symbols(toolbox.Case):
-    """The sources of symbols."""
-
     @staticmethod
     def without_symbols(binary, path):
         """A copy whose symbol table has another type; everything else stays in its place."""

@@ -77,7 +77,6 @@ class Generated(unittest.TestCase):
     """Every record of the input's own run, and no other."""
 
     def compare(self, kind, number, *options):
-        """One program."""
         source = kind(number)
         ingredients = [source, options, fixtures.recorder(), fixtures.version("gcc"), fixtures.version("llvm-bolt-22")]
         folder = fixtures.Step("generated", f"{kind.__name__}-{number}", ingredients,

@@ -44,7 +44,6 @@ class LeftInPlace(toolbox.Case):
 
     @staticmethod
     def record(folder, binary):
-        """Record a run."""
         qemu_trace.execute(folder / binary, [folder / binary], 1).write(folder / f"{binary}.T", "T")
 
 

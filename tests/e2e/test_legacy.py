@@ -88,8 +88,6 @@ class Legacy(toolbox.Case):
 
 
 class Notes(Legacy):
-    """The notes for themselves."""
-
     def test_forms_agree(self):
         """oldnote.py writes what BOLT 16 wrote."""
         self.each(self.check_forms_agree)
@@ -300,8 +298,6 @@ class Translation(Legacy):
 
 
 class Upgrade(Legacy):
-    """What is in upgraded notes."""
-
     @staticmethod
     def blocks_of(note):
         """{function: (number of blocks, {input offset: index})} of a batnote.Note."""

@@ -177,7 +177,6 @@ class Recording:
         self.session.sample(event, ip=address, pid=pid, branches=entries, id=self.random.choice(event.ids))
 
     def step(self):
-        """One event."""
         pid = self.random.choice(self.pids)
         choice = self.random.random()
         if pid not in self.processes or choice < 0.05:

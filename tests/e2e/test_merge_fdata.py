@@ -65,8 +65,6 @@ def places(text):
 
 
 class Links(toolbox.Case):
-    """A folder with the links."""
-
     @classmethod
     def setUpClass(cls):
         cls.fixture = fixtures.get(FIXTURE)

@@ -105,7 +105,6 @@ class Mix:
             self.stacks[name] = samples[::max(len(samples) // 60, 1)][:60]
 
     def build_ids(self):
-        """The list of build-ids."""
         return [(str(self.folder / n), s.build_id) for n, s in self.scenes.items()]
 
     def start(self, pid, names=None, shift=0):
@@ -153,7 +152,6 @@ class OnePass(toolbox.Case):
     maxDiff = None
 
     def file(self, data, name="perf.data"):
-        """A file with that content."""
         path = self.write(name, data)
         return path
 
@@ -180,7 +178,6 @@ class OnePass(toolbox.Case):
         return mix, self.file(mix.session.file(build_ids=mix.build_ids()))
 
     def paths(self, mix):
-        """All binaries."""
         return [self.folder / name for name in mix.scenes]
 
     def single(self, path, profile, *options, form="fdata"):
@@ -366,7 +363,6 @@ class OnePass(toolbox.Case):
         self.check(mix, profile, forms=("preagg",))
 
     def test_perf_script(self):
-        """The text of perf script."""
         mix, profile = self.recording()
         text = subprocess.run(
             ["perf", "script", "-f", "-i", profile, "--show-mmap-events", "--show-task-events",

@@ -795,7 +795,6 @@ class OneProfile:
         self.path = path
 
     def profile(self, _form):
-        """The path."""
         return self.path
 
 

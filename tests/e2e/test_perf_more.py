@@ -406,7 +406,6 @@ idle:   nop; nop; jmp 2f; nop
 
 
 def perf_record_size(data):
-    """The size of the first record."""
     return struct.unpack_from("<H", data, 6)[0]
 
 

@@ -39,7 +39,6 @@ def attempt(script, folder, **environment):
 
 
 def readme_commands(section):
-    """The commands of a section of the README."""
     text = (PIPELINE / "README.md").read_text(encoding="utf-8")
     return re.search(rf"^## {section}\n.*?^```sh\n(.*?)^```$", text, re.M | re.S)[1]
 

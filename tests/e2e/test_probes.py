@@ -138,7 +138,6 @@ class Section:
             self.body(False)
 
     def number(self, signed=False):
-        """A LEB128 number."""
         value, shift, byte = 0, 0, 0x80
         while byte & 0x80:
             byte = self.data[self.at]
@@ -152,7 +151,6 @@ class Section:
         return int.from_bytes(self.data[self.at - 8:self.at], "little")
 
     def body(self, is_inlined):
-        """A body, and those in it."""
         if is_inlined:
             self.number()
         guid, probes, bodies = self.word(), self.number(), self.number()

@@ -44,8 +44,6 @@ def is_merged(name):
 
 
 class RealNotes(toolbox.Case):
-    """All fixtures."""
-
     @classmethod
     def setUpClass(cls):
         failed = fixtures.build(NAMES)

@@ -27,8 +27,6 @@ from pprof_file import packed_message, packed_number
 
 
 class Stacks(toolbox.Case):
-    """Profiles."""
-
     def file(self, data):
         """A file with these bytes."""
         return self.write("profile", data)

@@ -17,7 +17,6 @@ TEXT = 0x400000
 
 
 def build_id(elf):
-    """Add a build-id."""
     elf.section(".note.gnu.build-id", odd_elf.SHT_NOTE, struct.pack("<III", 4, 20, 3) + b"GNU\0" + bytes(20),
                 flags=odd_elf.SHF_ALLOC, address=0x1000)
 

@@ -103,7 +103,6 @@ class Program:
         return self.translate(output, f"--original={self.folder / 'input'}", *options, form=form)
 
     def report(self, form="T"):
-        """The report as JSON."""
         return json.loads(toolbox.fine("battranslate", self.folder / "bolted", "-p", self.folder / f"bolted.{form}",
                                        f"--original={self.folder / 'input'}", "-o", self.folder / "x", "--report=json"))
 
@@ -252,8 +251,6 @@ class Unexplained(toolbox.Case):
 
 
 class Explained(toolbox.Case):
-    """All functions are explained."""
-
     def test_report(self):
         """Nothing is moved by the note alone."""
         program = Program(self.folder, [])

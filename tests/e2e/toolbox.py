@@ -71,7 +71,6 @@ class Case(unittest.TestCase):
 
     @classmethod
     def class_folder(cls):
-        """A folder for all tests of the class."""
         holder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(holder.cleanup)
         return pathlib.Path(holder.name)

@@ -194,7 +194,6 @@ class Case:
         return list(files)
 
     def _library(self, text):
-        """The text of a library."""
         linkage = 'extern "C" ' if self.is_cxx else ""
         return f'{linkage}__attribute__((visibility("default"))) int entry(int, char **);\n' + main_called(text, "entry",
                                                                                                       self.is_cxx)

@@ -334,7 +334,6 @@ def numbers(words):
 
 
 def main():
-    """The command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("numbers", nargs="+")
     parser.add_argument("--kind", choices=[*KINDS, *NAMED_KINDS])

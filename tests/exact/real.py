@@ -184,7 +184,6 @@ def shell(command, folder, log):
 
 
 def source(program, folder):
-    """The folder of the program's source."""
     into = folder / "source"
     if not into.exists():
         unpacked = folder / "unpacked"
@@ -300,7 +299,6 @@ def settle():
 
 
 def main():
-    """The command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("programs", nargs="*", default=list(PROGRAMS), help=" ".join(PROGRAMS))
     parser.add_argument("-o", "--output", required=True)

@@ -58,7 +58,6 @@ class Exact(unittest.TestCase):
     """Every record of the input's own run, and no other."""
 
     def check(self, part):
-        """The cases of one part."""
         results = collections.Counter()
         for number, choice, is_cut in CASES[part::PARTS]:
             case, result = judge.judge_number(number, choice, is_cut=is_cut)

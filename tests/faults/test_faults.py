@@ -392,7 +392,6 @@ def mapped_scenarios(folder, program):
 
 
 def make_scenarios(folder):
-    """All scenarios, in subfolders of this folder."""
     fixture = fixtures.get("small-fixed-profile2-22")
     other = fixtures.get("small-fixed-nosplit-22")
     program = debug_programs.get("inlined-fixed")
@@ -553,8 +552,6 @@ def make_scenarios(folder):
 
 
 class Faults(unittest.TestCase):
-    """All scenarios."""
-
     @classmethod
     def setUpClass(cls):
         where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -629,7 +626,6 @@ class Faults(unittest.TestCase):
                     self.fail_output(scenario, without, *faults[i - 1])
 
     def fail_output(self, scenario, without, call, n, is_needed, file, error):
-        """One call fails."""
         for _ in range(TRIES):
             done = scenario.inject(*without, f"{call}:error={error}:when={n}")
             if file in done.injected:

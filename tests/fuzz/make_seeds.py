@@ -231,7 +231,6 @@ def yaml_seeds(text):
 
 
 def leb128(*values):
-    """Numbers as LEB128."""
     result = b""
     for value in values:
         while value >= 0x80:

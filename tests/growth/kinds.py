@@ -60,7 +60,6 @@ def compare_files(folder):
 
 
 def common_files(folder):
-    """What all profiles have in common."""
     return ["battranslate", "--common", *map(str, profiles.files(folder, ".fdata")), "-o", str(folder / "out")]
 
 

@@ -14,7 +14,6 @@ NOP, MOVE, RET = b"\x90", b"\x89\xc0", b"\xc3"
 
 
 def text(path, content):
-    """A text file."""
     path.write_text(content, encoding="ascii")
 
 
@@ -26,12 +25,10 @@ def save(folder, elf, tables=(), cold=(), name="binary"):
 
 
 def block_table(address, size=16, parent=None):
-    """A table of one block."""
     return odd_elf.simple_table(address, parent=parent, step=size)
 
 
 def build_id(elf, number):
-    """Add the build-id with this number."""
     elf.section(".note.gnu.build-id", odd_elf.SHT_NOTE,
                 struct.pack("<III4sQQI", 4, 20, 3, b"GNU\0", number, 1, 1), odd_elf.SHF_ALLOC, 0x1000)
 
@@ -75,7 +72,6 @@ def notes(folder, n):
 
 
 def note_sections(folder, n, flags=0, address=0):
-    """Sections with one note each."""
     elf = functions(1)
     for i in range(n):
         elf.section(".note.x", odd_elf.SHT_NOTE, struct.pack("<III4s", 4, 0, 9, b"GNU\0"), flags, address + 16 * i)
@@ -119,7 +115,6 @@ def names_at_one_address(folder, n):
 
 
 def long_name(folder, n):
-    """One long name."""
     elf = functions(1, name="f" * n)
     save(folder, elf, [block_table(TEXT)])
     text(folder / "profile", f"F {TEXT:x} {TEXT + 15:x} 1\n")
@@ -222,7 +217,6 @@ def judged_blocks(folder, n):
 
 
 def cold_fragments(folder, n):
-    """Fragments of one function."""
     elf = MadeElf()
     elf.code(".text", TEXT, (NOP * 15 + RET) * (n + 1))
     starts = [TEXT + 16 * (i + 1) for i in range(n)]
@@ -244,7 +238,6 @@ def blocks(folder, n):
 
 
 def branch_entries(folder, n):
-    """Entries of branches in one block."""
     elf = MadeElf()
     elf.code(".text", TEXT, NOP * (n + 4) + RET)
     elf.symbols([("f", TEXT, n + 5, 1)])
@@ -326,7 +319,6 @@ def line_rows(folder, n):
 
 
 def line_files(folder, n):
-    """Files of one line table."""
     program = b"\0\x09\x02" + struct.pack("<Q", made_code.TEXT) + b"\x01\x20\x02\x01\0\x01\x01"
     debug(folder, b"", b"", 2, line_table(program, b"".join(b"f%d.c\0\0\0\0" % i for i in range(n))))
     text(folder / "addresses", f"{made_code.TEXT:#x}\n")

@@ -28,11 +28,9 @@ class Code:
         self.places[name] = len(self.bytes)
 
     def end(self):
-        """It ends."""
         self.symbols[-1][2] = len(self.bytes) - self.symbols[-1][1]
 
     def here(self, place):
-        """Name this place."""
         self.places[place] = len(self.bytes)
 
     def add(self, number):

@@ -25,7 +25,6 @@ def write_binary(path, size=SIZE, kind=2, number=1, name="f"):
 
 
 def small(folder):
-    """The binary."""
     write_binary(folder / "binary")
 
 
@@ -43,7 +42,6 @@ def session(chain=False):
 
 
 def number_id(number):
-    """A build-id."""
     return struct.pack("<QQI", number, 1, 1)
 
 
@@ -64,7 +62,6 @@ def sample(recording, pid, base, tid=None):
 
 
 def finish(folder, recording, **options):
-    """Write the recording."""
     (folder / "profile").write_bytes(recording.file(**options))
 
 
@@ -216,7 +213,6 @@ def samples(folder, n):
 
 
 def compressed_samples(folder, n):
-    """The same, compressed."""
     small(folder)
     recording = one_process()
     for i in range(n):
@@ -358,19 +354,16 @@ def trace_build_ids(folder, n):
 
 
 def trace_events(folder, n):
-    """Names of events."""
     small(folder)
     text(folder / "profile", "".join(f"E event{i}\n" for i in range(n)) + f"F {TEXT:x} {TEXT + 8:x} 1\n")
 
 
 def trace_parts(folder, n):
-    """Digests of parts."""
     small(folder)
     text(folder / "profile", "".join(f"D {i:032x}\n" for i in range(n)) + f"F {TEXT:x} {TEXT + 8:x} 1\n")
 
 
 def fdata_records(folder, n):
-    """Records of one function."""
     small(folder)
     text(folder / "profile", "boltedcollection\n" + "".join(f"1 f {i:x} 1 f {7 * i:x} 0 1\n" for i in range(n)))
 
@@ -413,7 +406,6 @@ functions:
 
 
 def yaml_function(number, blocks, calls=0):
-    """A function of YAML."""
     made = [f"  - name:            g{number}\n    fid:             {number}\n    hash:            0x{number:x}\n"
             f"    exec:            1\n    nblocks:         {blocks}\n    blocks:\n"]
     call = "        calls:           [ " + ", ".join(
@@ -425,17 +417,14 @@ def yaml_function(number, blocks, calls=0):
 
 
 def yaml_functions(folder, n):
-    """Functions of YAML."""
     pair_of(folder, lambda k: HEAD + "".join(yaml_function(i + k * n // 2, 2) for i in range(n)) + "...\n")
 
 
 def yaml_blocks(folder, n):
-    """Blocks of a function."""
     pair_of(folder, lambda k: HEAD + yaml_function(1, n) + "...\n")
 
 
 def yaml_calls(folder, n):
-    """Calls of a block."""
     pair_of(folder, lambda k: HEAD + yaml_function(1, 2, n) + "...\n")
 
 
@@ -497,7 +486,6 @@ def stack_texts(folder, n):
 
 
 def folded_stacks(folder, n):
-    """Folded stacks for the report."""
     small(folder)
     text(folder / "stacks", "".join(f"a;b{i % 50};c{i} 1\n" for i in range(n)))
 
@@ -522,7 +510,6 @@ def plain_lines(folder, n):
 
 
 def long_line(folder, n):
-    """One long line."""
     small(folder)
     text(folder / "text", "x" * n + "\n")
 

@@ -14,7 +14,6 @@ NOP, MOVE, RET = b"\x90", b"\x89\xc0", b"\xc3"
 
 
 def write(path, text):
-    """A text file."""
     path.write_text(text, encoding="ascii")
 
 
@@ -127,7 +126,6 @@ class LongRuns(growth.Growth):
             "-p", folder / "profile", "--format=preagg", "-o", folder / "out"], 1024, status=0)
 
     def test_addresses(self):
-        """Addresses of a text."""
         def make(folder, n):
             self.pair(folder, MOVE * n + RET)
             write(folder / "text", "".join(
@@ -145,7 +143,6 @@ class InlinedCode(growth.Growth):
     BRANCH = b"\x74\x01\xc3"    # JE over a return
 
     def translate(self, folder):
-        """The command."""
         return ["battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out"]
 
     def make(self, folder, pieces, last):
@@ -239,8 +236,6 @@ class Judged(growth.Growth):
 
 
 class Stacks(growth.Growth):
-    """Texts with stacks."""
-
     @staticmethod
     def position_independent(folder):
         """A binary that may be mapped anywhere, with one function."""
@@ -282,7 +277,6 @@ class Stacks(growth.Growth):
         self.symbolize(text, 2048)
 
     def test_mappings_of_one_process(self):
-        """Mappings that overlap."""
         def text(n):
             return "".join(f"binary 1/1 1.0: PERF_RECORD_MMAP2 1/1: "
                            f"[0x{0x7f0000000000 + 0x1000 * (i * 7919 % n):x}(0x3000) @ 0 fe:00 1 "

@@ -35,7 +35,6 @@ class Code:
         return self.add(opcode + struct.pack("<i", target - next_))
 
     def function(self, name, start):
-        """All code from start on becomes a function."""
         self.functions.append((name, start, self.here() - start))
 
     def sample(self, first, last):
@@ -58,7 +57,6 @@ def jump(code, target):
 
 
 def call(code, target):
-    """call"""
     return code.branch(b"\xe8", target)
 
 
