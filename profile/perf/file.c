@@ -6,12 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "branch_filter.h"
 #include "recording.h"
 #include "samples.h"
 #include "spec/array.h"
-#include "support/arriving.h"
+#include "support/temporary.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
 {
@@ -307,52 +308,16 @@ enum bat_code perf_data_list_chains(const struct bat_profile *profile,
 
 /* --- Profiles ----------------------------------------------------------------------------- */
 
-/*
- * Survey the records while they arrive, then collect their samples. *is_surveyed is false if
- * something stopped the survey: that file is read again when it is complete, and then fails as any
- * other.
- */
-static enum bat_code read_arriving(struct bat_profile *const *parts, uint32_t count,
-                                   struct bat_arriving *arriving,
-                                   const struct bat_read_options *options,
-                                   struct bat_profiles_counters *counters, bool *is_surveyed,
-                                   struct bat_error *error)
-{
-    struct perf_session *session;
-    enum bat_code code = new_session(&session, count, options, error);
-    code = code ? code : set_binaries(session, parts, error);
-    if (code == BAT_OK) {
-        struct bat_error ignored;
-        session->file = arriving->file;
-        session->arriving = arriving;
-        code = survey(session, &ignored);
-        code = code ? code : perf_session_read_tail(session, &ignored);
-        *is_surveyed = code == BAT_OK;
-    }
-    code = bat_arriving_finish(arriving, error);
-    if (*is_surveyed && code == BAT_OK)
-        code = choose_processes(session, error);
-    if (*is_surveyed && code == BAT_OK)
-        code = finish(session, parts, counters, error);
-    free_session(session);
-    return code;
-}
-
+/* Records are read twice: keep the stream in a file. */
 static enum bat_code read_stream(struct bat_profile *const *parts, uint32_t count,
                                  const struct perf_source *source,
                                  const struct bat_read_options *options,
                                  struct bat_profiles_counters *counters, struct bat_error *error)
 {
-    struct bat_arriving arriving;
-    BAT_TRY(bat_arriving_begin(&arriving, source->file, source->head, source->head_size,
-                               options->threads, error));
-    bool is_surveyed = false;
-    enum bat_code code =
-        read_arriving(parts, count, &arriving, options, counters, &is_surveyed, error);
-    if (code == BAT_OK && !is_surveyed)
-        code = perf_read(parts, count, &(struct perf_source){.file = arriving.file}, options,
-                         counters, error);
-    bat_arriving_close(&arriving);
+    struct perf_source kept = {0};
+    BAT_TRY(bat_temporary_copy(source->file, source->head, source->head_size, &kept.file, error));
+    enum bat_code code = perf_read(parts, count, &kept, options, counters, error);
+    close(kept.file);
     return code;
 }
 

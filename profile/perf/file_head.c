@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "session.h"
-#include "support/arriving.h"
 
 /* The largest section that is read into memory: real ones are far smaller. */
 #define FEATURE_SIZE_MAX ((uint64_t)1 << 28)
@@ -31,15 +30,6 @@ static enum bat_code check_section(const struct perf_session *session, struct se
                        section.offset, section.size, session->file_size);
 }
 
-/* Read bytes at an offset, as soon as they have arrived. */
-static enum bat_code read_at(const struct perf_session *session, uint64_t offset, void *bytes,
-                             size_t size, struct bat_error *error)
-{
-    if (session->arriving)
-        bat_arriving_wait(session->arriving, offset + size);
-    return perf_read_at(session->file, offset, bytes, size, error);
-}
-
 /* Read a section. The caller frees *bytes, which is not NULL even for an empty section. */
 static enum bat_code read_section(const struct perf_session *session, struct section section,
                                   uint8_t **bytes, struct bat_error *error)
@@ -53,7 +43,8 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
     }
     *bytes = malloc(section.size ? (size_t)section.size : 1);
     BAT_TRY_MEMORY(*bytes, error, "to read the profile");
-    enum bat_code code = read_at(session, section.offset, *bytes, (size_t)section.size, error);
+    enum bat_code code =
+        perf_read_at(session->file, section.offset, *bytes, (size_t)section.size, error);
     if (code != BAT_OK) {
         free(*bytes);
         *bytes = NULL;
@@ -170,16 +161,10 @@ static enum bat_code check_magic(const uint8_t *magic, struct bat_error *error)
 static enum bat_code read_file_header(struct perf_session *session, struct bat_error *error)
 {
     uint8_t header[PERF_FILE_HEADER_SIZE];
-    BAT_TRY(read_at(session, 0, header, sizeof(header), error));
+    BAT_TRY(perf_read_at(session->file, 0, header, sizeof(header), error));
     struct section attributes = parse_section(header + 24);
     struct section data = parse_section(header + 40);
-    /* The size of a file that is arriving is not known. Its attributes must be in front of the
-     * records. */
-    if (session->arriving)
-        session->file_size = INT64_MAX;
     enum bat_code code = check_section(session, data, 40, "records", error);
-    if (session->arriving)
-        session->file_size = data.offset;
     code = code ? code : check_section(session, attributes, 24, "events' attributes", error);
     if (code == BAT_OK && data.size == 0)
         code = bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, 48,
@@ -189,7 +174,7 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
     session->data_start = data.offset;
     session->data_end = data.offset + data.size;
     memcpy(session->feature_bits, header + 72, sizeof(session->feature_bits));
-    if (code == BAT_OK && !session->arriving)
+    if (code == BAT_OK)
         code = read_features(session, error);
     if (session->pieces.count != 0)
         session->data_end = perf_pieces_arrange(&session->pieces, session->data_end);
@@ -199,7 +184,7 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error)
 {
     uint8_t start[PERF_PIPE_HEADER_SIZE];
-    BAT_TRY(read_at(session, 0, start, sizeof(start), error));
+    BAT_TRY(perf_read_at(session->file, 0, start, sizeof(start), error));
     BAT_TRY(check_magic(start, error));
     uint64_t size = bat_load64(start + PERF_MAGIC_SIZE);
     if (size == PERF_FILE_HEADER_SIZE)
@@ -209,20 +194,9 @@ enum bat_code perf_session_read_head(struct perf_session *session, struct bat_er
                            "expected a header of %u bytes, or of %u in a stream, found one of %lu",
                            PERF_FILE_HEADER_SIZE, PERF_PIPE_HEADER_SIZE, size);
     session->data_start = PERF_PIPE_HEADER_SIZE;
-    session->data_end = session->arriving ? UINT64_MAX : session->file_size;
+    session->data_end = session->file_size;
     if (session->data_end > session->data_start)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, PERF_PIPE_HEADER_SIZE,
                        "expected records, found the end of the stream");
-}
-
-enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_error *error)
-{
-    session->file_size = bat_arriving_wait(session->arriving, UINT64_MAX);
-    session->arriving = NULL;
-    if (session->data_end == UINT64_MAX)
-        session->data_end = session->file_size;
-    const struct section data = {session->data_start, session->data_end - session->data_start};
-    BAT_TRY(check_section(session, data, 40, "records", error));
-    return read_features(session, error);
 }

@@ -29,10 +29,9 @@ struct perf_text;
 struct perf_sample;
 
 struct perf_session {
-    struct perf_text *text;        /* of perf script (script.h); NULL: perf.data */
-    int file;                      /* of a folder, "data" */
-    struct perf_pieces pieces;     /* none if it is not a folder */
-    struct bat_arriving *arriving; /* NULL: the file is complete */
+    struct perf_text *text;    /* of perf script (script.h); NULL: perf.data */
+    int file;                  /* of a folder, "data" */
+    struct perf_pieces pieces; /* none if it is not a folder */
     const struct bat_read_options *options;
     uint64_t file_size;
     uint8_t feature_bits[PERF_FEATURE_BITS / 8];
@@ -69,14 +68,8 @@ struct perf_session {
     uint64_t samples_inside; /* any binary; one may be inside several */
 };
 
-/*
- * Read everything in front of the records, and in a complete file the features behind them. Of a
- * file that is arriving, data_end is where the records should end, or UINT64_MAX.
- */
+/* Read everything in front of the records, and the features behind them. */
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error);
-
-/* When a file has arrived, read what is behind the records. From then on it is like any other. */
-enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_error *error);
 
 /* Read the bytes of the feature with that number; they may be NULL if size is 0. */
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
@@ -126,10 +119,8 @@ static inline enum bat_code perf_session_open(struct perf_session *session,
                                               struct perf_stream *stream, uint64_t start,
                                               uint64_t end, struct bat_error *error)
 {
-    enum bat_code code = perf_stream_open(
-        stream, session->file, session->pieces.count ? &session->pieces : NULL, start, end, error);
-    stream->arriving = session->arriving;
-    return code;
+    return perf_stream_open(stream, session->file, session->pieces.count ? &session->pieces : NULL,
+                            start, end, error);
 }
 
 /* True if entries of branch stacks from or to the kernel are used for that binary. */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "elfnote/descriptors.h"
-#include "support/arriving.h"
 
 /* Holds several of the longest records, and fits into the processor's caches. */
 #define BUFFER_SIZE ((size_t)1 << 19)
@@ -73,17 +72,6 @@ static enum bat_code read_pieces(const struct perf_stream *stream, uint64_t plac
     return code;
 }
 
-/* Wait for the wanted bytes from a place on. If the stream ends before them, the stretch ends
- * there. */
-static size_t wait_for(struct perf_stream *stream, uint64_t place, size_t wanted)
-{
-    const uint64_t there = bat_arriving_wait(stream->arriving, place + wanted);
-    if (there >= place + wanted)
-        return wanted;
-    stream->stop = stream->limit = there;
-    return there > place ? (size_t)(there - place) : 0;
-}
-
 /* Read on until the buffer has `size` bytes, or all that are left of the stretch. */
 static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_error *error)
 {
@@ -97,8 +85,6 @@ static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_er
     size_t wanted = stream->capacity - available;
     if (wanted > left - available)
         wanted = (size_t)(left - available);
-    if (stream->arriving)
-        wanted = wait_for(stream, stream->offset + available, wanted);
     enum bat_code code =
         read_pieces(stream, stream->offset + available, stream->buffer + available, wanted, error);
     stream->end += wanted;
@@ -137,12 +123,6 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
     if (code != BAT_OK || left == 0)
         return code;
     BAT_TRY(fill(stream, PERF_RECORD_HEADER_SIZE, error));
-    if (stream->offset > stream->limit) /* data behind a record, of a stream that ended in it */
-        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->limit,
-                           "expected data behind a record, found the end of the stream");
-    left = stream->limit - stream->offset;
-    if (left == 0)
-        return BAT_OK;
     if (left < PERF_RECORD_HEADER_SIZE)
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
                            "expected a record, found the end of the data in its header");
@@ -151,15 +131,11 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, stream->offset,
                            "expected a record of at least %u bytes, found one of %u",
                            PERF_RECORD_HEADER_SIZE, size);
-    if (size <= left)
-        code = fill(stream, size, error);
-    if (code != BAT_OK)
-        return code;
-    left = stream->limit - stream->offset;
     if (size > left)
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
                            "expected a record of %u bytes, found the end of the data after %lu",
                            size, left);
+    BAT_TRY(fill(stream, size, error));
     record->bytes = stream->buffer + stream->start;
     record->type = bat_load32(record->bytes);
     record->misc = bat_load16(record->bytes + 4);

@@ -39,16 +39,14 @@ uint64_t perf_pieces_arrange(struct perf_pieces *pieces, uint64_t first_size);
 /* The piece that holds this place, or begins there. */
 uint32_t perf_pieces_at(const struct perf_pieces *pieces, uint64_t place);
 
-struct bat_arriving;
 struct perf_unpacker;
 
 struct perf_stream {
     int file;
-    struct perf_pieces *pieces;    /* NULL: file is read */
-    struct bat_arriving *arriving; /* NULL: the file is complete */
-    uint64_t limit;                /* where the current piece or the stretch ends: records do */
-    uint64_t offset;               /* of buffer + start in the file */
-    uint64_t stop;                 /* where the stretch ends */
+    struct perf_pieces *pieces; /* NULL: file is read */
+    uint64_t limit;             /* where the current piece or the stretch ends: records do */
+    uint64_t offset;            /* of buffer + start in the file */
+    uint64_t stop;              /* where the stretch ends */
     uint8_t *buffer;
     size_t capacity;
     size_t start; /* [start, end) of buffer is not returned yet */
