@@ -467,6 +467,23 @@ static enum bat_code spread_all(struct following *following, struct spread_progr
     return code;
 }
 
+/*
+ * Give the jumps that no way leads to the states of where they lead: an exception comes to them,
+ * whose landing pad is in another fragment (-split-eh in position-independent programs).
+ */
+static void set_before_landing_pads(struct following *following)
+{
+    const struct input_nodes *nodes = following->function->nodes;
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        struct input_node *node = &nodes->all[i];
+        const struct input_node *target = input_nodes_target(nodes, node);
+        if (node->kind == BAT_INSTRUCTION_JUMP && node->state.at == 0 && target) {
+            node->is_late = target->is_late;
+            set_state(following, node, target->state);
+        }
+    }
+}
+
 static enum bat_code find_states(struct following *following)
 {
     struct spread_progress done = {0};
@@ -476,6 +493,8 @@ static enum bat_code find_states(struct following *following)
     enum bat_code code = input_flow_read(following->function->flow, following->function->hot);
     code = code ? code : spread_all(following, &done);
     fix_states(following, false);
+    code = code ? code : spread_all(following, &done);
+    set_before_landing_pads(following);
     return code ? code : spread_all(following, &done);
 }
 

@@ -53,7 +53,9 @@ SETS = {
     "old-text": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
     "everything": SPLIT + EVERYTHING,
 }
-NAMED_SETS = {"exchanged-parts": SPLIT + ["-three-way-branch", "-split-strategy=all"]}  # only if they are asked for
+# Only if they are asked for.
+NAMED_SETS = {"exchanged-parts": SPLIT + ["-three-way-branch", "-split-strategy=all"],
+              "landing-pads": SPLIT + ["-split-eh", "-split-strategy=all"]}
 # On AArch64 BOLT 22 refuses the second and crashes with the others, with the first when there is a call to promote.
 X86_ONLY = {"-indirect-call-promotion=all", "-frame-opt=all", "-cmov-conversion"}
 # AArch64's short branches cannot reach fragments that are far away, unless BOLT is told so.

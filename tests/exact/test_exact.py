@@ -42,6 +42,8 @@ OTHERS = [
     (Choice(form="lto", set="everything"), False, [2347, 2910]),
     # Landing pads where the type of an exception decides.
     (Choice(kind="exceptions", set="everything"), False, [2663]),
+    # Jumps that BOLT makes for exceptions whose landing pads are in other fragments.
+    (Choice(kind="exceptions", set="landing-pads"), False, [2, 11, 19]),
     # Jumps to other parts behind tests that are exchanged.
     (Choice(kind="c", set="exchanged-parts"), False, [15, 14, 8, 16]),
     # Conditional jumps out of inlined code, joins of inlined code, PLT calls by other slots, functions that do not return,
