@@ -39,7 +39,7 @@ struct inferring {
     uint8_t *is_image;  /* old nodes that something is matched with */
     bool tables_differ; /* one build's compiler copied or merged jumps by tables */
     uint32_t *enders;   /* for each old node: how many new ones end as it */
-    float power;        /* of the trust in matches: the higher, the less weak ones cost */
+    float power;        /* of the trust in matches and pieces: weak ones cost the less the higher */
 };
 
 void next_inferred_free(struct flow_counts *inferred)
@@ -128,7 +128,7 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     }
     if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
         return wish(inferring->a->nodes[match->piece_of].count * scale,
-                    PRICE_SURE * PIECE_FACTOR * match->confidence);
+                    PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power));
     if (calls_cold(inferring, node))
         return (struct flow_wish){0, 0, price(PRICE_COLD)};
     return (struct flow_wish){0};
