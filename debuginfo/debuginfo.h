@@ -9,6 +9,7 @@
 #include "entries.h"
 #include "line_table.h"
 #include "spec/array.h"
+#include "support/counts.h"
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
@@ -90,22 +91,6 @@ struct debug_table {
     uint64_t offset; /* in .debug_line */
     bool is_read;
 };
-
-/* A hash table from addresses in memory to numbers. */
-struct debug_index {
-    const void **keys;
-    uint32_t *values;
-    size_t size; /* a power of two, or 0 */
-    size_t used;
-};
-
-/* The value of a key. A new key is added with value. NULL if there is no memory. */
-uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value);
-/* The value of a key that was put, or NULL. */
-const uint32_t *debug_index_find(const struct debug_index *index, const void *key);
-/* Remove all keys. Linear in them. */
-void debug_index_clear(struct debug_index *index);
-void debug_index_free(struct debug_index *index);
 
 /* --- Addresses ------------------------------------------------------------------------------ */
 
@@ -315,7 +300,7 @@ struct bat_debuginfo {
     struct debug_table *tables;
     size_t table_count;
     size_t table_capacity;
-    struct debug_index table_index; /* of tables, by their addresses in memory */
+    struct bat_counts table_index; /* address in memory: number of the table */
 
     struct split_file **splits; /* in the order of their opening */
     size_t split_count;
@@ -325,8 +310,9 @@ struct bat_debuginfo {
 
     unsigned threads; /* that may read units at once; 0: one for each processor */
     struct debug_budget budget;
-    uint64_t name_budget;       /* what budget.names was at first */
-    struct debug_index strings; /* all names, once has_strings is set: see take_name() */
+    uint64_t name_budget; /* what budget.names was at first */
+    struct bat_counts
+        strings; /* addresses of all names, once has_strings is set: see take_name() */
     bool has_strings;
     bool no_memory;    /* memory ran out, and something was left out */
     bool has_too_many; /* that was the budget of nodes */

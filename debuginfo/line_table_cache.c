@@ -2,89 +2,8 @@
 /* Line tables by their addresses in memory: a table that units share is read once. */
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "debuginfo.h"
-
-/* --- An index by addresses ------------------------------------------------------------------- */
-
-/*
- * The place of a key, or the free place where it belongs. A hostile file can choose the distances
- * between keys: a hash that mixes well keeps it from choosing keys that all have one place.
- */
-static size_t place_of(const struct debug_index *index, const void *key)
-{
-    size_t place = (size_t)XXH3_64bits(&key, sizeof(key)) & (index->size - 1);
-    while (index->keys[place] && index->keys[place] != key)
-        place = (place + 1) & (index->size - 1);
-    return place;
-}
-
-static bool grow(struct debug_index *index)
-{
-    if (2 * index->used < index->size)
-        return true;
-    struct debug_index larger = {.size = index->size ? 2 * index->size : 64, .used = index->used};
-    larger.keys = calloc(larger.size, sizeof(*larger.keys));
-    larger.values = malloc(larger.size * sizeof(*larger.values));
-    if (!larger.keys || !larger.values) {
-        debug_index_free(&larger);
-        return false;
-    }
-    for (size_t i = 0; i < index->size; i++) {
-        if (!index->keys[i])
-            continue;
-        size_t place = place_of(&larger, index->keys[i]);
-        larger.keys[place] = index->keys[i];
-        larger.values[place] = index->values[i];
-    }
-    debug_index_free(index);
-    *index = larger;
-    return true;
-}
-
-uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value)
-{
-    if (!grow(index))
-        return NULL;
-    size_t place = place_of(index, key);
-    if (!index->keys[place]) {
-        index->keys[place] = key;
-        index->values[place] = value;
-        index->used++;
-    }
-    return &index->values[place];
-}
-
-const uint32_t *debug_index_find(const struct debug_index *index, const void *key)
-{
-    if (index->size == 0)
-        return NULL;
-    size_t place = place_of(index, key);
-    return index->keys[place] ? &index->values[place] : NULL;
-}
-
-void debug_index_clear(struct debug_index *index)
-{
-    /* A table that was made for many more keys would take long to clear. */
-    if (index->used < index->size / 16)
-        debug_index_free(index);
-    else if (index->size != 0)
-        memset(index->keys, 0, index->size * sizeof(*index->keys));
-    index->used = 0;
-}
-
-void debug_index_free(struct debug_index *index)
-{
-    free(index->keys);
-    free(index->values);
-    *index = (struct debug_index){0};
-}
-
-/* --- Tables ---------------------------------------------------------------------------------- */
 
 static bool is_code(uint64_t address, const void *debuginfo)
 {
@@ -104,19 +23,21 @@ uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sec
         return BAT_NONE;
     }
     uint32_t next = (uint32_t)debuginfo->table_count;
-    uint32_t *number =
-        debug_index_put(&debuginfo->table_index, sections->line.bytes + offset, next);
-    if (!number) {
+    const uint64_t key = (uintptr_t)(sections->line.bytes + offset);
+    const uint64_t *found;
+    bool is_new;
+    if (bat_counts_find_or_add(&debuginfo->table_index, &key, next, 0, &found, &is_new)) {
         debuginfo->no_memory = true;
         return BAT_NONE;
     }
-    if (*number == next)
+    const uint32_t number = (uint32_t)found[0];
+    if (is_new)
         debuginfo->tables[debuginfo->table_count++] =
             (struct debug_table){.sections = *sections, .offset = offset};
     /* Type units have no folder; they share the table of a unit that has one. */
-    if (!debuginfo->tables[*number].lines.compile_folder)
-        debuginfo->tables[*number].lines.compile_folder = compile_folder;
-    return *number;
+    if (!debuginfo->tables[number].lines.compile_folder)
+        debuginfo->tables[number].lines.compile_folder = compile_folder;
+    return number;
 }
 
 bool debug_fill_table(struct bat_debuginfo *debuginfo, uint32_t number, uint64_t *budget)

@@ -194,6 +194,7 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
     struct bat_debuginfo *opened = calloc(1, sizeof(*opened));
     BAT_TRY_MEMORY(opened, error, "to read debug information");
     opened->threads = 1;
+    opened->table_index = opened->strings = bat_counts_new(1);
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
     if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))
         code = opened->has_too_many
@@ -221,8 +222,8 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
         line_table_free(&debuginfo->tables[i].lines);
     BAT_FREE_ALL(debuginfo->units, debuginfo->runs, debuginfo->run_map.starts,
                  debuginfo->run_map.nodes, debuginfo->tables);
-    debug_index_free(&debuginfo->table_index);
-    debug_index_free(&debuginfo->strings);
+    bat_counts_free(&debuginfo->table_index);
+    bat_counts_free(&debuginfo->strings);
     debug_close_splits(debuginfo);
     BAT_FREE_ALL(debuginfo->code, debuginfo->symbols, debuginfo->frames);
     debug_image_close(&debuginfo->image);

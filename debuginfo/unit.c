@@ -32,7 +32,7 @@ struct walk {
     uint32_t *outer; /* for each depth, the node that contains the DIEs there, or NODE_DROPPED */
     size_t depth;
     size_t outer_capacity;
-    struct debug_index cache; /* from the DIE of an abstract function to its index in names */
+    struct bat_counts cache; /* address of the DIE of an abstract function: its index in names */
     struct debug_run *runs;
     size_t run_count;
     size_t run_capacity;
@@ -154,12 +154,14 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
 /* Take a name's bytes from the budget, unless the name is known. False if they are too many. */
 static bool pay_name(struct bat_debuginfo *debuginfo, const char *name)
 {
-    const size_t used = debuginfo->strings.used;
-    if (!debug_index_put(&debuginfo->strings, name, 0)) {
+    const uint64_t key = (uintptr_t)name;
+    const uint64_t *found;
+    bool is_new;
+    if (bat_counts_find_or_add(&debuginfo->strings, &key, 0, 0, &found, &is_new)) {
         debuginfo->no_memory = true;
         return false;
     }
-    if (used == debuginfo->strings.used)
+    if (!is_new)
         return true;
     const uint64_t left = debuginfo->budget.names;
     const uint64_t length = strnlen(name, left);
@@ -260,9 +262,10 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
     Dwarf_Die origin;
     const uint8_t *place =
         attributes->has_origin ? entries_reference(&walk->entries, &attribute) : NULL;
-    const uint32_t *known = place ? debug_index_find(&walk->cache, place) : NULL;
-    if (known && *known != BAT_NONE)
-        return *known;
+    uint64_t key = (uintptr_t)place;
+    const uint64_t *known = place ? bat_counts_find(&walk->cache, &key) : NULL;
+    if (known)
+        return (uint32_t)known[1];
     if (place) {
         origin = (Dwarf_Die){.addr = (void *)place, .cu = walk->entries.unit};
     } else if (attributes->has_origin && walk->is_alone) {
@@ -271,10 +274,12 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
     } else if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin)) {
         return add_name(walk, &walk->die);
     }
-    uint32_t *name = debug_index_put(&walk->cache, origin.addr, BAT_NONE);
-    if (name && *name == BAT_NONE)
-        *name = add_name(walk, &origin);
-    return name ? *name : BAT_NONE;
+    key = (uintptr_t)origin.addr;
+    known = place ? NULL : bat_counts_find(&walk->cache, &key);
+    const uint32_t name = known ? (uint32_t)known[1] : add_name(walk, &origin);
+    return known || name == BAT_NONE || bat_counts_add(&walk->cache, &key, name, 0) == BAT_OK
+               ? name
+               : BAT_NONE;
 }
 
 /* --- Addresses ------------------------------------------------------------------------------ */
@@ -646,7 +651,11 @@ static void begin_unit(struct walk *walk, struct debug_unit *unit)
     walk->depth = 0;
     walk->run_count = 0;
     walk->other = NULL;
-    debug_index_clear(&walk->cache);
+    /* A table that was made for many more keys would take long to clear. */
+    if (walk->cache.count < walk->cache.capacity / 16)
+        bat_counts_free(&walk->cache);
+    else
+        bat_counts_clear(&walk->cache);
 }
 
 /*
@@ -694,7 +703,7 @@ static void free_walk(struct walk *walk)
     debug_image_close(&walk->split.slice);
     BAT_FREE_ALL(walk->runs, walk->outer);
     entries_free(&walk->entries);
-    debug_index_free(&walk->cache);
+    bat_counts_free(&walk->cache);
 }
 
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
@@ -703,7 +712,8 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     if (unit->is_read || debuginfo->no_memory)
         return;
     debug_count_unit(debuginfo, unit);
-    struct walk walk = {.debuginfo = debuginfo, .budget = &debuginfo->budget};
+    struct walk walk = {
+        .debuginfo = debuginfo, .budget = &debuginfo->budget, .cache = bat_counts_new(1)};
     begin_unit(&walk, unit);
     if (!debug_run_libdw(read_dies, &walk))
         debuginfo->no_memory = true;
@@ -748,7 +758,8 @@ struct unit_reader *unit_reader_new(struct bat_debuginfo *debuginfo, struct debu
 {
     struct unit_reader *reader = calloc(1, sizeof(*reader));
     if (reader)
-        reader->walk = (struct walk){.debuginfo = debuginfo, .budget = budget, .is_alone = true};
+        reader->walk = (struct walk){
+            .debuginfo = debuginfo, .budget = budget, .cache = bat_counts_new(1), .is_alone = true};
     return reader;
 }
 

@@ -5,39 +5,7 @@
 #include "reading.h"
 #include "spec/array.h"
 #include "spec/order.h"
-#include "support/hash_seed.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
-/* --- The GUIDs of nodes ----------------------------------------------------------------------- */
-
-/* A hash table. */
-struct guids {
-    uint64_t *slots; /* 0: empty, which stands for GUID 0, too, and that is in each set */
-    uint64_t mask;
-    uint64_t seed;
-};
-
-static uint64_t *find_guid(const struct guids *guids, uint64_t guid)
-{
-    uint64_t at = XXH3_64bits_withSeed(&guid, sizeof(guid), guids->seed) & guids->mask;
-    while (guids->slots[at] != 0 && guids->slots[at] != guid)
-        at = (at + 1) & guids->mask;
-    return &guids->slots[at];
-}
-
-static bool collect_guids(struct guids *guids, const struct bat_probes *probes)
-{
-    uint64_t size = 1;
-    while (size < 2 * (uint64_t)probes->node_count + 1)
-        size *= 2;
-    *guids = (struct guids){
-        .slots = calloc(size, sizeof(*guids->slots)), .mask = size - 1, .seed = bat_hash_seed()};
-    for (uint32_t i = 0; guids->slots && i < probes->node_count; i++)
-        *find_guid(guids, probes->nodes[i].guid) = probes->nodes[i].guid;
-    return guids->slots != NULL;
-}
+#include "support/counts.h"
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
@@ -58,7 +26,7 @@ static enum bat_code fail_memory(const struct probe_bytes *bytes, uint32_t count
 }
 
 /* Read the records up to the end of the section: all, or (wanted is not NULL) those of GUIDs. */
-static enum bat_code read_records(struct probe_bytes bytes, const struct guids *wanted,
+static enum bat_code read_records(struct probe_bytes bytes, const struct bat_counts *wanted,
                                   struct owned_probes *probes)
 {
     uint32_t *count = &probes->public.function_count;
@@ -66,7 +34,7 @@ static enum bat_code read_records(struct probe_bytes bytes, const struct guids *
     while (bytes.at < bytes.end) {
         struct bat_probe_function function;
         BAT_TRY(read_record(&bytes, &function));
-        if (wanted && *find_guid(wanted, function.guid) != function.guid)
+        if (wanted && !bat_counts_find(wanted, &function.guid))
             continue;
         if (*count == room) {
             room = 2 * room + 64;
@@ -164,11 +132,13 @@ static bool find_functions(struct owned_probes *into)
 
 enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes)
 {
-    struct guids guids = {.slots = NULL};
-    if (probes->wanted && !collect_guids(&guids, &probes->public))
-        return fail_memory(&bytes, probes->public.node_count);
-    enum bat_code code = read_records(bytes, probes->wanted ? &guids : NULL, probes);
-    free(guids.slots);
+    struct bat_counts guids = bat_counts_new(1); /* of the nodes */
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; probes->wanted && i < probes->public.node_count && !code; i++)
+        code = bat_counts_add(&guids, &probes->public.nodes[i].guid, 0, 0);
+    code = code ? fail_memory(&bytes, probes->public.node_count)
+                : read_records(bytes, probes->wanted ? &guids : NULL, probes);
+    bat_counts_free(&guids);
     if (code == BAT_OK && (!sort_functions(probes) || !find_functions(probes)))
         code = fail_memory(&bytes, probes->public.function_count);
     return code;
