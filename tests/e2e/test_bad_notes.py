@@ -111,7 +111,8 @@ class BadNotes(toolbox.Case):
                 if name == "empty.note":
                     self.assertEqual(file["verdict"], "unreadable")
                     continue
-                self.assertEqual([f["check"] for f in file["findings"]], [code])
+                self.assertEqual([(f["check"], f["severity"], f.get("offset")) for f in file["findings"]],
+                                 [(code, "error", None if offset == "-" else int(offset))])
                 done = toolbox.refused("batdump", path)
                 place = "" if offset == "-" else r"\+" + hex(int(offset))
                 self.assertRegex(done.stderr, rf"^batdump: {path}: \.note\.bolt_bat{place}")

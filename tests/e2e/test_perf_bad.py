@@ -3,7 +3,8 @@
 """perf.data with one fault each: the error has the fault, the place, the expected and the found value.
 
 battranslate then exits with 1 and leaves no file. Odd files that are read, with the odd parts counted in
-the report, are tested as well. tests/unit/test_perf_damaged.c cuts and changes files at every byte.
+the report, are tested as well. tests/unit/test_perf_data_bad.c changes each number of the header and the attributes,
+tests/unit/test_perf_damaged.c cuts and changes files at every byte.
 """
 
 import json
@@ -104,45 +105,11 @@ class PerfBad(toolbox.Case):
             self.rejected(magic.encode() + self.good[8:], 'offset 0x0: expected perf.data of version '
                           f'2 ("PERFILE2"), found "{magic}"{advice}')
 
-    def test_other_byte_order(self):
-        """The same for a stream, whose size is swapped as well."""
-        self.rejected(b"2ELIFREP" + struct.pack(">Q", 16) + bytes(64),
-                      "offset 0x0: expected perf.data of a little-endian machine, found the other "
-                      "byte order")
-
-    def test_header_size(self):
-        """A size that is neither a file's nor a stream's."""
-        for size in (0, 96, 105, 2**63):
-            self.rejected(put(self.good, 8, "<Q", size),
-                          "offset 0x8: expected a header of 104 bytes, or of 16 in a stream, found "
-                          f"one of {size}")
-
     def test_cut_header(self):
         """The file ends in the header."""
         self.rejected(self.good[:8], "offset 0x8: expected 8 more bytes, found the end of the file")
         self.rejected(self.good[:50],
                       "offset 0x32: expected 54 more bytes, found the end of the file")
-
-    def test_no_records(self):
-        """perf was killed before it wrote the number of records."""
-        self.rejected(put(self.good, 48, "<Q", 0),
-                      "offset 0x30: expected records, found none: perf record sets their size when "
-                      "it ends, and may have been killed before")
-
-    def test_data_outside(self):
-        """The records end or begin beyond the file, or wrap around."""
-        size = len(self.good)
-        data_size = struct.unpack_from("<Q", self.good, 48)[0]
-        for offset, length in ((DATA, size), (2**40, data_size), (2**64 - 8, 16)):
-            self.rejected(put(self.good, 40, "<QQ", offset, length),
-                          f"offset 0x28: expected records at 0x{offset:x} of {length} bytes, found "
-                          f"a file of {size} bytes")
-
-    def test_attributes_outside(self):
-        """The events' attributes end beyond the file."""
-        self.rejected(put(self.good, 24, "<Q", len(self.good) - 8),
-                      f"offset 0x18: expected events' attributes at 0x{len(self.good) - 8:x} of "
-                      f"144 bytes, found a file of {len(self.good)} bytes")
 
     def test_feature_cut(self):
         """The file ends in its last feature, or in the features' table."""
@@ -153,42 +120,7 @@ class PerfBad(toolbox.Case):
         self.rejected(self.good[:data_end + 5],
                       f"offset 0x{data_end + 5:x}: expected 11 more bytes, found the end of the file")
 
-    # --- Attributes -----------------------------------------------------------------------------
-
-    def test_attribute_size(self):
-        """The size in the header, and the attribute's own."""
-        for size in (0, 79):
-            self.rejected(put(self.good, 16, "<Q", size),
-                          f"offset 0x10: expected entries of events' attributes of 80 to 65535 "
-                          f"bytes, found {size}")
-        self.rejected(put(self.good, 16, "<Q", 143),
-                      "offset 0x20: expected events' attributes of 143 bytes each, found 144 bytes "
-                      "in all")
-        for size in (7, 63, 129, 1000):
-            self.rejected(put(self.good, ATTRIBUTES + 4, "<I", size),
-                          f"offset 0x{ATTRIBUTES + 4:x}: expected an event's attributes of 64 to "
-                          f"128 bytes, found {size}")
-
-    def test_no_events(self):
-        """A file without events."""
-        self.rejected(put(self.good, 32, "<Q", 0),
-                      "offset 0x20: expected events' attributes of 144 bytes each, found 0 bytes "
-                      "in all")
-
-    def test_ids(self):
-        """An event's ids outside of the file, and half an id."""
-        at = ATTRIBUTES + 128
-        self.rejected(put(self.good, at + 8, "<Q", 2**33),
-                      f"offset 0x{at:x}: expected an event's ids at 0x68 of 8589934592 bytes, "
-                      f"found a file of {len(self.good)} bytes")
-        self.rejected(put(self.good, at + 8, "<Q", 15),
-                      f"offset 0x{at + 8:x}: expected ids of 8 bytes each, found 15 bytes")
-
-    def test_new_fields(self):
-        """A newer perf's field in samples: the places of the other fields are unknown."""
-        self.rejected(put(self.good, ATTRIBUTES + 24, "<Q", SAMPLE_TYPE | 1 << 30),
-                      f"offset 0x{ATTRIBUTES:x}: expected samples of known fields, found fields "
-                      f"0x{1 << 30:x} of a newer perf")
+    # --- Events ---------------------------------------------------------------------------------
 
     def test_unknown_id(self):
         """A sample with an id that no event has."""

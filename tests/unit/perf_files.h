@@ -64,7 +64,8 @@ static inline void assert_refused(const struct perf_bytes *bytes,
     struct bat_profile *profile = profile_of(elf);
     struct bat_error error = {0};
     enum bat_code got = read_bytes(profile, bytes, options, &error);
-    if (got != code || error.offset != offset || !strstr(error.message, message))
+    bool is_placed = offset == BAT_NO_OFFSET || error.place == BAT_PLACE_FILE;
+    if (got != code || error.offset != offset || !is_placed || !strstr(error.message, message))
         fail_msg("expected %s at 0x%llx: ...%s...\n     got %s at 0x%llx: %s", bat_code_name(code),
                  (unsigned long long)offset, message, bat_code_name(got),
                  (unsigned long long)error.offset, error.message);

@@ -382,41 +382,7 @@ static size_t make_note(uint8_t *note, const uint8_t *description, size_t size)
     return 20 + padded;
 }
 
-struct bad_description {
-    const char *check;
-    uint64_t offset; /* where the finding must be */
-    size_t size;
-    uint8_t bytes[48];
-};
-
 #define HASH 1, 2, 3, 4, 5, 6, 7, 8
-
-/* Hot table: address, hash, blocks, secondary entries, entries, equal ones. Then the cold one. */
-static const struct bad_description bad_descriptions[] = {
-    {"truncated", 34, 16, {1, 0x10, HASH, 1, 0, 0, 0, 0x80, 0x80, 0x80, 0x80}},
-    {"trailing", 35, 17, {1, 0x10, HASH, 1, 0, 0, 0, 0, 7, 7}},
-    {"leb128", 21, 16, {1, 0x90, 0x00, HASH, 1, 0, 0, 0, 0}},
-    {"count", 20, 3, {100, 0, 0}},
-    {"range", 30, 19, {1, 0x10, HASH, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0, 0, 0}},
-    {"order", 34, 28, {2, 0x10, HASH, 1, 0, 0, 0, 0x00, HASH, 1, 0, 0, 0, 0}},
-    {"prefix", 33, 19, {1, 0x10, HASH, 1, 0, 1, 2, 0, 0, 0, 0}},
-    {"hot-index", 36, 20, {1, 0x10, HASH, 1, 0, 0, 0, 1, 0x10, 2, 0, 0, 0}},
-};
-
-TEST(test_bytes_that_do_not_decode)
-{
-    for (size_t i = 0; i < COUNT(bad_descriptions); i++) {
-        const struct bad_description *bad = &bad_descriptions[i];
-        uint8_t note[128];
-        struct findings findings;
-        validate_bytes(note, make_note(note, bad->bytes, bad->size), false, &findings);
-        const struct bat_finding *finding = only(&findings, bad->check);
-        assert_int_equal(finding->severity, BAT_ERROR);
-        assert_int_equal(finding->table, BAT_NONE);
-        if (finding->offset != bad->offset)
-            fail_msg("%s at %d: %s", bad->check, (int)finding->offset, finding->message);
-    }
-}
 
 TEST(test_bad_container)
 {
