@@ -135,10 +135,9 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     return code;
 }
 
-/* Naming, in a thread beside the loading: the names are not needed there. */
+/* Naming, and what follows from the functions of the traces, in a thread beside the loading. */
 struct naming {
-    struct bat_functions *functions;
-    const uint8_t *wanted;
+    struct translation *translation;
     enum bat_code code;
     struct bat_error error;
 };
@@ -146,15 +145,18 @@ struct naming {
 static void *run_naming(void *context)
 {
     struct naming *naming = context;
-    naming->code = bat_functions_name(naming->functions, naming->wanted, &naming->error);
+    struct translation *translation = naming->translation;
+    naming->code =
+        bat_functions_name(translation->records->functions, translation->surveyed, &naming->error);
+    if (naming->code == BAT_OK && translation->records->kind == BAT_PROFILE_BRANCHES)
+        naming->code = translation_open_uncovered(translation, &naming->error);
     return NULL;
 }
 
 /* translation_name() and load_surveyed() of a binary with a note. */
 static enum bat_code name_and_load(struct translation *translation, struct bat_sparse_map *sparse)
 {
-    struct naming naming = {.functions = translation->records->functions,
-                            .wanted = translation->surveyed};
+    struct naming naming = {.translation = translation};
     pthread_t thread;
     translation->has_names = true;
     const bool is_started = translation->options.threads != 1 &&

@@ -256,13 +256,13 @@ static void want_code(const struct translation *translation, uint32_t function, 
         wanted[function] = 1;
 }
 
-enum bat_code translation_open_uncovered(struct translation *translation, struct bat_elf *symbols)
+enum bat_code translation_open_uncovered(struct translation *translation, struct bat_error *error)
 {
     struct bat_records *records = translation->records;
     bool is_judged = translation->options.will_be_judged;
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
-    if (!wanted)
-        return translation_fail(translation->error, BAT_ERR_MEMORY);
+    translation->has_uncovered = true;
+    BAT_TRY_MEMORY(wanted, error, "for the translated profile");
     for (uint32_t i = 0; i < translation->profile->traces.count; i++) {
         struct trace trace = trace_at(translation, i);
         bool is_invalid;
@@ -273,11 +273,12 @@ enum bat_code translation_open_uncovered(struct translation *translation, struct
         if (is_judged)
             want_code(translation, trace.in.from, wanted);
     }
-    enum bat_code code = bat_tableless_open(&records->tableless, records->binary->elf, symbols,
-                                            records->functions, wanted, translation->error);
+    enum bat_code code =
+        bat_tableless_open(&records->tableless, records->binary->elf, records->symbols_elf,
+                           records->functions, wanted, error);
     records->tableless.has_graphs = is_judged;
     free(wanted);
-    return code ? code : bat_tableless_read_all(&records->tableless, translation->error);
+    return code ? code : bat_tableless_read_all(&records->tableless, error);
 }
 
 enum bat_code translation_traces(struct translation *translation, uint32_t first, uint32_t end)

@@ -10,6 +10,7 @@
 #include "records.h"
 #include "spec/array.h"
 #include "spec/options.h"
+#include "support/parallel.h"
 #include "tableless.h"
 #include "translation.h"
 #include "yaml_probes.h"
@@ -212,9 +213,10 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
     return code;
 }
 
-static enum bat_code translate_traces(struct translation *translation, struct bat_elf *symbols)
+static enum bat_code translate_traces(struct translation *translation)
 {
-    BAT_TRY(translation_open_uncovered(translation, symbols));
+    if (!translation->has_uncovered)
+        BAT_TRY(translation_open_uncovered(translation, translation->error));
     return translation_all_traces(translation);
 }
 
@@ -270,14 +272,14 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
                                   const struct bat_original *original)
 {
     struct bat_records *records = translation->records;
+    records->symbols_elf = symbols;
     BAT_TRY(open_binary(translation, symbols, original));
     enum bat_code code = BAT_OK;
     records->original = original;
-    records->symbols_elf = symbols;
     if (copy_events(records, translation->profile) != BAT_OK)
         return translation_fail(translation->error, BAT_ERR_MEMORY);
     if (records->kind == BAT_PROFILE_BRANCHES)
-        code = translate_traces(translation, symbols);
+        code = translate_traces(translation);
     else
         code = translate_samples(translation);
     code = code ? code : translate_memory(translation, symbols);
@@ -331,6 +333,47 @@ static enum bat_code sort_records(struct translation *translation)
     return code == BAT_OK ? BAT_OK : translation_fail(translation->error, code);
 }
 
+/* One of the two searches in the sorted records. */
+struct search {
+    struct translation *translation;
+    struct bat_elf *symbols;
+    bool is_for_places;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *run_search(void *context)
+{
+    struct search *search = context;
+    struct bat_records *records = search->translation->records;
+    if (search->is_for_places) {
+        search->code = bat_records_find_places(records, &search->error);
+        return NULL;
+    }
+    weigh_records(search->translation);
+    search->code = bat_records_find_entries(records, search->symbols, &search->error);
+    return NULL;
+}
+
+/* Find entry points and places, by two threads: each search reads all records. */
+static enum bat_code search_records(struct translation *translation, struct bat_elf *symbols)
+{
+    struct search searches[2] = {{.translation = translation, .symbols = symbols},
+                                 {.translation = translation, .is_for_places = true}};
+    if (translation->options.threads != 1)
+        bat_parts_run(run_search, searches, sizeof(searches[0]), 2);
+    for (size_t i = 0; i < 2; i++) {
+        if (translation->options.threads == 1)
+            run_search(&searches[i]);
+        if (searches[i].code == BAT_OK)
+            continue;
+        if (translation->error)
+            *translation->error = searches[i].error;
+        return searches[i].code;
+    }
+    return BAT_OK;
+}
+
 /* Translate translation->profile; see fdata_of and hashes_of there. */
 static enum bat_code translate_profile(struct translation *translation, struct bat_binary *binary,
                                        struct bat_elf *symbols, const struct bat_original *original,
@@ -356,13 +399,10 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     enum bat_code code = fill_records(translation, symbols, original);
     BAT_FREE_ALL(translation->touched, translation->surveyed, translation->ends, translation->keys);
     code = code ? code : sort_records(translation);
-    if (code == BAT_OK)
-        weigh_records(translation);
     for (unsigned i = 0; i < translation->other_count; i++)
         bat_counts_free(&translation->others[i]);
     free(translation->others);
-    code = code ? code : bat_records_find_entries(made, symbols, translation->error);
-    code = code ? code : bat_records_find_places(made, translation->error);
+    code = code ? code : search_records(translation, symbols);
     if (code != BAT_OK) {
         bat_records_free(made);
         return code;

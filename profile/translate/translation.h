@@ -83,6 +83,7 @@ struct translation {
     struct bat_counts *others; /* more branches, which other threads have translated */
     unsigned other_count;
     bool has_names;      /* of the functions */
+    bool has_uncovered;  /* translation_open_uncovered() was called */
     bool has_read_flows; /* bat_records_flow() only looks up what the traces need */
 
     /* Of translation_sort_traces(). */
@@ -237,6 +238,7 @@ enum bat_code translation_fail(struct bat_error *error, enum bat_code code);
 
 /*
  * Open the code of all functions without a table that traces run through; they must be opened
- * together. To judge the records, all functions that the records name are needed.
+ * together. To judge the records, all functions that the records name are needed. After
+ * translation_survey(), or in a thread of it.
  */
-enum bat_code translation_open_uncovered(struct translation *translation, struct bat_elf *symbols);
+enum bat_code translation_open_uncovered(struct translation *translation, struct bat_error *error);
