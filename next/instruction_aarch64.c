@@ -106,9 +106,12 @@ static bool describe_lower(struct description *description)
     if (!lower_bits(description->encoding, description->word, &offset))
         return false;
     if (!next_linked(description->program, description->address, &address)) {
-        if (next_has_linked(description->program) || !(description->pages->known >> base & 1))
+        if (!(description->pages->known >> base & 1))
             return false;
         address = description->pages->page[base] + offset;
+        /* Relocations tell no address of what is in another object. */
+        if (next_has_linked(description->program) && !next_is_slot(description->program, address))
+            return false;
     }
     refer(description, address);
     return true;

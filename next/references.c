@@ -374,6 +374,12 @@ bool next_read_slot(const struct next_program *program, uint64_t *address)
     return true;
 }
 
+bool next_is_slot(const struct next_program *program, uint64_t address)
+{
+    const struct named *found = find_named(program->references, address);
+    return found && found->is_slot && found->address == address;
+}
+
 /* The length of a string at bytes; 0 if there is none. */
 static size_t string_length(const uint8_t *bytes, uint64_t size)
 {

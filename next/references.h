@@ -25,6 +25,9 @@ uint64_t next_read_word(const struct next_program *program, uint64_t address, co
  * of it. False if there is no such slot. */
 bool next_read_slot(const struct next_program *program, uint64_t *address);
 
+/* True if the loader fills a slot at an address with that of a symbol. */
+bool next_is_slot(const struct next_program *program, uint64_t address);
+
 /*
  * AArch64: the address that the linker's own relocations (--emit-relocs) give an instruction which
  * has a part of it. False if it has none. Logarithmic. x86-64: true if the bytes there, of an

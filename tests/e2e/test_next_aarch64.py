@@ -80,10 +80,14 @@ class Same(unittest.TestCase):
 
     def test_relaxed(self):
         """lld makes shorter ways to near addresses and of loads of the GOT, GNU ld does not. Start-up code is other files."""
-        for number, options, linked in ((1, ["-fno-pie"], "-no-pie"), (3, ["-fPIC"], "-no-pie")):
-            with self.subTest(number=number, linked=linked):
+        other_object = """#include <stdio.h>
+            int main(void) { for (int i = 0; i < 9; i++) fputs(i % 3 ? "a" : "bc", stdout), fflush(stdin); return 0; }
+            """
+        for text, options, linked in ((generate.program(1, False), ["-fno-pie"], "-no-pie"), (other_object, ["-fPIC"], "-pie"),
+                                      (generate.program(3, False), ["-fPIC"], "-no-pie")):
+            with self.subTest(options=options, linked=linked):
                 pair = Pair(self)
-                (pair.folder / "source.c").write_text(generate.program(number, False), encoding="utf-8")
+                (pair.folder / "source.c").write_text(text, encoding="utf-8")
                 command = [CLANG, "--target=aarch64-linux-gnu", "-w", "-O2", *options]
                 run(*command, "-c", "source.c", folder=pair.folder)
                 for version, linker in (("old", "bfd"), ("new", "lld")):
