@@ -408,25 +408,6 @@ class Translate(Scratch):
 class Json(Scratch):
     """The documented form."""
 
-    def test_real_notes(self):
-        for name in SAMPLE:
-            with self.subTest(name):
-                fixture = fixtures.get(name)
-                found = json.loads(self.fine("--json", fixture.bolted))
-                functions = found.pop("functions")
-                elf = elffile.Elf(fixture.bolted)
-                info = elf.bytes_of(elf.section(".note.bolt_info"))[16:].rstrip(b"\0").decode()
-                self.assertEqual(found, {
-                    "format": "batkit-note", "schema": 1, "version": 3,
-                    "hot_index": "merged" if note_of(name).merged else "table",
-                    "build_id": elf.build_id(), "bolt_info": info})
-                names = names_of(fixture.bolted)
-                expected = [dict(table, name=names[int(table["address"], 16)][0])
-                            for table in tables_of(name)]
-                self.assertEqual(len(functions), len(expected))
-                for one, other in zip(functions, expected):
-                    self.assertEqual(one, other)
-
     def test_raw_note(self):
         found = json.loads(self.fine("--json", self.file(encode(EXTREMES))))
         self.assertEqual(found, {"format": "batkit-note", "schema": 1, "version": 3,

@@ -407,13 +407,6 @@ class Bytes(Scratch):
         self.assertRegex(line, r": \.note\.bolt_bat(\+0x[0-9a-f]+)?: error: (truncated|container): ")
         self.assertEqual(verdict, f"{path}: unsound (1 error, 0 warnings)")
 
-    def test_every_prefix(self):
-        note = self.note()
-        for size in range(0, len(note), max(1, len(note) // 64)):
-            file, status = findings_of(self.file(note[:size]))
-            self.assertEqual(status, 1, size)
-            self.assertIn(file["verdict"], ("unsound", "unreadable"))
-
     def test_leb128(self):
         """Make the last delta of the last table one byte longer: 0x05 becomes 0x85 0x00."""
         note = self.note()

@@ -57,17 +57,16 @@ class RealNotes(toolbox.Case):
 class Decoded(RealNotes):
     """By batdump as by the independent decoder, as binaries and as raw notes."""
 
-    def compare(self, path, note, names):
-        """Compare one file's JSON with the expected tables."""
+    def compare(self, path, note, names, **members):
+        """Compare one file's JSON with the expected tables and members."""
         found = json.loads(toolbox.fine("batdump", "--json", path))
-        tables = note.tables(names)
-        for member, value in (("format", "batkit-note"), ("schema", 1), ("version", 3),
-                              ("hot_index", "merged" if note.merged else "table")):
-            self.assertEqual(found[member], value, member)
-        self.assertEqual(len(found["functions"]), len(tables))
-        for there, here in zip(found["functions"], tables):
+        functions, tables = found.pop("functions"), note.tables(names)
+        self.assertEqual(found, {"format": "batkit-note", "schema": 1, "version": 3,
+                                 "hot_index": "merged" if note.merged else "table", **members})
+        self.assertEqual(len(functions), len(tables))
+        for there, here in zip(functions, tables):
             self.assertEqual(there, here)
-        return found
+        return functions
 
     def check_bolts_counts(self, fixture, note):
         """The numbers that llvm-bolt printed when it wrote the note."""
@@ -81,9 +80,10 @@ class Decoded(RealNotes):
                 fixture = fixtures.get(name)
                 elf, note = decode(name)
                 self.check_bolts_counts(fixture, note)
-                found = self.compare(fixture.bolted, note, batnote.best_names(elf))
-                self.assertEqual(found["build_id"], elf.build_id())
-                self.assertTrue(all("name" in t for t in found["functions"]))
+                info = elf.bytes_of(elf.section(".note.bolt_info"))[16:].rstrip(b"\0").decode()
+                functions = self.compare(fixture.bolted, note, batnote.best_names(elf), build_id=elf.build_id(),
+                                         bolt_info=info)
+                self.assertTrue(all("name" in t for t in functions))
                 self.compare(fixture.note, note, None)
 
 
