@@ -67,7 +67,6 @@ def compare(old, new):
 
 
 def main():
-    """Print what changed."""
     include = pathlib.Path(sys.argv[1], "batkit")
     headers = {path.name: path.read_text(encoding="utf-8") for path in sorted(include.glob("*.h"))}
     with tempfile.TemporaryDirectory() as name:

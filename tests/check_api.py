@@ -43,7 +43,6 @@ def symbols(path, *options):
 
 
 def difference(name, found, wanted):
-    """Sentences about the differences."""
     return [f"{name} has {symbol}, which is not public" for symbol in sorted(found - wanted)] + [
         f"{name} has no {symbol}" for symbol in sorted(wanted - found)]
 
@@ -114,7 +113,6 @@ def find(prefix, name):
 
 
 def main():
-    """Print the faults."""
     is_minimal = sys.argv[3:] == ["--minimal"]
     prefix, internal = map(pathlib.Path, sys.argv[1:3])
     folder = find(prefix, "bat.h").parent

@@ -109,7 +109,6 @@ def calls(root, files):
 
 
 def tests_of(root):
-    """The C files of the tests."""
     return sorted(p.relative_to(root) for p in (root / "tests").rglob("*.[ch]"))
 
 

@@ -48,13 +48,11 @@ class Tool:
         return statistics.median(self.cpu)
 
     def row(self):
-        """A line of the table."""
         return (f"  {self.name:<20} {self.seconds():>10.3f} {min(self.wall):>10.3f} {self.cpu_seconds():>10.3f} "
                 f"{min(self.cpu):>10.3f} {max(self.memory) / 1e6:>10.1f}")
 
 
 def race(tools, runs):
-    """Run the tools in turns."""
     for _ in range(runs):
         for tool in tools:
             tool.run()
@@ -70,7 +68,6 @@ def table(title, tools, ends=()):
 
 
 def goal(what, found, wanted, at_least):
-    """Print a figure and its goal."""
     reached = found >= wanted if at_least else found <= wanted
     print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
           f"{'reached' if reached else 'MISSED'})")

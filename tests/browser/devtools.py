@@ -69,7 +69,6 @@ class Socket:
                     return whole.decode("utf-8")
 
     def close(self):
-        """End the connection."""
         self.socket.close()
 
 

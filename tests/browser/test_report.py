@@ -118,7 +118,6 @@ def axe_core():
 
 
 def make_large(folder):
-    """The page of the large program."""
     large = pathlib.Path(LARGE)
     toolbox.fine("batreport", large / "cc.bolt", "-p", large / "cc.bolt.preagg", f"--original={large / 'cc'}", "-o",
                  folder / "large.html")
@@ -211,7 +210,6 @@ class Report(unittest.TestCase):
         return self.browser.run(f"document.querySelector({selector!r})?.innerText ?? ''")
 
     def rows(self):
-        """The names in the rows of the table."""
         return self.browser.run("[...document.querySelectorAll('.body .cell.name')].map((c) => c.innerText)")
 
     def settled(self, text, without="?nothing"):
@@ -227,7 +225,6 @@ class Report(unittest.TestCase):
             self.browser.picture(pathlib.Path(PICTURES) / f"{name}.png")
 
     def views(self, name):
-        """The addresses of all views of a page."""
         self.open(name)
         function = self.browser.run("document.querySelector('.static a').hash")
         stacks = [state for state in ("#stacks", "#next?f=0") if self.browser.run(f"!!document.querySelector('{state.split('?')[0]}')")]

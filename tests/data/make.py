@@ -276,7 +276,6 @@ def make_perf():
 
 
 def main():
-    """Make everything."""
     for folder in ("good", "bad", "legacy", "demo", "perf"):
         (HERE / folder).mkdir(exist_ok=True)
         for file in (HERE / folder).iterdir():

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A decoder of BAT notes of version 3, written from spec/BAT.md alone.
 
@@ -8,13 +7,10 @@ damage notes.
 
     note = batnote.decode(section)            # content of .note.bolt_bat
     note.tables()                             # as in the JSON form (spec/json.md), without names
-    python3 batnote.py FILE                   # ELF file or raw note: prints the JSON form
 """
 
 import collections
-import json
 import struct
-import sys
 
 import elffile
 
@@ -45,8 +41,6 @@ class Table:
 
 
 class Cursor:
-    """The bytes and a position in them."""
-
     def __init__(self, data, start, end, fields):
         self.data = data
         self.at = start
@@ -309,29 +303,3 @@ def fields(section):
     result = []
     Note(bytes(section), fields=result)
     return result
-
-
-def main():
-    """Print the JSON form of a file."""
-    try:
-        with open(sys.argv[1], "rb") as file:
-            data = file.read()
-        names, best = None, None
-        if data.startswith(b"\x7fELF"):
-            elf = elffile.Elf(sys.argv[1])
-            data, names, best = elf.note(), symbol_names(elf), best_names(elf)
-            if data is None:
-                raise NoteError("no section .note.bolt_bat")
-        note = decode(data, names)
-    except (OSError, NoteError, elffile.ElfError) as error:
-        print(f"batnote.py: {sys.argv[1]}: {error}", file=sys.stderr)
-        return 1
-    json.dump({"format": "batkit-note", "schema": 1, "version": 3,
-               "hot_index": "merged" if note.merged else "table",
-               "functions": note.tables(best)}, sys.stdout)
-    print()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -50,7 +50,6 @@ class Reference:
         return str(self._translated(form) / "perf2bolt.yaml")
 
     def log(self, form):
-        """What perf2bolt printed."""
         return (self._translated(form) / "log").read_text(encoding="utf-8")
 
 

@@ -67,7 +67,6 @@ class Elf:
         return next((s for s in self.sections if s.name == name), None)
 
     def bytes_of(self, section):
-        """A section's content."""
         if section.type == SHT_NOBITS:
             return b""
         return self.data[section.offset:section.offset + section.size]

@@ -204,7 +204,6 @@ def run(arguments, folder, **options):
 
 @functools.lru_cache(maxsize=None)
 def version(tool):
-    """The tool's version text."""
     return run([tool, "--version"], HERE)
 
 

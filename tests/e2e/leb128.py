@@ -14,7 +14,6 @@ def uleb(value):
 
 
 def sleb(value):
-    """A number as SLEB128."""
     encoded = bytearray()
     while not -64 <= value < 64:
         encoded.append(value & 0x7f | 0x80)

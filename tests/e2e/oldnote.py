@@ -42,7 +42,6 @@ def container(description):
 
 
 def description_of(section):
-    """The description in an ELF note."""
     name_size, size, kind = struct.unpack_from("<III", section)
     if (name_size, kind) != (5, 1) or section[12:20] != b"BOLT\0\0\0\0":
         raise ValueError("not a note of owner BOLT and type 1")

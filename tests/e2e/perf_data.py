@@ -78,7 +78,6 @@ def padded(data, alignment=8):
 
 
 def c_string(text, alignment=8):
-    """A string with its zero, padded."""
     return padded((text if isinstance(text, bytes) else text.encode()) + b"\0", alignment)
 
 
@@ -298,7 +297,6 @@ class Session:
         self.side(R_LOST, body, misc=0, **where)
 
     def lost_samples(self, count, **where):
-        """Samples that the kernel dropped."""
         self.side(R_LOST_SAMPLES, struct.pack("<Q", count), misc=0, **where)
 
     def finished_round(self):

@@ -72,7 +72,6 @@ class Page:
         return {label: int(number.replace(",", "")) for label, number in rows}
 
     def columns(self, name):
-        """The columns of a part, as numbers."""
         data, at, result = self.parts[name], 0, []
         while at < len(data):
             size, shift = 0, 0

@@ -23,8 +23,6 @@ EVENTS = ["cycles:u", "br_inst_retired.near_taken:uppp", "cpu/event=0x3c/", "ins
 
 
 class AlgebraTest(toolbox.Case):
-    """A folder, and sums in it."""
-
     def setUp(self):
         self.made = 0
 

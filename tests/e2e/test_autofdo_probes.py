@@ -38,7 +38,6 @@ class ProbesTest(toolbox.Case):
         return out
 
     def copy(self, binary, *options):
-        """A copy of a program by objcopy."""
         out = self.folder / "copy"
         sample_profile.tool("llvm-objcopy-22", *options, binary, out)
         return out

@@ -92,7 +92,6 @@ def hostile(path, rng, count=1500):
 
 
 def fdata_sum(path):
-    """All counts of an fdata file."""
     lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
     return sum(int(line.split(" ")[-1]) for line in lines if line.count(" ") > 2)
 

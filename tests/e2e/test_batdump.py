@@ -154,8 +154,6 @@ def translate(table, offset, is_branch_source):
 
 
 class Scratch(toolbox.Case):
-    """Tests with a scratch folder."""
-
     def file(self, content, name="note"):
         path = self.write(name, content)
         return str(path)
@@ -406,8 +404,6 @@ class Translate(Scratch):
 
 
 class Json(Scratch):
-    """The documented form."""
-
     def test_raw_note(self):
         found = json.loads(self.fine("--json", self.file(encode(EXTREMES))))
         self.assertEqual(found, {"format": "batkit-note", "schema": 1, "version": 3,

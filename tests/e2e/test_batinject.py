@@ -45,12 +45,10 @@ def parsed_entries(binary, folder):
 
 
 def table_count(note):
-    """How many tables a note has."""
     return len(batnote.decode(note).tables())
 
 
 def describe(tables, **members):
-    """A whole description."""
     return {"format": "batkit-note", "schema": 1, "version": 3, **members, "functions": tables}
 
 
@@ -58,7 +56,6 @@ class Scratch(toolbox.Case):
     """A folder for each test, and assertions that all tests use."""
 
     def path(self, name):
-        """The path of a file in the folder."""
         return self.folder / name
 
     def copy(self, name, as_name="file"):

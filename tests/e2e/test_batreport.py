@@ -43,7 +43,6 @@ HOSTILE = [b"</script><script>hacked=1</script>", b"<img src=x onerror=hacked=1>
 
 
 def readelf(option, path):
-    """The lines that readelf prints."""
     return subprocess.run(["readelf", option, path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
 
 
@@ -506,8 +505,6 @@ class Instructions(toolbox.Case):
 
 
 class Folder(toolbox.Case):
-    """Tests with a scratch folder."""
-
     def make(self, *arguments, binary=DEMO / "small.bolt"):
         path = self.folder / "page.html"
         toolbox.fine("batreport", binary, *arguments, "-o", path)

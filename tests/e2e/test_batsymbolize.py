@@ -463,7 +463,6 @@ class Rest(Case):
 
 
 def place(frame, column=True):
-    """A frame's place as it is printed."""
     text = f"{frame['FileName']}:{frame['Line']}"
     return text + (f":{frame['Column']}" if column and frame["Column"] else "")
 

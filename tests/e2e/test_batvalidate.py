@@ -45,7 +45,6 @@ def findings_of(*arguments):
 
 
 def ids(file):
-    """The ids of the checks with findings."""
     return {f["check"] for f in file["findings"]}
 
 
@@ -68,7 +67,6 @@ class ElfPatch:
         self.data[at:at + size] = value.to_bytes(size, "little")
 
     def symbol_name(self, index):
-        """The symbol's st_name."""
         at = self.elf.section(".symtab").offset + 24 * index
         return int.from_bytes(self.data[at:at + 4], "little")
 
@@ -86,7 +84,6 @@ class Scratch(toolbox.Case):
     """A folder for the test's files."""
 
     def file(self, content, name="file"):
-        """A file of these bytes."""
         path = self.write(name, content)
         return path
 
@@ -396,7 +393,6 @@ class Bytes(Scratch):
     """Notes that cannot be decoded, and damage that only the comparison of tables shows."""
 
     def note(self):
-        """A good note's bytes."""
         return bytearray(pathlib.Path(fixtures.get(SMALL).note).read_bytes())
 
     def test_undecodable_line(self):

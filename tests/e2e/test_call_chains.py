@@ -99,7 +99,6 @@ class CallChains(toolbox.Case):
     """What batreport makes of perf.data with call chains."""
 
     def page(self, binary, *options):
-        """batreport's page."""
         path = self.folder / "page.html"
         toolbox.fine("batreport", binary, "-o", path, *options)
         return report_page.Page(path)

@@ -32,8 +32,6 @@ Result = collections.namedtuple("Result", "status report results")
 
 
 class Folder(toolbox.Case):
-    """Tests with a scratch folder."""
-
     def check(self, binary, *profiles_and_options):
         """--check of a binary with profiles (paths) and options (which begin with a dash)."""
         arguments = []
@@ -90,7 +88,6 @@ def shares(lines):
 
 
 def failed(results, severity=None):
-    """The ids of the checks that failed."""
     return [r["id"] for r in results.values()
             if r["status"] == "failed" and severity in (None, r["severity"])]
 

@@ -311,7 +311,6 @@ class Traces:
 
     @functools.lru_cache(maxsize=None)
     def all_returns(self):
-        """The addresses of return instructions."""
         return set(self.returns)
 
     def add(self):

@@ -22,8 +22,6 @@ NAME = "sqlite-fixed-profile2-22"
 
 
 class Folder(toolbox.Case):
-    """Tests with a scratch folder."""
-
     def compare(self, *paths_and_options):
         """The JSON of --compare."""
         return json.loads(toolbox.fine("battranslate", "--compare", "--report=json",

@@ -19,7 +19,6 @@ LISTS = ("appeared", "went", "input", "split", "resized", "layout", "moved")
 
 
 def output_of(*command):
-    """What a program prints."""
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 

@@ -81,7 +81,6 @@ class ContextTest(toolbox.Case):
         return out
 
     def copy(self, binary, *options):
-        """A copy of a program by objcopy."""
         out = self.folder / "copy"
         sample_profile.tool("llvm-objcopy-22", *options, binary, out)
         return out

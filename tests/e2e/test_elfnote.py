@@ -64,7 +64,6 @@ class Changes(toolbox.Case):
     """Checks that all tests share, and a folder for each test."""
 
     def path(self, name):
-        """The path of a file in the folder."""
         return self.folder / name
 
     def compile(self, name, *flags, compiler="gcc"):
@@ -204,7 +203,6 @@ class ManySections(Changes):
     """Files around the number of sections from which on section header 0 has the number."""
 
     def assemble(self, count):
-        """An object file of that many sections."""
         source, object_file = self.path("many.s"), self.path("many.o")
         own = count  # the assembler's own sections are not known before
         while True:

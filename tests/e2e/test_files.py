@@ -62,7 +62,6 @@ class Scratch(toolbox.Case):
         self.app = self.copy("app")
 
     def copy(self, name):
-        """A copy of the BOLTed program."""
         return pathlib.Path(shutil.copyfile(DEMO / "small.bolt", self.folder / name))
 
     def snapshot(self):
@@ -166,7 +165,6 @@ class Together(Scratch):
     """-o and -w appear together, or not at all."""
 
     def translate(self, *arguments):
-        """The arguments for battranslate."""
         return ["battranslate", "-q", self.app, "-p", DEMO / "small.preagg", *arguments]
 
     def test_what_was_there_stays(self):

@@ -90,7 +90,6 @@ def odd(kind):
 
 
 def functions_at(*arguments, **options):
-    """The lines that functions_at prints."""
     done = subprocess.run([FUNCTIONS_AT, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, timeout=300, text=True, **options)
     if done.returncode != 0:

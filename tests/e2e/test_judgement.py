@@ -36,8 +36,6 @@ RANDOM = {"sqlite-fixed-profile2-22": 2, "sqlite-aarch64-profile2-22": 1,
 
 
 class Folder(toolbox.Case):
-    """Tests with a scratch folder."""
-
     def setUp(self):
         self.fdata, self.yaml = self.folder / "x.fdata", self.folder / "x.yaml"
 
@@ -69,7 +67,6 @@ class Folder(toolbox.Case):
 
 
 def said(report, suffix=""):
-    """The numbers of a report for one output."""
     return {"functions": report["judged_functions" + suffix],
             "stale_functions": report["stale_functions" + suffix],
             "stale_samples": report["stale_samples" + suffix],

@@ -43,8 +43,6 @@ def note_of(fixture, form):
 
 
 class Legacy(toolbox.Case):
-    """What all tests need."""
-
     @classmethod
     def setUpClass(cls):
         failed = fixtures.build(fixtures.legacy())

@@ -35,8 +35,6 @@ def conditional_jumps(rng=None):
 
 
 class Made(toolbox.Case):
-    """A folder with a binary."""
-
     def run_tool(self, tool, *arguments):
         """A tool's finished process; it must succeed."""
         done = subprocess.run([toolbox.BIN / tool, self.folder / "binary", *arguments], capture_output=True,

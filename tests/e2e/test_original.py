@@ -155,7 +155,6 @@ class Addresses(Folder):
     """batdump --to-input and --to-output."""
 
     def ask(self, fixture, *questions):
-        """Lines of batdump."""
         output = toolbox.fine("batdump", f"--original={fixture.input}", *questions, fixture.bolted)
         return output.splitlines()
 

@@ -81,7 +81,6 @@ class Entries(perf_scenes.RecordingTest):
         return {key: count for key, count in counts.items() if count}
 
     def data(self, scene):
-        """The scene's perf.data."""
         return self.write(scene.session.file(build_ids=scene.build_ids()))
 
     def perf_script(self, scene, stacks, header=""):

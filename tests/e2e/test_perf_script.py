@@ -47,7 +47,6 @@ exit 98
 
 
 def perf(*arguments):
-    """perf's output."""
     return subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
                           check=True).stdout
 
@@ -300,7 +299,6 @@ class Forms(PerfScript):
         self.use(PIE)
 
     def use(self, name):
-        """Use another fixture."""
         scene, path = self.scene(name)
         self.text = Text(path)
         self.binary = scene.fixture.bolted

@@ -56,7 +56,6 @@ class Texts(toolbox.Case):
         cls.data.write_bytes(cls.scene.session.file(build_ids=cls.scene.build_ids()))
 
     def perf(self, *arguments, data=None):
-        """What perf prints, in a file."""
         path = self.folder / "printed"
         named = ["-f"] if arguments[0] == "diff" else ["-f", "-i"]
         path.write_bytes(subprocess.run(["perf", *arguments, *named, data or self.data], check=True,
@@ -65,7 +64,6 @@ class Texts(toolbox.Case):
         return path
 
     def translate(self, path, *options):
-        """The fdata of a profile."""
         out = toolbox.translate(self.scene.fixture.bolted, path, self.folder / "out", *options)
         return out.read_text(encoding="utf-8")
 

@@ -31,7 +31,6 @@ def shell(script, folder, **environment):
 
 
 def attempt(script, folder, **environment):
-    """The finished bash."""
     path = f"{toolbox.BIN}:{os.environ['PATH']}"
     return subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=folder, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,

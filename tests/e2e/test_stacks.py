@@ -28,7 +28,6 @@ from pprof_file import packed_message, packed_number
 
 class Stacks(toolbox.Case):
     def file(self, data):
-        """A file with these bytes."""
         return self.write("profile", data)
 
     def fold(self, data, *options):

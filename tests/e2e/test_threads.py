@@ -122,7 +122,6 @@ class AutoFdo(toolbox.Case):
                 "-o", str(self.folder / "out")]
 
     def outputs(self, threads):
-        """The profile and the report."""
         report = toolbox.fine("battranslate", *self.arguments(threads))
         return report, (self.folder / "out").read_text()
 

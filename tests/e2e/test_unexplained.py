@@ -93,7 +93,6 @@ class Program:
             execution.write(self.folder / f"{binary}.{form}", form)
 
     def translate(self, output, *options, form="T"):
-        """The path of a translated profile."""
         path = self.folder / output
         toolbox.fine("battranslate", self.folder / "bolted", "-p", self.folder / f"bolted.{form}", "-o", path, *options)
         return path
@@ -134,7 +133,6 @@ def block_starts(program, function):
 
 
 def edges(counts, function, starts):
-    """The counts between blocks of a function."""
     found = collections.Counter()
     for (source, at, target, to), count in counts.items():
         if source == target == function:

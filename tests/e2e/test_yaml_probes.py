@@ -63,8 +63,6 @@ def lines(text):
 
 
 class Block:
-    """What a block of a YAML profile has."""
-
     def __init__(self, text, names):
         lists = dict(re.findall(r"^ +(calls|probes|succ): +\[ (.*) \]$", text, re.M))
         found = {key: sorted(re.findall(r"{.*?}", entries)) for key, entries in lists.items()}
@@ -121,8 +119,6 @@ class Profile:
 
 
 class Folder(toolbox.Case):
-    """A folder for the profiles of a test."""
-
     maxDiff = 2000
 
     def theirs(self, binary, profile, *options, basic=False):

@@ -73,7 +73,6 @@ def battranslate(folder, profile, *options):
 
 
 def translate(folder, profile="bolted.preagg"):
-    """The records by battranslate."""
     battranslate(folder, profile, "-q")
     return bolt_profiles.read_fdata(folder / "ours.fdata")[1]
 

@@ -137,7 +137,6 @@ class Scenario:
         return status.st_ino, status.st_size, status.st_mtime_ns
 
     def run(self, prefix=(), **environment):
-        """The finished process."""
         self.reset()
         piped = isinstance(self.stdin, bytes)
         with open(os.devnull if piped else self.stdin or os.devnull, "rb") as stdin:

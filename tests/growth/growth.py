@@ -68,8 +68,6 @@ def instructions(command, **options):
 
 
 class Growth(unittest.TestCase):
-    """Base of the growth tests."""
-
     def assert_linear(self, make, command, count, status=None, stdin=None, **options):
         """The work of command(folder) on the files of make(folder, n) grows linearly from count to
         FACTOR * count things. The work for one thing (n = 0 is not made) is subtracted. status: the exit

@@ -55,7 +55,6 @@ COMPARE = tool("battranslate", "--compare", "{a}", "{b}")
 
 
 def compare_files(folder):
-    """All profiles with each other."""
     return ["battranslate", "--compare", *map(str, profiles.files(folder, ".fdata"))]
 
 
@@ -64,7 +63,6 @@ def common_files(folder):
 
 
 def merge(*names):
-    """battranslate as merge-fdata."""
     return lambda folder: ["merge-fdata", *(str(folder / name) for name in names), "-o", str(folder / "out")]
 
 

@@ -85,7 +85,6 @@ def loaded_note_sections(folder, n):
 
 
 def symbols(folder, n):
-    """Functions with names."""
     elf = functions(n)
     build_id(elf, 1)
     save(folder, elf, [block_table(TEXT)])
@@ -182,7 +181,6 @@ def names_at(number):
 
 
 def tables(folder, n):
-    """Tables of functions, each sampled."""
     save(folder, functions(n), [block_table(TEXT + 16 * i) for i in range(n)])
     text(folder / "profile", "".join(f"F {TEXT + 16 * i:x} {TEXT + 16 * i + 15:x} 1\n" for i in range(n)))
 
@@ -228,7 +226,6 @@ def cold_fragments(folder, n):
 
 
 def blocks(folder, n):
-    """Blocks of one function, each sampled."""
     elf = MadeElf()
     elf.code(".text", TEXT, b"\x75\x02\x90\x90" * n + RET)
     elf.symbols([("f", TEXT, 4 * n + 1, 1)])
@@ -325,7 +322,6 @@ def line_files(folder, n):
 
 
 def dies(folder, n):
-    """Functions of one unit."""
     form = abbreviation(2, 0x2e, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07)
     body = b"".join(b"\2f%d\0" % i + struct.pack("<QQ", made_code.TEXT + 4 * i, 4) for i in range(n))
     debug(folder, body, form, 4 * n)
@@ -405,7 +401,6 @@ def inlined_calls(folder, n):
 
 
 def sampled_dies(folder, n):
-    """Functions of one unit, each sampled."""
     dies(folder, n)
     text(folder / "profile", "".join(
         f"F {made_code.TEXT + 4 * i:x} {made_code.TEXT + 4 * i + 3:x} 1\n" for i in range(n)))
@@ -490,7 +485,6 @@ def starts(folder, n):
 
 
 def pair(folder, before, after, entries, block_count=None, tables_of=None):
-    """Write both."""
     for name, address, code in ("input", TEXT, before), ("binary", TEXT + 0x4000000, after):
         elf = MadeElf()
         elf.code(".text", address, bytes(code))

@@ -45,7 +45,6 @@ class Code:
         return at
 
     def save(self, path):
-        """Write the program."""
         for at, place in self.distances:
             self.bytes[at - 4:at] = struct.pack("<i", self.places[place] - at)
         elf = MadeElf()

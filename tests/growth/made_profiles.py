@@ -37,7 +37,6 @@ def library(folder):
 
 
 def session(chain=False):
-    """A recording of one event."""
     return perf_data.Session([perf_data.Event("cycles:u", EVENT | (perf_data.CALLCHAIN if chain else 0))])
 
 
@@ -176,7 +175,6 @@ def threads(folder, n):
 
 
 def events(folder, n):
-    """Events with an id and a sample each."""
     small(folder)
     recording = perf_data.Session([
         perf_data.Event(f"event{i}:u", EVENT | perf_data.IDENTIFIER, [i + 1]) for i in range(n)])
@@ -207,7 +205,6 @@ def mapped_build_ids(folder, n):
 
 
 def samples(folder, n):
-    """Samples with other branches."""
     repeat(folder, n, lambda recording, i: recording.sample(pid=1, ip=TEXT + 0x100, branches=[
         (TEXT + i % 4000, TEXT + 7 * i % 4000, 0)] * 4))
 
@@ -262,7 +259,6 @@ def two_events():
 
 
 def loads(folder, n):
-    """Loads from different addresses."""
     small(folder)
     recording = two_events()
     map_at(recording, 1, TEXT - 0x1000)
@@ -449,7 +445,6 @@ def trace_files(folder, n):
 
 
 def files(folder, suffix):
-    """The profiles of such a folder."""
     return sorted(folder.glob(f"*{suffix}"))
 
 
@@ -491,7 +486,6 @@ def folded_stacks(folder, n):
 
 
 def folded_deep_stack(folder, n):
-    """A folded stack of many frames."""
     small(folder)
     text(folder / "stacks", ";".join(f"f{i}" for i in range(n)) + " 1\n")
 
@@ -523,7 +517,6 @@ def memory_map(folder, n):
 
 
 def note_json(folder, n):
-    """A note as JSON, of many functions."""
     made_functions = ", ".join(
         f'{{"kind": "hot", "address": "{TEXT + 16 * i:#x}", "hash": "0x1", "num_blocks": 1, "entries": '
         f'[{{"output": 0, "input": 0, "hash": "0x1", "index": 0}}]}}' for i in range(n))

@@ -31,7 +31,6 @@ def abbreviation(code, tag, has_children, *attributes):
 
 
 def unit(body, abbreviations=0, version=4):
-    """A unit of .debug_info."""
     return struct.pack("<IHIB", len(body) + 7, version, abbreviations, 8) + body
 
 
@@ -76,7 +75,6 @@ def write_segments(path, count):
 
 
 def write_addresses(folder, addresses):
-    """The addresses that batsymbolize reads."""
     (folder / "addresses").write_text("".join(f"{a:#x}\n" for a in addresses), encoding="ascii")
 
 

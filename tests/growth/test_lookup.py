@@ -22,7 +22,6 @@ def write(folder, sizes, tables, profile):
 
 
 def translate(folder, *options):
-    """The command that translates the profile."""
     return ["battranslate", folder / "binary", "-p", folder / "profile", *options, "-o",
             folder / "out"]
 

@@ -405,7 +405,6 @@ def without_registers(name, operands):
 
 
 def main():
-    """Write the file."""
     lines = [line for line in LINES.splitlines() if line]
     rows = {}
     for word, text in words_of(lines + [other_registers(line) for line in lines]):
