@@ -6,21 +6,16 @@
  * from the global f.
  */
 #include <stdlib.h>
-#include <xxhash.h>
 
 #include "binary/functions/name_parts.h"
 #include "elfnote/text_budget.h"
 #include "reader.h"
 #include "spec/array.h"
 #include "spec/order.h"
-#include "support/hash_seed.h"
-
-#define NAMES_MIN 16u
+#include "support/string_table.h"
 
 /* A function name that has fragments. */
 struct parent {
-    const char *name; /* not terminated; NULL for a free slot of the hash table */
-    size_t name_size;
     uint64_t global; /* address of the global symbol of that name, if has_global */
     uint64_t local;  /* address of the last local one */
     uint32_t locals; /* number of local symbols */
@@ -29,7 +24,7 @@ struct parent {
 
 /* A local symbol of such a name. */
 struct candidate {
-    uint32_t parent; /* slot of the name */
+    uint32_t parent; /* number of the name */
     uint64_t order;  /* index in the symbol table */
     uint64_t address;
 };
@@ -44,28 +39,14 @@ struct fragment {
 };
 
 struct split {
-    struct parent *parents; /* hash table with linear probing */
-    uint32_t capacity;      /* a power of two */
-    uint64_t seed;          /* so that a file cannot be made to collide */
+    struct bat_strings names;
+    struct parent *parents; /* one for each name */
     struct fragment *fragments;
     uint32_t fragment_count;
     struct candidate *candidates; /* ascending by parent, then by order */
     uint32_t candidate_count;
     size_t candidate_capacity;
 };
-
-/* --- Names -------------------------------------------------------------------------------- */
-
-/* The slot of the name in the hash table, or the free slot for it. */
-static uint32_t find_slot(const struct split *split, const char *name, size_t size)
-{
-    uint32_t mask = split->capacity - 1;
-    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(name, size, split->seed) & mask;
-    while (split->parents[slot].name && (split->parents[slot].name_size != size ||
-                                         memcmp(split->parents[slot].name, name, size) != 0))
-        slot = (slot + 1) & mask;
-    return slot;
-}
 
 /* --- Symbols ------------------------------------------------------------------------------ */
 
@@ -80,7 +61,7 @@ static bool is_file(const Elf64_Sym *symbol)
     return ELF64_ST_TYPE(symbol->st_info) == STT_FILE;
 }
 
-/* Allocate the fragments and the hash table of their names. */
+/* Allocate the fragments, and room for a parent of each. */
 static enum bat_code allocate(struct split *split, const struct symbol_table *table,
                               struct bat_error *error)
 {
@@ -94,12 +75,8 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
     }
     if (count >= UINT32_MAX / 4)
         return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %lu", count);
-    split->seed = bat_hash_seed();
-    split->capacity = NAMES_MIN;
-    while (split->capacity < 2 * count)
-        split->capacity *= 2;
     split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
-    split->parents = calloc(split->capacity, sizeof(*split->parents));
+    split->parents = calloc((size_t)count + 1, sizeof(*split->parents));
     BAT_TRY_MEMORY(split->fragments && split->parents, error, "for %lu fragments", count);
     return BAT_OK;
 }
@@ -111,7 +88,8 @@ static void end_file(struct split *split, uint32_t first, uint64_t end)
         split->fragments[i].file_end = end;
 }
 
-static void read_fragments(struct split *split, const struct symbol_table *table)
+static enum bat_code read_fragments(struct split *split, const struct symbol_table *table,
+                                    struct bat_error *error)
 {
     uint64_t file_start = 0;
     uint32_t first_in_file = 0;
@@ -125,25 +103,25 @@ static void read_fragments(struct split *split, const struct symbol_table *table
         if (!is_fragment(table, &symbol))
             continue;
         const char *name = symbol_table_name(table, &symbol);
-        size_t size = fragment_name_any_stem(name);
-        uint32_t slot = find_slot(split, name, size);
-        split->parents[slot].name = name;
-        split->parents[slot].name_size = size;
+        uint32_t parent;
+        if (bat_strings_add(&split->names, name, fragment_name_any_stem(name), &parent) != BAT_OK)
+            return bat_fail_memory(error, "for %u fragments", split->fragment_count);
         split->fragments[split->fragment_count++] = (struct fragment){
             .address = symbol.st_value,
             .file_start = file_start,
-            .parent = slot,
+            .parent = parent,
             .is_global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL,
         };
     }
     end_file(split, first_in_file, table->count);
+    return BAT_OK;
 }
 
 /* Add a symbol that fragments may come from. */
-static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf64_Sym *symbol,
+static enum bat_code add_candidate(struct split *split, uint32_t number, const Elf64_Sym *symbol,
                                    uint64_t order, struct bat_error *error)
 {
-    struct parent *parent = &split->parents[slot];
+    struct parent *parent = &split->parents[number];
     if (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL) {
         parent->has_global = true;
         parent->global = symbol->st_value;
@@ -153,7 +131,7 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
     parent->locals++;
     return BAT_APPEND(
                split->candidates, split->candidate_count, split->candidate_capacity,
-               (struct candidate){.parent = slot, .order = order, .address = symbol->st_value})
+               (struct candidate){.parent = number, .order = order, .address = symbol->st_value})
                ? BAT_OK
                : bat_fail_memory(error, "for %u symbols", split->candidate_count);
 }
@@ -167,10 +145,9 @@ static enum bat_code read_candidates(struct split *split, const struct symbol_ta
         if (type == STT_FILE || type == STT_SECTION || symbol.st_shndx == SHN_UNDEF)
             continue;
         const char *name = symbol_table_name(table, &symbol);
-        uint32_t slot = find_slot(split, name, strlen(name));
-        if (!split->parents[slot].name)
-            continue;
-        BAT_TRY(add_candidate(split, slot, &symbol, i, error));
+        uint32_t number = bat_strings_find(&split->names, name, strlen(name));
+        if (number != BAT_NONE)
+            BAT_TRY(add_candidate(split, number, &symbol, i, error));
     }
     BAT_SORT_BY_TWO(split->candidates, split->candidate_count, parent, order);
     return BAT_OK;
@@ -262,11 +239,9 @@ enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbo
 {
     struct split split = {0};
     enum bat_code code = allocate(&split, table, error);
-    if (!code) {
-        read_fragments(&split, table);
-        if (split.fragment_count > 0)
-            code = read_candidates(&split, table, error);
-    }
+    code = code ? code : read_fragments(&split, table, error);
+    if (!code && split.fragment_count > 0)
+        code = read_candidates(&split, table, error);
     /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
     const bool has_relocations = reader->has_relocations;
     for (uint32_t i = 0; i < split.fragment_count && !code && !has_relocations; i++) {
@@ -275,6 +250,7 @@ enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbo
     }
     if (!code && has_relocations && split.fragment_count > 0 && reader->machine == EM_X86_64)
         code = unite_all(reader, &split, error);
+    bat_strings_free(&split.names);
     BAT_FREE_ALL(split.parents, split.fragments, split.candidates);
     return code;
 }
