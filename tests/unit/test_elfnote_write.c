@@ -778,52 +778,6 @@ TEST(test_no_room)
     assert_int_equal(count_files(place.folder), 1);
 }
 
-/* Another program writes to the file after it was opened, or replaces it. */
-TEST(test_changed_meanwhile)
-{
-    for (int how = 0; how < 4; how++) {
-        struct place place = bolt_place();
-        struct bat_error error;
-        struct bat_elf *elf = open_elf(place.before);
-        struct timespec times[2] = {elf->status.st_atim, elf->status.st_mtim};
-        if (how == 0) {
-            times[1].tv_sec -= 1;
-            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
-        } else if (how == 1) {
-            times[1].tv_nsec ^= 1;
-            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
-        } else if (how == 2) {
-            int file = open(place.before, O_WRONLY | O_APPEND | O_CLOEXEC);
-            assert_int_equal(write(file, "x", 1), 1);
-            assert_int_equal(futimens(file, times), 0);
-            close(file);
-        } else {
-            struct loaded copy = load(place.before);
-            char *other = path_in(place.folder, "other");
-            save(other, copy.bytes, copy.size);
-            assert_int_equal(rename(other, place.before), 0);
-            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
-        }
-        struct loaded before = load(place.before);
-        struct bat_output *output;
-        enum bat_code code = bat_elf_begin_output(elf, place.before, &output, &error);
-        /* Another file at the path is noticed at once. */
-        assert_int_equal(code, how == 3 ? BAT_ERR_IO : BAT_OK);
-        if (code == BAT_OK) {
-            assert_int_equal(
-                bat_elf_put_note(elf, note_b, sizeof(note_b), NULL, NULL, output, &error),
-                BAT_ERR_IO);
-            bat_output_abandon(output);
-            assert_string_equal(error.message,
-                                "was changed by another program while it was copied");
-        }
-        struct loaded after = load(place.before);
-        assert_int_equal(after.size, before.size);
-        assert_memory_equal(after.bytes, before.bytes, before.size);
-        assert_int_equal(count_files(place.folder), 1);
-    }
-}
-
 /* --- Random files --------------------------------------------------------------------------- */
 
 static uint32_t random_state;
