@@ -22,11 +22,12 @@
 #define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
-#define COPY_FACTOR 0.2f       /* fewer than measured, where other blocks have the code, too */
+#define COPY_FACTOR 0.2f       /* fewer than measured, where others have the code or ways, too */
 #define UNREACHED_FACTOR 0.05f /* zero, where the call never ran that the old block stands for */
 #define OTHER_TABLE_FACTOR 0.1f
 #define TABLES_FACTOR 4     /* so many times more jumps by tables are copies */
 #define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
+#define ROUNDED 0.999       /* counts of samples that differ by less are the same */
 #define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
 
 struct inferring {
@@ -111,6 +112,38 @@ static bool calls_cold(const struct inferring *inferring, uint32_t node)
     return false;
 }
 
+static float measured_link(const struct inferring *inferring, uint32_t link, double *count);
+
+/* True if all of some links are the old program's, where they had less than that. numbers: of the
+ * links; NULL: they are one after the other. */
+static bool had_less(const struct inferring *inferring, const uint32_t *numbers, uint32_t first,
+                     uint32_t end, double least)
+{
+    double sum = 0;
+    for (uint32_t i = first; i < end; i++) {
+        double count;
+        if (measured_link(inferring, numbers ? numbers[i] : i, &count) <= 0)
+            return false;
+        sum += count;
+    }
+    return first < end && sum < least;
+}
+
+/* True if the ways to a node, or those from it, are only some of the old node's, and others ran,
+ * too: that part of its count is elsewhere now, as when a compiler copies a return. */
+static bool has_fewer_ways(const struct inferring *inferring, uint32_t node, double old_count)
+{
+    const struct next_graph *graph = inferring->b;
+    const struct next_node *at = &graph->nodes[node];
+    double least = old_count * ROUNDED;
+    bool is_entered =
+        node == graph->entry ||
+        (at->begins && next_node_block(inferring->given->new_side->program, at)->is_entered);
+    return (!is_entered && had_less(inferring, graph->by_target, graph->into[node],
+                                    graph->into[node + 1], least)) ||
+           had_less(inferring, NULL, graph->out[node], graph->out[node + 1], least);
+}
+
 static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t node)
 {
     const struct next_matched *match = matched(inferring, node);
@@ -122,7 +155,7 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
         if (is_other_table(inferring, node))
             value *= OTHER_TABLE_FACTOR;
         struct flow_wish made = wish((old_node->count + match->extra) * scale, value);
-        if (match->is_copied)
+        if (match->is_copied || has_fewer_ways(inferring, node, old_node->count))
             made.less = price(value * COPY_FACTOR);
         return made;
     }

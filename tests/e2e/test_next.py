@@ -573,6 +573,18 @@ class Compilers(unittest.TestCase):
         """Two ways that met are copied to their ends."""
         self.assertEqual(self.wrong(self.build(self.copied(1), self.copied(2))), [])
 
+    EARLY = """.globl work; .type work,@function
+        work: mov r8d, 5\n8: inc dword ptr [rdi+44]\ntest byte ptr [rdi+44], 1\nje 7f\nadd dword ptr [rdi+48], 3
+        7: dec r8d\njne 8b\nxor eax, eax\ntest rdi, rdi\nje 9f\n"""
+
+    def test_own_return(self):
+        """All ways ended at one return; now the one that runs has its own, and only the early ways share the other."""
+        old = self.EARLY + """mov edx, [rdi+56]\ntest edx, edx\njne 9f\nmov edx, [rdi+12]\ncmp [rdi+40], rdx\njne 2f
+            1: mov ecx, [rdi+4]\ncmp ecx, 0x7ffffffe\nja 9f\nlea eax, [rcx+1]\ncmp eax, 0x5000\nja 3f\n9: ret
+            2: mov ecx, [rdi+8]\nmov [rdi+40], rdx\njmp 1b\n3: mov [rdi+32], rcx\nmov eax, ecx\nret\n.size work, .-work"""
+        new = self.EARLY + "test byte ptr [rdi+40], 3\njne 9f\nmov rax, [rdi+16]\nor al, 1\nret\n9: ret\n.size work, .-work"
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
     @staticmethod
     def fields(order, is_loaded):
         """work() that tests some fields, in some order, of which the count follows."""
