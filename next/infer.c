@@ -112,6 +112,11 @@ static bool calls_cold(const struct inferring *inferring, uint32_t node)
     return false;
 }
 
+static uint32_t ways(const struct next_graph *graph, uint32_t node)
+{
+    return graph->out[node + 1] - graph->out[node];
+}
+
 static float measured_link(const struct inferring *inferring, uint32_t link, double *count);
 
 /* True if all of some links are the old program's, where they had less than that. numbers: of the
@@ -131,17 +136,20 @@ static bool had_less(const struct inferring *inferring, const uint32_t *numbers,
 
 /* True if the ways to a node, or those from it, are only some of the old node's, and others ran,
  * too: that part of its count is elsewhere now, as when a compiler copies a return. */
-static bool has_fewer_ways(const struct inferring *inferring, uint32_t node, double old_count)
+static bool has_fewer_ways(const struct inferring *inferring, uint32_t node, uint32_t old_node)
 {
-    const struct next_graph *graph = inferring->b;
-    const struct next_node *at = &graph->nodes[node];
-    double least = old_count * ROUNDED;
+    const struct next_graph *a = inferring->a;
+    const struct next_graph *b = inferring->b;
+    const struct next_node *at = &b->nodes[node];
+    double least = a->nodes[old_node].count * ROUNDED;
     bool is_entered =
-        node == graph->entry ||
+        node == b->entry ||
         (at->begins && next_node_block(inferring->given->new_side->program, at)->is_entered);
-    return (!is_entered && had_less(inferring, graph->by_target, graph->into[node],
-                                    graph->into[node + 1], least)) ||
-           had_less(inferring, NULL, graph->out[node], graph->out[node + 1], least);
+    uint32_t arrivals = b->into[node + 1] - b->into[node];
+    return (!is_entered && arrivals < a->into[old_node + 1] - a->into[old_node] &&
+            had_less(inferring, b->by_target, b->into[node], b->into[node + 1], least)) ||
+           (ways(b, node) < ways(a, old_node) &&
+            had_less(inferring, NULL, b->out[node], b->out[node + 1], least));
 }
 
 static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t node)
@@ -155,7 +163,7 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
         if (is_other_table(inferring, node))
             value *= OTHER_TABLE_FACTOR;
         struct flow_wish made = wish((old_node->count + match->extra) * scale, value);
-        if (match->is_copied || has_fewer_ways(inferring, node, old_node->count))
+        if (match->is_copied || has_fewer_ways(inferring, node, match->old_of))
             made.less = price(value * COPY_FACTOR);
         return made;
     }
@@ -195,11 +203,6 @@ static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_
 }
 
 /* --- Links ---------------------------------------------------------------------------------- */
-
-static uint32_t ways(const struct next_graph *graph, uint32_t node)
-{
-    return graph->out[node + 1] - graph->out[node];
-}
 
 /* How well the ends of two blocks agree. */
 static float likeness_of_ends(const struct inferring *inferring, uint32_t old_node, uint32_t node)

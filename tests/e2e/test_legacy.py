@@ -8,6 +8,7 @@ known from version 1. Upgraded notes are judged by perf2bolt-22.
 """
 
 import collections
+import json
 import pathlib
 import shutil
 import unittest
@@ -139,7 +140,7 @@ class Notes(Legacy):
         self.assertRegex(toolbox.fine("batdump", program),
                          rf"Format +version {version}, written by BOLT")
         text = toolbox.fine("batdump", "--json", program)
-        note = batnote.json.loads(text)
+        note = json.loads(text)
         self.assertEqual(note["version"], int(version))
         want = note_of(fixture, form)
         tables = {int(t["address"], 16): t for t in note["functions"]}
