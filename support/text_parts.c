@@ -45,7 +45,8 @@ static void fail_text(struct text_state *text, enum bat_code code, const struct 
 
 enum task { TASK_NONE, TASK_BEGIN, TASK_PART };
 
-/* Find what to do: beginnings first, then parts in the order of the texts. */
+/* Find what to do: beginnings first, then parts. Each thread begins with another text: threads with
+ * different outputs do not wait for each other. */
 static enum task find_task(struct worker *worker, bool *must_wait)
 {
     const struct queue *queue = worker->queue;
@@ -58,7 +59,7 @@ static enum task find_task(struct worker *worker, bool *must_wait)
         }
     }
     for (size_t i = 0; i < queue->count; i++) {
-        worker->text = &queue->texts[i];
+        worker->text = &queue->texts[(worker->number + i) % queue->count];
         if (worker->text->text->code != BAT_OK)
             continue;
         if (worker->text->next < worker->text->parts) {
