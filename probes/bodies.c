@@ -17,10 +17,6 @@
 #define ATTRIBUTE_BITS 7u
 #define DISTANCE 0x80u
 
-/* Probes are sorted by so many bits of their addresses at a time. */
-#define DIGIT_BITS 12u
-#define DIGIT_VALUES (1u << DIGIT_BITS)
-
 /* Where distances are counted from. */
 enum start {
     START_UNKNOWN, /* no symbol has the function's name */
@@ -259,46 +255,14 @@ static bool allocate(struct owned_probes *into, size_t size)
     return into->probes && into->bodies && into->nodes;
 }
 
-static unsigned digit_of(uint64_t address, unsigned shift)
-{
-    return (unsigned)(address >> shift) & (DIGIT_VALUES - 1);
-}
-
-/* One pass of sorting, by one digit of the addresses; probes that are equal in it keep their order.
- */
-static void sort_by_digit(const struct bat_probe *from, struct bat_probe *to, size_t count,
-                          unsigned shift)
-{
-    uint32_t places[DIGIT_VALUES] = {0};
-    for (size_t i = 0; i < count; i++)
-        places[digit_of(from[i].address, shift)]++;
-    uint32_t start = 0;
-    for (unsigned value = 0; value < DIGIT_VALUES; value++) {
-        const uint32_t number = places[value];
-        places[value] = start;
-        start += number;
-    }
-    for (size_t i = 0; i < count; i++)
-        to[places[digit_of(from[i].address, shift)]++] = from[i];
-}
-
-/* Sort the probes by address: a program's code differs in two or three digits. */
+/* Sort the probes by address; those at the same one keep their order. */
 static bool sort_probes(struct owned_probes *into, size_t count)
 {
-    uint64_t different = 0; /* bits in which not all addresses agree */
-    for (size_t i = 1; i < count; i++)
-        different |= into->probes[i].address ^ into->probes[0].address;
-    struct bat_probe *spare = bat_array_new(count, sizeof(*spare));
-    for (unsigned shift = 0; spare && shift < 64; shift += DIGIT_BITS) {
-        if (digit_of(different, shift) == 0)
-            continue;
-        struct bat_probe *sorted = spare;
-        sort_by_digit(into->probes, sorted, count, shift);
-        spare = into->probes;
-        into->probes = sorted;
-    }
-    free(spare);
-    return spare != NULL;
+    struct bat_sort_key *keys = bat_array_new(count, sizeof(*keys));
+    for (size_t i = 0; keys && i < count; i++)
+        keys[i] = (struct bat_sort_key){into->probes[i].address, i};
+    into->probes = probes_sorted(into->probes, keys, count, sizeof(*into->probes));
+    return into->probes != NULL;
 }
 
 /* Sort what was read, and make it public. */

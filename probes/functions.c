@@ -4,7 +4,6 @@
 
 #include "reading.h"
 #include "spec/array.h"
-#include "spec/order.h"
 #include "support/counts.h"
 
 /* --- Records ---------------------------------------------------------------------------------- */
@@ -64,70 +63,14 @@ static bool sort_functions(struct owned_probes *probes)
 
 /* --- The functions of nodes ------------------------------------------------------------------- */
 
-/* Functions by their GUIDs: the first one with each value of the upper bits, or the next. */
-struct function_index {
-    const struct bat_probe_function *functions;
-    uint32_t *firsts;
-    unsigned shift; /* to the upper bits */
-};
-
-/* GUIDs are hashes, spread evenly: with more values than functions, few of them share one. */
-static bool index_functions(struct function_index *index, const struct owned_probes *probes)
+/* Tell the nodes their functions: of several with one GUID the first. */
+static void find_functions(struct owned_probes *into)
 {
-    const uint32_t count = probes->public.function_count;
-    unsigned bits = 1;
-    while (bits < 31 && 1u << bits < 2 * (uint64_t)count)
-        bits++;
-    *index = (struct function_index){
-        .functions = probes->functions,
-        .firsts = bat_array_new(((size_t)1 << bits) + 1, sizeof(*index->firsts)),
-        .shift = 64 - bits};
-    uint32_t next = 0;
-    for (uint32_t value = 0; index->firsts && value <= 1u << bits; value++) {
-        while (next < count && index->functions[next].guid >> index->shift < value)
-            next++;
-        index->firsts[value] = next;
+    for (uint32_t i = 0; i < into->public.node_count; i++) {
+        struct bat_probe_node *node = &into->nodes[i];
+        const struct bat_probe_function *found = bat_probes_function(&into->public, node->guid);
+        node->function = found ? (uint32_t)(found - into->functions) : BAT_NONE;
     }
-    return index->firsts != NULL;
-}
-
-static inline const uint32_t *firsts_of(const struct function_index *index, uint64_t guid)
-{
-    return &index->firsts[guid >> index->shift];
-}
-
-/* The first function with this GUID; BAT_NONE: there is none. */
-static uint32_t function_of(const struct function_index *index, uint64_t guid)
-{
-    const uint32_t *first = firsts_of(index, guid);
-    const struct bat_probe_function *functions = index->functions + first[0];
-    const uint32_t count = first[1] - first[0];
-    uint32_t found = 0;
-    if (count != 0 && functions[0].guid < guid)
-        found = (uint32_t)BAT_COUNT_BELOW(functions, count, guid, guid);
-    return found < count && functions[found].guid == guid ? first[0] + found : BAT_NONE;
-}
-
-/* Memory that is needed this many nodes later is fetched. */
-#define AHEAD 8u
-
-/* Tell the nodes their functions. */
-static bool find_functions(struct owned_probes *into)
-{
-    struct function_index index;
-    struct bat_probe_node *nodes = into->nodes;
-    const uint32_t count = into->public.node_count;
-    if (!index_functions(&index, into))
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        if (count - i > 2 * AHEAD) {
-            __builtin_prefetch(firsts_of(&index, nodes[i + 2 * AHEAD].guid));
-            __builtin_prefetch(index.functions + *firsts_of(&index, nodes[i + AHEAD].guid));
-        }
-        nodes[i].function = function_of(&index, nodes[i].guid);
-    }
-    free(index.firsts);
-    return true;
 }
 
 enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes)
@@ -139,7 +82,9 @@ enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probe
     code = code ? fail_memory(&bytes, probes->public.node_count)
                 : read_records(bytes, probes->wanted ? &guids : NULL, probes);
     bat_counts_free(&guids);
-    if (code == BAT_OK && (!sort_functions(probes) || !find_functions(probes)))
+    if (code == BAT_OK && !sort_functions(probes))
         code = fail_memory(&bytes, probes->public.function_count);
+    if (code == BAT_OK)
+        find_functions(probes);
     return code;
 }

@@ -10,45 +10,11 @@ uint32_t bat_probes_between(const struct bat_probes *probes, uint64_t start, uin
                        : 0;
 }
 
-/*
- * Set [*low, *high] to where the first function is whose GUID is not below guid. GUIDs are hashes,
- * spread evenly: it is close to the place in proportion, and the steps away from there double.
- */
-static void near_function(const struct bat_probes *probes, uint64_t guid, uint32_t *low,
-                          uint32_t *high)
-{
-    const uint64_t count = probes->function_count;
-    uint64_t at = (uint64_t)((unsigned __int128)guid * count >> 64);
-    const bool is_below = at < count && probes->functions[at].guid < guid;
-    for (uint64_t step = 1;; step *= 2) {
-        const uint64_t next = is_below ? at + step : at - step;
-        if (is_below ? next >= count : step > at)
-            break;
-        if ((probes->functions[next].guid < guid) != is_below) {
-            *low = (uint32_t)(is_below ? at + 1 : next + 1);
-            *high = (uint32_t)(is_below ? next : at);
-            return;
-        }
-        at = next;
-    }
-    *low = (uint32_t)(is_below ? at + 1 : 0);
-    *high = (uint32_t)(is_below ? count : at);
-}
-
 const struct bat_probe_function *bat_probes_function(const struct bat_probes *probes, uint64_t guid)
 {
-    uint32_t low;
-    uint32_t high;
-    near_function(probes, guid, &low, &high);
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (probes->functions[middle].guid < guid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < probes->function_count && probes->functions[low].guid == guid
-               ? &probes->functions[low]
+    const uint32_t found = BAT_COUNT_BELOW(probes->functions, probes->function_count, guid, guid);
+    return found < probes->function_count && probes->functions[found].guid == guid
+               ? &probes->functions[found]
                : NULL;
 }
 

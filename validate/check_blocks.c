@@ -6,6 +6,7 @@
 #include "checking.h"
 #include "spec/map.h"
 #include "spec/order.h"
+#include "support/key_sort.h"
 
 /* The faults of one function. */
 struct faults {
@@ -18,92 +19,41 @@ struct faults {
 };
 
 /*
- * The block entries of a function's tables, by input offset. Each is a number: the offset in the
- * upper half, the block's position in the map in the lower half. Entries with the same offset keep
- * the map's order.
+ * The block entries of a function's tables, by input offset: keys, whose values are the blocks'
+ * positions in the map. Entries with the same offset keep the map's order.
  */
 struct function_blocks {
     const struct bat_map *map;
     uint32_t hot;
     uint32_t count;
-    const uint64_t *sorted;
+    const struct bat_sort_key *sorted;
     struct faults *faults;
 };
 
-static uint32_t offset_of(uint64_t block)
+static uint32_t offset_of(struct bat_sort_key block)
 {
-    return (uint32_t)(block >> 32);
+    return (uint32_t)block.key;
 }
 
-static uint32_t index_of(const struct bat_map *map, uint64_t block)
+static uint32_t index_of(const struct bat_map *map, struct bat_sort_key block)
 {
-    return map->block_indices[(uint32_t)block];
+    return map->block_indices[block.value];
 }
 
-static uint64_t hash_of(const struct bat_map *map, uint64_t block)
+static uint64_t hash_of(const struct bat_map *map, struct bat_sort_key block)
 {
-    return map->block_hashes[(uint32_t)block];
+    return map->block_hashes[block.value];
 }
 
-static bool is_input_block(const struct bat_map *map, uint64_t block)
+static bool is_input_block(const struct bat_map *map, struct bat_sort_key block)
 {
     return bat_is_input_block(hash_of(map, block), index_of(map, block), offset_of(block));
 }
 
 /* --- In the order of input offsets ---------------------------------------------------------- */
 
-/* Up to this many blocks are sorted by insertion; most functions have no more. */
-#define FEW 48u
-
-#define DIGIT_BITS 8u
-
-static void insert_numbers(uint64_t *numbers, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        uint64_t number = numbers[i];
-        uint32_t place = i;
-        for (; place > 0 && numbers[place - 1] > number; place--)
-            numbers[place] = numbers[place - 1];
-        numbers[place] = number;
-    }
-}
-
-/* One stable pass of a radix sort. */
-static void sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t count, unsigned shift)
-{
-    uint32_t starts[(1u << DIGIT_BITS) + 1] = {0};
-    for (uint32_t i = 0; i < count; i++)
-        starts[(from[i] >> shift & ((1u << DIGIT_BITS) - 1)) + 1]++;
-    for (uint32_t digit = 1; digit < 1u << DIGIT_BITS; digit++)
-        starts[digit] += starts[digit - 1];
-    for (uint32_t i = 0; i < count; i++)
-        to[starts[from[i] >> shift & ((1u << DIGIT_BITS) - 1)]++] = from[i];
-}
-
-/*
- * Sort numbers whose lower halves ascend already. spare must have space for count numbers. Returns
- * the array that holds the result, numbers or spare.
- */
-static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
-{
-    if (count <= FEW) {
-        insert_numbers(numbers, count);
-        return numbers;
-    }
-    uint64_t highest = 0;
-    for (uint32_t i = 0; i < count; i++)
-        highest |= numbers[i];
-    for (unsigned shift = 32; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
-        sort_by_digit(numbers, spare, count, shift);
-        uint64_t *sorted = spare;
-        spare = numbers;
-        numbers = sorted;
-    }
-    return numbers;
-}
-
 /* Append the block entries of a table to count others; returns the new count. */
-static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t *blocks,
+static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_sort_key *blocks,
                              uint32_t count)
 {
     const struct bat_table *from = &map->tables[table];
@@ -113,28 +63,22 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t
     /* Processors cannot predict which entries are blocks: every entry is written, and the next one
      * overwrites it unless it is a block. */
     for (uint32_t i = 0; i < from->entry_count && count < end; i++) {
-        blocks[count] = (uint64_t)(inputs[i] >> 1) << 32 | (position + count);
+        blocks[count] = (struct bat_sort_key){inputs[i] >> 1, position + count};
         count += ~inputs[i] & BAT_BRANCH_ENTRY;
     }
     return count;
 }
 
-/* Memory for the blocks of one function. */
-struct block_buffers {
-    uint64_t *blocks;
-    uint64_t *spare;
-};
-
-static void collect_blocks(struct function_blocks *function, const struct block_buffers *buffers)
+static void collect_blocks(struct function_blocks *function, struct bat_sort_key *blocks,
+                           struct bat_sort_key *spare)
 {
     const struct bat_map *map = function->map;
     uint32_t hot = function->hot;
-    uint32_t count = append_table(map, hot, buffers->blocks, 0);
+    uint32_t count = append_table(map, hot, blocks, 0);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count = append_table(map, map->fragments[i], buffers->blocks, count);
-    /* Hot table first, then fragments: positions in the map ascend, as sort_numbers() requires. */
+        count = append_table(map, map->fragments[i], blocks, count);
     function->count = count;
-    function->sorted = sort_numbers(buffers->blocks, buffers->spare, count);
+    function->sorted = bat_sort_keys(blocks, spare, count);
 }
 
 /* --- Faults --------------------------------------------------------------------------------- */
@@ -157,10 +101,11 @@ static uint32_t table_of(const struct bat_map *map, uint32_t hot, uint32_t posit
     return table;
 }
 
-static struct block_entry find_entry(const struct function_blocks *function, uint64_t block)
+static struct block_entry find_entry(const struct function_blocks *function,
+                                     struct bat_sort_key block)
 {
     const struct bat_map *map = function->map;
-    uint32_t position = (uint32_t)block;
+    uint32_t position = (uint32_t)block.value;
     uint32_t table = table_of(map, function->hot, position);
     const struct bat_table *of = &map->tables[table];
     uint32_t entry = of->first_entry;
@@ -181,7 +126,8 @@ static bool count_repeated(struct bat_fault *fault)
 
 /* Two entries for the same input offset differ; expected and found are their values as text. */
 static void add_difference(struct function_blocks *function, struct bat_fault *fault,
-                           uint64_t first, uint64_t again, const char *expected, const char *found)
+                           struct bat_sort_key first, struct bat_sort_key again,
+                           const char *expected, const char *found)
 {
     struct block_entry at = find_entry(function, again);
     bat_fault_add(fault, at.table, at.entry,
@@ -191,7 +137,7 @@ static void add_difference(struct function_blocks *function, struct bat_fault *f
                   found);
 }
 
-static void add_offset_fault(struct function_blocks *function, uint64_t block)
+static void add_offset_fault(struct function_blocks *function, struct bat_sort_key block)
 {
     struct bat_fault *fault = &function->faults->offset;
     if (count_repeated(fault))
@@ -204,7 +150,8 @@ static void add_offset_fault(struct function_blocks *function, uint64_t block)
                   hash_of(function->map, block));
 }
 
-static void add_order_fault(struct function_blocks *function, uint64_t before, uint64_t block)
+static void add_order_fault(struct function_blocks *function, struct bat_sort_key before,
+                            struct bat_sort_key block)
 {
     struct bat_fault *fault = &function->faults->order;
     if (count_repeated(fault))
@@ -217,7 +164,7 @@ static void add_order_fault(struct function_blocks *function, uint64_t before, u
                   index_of(function->map, block));
 }
 
-static void add_count_fault(struct function_blocks *function, uint64_t block)
+static void add_count_fault(struct function_blocks *function, struct bat_sort_key block)
 {
     struct bat_fault *fault = &function->faults->count;
     if (count_repeated(fault))
@@ -234,7 +181,8 @@ static void add_count_fault(struct function_blocks *function, uint64_t block)
 /* --- The checks ----------------------------------------------------------------------------- */
 
 /* Compare two entries for the same input offset. */
-static void check_same(struct function_blocks *function, uint64_t first, uint64_t again)
+static void check_same(struct function_blocks *function, struct bat_sort_key first,
+                       struct bat_sort_key again)
 {
     const struct bat_map *map = function->map;
     struct faults *faults = function->faults;
@@ -254,7 +202,7 @@ static void check_same(struct function_blocks *function, uint64_t first, uint64_
 
 /* The lowest 16 bits of BOLT's hash of a block are those of its offset; it uses them to match
  * profiles. */
-static void check_hash_offset(struct function_blocks *function, uint64_t block)
+static void check_hash_offset(struct function_blocks *function, struct bat_sort_key block)
 {
     uint64_t hash = hash_of(function->map, block);
     if (hash != 0 && (uint16_t)hash != (uint16_t)offset_of(block))
@@ -265,10 +213,10 @@ static void check_sorted_blocks(struct function_blocks *function)
 {
     const struct bat_map *map = function->map;
     const uint32_t number = map->tables[function->hot].input_block_count;
-    const uint64_t *end = function->sorted + function->count;
-    const uint64_t *before = NULL; /* the last input block */
-    const uint64_t *first = NULL;  /* the first entry with this offset */
-    for (const uint64_t *block = function->sorted; block < end; block++) {
+    const struct bat_sort_key *end = function->sorted + function->count;
+    const struct bat_sort_key *before = NULL; /* the last input block */
+    const struct bat_sort_key *first = NULL;  /* the first entry with this offset */
+    for (const struct bat_sort_key *block = function->sorted; block < end; block++) {
         check_hash_offset(function, *block);
         if (first && offset_of(*first) == offset_of(*block)) {
             check_same(function, *first, *block);
@@ -293,7 +241,7 @@ static bool has_block(const struct function_blocks *function, uint32_t offset)
         bat_search_go(&search, offset_of(function->sorted[search.middle]) < offset);
     if (search.low == function->count)
         return false;
-    uint64_t found = function->sorted[search.low];
+    struct bat_sort_key found = function->sorted[search.low];
     return offset_of(found) == offset && is_input_block(function->map, found);
 }
 
@@ -319,10 +267,10 @@ static void report(struct bat_checking *checking, struct bat_fault *fault, const
 }
 
 static void check_function_blocks(struct bat_checking *checking, uint32_t hot,
-                                  const struct block_buffers *buffers, struct faults *faults)
+                                  struct bat_sort_key *blocks, uint32_t most, struct faults *faults)
 {
     struct function_blocks function = {.map = checking->map, .hot = hot, .faults = faults};
-    collect_blocks(&function, buffers);
+    collect_blocks(&function, blocks, blocks + most);
     check_sorted_blocks(&function);
     check_secondary(&function);
     report(checking, &faults->offset, "blocks");
@@ -352,8 +300,7 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
     if (!bat_map_has_hashes(checking->map))
         return BAT_OK;
     uint32_t most = most_blocks(checking->map);
-    struct block_buffers buffers = {.blocks = malloc((size_t)most * sizeof(*buffers.blocks)),
-                                    .spare = malloc((size_t)most * sizeof(*buffers.spare))};
+    struct bat_sort_key *blocks = malloc(2 * (size_t)most * sizeof(*blocks)); /* of a function */
     /* One for all functions: clearing it for each would take longer than the checks. */
     struct faults faults = {
         .offset = bat_fault_none(CHECK_HASH_OFFSET),
@@ -364,11 +311,10 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
         .secondary = bat_fault_none(CHECK_SECONDARY),
     };
     enum bat_code code = BAT_OK;
-    if (!buffers.blocks || !buffers.spare)
+    if (!blocks)
         code = bat_fail_memory(checking->error, "for %u blocks", most);
     for (uint32_t hot = 0; hot < checking->map->hot_count && code == BAT_OK; hot++)
-        check_function_blocks(checking, hot, &buffers, &faults);
-    free(buffers.blocks);
-    free(buffers.spare);
+        check_function_blocks(checking, hot, blocks, most, &faults);
+    free(blocks);
     return code;
 }

@@ -7,6 +7,7 @@
 
 #include "binary/functions/name_parts.h"
 #include "spec/array.h"
+#include "spec/order.h"
 #include "support/key_sort.h"
 
 static bool is_function(const struct bat_symbol *symbol)
@@ -94,16 +95,8 @@ uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t functi
 size_t probe_functions_before(const struct probe_functions *functions, uint64_t address,
                               const struct probe_piece **first)
 {
-    size_t low = 0;
-    size_t high = functions->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (functions->pieces[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const size_t end = low;
+    const size_t end = BAT_COUNT_UP_TO(functions->pieces, functions->count, start, address);
+    size_t low = end;
     while (low > 0 && functions->pieces[low - 1].start == functions->pieces[end - 1].start)
         low--;
     *first = functions->pieces + low;

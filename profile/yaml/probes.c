@@ -160,14 +160,11 @@ static int compare_sorted(const void *left_pointer, const void *right_pointer, v
 static uint32_t find_node(const struct joining *joining, uint32_t count,
                           const struct bat_yaml_node *node)
 {
-    uint32_t first = 0;
-    for (uint32_t end = count; first < end;) {
-        const uint32_t middle = first + (end - first) / 2;
-        if (compare_nodes(&joining->nodes[joining->sorted[middle]], node) < 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
+    struct bat_search search = {.high = count};
+    while (bat_search_next(&search))
+        bat_search_go(&search,
+                      compare_nodes(&joining->nodes[joining->sorted[search.middle]], node) < 0);
+    const uint32_t first = (uint32_t)search.low;
     if (first == count)
         return BAT_NONE;
     const uint32_t place = first + joining->used[first];

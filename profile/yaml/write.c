@@ -285,15 +285,10 @@ uint32_t *bat_yaml_guids_in_order(const struct bat_yaml_profile *profile)
 /* The index of a GUID; 0 if there is none. */
 static uint32_t index_of(const struct bat_yaml_out *out, uint64_t guid)
 {
-    uint32_t first = 0;
-    for (uint32_t end = out->profile->guid_count; first < end;) {
-        const uint32_t middle = first + (end - first) / 2;
-        if (out->profile->guids[out->guids[middle]].guid < guid)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < out->profile->guid_count ? out->guids[first] : 0;
+    struct bat_search search = {.high = out->profile->guid_count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, out->profile->guids[out->guids[search.middle]].guid < guid);
+    return search.low < out->profile->guid_count ? out->guids[search.low] : 0;
 }
 
 /* What a node does not say is as in the node before, of which last has the index of its GUID and
