@@ -162,11 +162,11 @@ static inline void bat_search_go(struct bat_search *search, bool is_before)
  * The macros' functions. The field is `offset` bytes from the beginning of an element of `size`.
  * The steps have no branch that depends on the numbers: the processor could not predict it.
  */
-static inline bool bat_number_is_before(const void *array, size_t at, uint64_t key, bool with_equal,
+static inline bool bat_number_is_before(const char *place, uint64_t key, bool with_equal,
                                         bool is_wide)
 {
-    const void *place = (const char *)array + at;
-    uint64_t number = is_wide ? *(const uint64_t *)place : *(const uint32_t *)place;
+    uint64_t number =
+        is_wide ? *(const uint64_t *)(const void *)place : *(const uint32_t *)(const void *)place;
     return with_equal ? number <= key : number < key;
 }
 
@@ -174,16 +174,14 @@ __attribute__((always_inline)) static inline size_t
 bat_search_numbers(const void *array, size_t count, size_t size, size_t offset, uint64_t key,
                    bool with_equal, bool is_wide)
 {
-    size_t low = 0;
-    while (count > 1) {
-        size_t half = count / 2;
-        low += half * bat_number_is_before(array, (low + half - 1) * size + offset, key, with_equal,
-                                           is_wide);
-        count -= half;
+    const char *low = array;
+    for (; count > 1; count -= count / 2) {
+        const char *middle = low + count / 2 * size;
+        low = bat_number_is_before(middle - size + offset, key, with_equal, is_wide) ? middle : low;
     }
     bool is_last_before =
-        count != 0 && bat_number_is_before(array, low * size + offset, key, with_equal, is_wide);
-    return low + is_last_before;
+        count != 0 && bat_number_is_before(low + offset, key, with_equal, is_wide);
+    return (size_t)(low - (const char *)array) / size + is_last_before;
 }
 
 static inline size_t bat_search_numbers_32(const void *array, size_t count, size_t size,
