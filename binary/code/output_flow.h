@@ -105,6 +105,13 @@ bool bat_output_flows_are_independent(const struct bat_output_flows *flows);
 const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flows *flows,
                                                      uint32_t table);
 
+/* Fetch the beginning of a flow. */
+static inline void bat_output_flow_fetch(const struct bat_output_flow *flow)
+{
+    for (unsigned line = 0; flow && line < 16; line++)
+        __builtin_prefetch((const char *)flow + 64 * line);
+}
+
 /*
  * Read the flows of the hot tables for which wanted (one byte for each) is not 0, by several
  * threads (at most so many; 0: one for each processor) if they are independent; otherwise nothing

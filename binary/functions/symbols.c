@@ -199,6 +199,19 @@ static bool is_in_data(const struct bat_section *in, const Elf64_Sym *symbol)
     return in && !(in->flags & SHF_EXECINSTR) && symbol->st_value - in->address < in->size;
 }
 
+/* How many symbols ahead the prefetch is. */
+#define FETCH_AHEAD 12u
+
+/* Fetch the name of a later symbol if it may be one of data: names are in no order. */
+static void fetch_name(const struct symbol_table *table, uint32_t i)
+{
+    if (table->count - i <= FETCH_AHEAD)
+        return;
+    const Elf64_Sym next = symbol_table_at(table, i + FETCH_AHEAD);
+    if (rank(&next) == 1 && next.st_name < table->strings_size)
+        __builtin_prefetch(symbol_table_name(table, &next));
+}
+
 /* The keys of all symbols that may count, by rank, in the table's order; with only_code others are
  * filled. Before the symbols are sorted, only the table is read: in its order most are elsewhere in
  * the result. */
@@ -213,6 +226,7 @@ static enum bat_code collect_keys(struct draft_symbols *symbols, bool only_code,
     uint32_t sections = table->count; /* from the end of spare, the last one first */
     for (uint32_t i = 1; i < table->count; i++) {
         const Elf64_Sym symbol = symbol_table_at(table, i);
+        fetch_name(table, i);
         if (symbol.st_name >= table->strings_size)
             return symbol_table_fail_name(table, i, &symbol, error);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
@@ -239,9 +253,6 @@ static enum bat_code collect_keys(struct draft_symbols *symbols, bool only_code,
         keys[(*count)++] = spare[i - 1];
     return BAT_OK;
 }
-
-/* How many symbols ahead the prefetch is. */
-#define FETCH_AHEAD 12u
 
 /* Fetch a symbol of the table, and the name of one that was fetched before. */
 static void fetch(const struct symbol_table *table, const struct bat_sort_key *order, uint32_t i,

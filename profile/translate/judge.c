@@ -201,8 +201,11 @@ static void judge_functions(void *context, size_t first, size_t end, unsigned th
 {
     struct judging *judging = context;
     struct part *part = &judging->parts[thread];
-    for (size_t i = first; i < end && part->code == BAT_OK; i++)
+    for (size_t i = first; i < end && part->code == BAT_OK; i++) {
+        if (i + 1 < end)
+            bat_records_fetch_flow(judging->records, judging->all[i + 1].function);
         part->code = judge_function(judging, &judging->all[i], part);
+    }
 }
 
 /* --- All of them ---------------------------------------------------------------------------- */

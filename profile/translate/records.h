@@ -110,6 +110,15 @@ static inline const uint64_t *bat_records_branch(const struct bat_records *recor
     return bat_counts_item(&records->branches, i);
 }
 
+/* Fetch the code of a function that will be asked for, if it was read. */
+static inline void bat_records_fetch_flow(const struct bat_records *records, uint32_t function)
+{
+    const uint32_t table = records->tables[function];
+    if (table != BAT_NONE && records->shared_flows)
+        bat_output_flow_fetch(
+            bat_output_flows_known(records->shared_flows, records->map->tables[table].parent));
+}
+
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */
 const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
 

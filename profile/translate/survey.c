@@ -43,6 +43,9 @@ static void mark_addresses(const struct translation *translation, const struct b
             mark(translation, translation_function(translation, bat_counts_item(counts, i)[word]));
 }
 
+/* How many traces ahead the prefetch is. */
+#define FETCH_AHEAD 16u
+
 /* Look up the functions at the ends of the traces first to end - 1 in translation->order. */
 static void find_ends(void *context, size_t first, size_t end, unsigned thread)
 {
@@ -50,6 +53,8 @@ static void find_ends(void *context, size_t first, size_t end, unsigned thread)
     (void)thread;
     uint32_t last = BAT_NONE;
     for (size_t i = first; i < end; i++) {
+        if (end - i > FETCH_AHEAD)
+            translation_fetch(translation, (uint32_t)i + FETCH_AHEAD);
         uint32_t number = (uint32_t)translation->order[i].value;
         const uint64_t *item = bat_counts_item(&translation->profile->traces, number);
         struct trace_functions *ends = &translation->ends[number];

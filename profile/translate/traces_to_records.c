@@ -234,11 +234,8 @@ static struct trace trace_at(const struct translation *translation, uint32_t i)
 static void fetch(const struct translation *translation, uint32_t i, uint32_t end)
 {
     const struct bat_counts *traces = &translation->profile->traces;
-    if (end - i > 2 * FETCH_AHEAD) {
-        const uint32_t number = (uint32_t)translation->order[i + 2 * FETCH_AHEAD].value;
-        __builtin_prefetch(bat_counts_item(traces, number));
-        __builtin_prefetch(&translation->ends[number]);
-    }
+    if (end - i > 2 * FETCH_AHEAD)
+        translation_fetch(translation, i + 2 * FETCH_AHEAD);
     if (end - i > FETCH_AHEAD) {
         const uint32_t number = (uint32_t)translation->order[i + FETCH_AHEAD].value;
         uint64_t available;

@@ -117,6 +117,14 @@ static inline uint32_t translation_function(const struct translation *translatio
     return bat_functions_find(translation->records->functions, address);
 }
 
+/* Fetch a trace, by its place in the order. */
+static inline void translation_fetch(const struct translation *translation, uint32_t i)
+{
+    const uint32_t number = (uint32_t)translation->order[i].value;
+    __builtin_prefetch(bat_counts_item(&translation->profile->traces, number));
+    __builtin_prefetch(&translation->ends[number]);
+}
+
 /* bat_output_flow_at() for an address where runs begin. */
 static inline uint32_t translation_block_from(struct translation *translation,
                                               const struct bat_output_flow *flow, uint64_t from)

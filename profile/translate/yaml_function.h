@@ -67,6 +67,10 @@ struct bat_yaml_writer {
     uint32_t block_capacity;
 };
 
+/* Fetch what bat_yaml_write_function() will need: functions are not written in their order. */
+void bat_yaml_fetch_function(const struct bat_yaml_writer *writer,
+                             const struct bat_yaml_range *range);
+
 /* Append a function. Fails with BAT_ERR_MEMORY. Linear in its records, n log n in its calls. */
 enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
                                       const struct bat_yaml_range *range,
