@@ -13,7 +13,7 @@
 
 /* Pairs that are inferred at once: so many, or of so many blocks. */
 #define BATCH_PAIRS 1024u
-#define BATCH_NODES 131072u
+#define BATCH_NODES 65536u
 
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
@@ -340,65 +340,20 @@ enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit,
 /* --- All pairs ------------------------------------------------------------------------------ */
 
 struct batch {
-    struct next_carrying *carrying;
     struct unit_pair *pairs;           /* they stay in place: their parts refer to each other */
     const struct bat_sort_key *sorted; /* the largest first */
-    uint32_t capacity;
     uint32_t count;
-    uint32_t nodes;
 };
 
-static void infer_some(void *context, size_t first, size_t end, unsigned thread)
-{
-    struct batch *batch = context;
-    (void)thread;
-    for (size_t i = first; i < end; i++)
-        infer_pair(batch->carrying, &batch->pairs[batch->sorted[i].value]);
-}
-
-static uint32_t nodes_of(const struct unit_pair *pair)
-{
-    return pair->graphs[0].node_count + pair->graphs[1].node_count;
-}
-
-/*
- * Infer the pairs of a batch in several threads, add their counts in order, and empty it. The
- * largest pairs come first, so that no thread works on one when the others are done.
- */
-static enum bat_code end_batch(struct batch *batch)
-{
-    struct next_carrying *carrying = batch->carrying;
-    unsigned threads = bat_parallel_threads(carrying->options->threads, batch->count);
-    struct bat_sort_key *order = malloc((2 * (size_t)batch->count + 1) * sizeof(*order));
-    if (!order)
-        return bat_fail_memory(carrying->error, "for functions");
-    for (uint32_t i = 0; i < batch->count; i++)
-        order[i] =
-            (struct bat_sort_key){.key = UINT32_MAX - nodes_of(&batch->pairs[i]), .value = i};
-    batch->sorted = bat_sort_keys(order, order + batch->count, batch->count);
-    bat_parallel_run(batch->count, 1, threads, infer_some, batch);
-    free(order);
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < batch->count; i++) {
-        code = code ? code : add_pair(carrying, &batch->pairs[i]);
-        pair_free(&batch->pairs[i]);
-    }
-    batch->count = batch->nodes = 0;
-    return code;
-}
-
-static enum bat_code infer_in_batch(struct batch *batch, uint32_t old_unit)
-{
-    struct next_carrying *carrying = batch->carrying;
-    struct unit_pair *pair = &batch->pairs[batch->count++];
-    *pair = (struct unit_pair){.entries = (double)carrying->measured.units[old_unit]->entry,
-                               .scale = 1};
-    enum bat_code code = open_pair(carrying, old_unit, carrying->pairs.new_of[old_unit], pair);
-    batch->nodes += nodes_of(pair);
-    if (code == BAT_OK && (batch->count == batch->capacity || batch->nodes >= BATCH_NODES))
-        code = end_batch(batch);
-    return code;
-}
+/* Two batches: while the pairs of one are inferred, those of the next are opened. */
+struct batches {
+    struct next_carrying *carrying;
+    uint32_t next_unit; /* of the old program: those before were opened */
+    uint32_t capacity;
+    struct batch opened;
+    struct batch inferred;
+    enum bat_code code; /* of opening */
+};
 
 /* True if a unit of the old program has samples, and a partner with other code. */
 static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
@@ -408,21 +363,93 @@ static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
            (counts->total > 0 || counts->entry > 0);
 }
 
+static uint32_t nodes_of(const struct unit_pair *pair)
+{
+    return pair->graphs[0].node_count + pair->graphs[1].node_count;
+}
+
+/* Open the next pairs, until the batch is full. */
+static void open_batch(struct batches *batches)
+{
+    struct next_carrying *carrying = batches->carrying;
+    struct batch *batch = &batches->opened;
+    uint32_t nodes = 0;
+    while (batches->next_unit < carrying->olds.unit_count && batch->count < batches->capacity &&
+           nodes < BATCH_NODES && batches->code == BAT_OK) {
+        uint32_t unit = batches->next_unit++;
+        if (!is_changed(carrying, unit))
+            continue;
+        struct unit_pair *pair = &batch->pairs[batch->count++];
+        *pair = (struct unit_pair){.entries = (double)carrying->measured.units[unit]->entry,
+                                   .scale = 1};
+        batches->code = open_pair(carrying, unit, carrying->pairs.new_of[unit], pair);
+        nodes += nodes_of(pair);
+    }
+}
+
+/* The first item is to open the next batch, the others are the pairs of the one that is open. */
+static void work_on_batches(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct batches *batches = context;
+    (void)thread;
+    for (size_t i = first; i < end; i++)
+        if (i == 0)
+            open_batch(batches);
+        else
+            infer_pair(batches->carrying,
+                       &batches->inferred.pairs[batches->inferred.sorted[i - 1].value]);
+}
+
+/*
+ * Infer the pairs of a batch in several threads, one of which opens the next batch; then add their
+ * counts in order. The largest pairs come first, so that no thread works on one when the others are
+ * done.
+ */
+static enum bat_code run_batch(struct batches *batches)
+{
+    struct next_carrying *carrying = batches->carrying;
+    struct batch *batch = &batches->inferred;
+    unsigned threads = bat_parallel_threads(carrying->options->threads, (size_t)batch->count + 1);
+    struct bat_sort_key *order = malloc((2 * (size_t)batch->count + 1) * sizeof(*order));
+    if (!order)
+        return bat_fail_memory(carrying->error, "for functions");
+    for (uint32_t i = 0; i < batch->count; i++)
+        order[i] =
+            (struct bat_sort_key){.key = UINT32_MAX - nodes_of(&batch->pairs[i]), .value = i};
+    batch->sorted = bat_sort_keys(order, order + batch->count, batch->count);
+    bat_parallel_run((size_t)batch->count + 1, 1, threads, work_on_batches, batches);
+    free(order);
+    enum bat_code code = batches->code;
+    for (uint32_t i = 0; i < batch->count && code == BAT_OK; i++)
+        code = add_pair(carrying, &batch->pairs[i]);
+    return code;
+}
+
+static void empty_batch(struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        pair_free(&batch->pairs[i]);
+    batch->count = 0;
+}
+
 enum bat_code next_infer_changed(struct next_carrying *carrying)
 {
-    enum bat_code code = BAT_OK;
-    struct batch batch = {.carrying = carrying};
-    for (uint32_t i = 0; i < carrying->olds.unit_count && batch.capacity < BATCH_PAIRS; i++)
-        batch.capacity += is_changed(carrying, i);
-    batch.pairs = malloc(((size_t)batch.capacity + 1) * sizeof(*batch.pairs));
-    if (!batch.pairs)
-        return bat_fail_memory(carrying->error, "for functions");
-    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++)
-        if (is_changed(carrying, i))
-            code = infer_in_batch(&batch, i);
-    code = code ? code : end_batch(&batch);
-    for (uint32_t i = 0; i < batch.count; i++)
-        pair_free(&batch.pairs[i]);
-    free(batch.pairs);
-    return code;
+    struct batches batches = {.carrying = carrying};
+    for (uint32_t i = 0; i < carrying->olds.unit_count && batches.capacity < BATCH_PAIRS; i++)
+        batches.capacity += is_changed(carrying, i);
+    batches.opened.pairs = bat_array_new(batches.capacity, sizeof(struct unit_pair));
+    batches.inferred.pairs = bat_array_new(batches.capacity, sizeof(struct unit_pair));
+    if (!batches.opened.pairs || !batches.inferred.pairs)
+        batches.code = bat_fail_memory(carrying->error, "for functions");
+    open_batch(&batches);
+    while (batches.opened.count > 0 && batches.code == BAT_OK) {
+        const struct batch empty = batches.inferred;
+        batches.inferred = batches.opened;
+        batches.opened = empty;
+        batches.code = run_batch(&batches);
+        empty_batch(&batches.inferred);
+    }
+    empty_batch(&batches.opened);
+    BAT_FREE_ALL(batches.opened.pairs, batches.inferred.pairs);
+    return batches.code;
 }

@@ -184,7 +184,7 @@ struct change {
 };
 
 /* False if nothing can be changed. */
-static bool change_of(const struct flow_arc *arc, uint32_t vertex, struct change *change)
+static inline bool change_of(const struct flow_arc *arc, uint32_t vertex, struct change *change)
 {
     if (arc->from == vertex) {
         bool is_below = arc->flow < arc->wanted;
@@ -247,22 +247,26 @@ static bool reach(struct flow_network *network, uint32_t vertex, int64_t distanc
     return push(network, vertex, distance);
 }
 
-static bool relax_arc(struct flow_network *network, uint32_t vertex, uint32_t index)
+/* What an arc of a vertex leads to; here: the vertex's distance, with its potential. */
+static inline bool relax_arc(struct flow_network *network, uint32_t vertex, int64_t here,
+                             uint32_t index)
 {
     struct change change;
     const struct flow_arc *arc = &network->arcs[index];
     if (arc->from == arc->to || !change_of(arc, vertex, &change))
         return true;
-    int64_t here = network->distance[vertex] + network->potential[vertex];
-    return reach(network, change.to, here + change.price - network->potential[change.to], index);
+    int64_t distance = here + change.price - network->potential[change.to];
+    return distance >= network->distance[change.to] || reach(network, change.to, distance, index);
 }
 
 static bool relax(struct flow_network *network, uint32_t vertex)
 {
+    const uint32_t end = network->first[vertex + 1];
+    const int64_t here = network->distance[vertex] + network->potential[vertex];
     bool is_fine = true;
-    network->work += network->first[vertex + 1] - network->first[vertex];
-    for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1] && is_fine; i++)
-        is_fine = relax_arc(network, vertex, network->around[i]);
+    network->work += end - network->first[vertex];
+    for (uint32_t i = network->first[vertex]; i < end && is_fine; i++)
+        is_fine = relax_arc(network, vertex, here, network->around[i]);
     return is_fine;
 }
 
@@ -273,15 +277,15 @@ static bool relax(struct flow_network *network, uint32_t vertex)
  */
 static bool relax_outside(struct flow_network *network)
 {
-    uint32_t outside = network->vertex_count - 1;
+    const uint32_t outside = network->vertex_count - 1;
+    const int64_t here = network->distance[outside] + network->potential[outside];
     bool is_fine = true;
     network->work += network->entry_count + network->exit_count;
     for (uint32_t i = 0; i < network->entry_count && is_fine; i++)
-        is_fine = relax_arc(network, outside, network->entries[i]);
+        is_fine = relax_arc(network, outside, here, network->entries[i]);
     for (uint32_t i = 0; i < network->exit_count && is_fine; i++)
-        is_fine = relax_arc(network, outside, network->exits[i]);
-    int64_t most = network->distance[outside] + network->potential[outside] + FLOW_BOUND;
-    return is_fine && push(network, network->vertex_count, most);
+        is_fine = relax_arc(network, outside, here, network->exits[i]);
+    return is_fine && push(network, network->vertex_count, here + FLOW_BOUND);
 }
 
 /*
