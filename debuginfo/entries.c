@@ -165,40 +165,6 @@ static bool read_fields(struct entries *entries, struct entry_abbreviation *abbr
     }
 }
 
-static enum entry_step_kind step_kind(const struct entry_field *field)
-{
-    if (field->size == SIZE_LEB128)
-        return STEP_LEB128;
-    /* Where variables are: the most frequent value that is no number. */
-    if (field->form == DW_FORM_exprloc || field->form == DW_FORM_block)
-        return STEP_BLOCK;
-    return STEP_OTHER;
-}
-
-static bool add_step(struct entries *entries, struct entry_step step)
-{
-    return BAT_APPEND(entries->steps, entries->step_count, entries->step_capacity, step);
-}
-
-/* Join the sizes of attributes to steps over them. False if there is no memory. */
-static bool make_steps(struct entries *entries, struct entry_abbreviation *abbreviation)
-{
-    uint32_t bytes = 0;
-    abbreviation->first_step = (uint32_t)entries->step_count;
-    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
-        const struct entry_field *field = &entries->fields[abbreviation->first_field + i];
-        if (field->size < SIZE_OTHER && bytes < UINT32_MAX / 2) {
-            bytes += field->size;
-            continue;
-        }
-        struct entry_step step = {bytes, field->form, step_kind(field)};
-        if (!add_step(entries, step))
-            return false;
-        bytes = 0;
-    }
-    return add_step(entries, (struct entry_step){.bytes = bytes, .kind = STEP_END});
-}
-
 /* Read the abbreviations up to the end of their table, or up to where it is damaged. */
 static bool read_abbreviations(struct entries *entries, struct line_reader *reader)
 {
@@ -213,8 +179,7 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         next.first_field = (uint32_t)entries->field_count;
         if (!read_fields(entries, &next, reader, &has_memory))
             break;
-        has_memory = make_steps(entries, &next) &&
-                     BAT_GROW(entries->abbreviations, entries->count, entries->capacity);
+        has_memory = BAT_GROW(entries->abbreviations, entries->count, entries->capacity);
         if (!has_memory)
             break;
         entries->abbreviations[entries->count++] = next;
@@ -315,7 +280,6 @@ bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries
     entries->offset_size = place->offset_size;
     entries->count = 0;
     entries->field_count = 0;
-    entries->step_count = 0;
     if (place->abbreviations >= abbreviations->size) {
         entries->end = entries->at;
         return true;
@@ -327,7 +291,7 @@ bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries
 
 void entries_free(struct entries *entries)
 {
-    BAT_FREE_ALL(entries->abbreviations, entries->fields, entries->steps);
+    BAT_FREE_ALL(entries->abbreviations, entries->fields);
     *entries = (struct entries){0};
 }
 
@@ -343,40 +307,17 @@ bool entries_next(struct entries *entries, const struct entry_abbreviation **abb
     return *abbreviation != NULL;
 }
 
-/* Skip the value at the end of a step. False if it is damaged. */
-static bool skip_at_step(const struct entries *entries, const struct entry_step *step,
-                         const uint8_t **at)
-{
-    const uint8_t *end = entries->end;
-    uint64_t value;
-    if (step->kind == STEP_LEB128)
-        return line_leb128(at, end, &value);
-    if (step->kind == STEP_BLOCK) {
-        if (!line_leb128(at, end, &value) || value > (uint64_t)(end - *at))
-            return false;
-        *at += value;
-        return true;
-    }
-    struct line_reader reader = {.at = *at, .end = end};
-    entries_skip_value(entries, &reader, step->form);
-    *at = reader.at;
-    return !reader.failed;
-}
-
 /* Move *at from an entry's attributes behind them. False if they are damaged. */
 static inline bool skip_attributes(const struct entries *entries,
                                    const struct entry_abbreviation *abbreviation,
                                    const uint8_t **at)
 {
-    for (const struct entry_step *step = entries->steps + abbreviation->first_step;; step++) {
-        if ((size_t)(entries->end - *at) < step->bytes)
-            return false;
-        *at += step->bytes;
-        if (step->kind == STEP_END)
-            return true;
-        if (!skip_at_step(entries, step, at))
-            return false;
-    }
+    struct line_reader reader = {.at = *at, .end = entries->end};
+    const struct entry_field *field = entries->fields + abbreviation->first_field;
+    for (const struct entry_field *end = field + abbreviation->field_count; field < end; field++)
+        entries_skip_field(entries, &reader, field);
+    *at = reader.at;
+    return !reader.failed;
 }
 
 bool entries_skip(struct entries *entries, const struct entry_abbreviation *abbreviation)

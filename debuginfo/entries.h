@@ -22,17 +22,6 @@ struct entry_field {
     uint8_t size;            /* of the value, or one of the above */
 };
 
-/* What stands at the end of a step. */
-enum entry_step_kind { STEP_END, STEP_LEB128, STEP_BLOCK, STEP_OTHER };
-
-/* A step over the attributes of an entry: bytes whose number the abbreviation tells, then a value.
- */
-struct entry_step {
-    uint32_t bytes;
-    unsigned form; /* of the value if it is STEP_OTHER */
-    enum entry_step_kind kind;
-};
-
 struct entry_abbreviation {
     uint64_t code;
     unsigned tag;
@@ -40,7 +29,6 @@ struct entry_abbreviation {
     bool is_skipped; /* entries_next_wanted() skips such entries and all below; set by the caller */
     uint32_t first_field;
     uint32_t field_count;
-    uint32_t first_step; /* the last one is STEP_END */
 };
 
 /* Where a unit's entries are. All is 0 if it is damaged. */
@@ -70,11 +58,8 @@ struct entries {
     bool is_dense; /* the codes are 1 to count, in this order */
     struct entry_field *fields;
     size_t field_count;
-    struct entry_step *steps;
-    size_t step_count;
     size_t capacity; /* of abbreviations */
     size_t field_capacity;
-    size_t step_capacity;
 };
 
 /* Find the entries of a unit by its own one. */
@@ -112,6 +97,18 @@ bool entries_next_wanted(struct entries *entries, const struct entry_abbreviatio
 /* Skip a value of any form. */
 void entries_skip_value(const struct entries *entries, struct line_reader *reader, unsigned form);
 
+/* Skip the value of an attribute. */
+static inline void entries_skip_field(const struct entries *entries, struct line_reader *reader,
+                                      const struct entry_field *field)
+{
+    if (field->size < ENTRY_SIZE_OTHER)
+        line_read_skip(reader, field->size);
+    else if (field->size == ENTRY_SIZE_LEB128)
+        line_read_leb128(reader);
+    else
+        entries_skip_value(entries, reader, field->form);
+}
+
 /*
  * The same as entries_skip(); take() is called for each attribute that is complete. Inline, so that
  * the compiler can put take() into the loop.
@@ -130,12 +127,7 @@ static inline bool entries_read(struct entries *entries,
             .form = field->form,
             .valp = (unsigned char *)(field->constant ? field->constant : reader.at),
             .cu = entries->unit};
-        if (field->size < ENTRY_SIZE_OTHER)
-            line_read_skip(&reader, field->size);
-        else if (field->size == ENTRY_SIZE_LEB128)
-            line_read_leb128(&reader);
-        else
-            entries_skip_value(entries, &reader, field->form);
+        entries_skip_field(entries, &reader, field);
         if (reader.failed)
             return false;
         take(&attribute, context);

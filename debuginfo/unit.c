@@ -651,6 +651,8 @@ static void begin_unit(struct walk *walk, struct debug_unit *unit)
     walk->depth = 0;
     walk->run_count = 0;
     walk->other = NULL;
+    walk->node_capacity = walk->name_capacity = 0;
+    walk->function_capacity = walk->range_capacity = 0;
     /* A table that was made for many more keys would take long to clear. */
     if (walk->cache.count < walk->cache.capacity / 16)
         bat_counts_free(&walk->cache);
@@ -693,6 +695,10 @@ static void read_dies(void *context)
 static bool finish_unit(const struct walk *walk)
 {
     struct debug_unit *unit = walk->unit;
+    BAT_SHRINK(unit->nodes, unit->node_count);
+    BAT_SHRINK(unit->names, unit->name_count);
+    BAT_SHRINK(unit->functions, unit->function_count);
+    BAT_SHRINK(unit->ranges, unit->range_count);
     place_ranges(unit);
     link_namesakes(unit);
     return debug_map_make(&unit->map, walk->runs, walk->run_count);
@@ -751,7 +757,6 @@ void debug_forget_unit(struct debug_unit *unit)
 
 struct unit_reader {
     struct walk walk;
-    struct debug_unit spare; /* arrays, of the walk's capacities, for the next unit */
 };
 
 struct unit_reader *unit_reader_new(struct bat_debuginfo *debuginfo, struct debug_budget *budget)
@@ -768,55 +773,12 @@ void unit_reader_free(struct unit_reader *reader)
     if (!reader)
         return;
     free_walk(&reader->walk);
-    debug_free_unit(&reader->spare);
     free(reader);
 }
 
 bool unit_reader_is_over(const struct unit_reader *reader)
 {
     return reader->walk.is_over;
-}
-
-/*
- * An array of count items of size bytes: a copy of array, which becomes the spare one again. With
- * little memory array itself: then there is no spare one, of no capacity.
- */
-static void *copy_exactly(void *array, size_t count, size_t size, void **spare, size_t *capacity)
-{
-    void *copy = count ? malloc(count * size) : NULL;
-    if (count && !copy) {
-        *spare = NULL;
-        *capacity = 0;
-        return array;
-    }
-    if (count)
-        memcpy(copy, array, count * size);
-    *spare = array;
-    return copy;
-}
-
-/* Let the walk fill the spare arrays. */
-static void lend_arrays(struct unit_reader *reader, struct debug_unit *unit)
-{
-    unit->nodes = reader->spare.nodes;
-    unit->names = reader->spare.names;
-    unit->functions = reader->spare.functions;
-    unit->ranges = reader->spare.ranges;
-}
-
-/* Give the unit arrays of its own. Without counts it gets none. */
-static void return_arrays(struct unit_reader *reader, struct debug_unit *unit)
-{
-    struct walk *walk = &reader->walk;
-    struct debug_unit *spare = &reader->spare;
-    unit->nodes = copy_exactly(unit->nodes, unit->node_count, sizeof(*unit->nodes),
-                               (void **)&spare->nodes, &walk->node_capacity);
-    unit->names = copy_exactly(unit->names, unit->name_count, sizeof(*unit->names),
-                               (void **)&spare->names, &walk->name_capacity);
-    unit->functions = copy_exactly(unit->functions, unit->function_count, sizeof(*unit->functions),
-                                   (void **)&spare->functions, &walk->function_capacity);
-    unit->ranges = copy_exactly(unit->ranges, unit->range_count, sizeof(*unit->ranges),
-                                (void **)&spare->ranges, &walk->range_capacity);
 }
 
 bool unit_reader_read(struct unit_reader *reader, struct debug_unit *unit, bool *no_memory)
@@ -826,13 +788,11 @@ bool unit_reader_read(struct unit_reader *reader, struct debug_unit *unit, bool 
     if (unit->is_split)
         return false;
     begin_unit(walk, unit);
-    lend_arrays(reader, unit);
     const bool is_read =
         entries_begin(&walk->entries, unit->die.cu, &unit->place, &image->abbreviations) &&
         walk_dies(walk);
     if (!is_read)
-        unit->node_count = unit->name_count = unit->function_count = unit->range_count = 0;
-    return_arrays(reader, unit);
+        debug_forget_unit(unit);
     *no_memory |= (!is_read && !walk->gives_up) || (is_read && !finish_unit(walk));
     return is_read;
 }
