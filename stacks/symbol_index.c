@@ -134,41 +134,6 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     return BAT_OK;
 }
 
-/* --- Buckets -------------------------------------------------------------------------------- */
-
-static bool make_buckets(struct symbol_index *index)
-{
-    const uint64_t *addresses = index->addresses;
-    const size_t count = index->count;
-    const uint64_t range = count ? addresses[count - 1] - addresses[0] : 0;
-    while (range >> index->shift > count)
-        index->shift++;
-    index->bucket_count = (range >> index->shift) + 1;
-    index->starts_below = malloc((index->bucket_count + 1) * sizeof(*index->starts_below));
-    if (!index->starts_below)
-        return false;
-    size_t below = 0;
-    for (uint64_t bucket = 0; bucket <= index->bucket_count; bucket++) {
-        while (below < count && (addresses[below] - addresses[0]) >> index->shift < bucket)
-            below++;
-        index->starts_below[bucket] = (uint32_t)below;
-    }
-    return true;
-}
-
-/* The number of symbols at or below an address. */
-static size_t count_up_to(const struct symbol_index *index, uint64_t address)
-{
-    if (index->count == 0 || address < index->addresses[0])
-        return 0;
-    uint64_t bucket = (address - index->addresses[0]) >> index->shift;
-    if (bucket >= index->bucket_count)
-        return index->count;
-    const size_t first = index->starts_below[bucket];
-    return first + BAT_NUMBERS_UP_TO(index->addresses + first,
-                                     index->starts_below[bucket + 1] - first, address);
-}
-
 /* --- By address ----------------------------------------------------------------------------- */
 
 enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
@@ -200,7 +165,7 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     const struct unsorted unsorted = {index->plt, plt_count, symbols};
     keep_best(index, &unsorted, bat_sort_keys(keys, keys + most, used), used);
     free(keys);
-    return make_buckets(index) ? BAT_OK : bat_fail_memory(error, "for %zu symbols", count);
+    return BAT_OK;
 }
 
 static void free_plain_names(struct symbol_index *index)
@@ -213,8 +178,8 @@ static void free_plain_names(struct symbol_index *index)
 void symbol_index_free(struct symbol_index *index)
 {
     free_plain_names(index);
-    BAT_FREE_ALL(index->by_plain, index->by_name, index->by_address, index->addresses,
-                 index->starts_below, index->plt, index->plt_names);
+    BAT_FREE_ALL(index->by_plain, index->by_name, index->by_address, index->addresses, index->plt,
+                 index->plt_names);
     *index = (struct symbol_index){0};
 }
 
@@ -229,7 +194,7 @@ const struct bat_symbol *symbol_index_near(const struct symbol_index *index, uin
                                            size_t *last)
 {
     if (!is_nearest(index, *last, address)) {
-        const size_t up_to = count_up_to(index, address);
+        const size_t up_to = BAT_NUMBERS_UP_TO(index->addresses, index->count, address);
         if (up_to == 0)
             return NULL;
         *last = up_to - 1;

@@ -17,11 +17,6 @@ struct symbol_index {
     const struct bat_symbol **by_address; /* ascending, one for each address */
     uint64_t *addresses;                  /* their addresses */
     size_t count;
-    /* The addresses' range in buckets of 2^shift bytes: starts_below[b] addresses are below bucket
-     * b, so that a look-up searches one bucket. Their number is about that of the addresses. */
-    uint32_t *starts_below; /* bucket_count + 1 */
-    uint64_t bucket_count;
-    unsigned shift;
     struct bat_symbol *plt; /* made here: one for each entry of a PLT, called "f@plt" */
     char *plt_names;
     struct named_symbol *by_name; /* of functions; made when first needed */
