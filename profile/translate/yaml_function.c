@@ -375,20 +375,28 @@ static enum bat_code load_code(struct bat_yaml_writer *writer, uint32_t function
     return BAT_OK;
 }
 
-/* The most records to a function that are fetched before it is written. */
+/* The most records from a function, and to it, that are fetched before it is written. */
 #define FETCH_MOST 16u
+
+void bat_yaml_fetch_table(const struct bat_yaml_writer *writer, const struct bat_yaml_range *range)
+{
+    const uint32_t table = writer->records->tables[range->function];
+    __builtin_prefetch(range->key.name);
+    __builtin_prefetch(&writer->records->symbols[range->function]);
+    __builtin_prefetch(&writer->entries[range->first_entry]);
+    if (table != BAT_NONE)
+        __builtin_prefetch(&writer->map->tables[table]);
+}
 
 void bat_yaml_fetch_function(const struct bat_yaml_writer *writer,
                              const struct bat_yaml_range *range)
 {
     const struct bat_records *records = writer->records;
-    __builtin_prefetch(range->key.name);
-    __builtin_prefetch(&records->symbols[range->function]);
-    __builtin_prefetch(bat_records_branch(records, range->first));
-    __builtin_prefetch(bat_records_branch(records, range->first) + 8);
-    for (uint32_t i = range->first_entry; i < range->end_entry; i++)
-        if (i - range->first_entry < FETCH_MOST)
-            __builtin_prefetch(bat_records_branch(records, writer->entries[i]));
+    for (uint32_t i = range->first; i < range->end && i - range->first < FETCH_MOST; i++)
+        __builtin_prefetch(bat_records_branch(records, i));
+    for (uint32_t i = range->first_entry;
+         i < range->end_entry && i - range->first_entry < FETCH_MOST; i++)
+        __builtin_prefetch(bat_records_branch(records, writer->entries[i]));
     bat_records_fetch_flow(records, range->function);
 }
 

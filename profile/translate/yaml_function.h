@@ -67,7 +67,11 @@ struct bat_yaml_writer {
     uint32_t block_capacity;
 };
 
-/* Fetch what bat_yaml_write_function() will need: functions are not written in their order. */
+/*
+ * Fetch what bat_yaml_write_function() will need: functions are not written in the order of their
+ * records. The first one, some functions before, is for what the second one needs.
+ */
+void bat_yaml_fetch_table(const struct bat_yaml_writer *writer, const struct bat_yaml_range *range);
 void bat_yaml_fetch_function(const struct bat_yaml_writer *writer,
                              const struct bat_yaml_range *range);
 

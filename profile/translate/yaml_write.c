@@ -280,6 +280,8 @@ static enum bat_code write_part(void *state, size_t part, unsigned thread,
         return BAT_OK;
     }
     for (uint32_t i = file->groups[part - 1]; i < file->groups[part]; i++) {
+        if (i + 2 < file->groups[part])
+            bat_yaml_fetch_table(&file->writers[thread], &file->functions[i + 2]);
         if (i + 1 < file->groups[part])
             bat_yaml_fetch_function(&file->writers[thread], &file->functions[i + 1]);
         BAT_TRY(bat_yaml_write_function(&file->writers[thread], &file->functions[i], text, error));
