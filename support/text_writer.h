@@ -9,7 +9,7 @@
 #include "bat_output.h"
 #include "spec/hex_bytes.h"
 
-#define BAT_TEXT_BUFFER ((size_t)1 << 17)
+#define BAT_TEXT_BUFFER ((size_t)1 << 18)
 
 /* Errors are kept until bat_text_finish(). */
 struct bat_text_writer {

@@ -167,7 +167,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
                                        struct bat_error *error);
 
 /* About so many records are a part: their text is in general shorter than BAT_TEXT_BUFFER. */
-#define BAT_RECORDS_PER_PART 512u
+#define BAT_RECORDS_PER_PART 1024u
 
 extern const struct bat_text_source bat_fdata_source;
 extern const struct bat_text_source bat_yaml_source;
