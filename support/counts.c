@@ -47,6 +47,17 @@ static inline bool same_key(const uint64_t *left, const uint64_t *right, uint32_
     return different == 0;
 }
 
+static inline void copy_key(uint64_t *to, const uint64_t *from, uint32_t words)
+{
+    to[0] = from[0];
+    if (words > 1)
+        to[1] = from[1];
+    if (words > 2)
+        to[2] = from[2];
+    if (words > 3)
+        to[3] = from[3];
+}
+
 static uint64_t *item_at(const struct bat_counts *counts, uint32_t i)
 {
     return counts->items + (size_t)i * (counts->words + 2);
@@ -151,7 +162,7 @@ static inline enum bat_code add_at(struct bat_counts *counts, uint32_t slot, con
 {
     if (counts->slots[slot] == 0) {
         uint64_t *item = item_at(counts, counts->count);
-        memcpy(item, key, counts->words * sizeof(*key));
+        copy_key(item, key, counts->words);
         item[counts->words] = first;
         item[counts->words + 1] = second;
         counts->slots[slot] = ++counts->count;

@@ -105,10 +105,10 @@ bool bat_output_flows_are_independent(const struct bat_output_flows *flows);
 const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flows *flows,
                                                      uint32_t table);
 
-/* Fetch the beginning of a flow. */
-static inline void bat_output_flow_fetch(const struct bat_output_flow *flow)
+/* Fetch the first cache lines of a flow, which may be NULL. */
+static inline void bat_output_flow_fetch(const struct bat_output_flow *flow, unsigned lines)
 {
-    for (unsigned line = 0; flow && line < 16; line++)
+    for (unsigned line = 0; flow && line < lines; line++)
         __builtin_prefetch((const char *)flow + 64 * line);
 }
 
@@ -121,6 +121,17 @@ enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const u
                                          unsigned threads, struct bat_error *error);
 
 /* --- Look-ups in one flow ------------------------------------------------------------------- */
+
+/* bat_block_at() for an offset that is mostly in the block `near`, or in the next one. */
+static inline uint32_t bat_block_near(const struct bat_block *blocks, uint32_t count, uint32_t near,
+                                      uint64_t offset)
+{
+    for (uint32_t i = near; i < count && i - near < 2; i++)
+        if (blocks[i].input_offset <= offset &&
+            (i + 1 == count || offset < blocks[i + 1].input_offset))
+            return i;
+    return bat_block_at(blocks, count, offset);
+}
 
 /* The address behind a block. */
 static inline uint64_t bat_output_block_end(const struct bat_output_block *block)

@@ -24,12 +24,19 @@ struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
     return NULL;
 }
 
+/* How many tables ahead the prefetch is. */
+#define FETCH_AHEAD 64u
+
 void bat_output_flows_free(struct bat_output_flows *flows)
 {
     if (!flows)
         return;
-    for (uint32_t i = 0; flows->all && i < flows->program.map->hot_count; i++)
+    const uint32_t count = flows->all ? flows->program.map->hot_count : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        /* Most functions have none. */
+        bat_output_flow_fetch(i + FETCH_AHEAD < count ? flows->all[i + FETCH_AHEAD] : NULL, 2);
         bat_output_flow_free(flows->all[i]);
+    }
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
         bat_arena_free(&flows->arenas[i]);
     bat_beginnings_free(flows->beginnings);

@@ -174,18 +174,6 @@ static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t s
     }
 }
 
-/* The input block that holds an offset. Mostly it is `last`, that of the offset before, or the
- * next. */
-static uint32_t block_near(const struct bat_output_flow *flow, uint32_t last, uint32_t offset)
-{
-    const struct bat_block *blocks = flow->blocks;
-    for (uint32_t i = last; i < flow->block_count && i - last < 2; i++)
-        if (blocks[i].input_offset <= offset &&
-            (i + 1 == flow->block_count || offset < blocks[i + 1].input_offset))
-            return i;
-    return bat_block_at(blocks, flow->block_count, offset);
-}
-
 /* Read the entries of a table, and then its code. */
 static void read_part(struct bat_flow_reader *reader, uint32_t table, uint64_t size)
 {
@@ -209,7 +197,7 @@ static void read_part(struct bat_flow_reader *reader, uint32_t table, uint64_t s
         uint32_t number = is_branch ? 0 : block_number++;
         if (output >= size)
             continue;
-        block = block_near(flow, block, input);
+        block = bat_block_near(flow->blocks, flow->block_count, block, input);
         if (block == BAT_NONE)
             continue;
         uint64_t address = function->address + output;

@@ -283,7 +283,9 @@ static enum bat_code go_on(struct translation *translation, struct place_in_code
     code = code ? code : enter_calls(translation, &next, common);
     /* Most places have one level of the sixteen. */
     place->count = next.count;
-    memcpy(place->levels, next.levels, next.count * sizeof(next.levels[0]));
+    place->levels[0] = next.levels[0];
+    if (next.count > 1)
+        memcpy(place->levels + 1, next.levels + 1, (next.count - 1) * sizeof(next.levels[0]));
     return code;
 }
 

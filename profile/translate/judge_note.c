@@ -369,7 +369,7 @@ static void judge_record(struct note_judging *judging, uint32_t record, struct v
     enum bat_yaml_place place = judged_yaml_place(judging->judged->records, record);
     struct ends ends = {block_of_source(judging, item[1]), BAT_NONE};
     if (item[0] == item[2])
-        ends.to = bat_block_at(flow->blocks, flow->block_count, item[3]);
+        ends.to = bat_block_near(flow->blocks, flow->block_count, ends.from, item[3]);
     if (place != BAT_YAML_NOWHERE) {
         verdicts->yaml.samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
         if (!takes_yaml(judging, item, &ends, place))

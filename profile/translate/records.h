@@ -116,7 +116,7 @@ static inline void bat_records_fetch_flow(const struct bat_records *records, uin
     const uint32_t table = records->tables[function];
     if (table != BAT_NONE && records->shared_flows)
         bat_output_flow_fetch(
-            bat_output_flows_known(records->shared_flows, records->map->tables[table].parent));
+            bat_output_flows_known(records->shared_flows, records->map->tables[table].parent), 16);
 }
 
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */

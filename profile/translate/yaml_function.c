@@ -104,14 +104,15 @@ static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const u
 }
 
 /* Add a block's successors. */
-static void add_successors(const struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
+static void add_successors(const struct bat_yaml_writer *writer, uint32_t number,
                            uint32_t block_count, struct bat_yaml_edges *successors)
 {
+    const struct bat_yaml_block *block = &writer->yaml_blocks[number];
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = bat_records_branch(writer->records, i);
         if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
-        uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
+        uint32_t to = bat_block_near(writer->blocks, block_count, number, item[3]);
         successors->all[successors->count++] =
             (struct bat_yaml_edge){.at = to == BAT_NONE ? 0 : writer->blocks[to].index,
                                    .count = item[4],
@@ -186,7 +187,7 @@ static bool write_place(struct bat_yaml_writer *writer, const struct place *plac
         const struct bat_yaml_block *block = &writer->yaml_blocks[number];
         written.executions += block->exec;
         add_calls(writer, block, writer->blocks[number].input_offset, &written.calls);
-        add_successors(writer, block, block_count, &written.successors);
+        add_successors(writer, number, block_count, &written.successors);
     }
     if (writer->probes) {
         bat_yaml_probes_add_uncounted(writer->probes, &written.calls);
