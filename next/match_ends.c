@@ -225,6 +225,24 @@ struct piece {
     bool is_end;
 };
 
+/* True if branches at the ends of two nodes test the same, or the opposite. */
+static bool ends_alike(const struct ends *ends, uint32_t old_node, uint32_t new_node)
+{
+    return degree(ends->a, old_node, true) == degree(ends->b, new_node, true) &&
+           flooding_compare(ends->conditions[0][old_node], ends->conditions[1][new_node]) !=
+               CONDITION_OTHER;
+}
+
+/* True if a match has hardly more than the place of the old block, and a block near it has the code
+ * and the branch: the new program has tests before them. */
+static bool has_end(const struct ends *ends, uint32_t old_node, uint32_t node, float common,
+                    float rest)
+{
+    float own = weigh(ends, old_code(ends, old_node)) - rest;
+    return common > COMMON_SURE && common > 2 * own && common > 0.4f * rest &&
+           ends_alike(ends, old_node, node);
+}
+
 static void look_for_whole(struct ends *ends, uint32_t node, bool is_before, struct piece *best)
 {
     struct list code = new_code(ends, node);
@@ -242,6 +260,8 @@ static void look_for_whole(struct ends *ends, uint32_t node, bool is_before, str
         float score = common / whole;
         if (common > COMMON_SURE && common / rest > 0.6f)
             score = fmaxf(score, common / rest * 0.9f);
+        if (is_before && has_end(ends, old_node, node, common, rest))
+            score = fmaxf(score, 0.55f + 0.45f * common / whole);
         score *= powf(0.93f, ends->distance[k]);
         if (score > best->score)
             *best = (struct piece){score, old_node, ends->near[k], is_before};
@@ -303,14 +323,6 @@ static float share_beyond(const struct ends *ends, uint32_t old_node, uint32_t n
         }
     }
     return sum > COMMON_MIN ? sum / weigh(ends, code) : 0;
-}
-
-/* True if branches at the ends of two nodes test the same, or the opposite. */
-static bool ends_alike(const struct ends *ends, uint32_t old_node, uint32_t new_node)
-{
-    return degree(ends->a, old_node, true) == degree(ends->b, new_node, true) &&
-           flooding_compare(ends->conditions[0][old_node], ends->conditions[1][new_node]) !=
-               CONDITION_OTHER;
 }
 
 /*

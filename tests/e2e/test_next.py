@@ -585,6 +585,23 @@ class Compilers(unittest.TestCase):
         new = self.EARLY + "test byte ptr [rdi+40], 3\njne 9f\nmov rax, [rdi+16]\nor al, 1\nret\n9: ret\n.size work, .-work"
         self.assertEqual(self.wrong(self.build(old, new)), [])
 
+    CASES = """.globl work; .type work,@function
+        work: push rbx\npush r12\npush r14\nmov rbx, rsi\nmov r12, rdi\nlea r14, [rsi+399]
+        8: movzx eax, byte ptr [rbx]\nand eax, 3\njmp [rax*8+table]
+        10: add dword ptr [r12+16], 7\njmp 7f\n11: mov edx, [r12+20]\nimul edx, edx, 33\nmov [r12+20], edx\njmp 7f
+        12: xor dword ptr [r12+24], 0x55\njmp 7f\n"""
+    BEHIND = """add rbx, [r12+40]\njmp 8b\n7: inc rbx\ncmp byte ptr [rbx], 0\njne 8b\nmov eax, [r12+16]\npop r14\npop r12\npop rbx
+        ret\n.size work, .-work\n.section .rodata\ntable: .quad 10b, 11b, 12b, 13b\nletters: .string "dhl"\n"""
+
+    def test_tests_before(self):
+        """A case has tests now before what it did, which is otherwise written: they do not go where its own test went."""
+        old = self.CASES + """13: mov edx, 3\nlea r9, [rdx+rdx*4+0x123]\nmov [r12+76], r9d\nmov rsi, OFFSET letters\nmov rdi, rbx
+            mov [r12+40], rdx\ncall strncmp\ntest eax, eax\njne 7f\n""" + self.BEHIND
+        new = self.CASES + """13: cmp rbx, r14\nja 7f\nmov rax, r14\nmov edx, 3\nsub rax, rbx\ncmp rax, rdx\njb 7f
+            mov rsi, OFFSET letters\nmov rdi, rbx\nmov [r12+56], rax\nmov [r12+48], r14\nmov [r12+40], rdx\ncall memcmp
+            mov r14, [r12+48]\nmov rcx, [r12+56]\nmov r11d, [r12+64]\nmov [r12+68], r11d\ntest eax, eax\njne 7f\n""" + self.BEHIND
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
     @staticmethod
     def fields(order, is_loaded):
         """work() that tests some fields, in some order, of which the count follows."""
