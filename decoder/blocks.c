@@ -35,10 +35,15 @@ static void merge_blocks(struct bat_block *blocks, struct bat_block *spare, size
     memcpy(spare, blocks, middle * sizeof(*blocks));
     size_t left = 0;
     size_t right = middle;
-    for (size_t i = 0; left < middle; i++) {
-        bool takes_left = right == count || spare[left].input_offset <= blocks[right].input_offset;
-        blocks[i] = takes_left ? spare[left++] : blocks[right++];
+    struct bat_block *to = blocks;
+    while (left < middle && right < count) {
+        /* No branch depends on the offsets: the processor could not predict it. */
+        bool takes_left = spare[left].input_offset <= blocks[right].input_offset;
+        *to++ = *(takes_left ? &spare[left] : &blocks[right]);
+        left += takes_left;
+        right += !takes_left;
     }
+    memcpy(to, spare + left, (middle - left) * sizeof(*to));
 }
 
 static void merge_sort(struct bat_block *blocks, struct bat_block *spare, size_t count)

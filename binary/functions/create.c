@@ -219,11 +219,9 @@ static uint32_t find_last(const struct bat_functions *functions, uint64_t addres
     if (bucket >= functions->bucket_count)
         bucket = functions->bucket_count - 1;
     /* Functions that start below the bucket start below the address; function 0 is never above. */
-    struct bat_search search = {.low = functions->starts_below[bucket],
-                                .high = functions->starts_below[bucket + 1]};
-    while (bat_search_next(&search))
-        bat_search_go(&search, functions->all[search.middle].address <= address);
-    return (uint32_t)search.low - 1;
+    const uint32_t low = functions->starts_below[bucket];
+    const uint32_t count = functions->starts_below[bucket + 1] - low;
+    return low + BAT_COUNT_UP_TO(functions->all + low, count, address, address) - 1;
 }
 
 uint32_t bat_functions_at(const struct bat_functions *functions, uint64_t address)

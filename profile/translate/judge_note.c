@@ -186,11 +186,10 @@ static uint32_t hot_table(const struct note_judging *judging)
 /* The first record whose source is at or behind an offset. */
 static size_t first_from(const struct judged_records *judged, uint64_t offset)
 {
-    struct bat_search search = {.low = judged->first, .high = judged->end};
-    while (bat_search_next(&search))
-        bat_search_go(&search,
-                      bat_records_branch(judged->records, (uint32_t)search.middle)[1] < offset);
-    return search.low;
+    const struct {
+        uint64_t from, offset, to[2], counts[2];
+    } *records = (const void *)bat_records_branch(judged->records, judged->first);
+    return judged->first + BAT_COUNT_BELOW(records, judged->end - judged->first, offset, offset);
 }
 
 /* Look up the branches and calls of a table among the records. */

@@ -57,11 +57,14 @@ static bool is_number(const char *string)
 }
 
 /* True for text that YAML reads as something else than a string. */
-static bool is_reserved(const char *string)
+static bool is_reserved(const char *string, size_t size)
 {
     static const char *const words[] = {"null", "Null", "NULL",  "~",     "true",
                                         "True", "TRUE", "false", "False", "FALSE"};
-    return is_one_of(string, words, sizeof(words) / sizeof(words[0])) || is_number(string);
+    /* Most strings are long names. */
+    bool is_word =
+        size <= strlen("false") && is_one_of(string, words, sizeof(words) / sizeof(words[0]));
+    return is_word || (strchr("+-.0123456789", *string) && is_number(string));
 }
 
 static bool is_space(char byte)
@@ -91,7 +94,7 @@ static enum quotes quotes_of(const char *string, size_t size)
     if (size == 0)
         return QUOTES_SINGLE;
     enum quotes quotes = QUOTES_NONE;
-    if (is_space(string[0]) || is_space(string[size - 1]) || is_reserved(string) ||
+    if (is_space(string[0]) || is_space(string[size - 1]) || is_reserved(string, size) ||
         strchr("-?:\\,[]{}#&*!|>'\"%@`", string[0]))
         quotes = QUOTES_SINGLE;
     for (size_t i = 0; i < size; i++) {
