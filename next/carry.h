@@ -28,7 +28,7 @@ struct next_report {
     struct next_share all;           /* functions of the old program with samples */
     struct next_share same;          /* ... whose code is the same: carried count for count */
     struct next_share by_name;       /* ... changed, found by name */
-    struct next_share by_plain_name; /* ... but for what compilers append to it */
+    struct next_share by_plain_name; /* ... but for parameters and what is appended */
     struct next_share by_code;       /* ... found by their code, under another name */
     struct next_share gone;          /* ... not found */
     uint64_t folded;                 /* functions that are one with another of all from now on */

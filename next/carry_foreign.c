@@ -148,7 +148,7 @@ void next_report_ways(const struct next_report *report, struct next_way ways[NEX
 {
     ways[0] = (struct next_way){"whose code did not change: count for count", report->same};
     ways[1] = (struct next_way){"that changed, found by name", report->by_name};
-    ways[2] = (struct next_way){"found by name but for what compilers append to it",
+    ways[2] = (struct next_way){"found by name, but for parameters or what compilers append to it",
                                 report->by_plain_name};
     ways[3] = (struct next_way){"under another name, found by their code", report->by_code};
     ways[4] = (struct next_way){"that were not found", report->gone};

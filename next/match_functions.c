@@ -26,6 +26,8 @@ struct function_matching {
     struct naming *names;
     size_t count;
     size_t capacity;
+    /* For names that many functions of the source have: only where one ran are they compared. */
+    const struct next_measured *measured;
     struct bat_error *error;
 };
 
@@ -57,6 +59,11 @@ static bool is_paired(const struct function_matching *matching, bool is_new, uin
 {
     const uint32_t *other = is_new ? matching->pairs->old_of : matching->pairs->new_of;
     return other[unit] != BAT_NONE;
+}
+
+static bool has_samples(const struct next_measured *measured, uint32_t unit)
+{
+    return measured->units[unit] && measured->units[unit]->total > 0;
 }
 
 /* All names of a program's functions, aliases too, without the numbers of local ones; or those of
@@ -103,6 +110,20 @@ static enum bat_code add_plain_names(struct function_matching *matching, bool is
         bool is_part = strstr(name, ".part.");
         if ((!(is_part && is_new) && !add_name(matching, whole, i, is_new)) ||
             (is_part && !add_name(matching, whole + 1, i, is_new)))
+            return fail_memory(matching);
+    }
+    return BAT_OK;
+}
+
+/* What the source calls functions that are not paired yet. */
+static enum bat_code add_source_names(struct function_matching *matching, bool is_new)
+{
+    const struct next_program *program = matching->programs[is_new];
+    for (uint32_t i = 0; i < program->unit_count; i++) {
+        if (is_paired(matching, is_new, i) || program->same_as[i] != i)
+            continue;
+        uint32_t name = next_source_name(next_unit_name(program, i));
+        if (name != 0 && !add_name(matching, name, i, is_new))
             return fail_memory(matching);
     }
     return BAT_OK;
@@ -185,6 +206,7 @@ struct namesakes {
     const struct naming *news;
     uint32_t old_count;
     uint32_t new_count;
+    bool has_run;
 };
 
 static enum bat_code compare_namesakes(struct function_matching *matching,
@@ -210,12 +232,15 @@ static enum bat_code compare_namesakes(struct function_matching *matching,
     return code;
 }
 
-/* Pair the most alike first. The only ones of a name are paired however unlike they are. */
+/* Pair the most alike first. The only ones of a name are paired however unlike they are, and those
+ * that never ran in their order. */
 static enum bat_code pair_namesakes(struct function_matching *matching,
                                     const struct namesakes *group, enum next_how how)
 {
-    if (group->old_count == 1 && group->new_count == 1) {
-        next_pair(matching->pairs, group->olds->unit, group->news->unit, how);
+    uint32_t fewer = group->old_count < group->new_count ? group->old_count : group->new_count;
+    if ((group->old_count == 1 && group->new_count == 1) || !group->has_run) {
+        for (uint32_t i = 0; i < fewer; i++)
+            next_pair(matching->pairs, group->olds[i].unit, group->news[i].unit, how);
         return BAT_OK;
     }
     if (group->old_count > NAMESAKES_MAX || group->new_count > NAMESAKES_MAX)
@@ -245,6 +270,7 @@ static enum bat_code pair_names(struct function_matching *matching, enum next_ho
     for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
         size_t kept = first;
         size_t news = SIZE_MAX;
+        bool has_run = !matching->measured;
         for (end = first;
              end < matching->count && matching->names[end].name == matching->names[first].name;
              end++) {
@@ -255,6 +281,7 @@ static enum bat_code pair_names(struct function_matching *matching, enum next_ho
                 continue;
             if (name.is_new && news == SIZE_MAX)
                 news = kept;
+            has_run = has_run || (!name.is_new && has_samples(matching->measured, name.unit));
             /* matching->names[first].name is needed until the end of the group: it is the same. */
             matching->names[kept++] = name;
         }
@@ -263,7 +290,8 @@ static enum bat_code pair_names(struct function_matching *matching, enum next_ho
         const struct namesakes group = {.olds = matching->names + first,
                                         .news = matching->names + news,
                                         .old_count = (uint32_t)(news - first),
-                                        .new_count = (uint32_t)(kept - news)};
+                                        .new_count = (uint32_t)(kept - news),
+                                        .has_run = has_run};
         code = pair_namesakes(matching, &group, how);
     }
     matching->count = 0;
@@ -286,7 +314,7 @@ static enum bat_code add_parts(struct function_matching *matching,
     const struct next_program *program = matching->programs[0];
     for (uint32_t i = 0; i < program->unit_count; i++) {
         const char *name = next_unit_name(program, i);
-        bool ran = measured->units[i] && measured->units[i]->total > 0;
+        bool ran = has_samples(measured, i);
         if (*name && ran == is_made(name) && ran != is_paired(matching, false, i) &&
             !add_name(matching, hash_name(name, next_plain_name_length(name)), i, ran))
             return fail_memory(matching);
@@ -368,6 +396,13 @@ enum bat_code next_match_functions(const struct next_measured *measured,
         code = add_plain_names(&matching, is_new);
     code = code ? code : pair_names(&matching, NEXT_BY_PLAIN_NAME);
     code = code ? code : prefer_parts(&matching, measured);
+    if (code == BAT_OK) {
+        take_old_names(&matching);
+        matching.measured = measured;
+        for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
+            code = add_source_names(&matching, is_new);
+        code = code ? code : pair_names(&matching, NEXT_BY_PLAIN_NAME);
+    }
     if (code == BAT_OK) {
         take_old_names(&matching);
         code = next_match_by_code(measured, new_program, pairs, error);

@@ -7,7 +7,7 @@
 enum next_how {
     NEXT_GONE,          /* no match */
     NEXT_BY_NAME,       /* the same symbol */
-    NEXT_BY_PLAIN_NAME, /* but for what compilers append */
+    NEXT_BY_PLAIN_NAME, /* but for what compilers append, or parameters */
     NEXT_BY_CODE,
 };
 

@@ -71,6 +71,10 @@ uint64_t next_unit_size(const struct next_program *program, uint32_t unit);
 /* The length of a function's name without "/1", and without what compilers append to it. */
 size_t next_plain_name_length(const char *name);
 
+/* A hash of what the source calls a function of C++ or Rust, whatever its parameters and arguments
+ * of templates are; several functions may have it. 0 if the name is not mangled. */
+uint32_t next_source_name(const char *name);
+
 /* The name of what a call of a function calls, as name_of: through a veneer of the linker (AArch64:
  * calls that are too far for an instruction) it is that of the function behind. */
 uint32_t next_called_name(const struct next_program *program, uint32_t function);

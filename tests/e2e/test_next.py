@@ -745,6 +745,84 @@ class Hostile(unittest.TestCase):
         self.assertEqual(report["next"]["by_name"]["functions"], 1)
 
 
+class SourceNames(unittest.TestCase):
+    """What the source calls the same is the same function, whatever else is in its mangled name."""
+
+    def check(self, texts, partners):
+        """What each old function that changed is in the new program."""
+        pair = Pair(self)
+        for name, text in zip(("old", "new"), texts):
+            (pair.folder / f"{name}.cc").write_text(text, encoding="ascii")
+            run("g++", *FLAGS, "-fno-inline", f"{name}.cc", *LINKS, "-o", name, folder=pair.folder)
+        pair.record("old")
+        changed = json.loads(pair.carry("--report=json"))["next"]["changed"]
+        found = {function["name"].partition("/")[0]: function["next"].partition("/")[0] for function in changed if function["next"]}
+        self.assertEqual({name: found.get(name) for name in partners}, partners)
+
+    def test_cxx(self):
+        """Another namespace for each version, more parameters, other types of them, other arguments of templates; lambdas and
+        their functions; each overload is the one with its code."""
+        text = """#include <cstdlib>
+namespace lib { inline namespace VERSION {
+struct error { int number; };
+template <TYPE N> struct pool {
+    TYPE used;
+    __attribute__((noinline)) ~pool() { if (used == 123456 MORE) abort(); }
+    __attribute__((noinline)) void give(TYPE n) { if (n % N) used -= n; else used ^= n MORE; }
+};
+namespace { __attribute__((noinline)) TYPE bits(TYPE a) { TYPE sum = 0; while (a > 0) { sum += a & 3; a /= 2; } return sum MORE; } }
+TYPE mix(TYPE a) { for (a += 30; a % 5; a--) if (a & 4) a -= 2; return bits(a); }
+TYPE mix(const pool<7> &a OTHER) { if (a.used & 1) throw error{3}; return a.used * 5 + (a.used ^ 77) MORE; }
+__attribute__((noinline)) TYPE walk(TYPE n OTHER) {
+    auto step = [&](TYPE a) __attribute__((noinline)) { return a % 3 ? a + n : a * 2 MORE; };
+    TYPE sum = 0;
+    for (TYPE i = 0; i < n; i++) sum += step(i) MORE;
+    return sum;
+}
+}}
+int main(int, char **v) {
+    lib::pool<7> all;
+    all.used = 1;
+    int result = 0;
+    for (int i = 0; i < 30 * atoi(v[1]); i++) {
+        all.give(i);
+        try { result += lib::mix(all); } catch (const lib::error &) { result += lib::mix(i % 9); }
+        result += lib::walk(i % 5);
+    }
+    return result == 12345;
+}
+"""
+        texts = [f"#define VERSION {version}\n#define TYPE {kind}\n#define MORE {more}\n#define OTHER {other}\n{text}"
+                 for version, kind, more, other in (("v9", "int", "", ""), ("v10", "long", "- 5 / all_of<int>(2)", ", char = 0"))]
+        texts[1] = texts[1].replace("namespace lib", "template <class T> __attribute__((noinline)) T all_of(T n) { return n; }\n"
+                                    "namespace lib", 1)
+        self.check(texts, {
+            "_ZN3lib2v94walkEi": "_ZN3lib3v104walkElc",
+            "_ZZN3lib2v94walkEiENKUliE_clEi": "_ZZN3lib3v104walkElcENKUllE_clEl",
+            "_ZN3lib2v912_GLOBAL__N_14bitsEi": "_ZN3lib3v1012_GLOBAL__N_14bitsEl",
+            "_ZN3lib2v93mixERKNS0_4poolILi7EEE": "_ZN3lib3v103mixERKNS0_4poolILl7EEEc",
+            "_ZN3lib2v93mixEi": "_ZN3lib3v103mixEl",
+            "_ZN3lib2v94poolILi7EED2Ev": "_ZN3lib3v104poolILl7EED2Ev",
+        })
+
+    def test_rust(self):
+        """Other numbers of crates, and so of what is meant again."""
+        text = """#include <stdlib.h>
+extern "C" {
+long first(long) __asm__("_RNvMs%s_NtCs%s_4game4moveNtB%s_5State4step");
+long second(long) __asm__("_RINvNtCs%s_4core3map4foldsECs%s_4game");
+__attribute__((noinline)) long first(long a) { return a %% 3 ? a * 7 : a / 2 %s; }
+__attribute__((noinline)) long second(long a) { while (a > 9) a /= 3 %s; return a; }
+}
+int main(int n, char **v) { long sum = 0; for (int i = 0; i < 99; i++) sum += first(i) + second(i); return sum == 1 + n; }
+"""
+        more = "+ (a > 20 ? a % 3 : a & 1)"
+        self.check([text % ("", "1a2B", "4", "9zZ", "1a2B", "", ""), text % ("2", "0cDe7", "5", "9zZ", "0cDe7", more, more)], {
+            "_RNvMs_NtCs1a2B_4game4moveNtB4_5State4step": "_RNvMs2_NtCs0cDe7_4game4moveNtB5_5State4step",
+            "_RINvNtCs9zZ_4core3map4foldsECs1a2B_4game": "_RINvNtCs9zZ_4core3map4foldsECs0cDe7_4game",
+        })
+
+
 class Yaml(unittest.TestCase):
     """-w: blocks and counts as perf2bolt and llvm-bolt number them; hashes are LLVM's alone."""
 
