@@ -21,7 +21,9 @@ struct mangled {
 /* The next character, 0 at the end. */
 static char peek(const struct mangled *name)
 {
-    return name->at < name->end ? *name->at : '\0';
+    if (name->at < name->end)
+        return *name->at;
+    return 0;
 }
 
 static bool take(struct mangled *name, char wanted)
