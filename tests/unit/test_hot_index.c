@@ -72,73 +72,6 @@ static void assert_reading(const struct note_bytes *note, enum bat_hot_index wan
     assert_map_is_sound(map);
 }
 
-TEST(test_only_table_fits)
-{
-    /* Index 0 is hot function 0, and in the merged list the fragment itself. */
-    size_t offset;
-    struct note_bytes note = fragment_below(0, &offset);
-    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, false, 0);
-    assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 0);
-    assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offset);
-}
-
-TEST(test_only_merged_fits)
-{
-    /* There is no hot function 2, but hot function 1 is number 2 in the merged list. */
-    size_t offset;
-    struct note_bytes note = fragment_below(2, &offset);
-    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_MERGED, false, 1);
-    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 1);
-    assert_note_fails(&note, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX, offset);
-}
-
-TEST(test_both_fit)
-{
-    size_t offset;
-    struct note_bytes note = fragment_below(1, &offset);
-    assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 1);
-    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 0);
-    /* The tables do not favour either reading: the documented one is taken. */
-    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, true, 1);
-}
-
-TEST(test_none_fits)
-{
-    size_t offset;
-    struct note_bytes note = fragment_below(3, &offset);
-    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offset);
-
-    /*
-     * By address: two fragments, two hot functions. Index 0 does not fit the merged reading, index
-     * 3 does not fit the table reading; the table reading's misfit is reported.
-     */
-    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
-    static const struct wanted_table cold[] = {{.address = 0x100, .number = 0},
-                                               {.address = 0x200, .number = 3}};
-    size_t offsets[2];
-    note = note_of_tables(hot, 2, cold, 2, offsets);
-    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offsets[1]);
-    assert_note_fails(&note, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX, offsets[1]);
-    assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offsets[0]);
-}
-
-TEST(test_both_the_same)
-{
-    /* All cold code above all hot code: nothing to decide. */
-    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
-    static const struct wanted_table cold[] = {{.address = 0x3000, .number = 1},
-                                               {.address = 0x4000, .number = 0}};
-    struct note_bytes note = note_of_tables(hot, 2, cold, 2, NULL);
-    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, false, 1);
-    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 1);
-
-    /* No fragments at all. */
-    note = note_of_tables(hot, 2, NULL, 0, NULL);
-    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
-    assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
-    assert_false(map->hot_index_ambiguous);
-}
-
 /* --- Both fit: what the blocks say ---------------------------------------------------------- */
 
 /*
@@ -262,39 +195,6 @@ TEST(test_functions_are_apart)
 
 /* --- The other way afterwards --------------------------------------------------------------- */
 
-static void assert_fragments_of(const struct bat_map *map, uint32_t hot, const uint32_t *fragments,
-                                uint32_t count)
-{
-    assert_int_equal(map->fragment_start[hot + 1] - map->fragment_start[hot], count);
-    for (uint32_t i = 0; i < count; i++)
-        assert_int_equal(map->fragments[map->fragment_start[hot] + i], fragments[i]);
-}
-
-TEST(test_set_back_and_forth)
-{
-    /* By address: fragment 2, hot 0, hot 1, fragment 3. Hot indices 1 and 2 ... */
-    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
-    static const struct wanted_table cold[] = {{.address = 0x100, .number = 1},
-                                               {.address = 0x3000, .number = 1}};
-    static const uint32_t both[] = {2, 3};
-    struct note_bytes note = note_of_tables(hot, 2, cold, 2, NULL);
-    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
-    for (int round = 0; round < 3; round++) {
-        /* ... are hot function 1, twice, and in the merged list hot function 0. */
-        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL));
-        assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
-        assert_fragments_of(map, 0, NULL, 0);
-        assert_fragments_of(map, 1, both, 2);
-        assert_map_is_sound(map);
-        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL));
-        assert_int_equal(map->hot_index, BAT_HOT_INDEX_MERGED);
-        assert_ok(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL));
-        assert_fragments_of(map, 0, both, 2);
-        assert_fragments_of(map, 1, NULL, 0);
-        assert_map_is_sound(map);
-    }
-}
-
 static void assert_set_fails(struct bat_map *map, unsigned form, enum bat_code code)
 {
     const enum bat_hot_index before = map->hot_index;
@@ -356,12 +256,13 @@ static uint32_t parent_by_the_text(const struct layout *layout, enum bat_hot_ind
     return layout->merged[index];
 }
 
-static bool fits_by_the_text(const struct layout *layout, enum bat_hot_index form)
+/* The first fragment whose index names no hot function, or BAT_NONE. */
+static uint32_t misfit_by_the_text(const struct layout *layout, enum bat_hot_index form)
 {
     for (uint32_t i = 0; i < layout->cold_count; i++)
         if (parent_by_the_text(layout, form, layout->cold[i].number) == BAT_NONE)
-            return false;
-    return true;
+            return i;
+    return BAT_NONE;
 }
 
 static struct layout random_layout(uint32_t *seed)
@@ -395,33 +296,51 @@ static void assert_parents(const struct layout *layout, const struct bat_map *ma
     assert_map_is_sound(map);
 }
 
+static const enum bat_hot_index forms[] = {BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_MERGED};
+
+/* Decode in one form; then the other one, if that fits, and back. */
+static void check_form(const struct layout *layout, const struct note_bytes *note, unsigned form,
+                       bool other_fits)
+{
+    struct bat_map *map = decode_note(note, forms[form]);
+    assert_false(map->hot_index_ambiguous);
+    assert_parents(layout, map, forms[form]);
+    for (unsigned round = 0; round < 2; round++) {
+        assert_int_equal(bat_map_set_hot_index(map, forms[1 - form], NULL),
+                         other_fits ? BAT_OK : BAT_ERR_HOT_INDEX);
+        assert_parents(layout, map, forms[other_fits ? 1 - form : form]);
+        assert_ok(bat_map_set_hot_index(map, forms[form], NULL));
+        assert_parents(layout, map, forms[form]);
+    }
+}
+
 static void check_layout(const struct layout *layout, unsigned *kinds)
 {
+    size_t offsets[MOST_TABLES];
     struct note_bytes note =
-        note_of_tables(layout->hot, layout->hot_count, layout->cold, layout->cold_count, NULL);
-    static const enum bat_hot_index forms[] = {BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_MERGED};
-    bool fits[2];
-    for (unsigned i = 0; i < 2; i++) {
-        fits[i] = fits_by_the_text(layout, forms[i]);
-        struct bat_map *map;
-        enum bat_code code = decode_copy(note.bytes, note.size, forms[i], &map, NULL);
-        assert_int_equal(code, fits[i] ? BAT_OK : BAT_ERR_HOT_INDEX);
-        if (code != BAT_OK)
-            continue;
-        assert_parents(layout, map, forms[i]);
-        enum bat_code other = bat_map_set_hot_index(map, forms[1 - i], NULL);
-        bool other_fits = fits_by_the_text(layout, forms[1 - i]);
-        assert_int_equal(other, other_fits ? BAT_OK : BAT_ERR_HOT_INDEX);
-        assert_parents(layout, map, forms[other_fits ? 1 - i : i]);
-        bat_map_free(map);
-    }
-    struct bat_map *map;
-    enum bat_code code = decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, NULL);
-    assert_int_equal(code, fits[0] || fits[1] ? BAT_OK : BAT_ERR_HOT_INDEX);
-    if (code == BAT_OK) /* the tables are empty, so nothing speaks against the first */
-        assert_parents(layout, map, forms[fits[0] ? 0 : 1]);
-    bat_map_free(map);
+        note_of_tables(layout->hot, layout->hot_count, layout->cold, layout->cold_count, offsets);
+    uint32_t misfits[2];
+    for (unsigned i = 0; i < 2; i++)
+        misfits[i] = misfit_by_the_text(layout, forms[i]);
+    const bool fits[2] = {misfits[0] == BAT_NONE, misfits[1] == BAT_NONE};
+    for (unsigned i = 0; i < 2; i++)
+        if (fits[i])
+            check_form(layout, &note, i, fits[1 - i]);
+        else
+            assert_note_fails(&note, forms[i], BAT_ERR_HOT_INDEX, offsets[misfits[i]]);
     kinds[fits[0] + 2 * fits[1]]++;
+    if (!fits[0] && !fits[1]) { /* the documented reading's misfit */
+        assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offsets[misfits[0]]);
+        return;
+    }
+    /* The tables are empty, so nothing speaks against the first. */
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_parents(layout, map, forms[fits[0] ? 0 : 1]);
+    bool differ = false;
+    for (uint32_t i = 0; i < layout->cold_count; i++)
+        differ |= parent_by_the_text(layout, forms[0], layout->cold[i].number) !=
+                  parent_by_the_text(layout, forms[1], layout->cold[i].number);
+    assert_int_equal(map->hot_index_ambiguous, fits[0] && fits[1] && differ);
 }
 
 TEST(test_random_layouts)
