@@ -150,23 +150,16 @@ struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t 
     return stretch;
 }
 
-bool debug_gap_at(struct bat_debuginfo *debuginfo, uint64_t address, uint64_t *start, uint64_t *end)
+uint64_t debug_gap_end(struct bat_debuginfo *debuginfo, uint64_t address)
 {
     struct debug_map *map = &debuginfo->run_map;
-    *start = 0;
-    *end = UINT64_MAX;
     if (debug_map_find(map, address) != BAT_NONE)
-        return false;
+        return 0;
     if (map->count == 0)
-        return true;
-    if (address < map->starts[0]) {
-        *end = map->starts[0];
-        return true;
-    }
-    *start = map->starts[map->last];
-    if (map->last + 1 < map->count)
-        *end = map->starts[map->last + 1];
-    return true;
+        return UINT64_MAX;
+    if (address < map->starts[0])
+        return map->starts[0];
+    return map->last + 1 < map->count ? map->starts[map->last + 1] : UINT64_MAX;
 }
 
 size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit)

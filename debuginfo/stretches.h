@@ -19,12 +19,8 @@ struct debug_stretch {
 /* The stretch from an address on. Quick near the last address, else logarithmic. */
 struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t address);
 
-/*
- * The addresses around one that are in no unit: *start up to *end, which is not among them. False
- * if the address is in a unit.
- */
-bool debug_gap_at(struct bat_debuginfo *debuginfo, uint64_t address, uint64_t *start,
-                  uint64_t *end);
+/* How far the addresses from one on are in no unit: the end of these; 0 if the first is in one. */
+uint64_t debug_gap_end(struct bat_debuginfo *debuginfo, uint64_t address);
 
 /* A function or inlined call. */
 struct debug_call {

@@ -215,19 +215,15 @@ const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint6
 }
 
 const struct bat_symbol *symbol_index_of_all(const struct symbol_index *index, uint64_t start,
-                                             uint64_t end, uint64_t *first, uint64_t *last)
+                                             uint64_t end)
 {
     size_t place = 0;
     const struct bat_symbol *symbol = symbol_index_near(index, start, &place);
     if (!symbol || symbol->size == 0)
         return NULL;
     uint64_t size = symbol->size;
-    if (size > UINT64_MAX - symbol->address) /* in a damaged file */
-        size = UINT64_MAX - symbol->address;
     if (place + 1 < index->count && index->addresses[place + 1] - symbol->address < size)
         size = index->addresses[place + 1] - symbol->address;
-    *first = symbol->address;
-    *last = symbol->address + size;
     return end > start && end - symbol->address <= size ? symbol : NULL;
 }
 

@@ -46,11 +46,9 @@ const struct bat_symbol *symbol_index_near(const struct symbol_index *index, uin
 
 /*
  * The symbol that names all addresses from start up to, without, end; NULL if there is none.
- * *first and *last are set to the bounds of the addresses that it names: the last is not among
- * them.
  */
 const struct bat_symbol *symbol_index_of_all(const struct symbol_index *index, uint64_t start,
-                                             uint64_t end, uint64_t *first, uint64_t *last);
+                                             uint64_t end);
 
 /*
  * Find the functions of a name. Returns their number and sets *first to the first of them. They
