@@ -176,6 +176,7 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
 {
     uint32_t count = functions->count;
     uint64_t range = count ? functions->all[count - 1].address - functions->all[0].address : 0;
+    functions->shift = 0;
     while (range >> functions->shift > count)
         functions->shift++;
     functions->bucket_count = (range >> functions->shift) + 1;
@@ -288,6 +289,76 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
     }
     *functions = result;
     return BAT_OK;
+}
+
+/* What bat_functions_add() makes of a table. */
+struct addition {
+    struct bat_functions *functions;
+    struct bat_function_symbol *all;
+    uint32_t *first_entry_point;
+    uint32_t kept;
+    uint32_t next;      /* of the table's own functions */
+    uint64_t added_end; /* of the last function that was added */
+};
+
+/* Take the table's own functions up to an address, but no labels in one that was added. */
+static void take_own(struct addition *addition, uint64_t up_to)
+{
+    const struct bat_functions *functions = addition->functions;
+    for (; addition->next < functions->count && functions->all[addition->next].address <= up_to;
+         addition->next++) {
+        const struct bat_function_symbol *own = &functions->all[addition->next];
+        if (own->flags & BAT_FUNCTION_UNSIZED && own->address < addition->added_end)
+            continue;
+        addition->first_entry_point[addition->kept] = functions->first_entry_point[addition->next];
+        addition->all[addition->kept++] = *own;
+    }
+}
+
+/* Add a function unless it starts in one; one whose size only what follows tells ends there. */
+static void add_one(struct addition *addition, const struct bat_function_symbol *added)
+{
+    struct bat_function_symbol *before = addition->kept ? &addition->all[addition->kept - 1] : NULL;
+    const uint64_t distance = before ? added->address - before->address : 0;
+    if (before && distance < before->size) {
+        if (distance == 0 || !(before->flags & BAT_FUNCTION_UNSIZED))
+            return;
+        before->size = distance;
+    }
+    if (before && distance < bat_function_extent(before))
+        before->padding = (uint32_t)(distance - before->size);
+    addition->first_entry_point[addition->kept] =
+        addition->functions->first_entry_point[addition->next];
+    addition->all[addition->kept++] = *added;
+    addition->added_end = added->address + added->size;
+}
+
+enum bat_code bat_functions_add(struct bat_functions *functions,
+                                const struct bat_function_symbol *added, uint32_t count,
+                                struct bat_error *error)
+{
+    const uint64_t room = (uint64_t)functions->count + count;
+    struct addition addition = {.functions = functions};
+    void *padding = calloc(room + 1, sizeof(*functions->padding));
+    addition.all = room < BAT_NONE ? malloc((room + 1) * sizeof(*addition.all)) : NULL;
+    addition.first_entry_point = malloc((room + 1) * sizeof(*addition.first_entry_point));
+    if (!addition.all || !addition.first_entry_point || !padding) {
+        BAT_FREE_ALL(addition.all, addition.first_entry_point, padding);
+        return bat_fail_memory(error, "for the table of functions");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        take_own(&addition, added[i].address);
+        add_one(&addition, &added[i]);
+    }
+    take_own(&addition, UINT64_MAX);
+    addition.first_entry_point[addition.kept] = functions->first_entry_point[functions->count];
+    BAT_FREE_ALL(functions->all, functions->first_entry_point, (void *)functions->padding,
+                 functions->starts_below);
+    functions->all = addition.all;
+    functions->first_entry_point = addition.first_entry_point;
+    functions->padding = padding;
+    functions->count = addition.kept;
+    return fill_buckets(functions, error);
 }
 
 void bat_functions_take_first_names(struct bat_functions *functions)

@@ -86,6 +86,15 @@ enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t 
                                  struct bat_error *error);
 
 /*
+ * Add functions, ascending by address, whose names outlive the table; those that start in one of
+ * the table's own are left out, unless only what follows tells its size. To be called after
+ * bat_functions_name(). Linear in both. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_functions_add(struct bat_functions *functions,
+                                const struct bat_function_symbol *added, uint32_t count,
+                                struct bat_error *error);
+
+/*
  * To be called before bat_functions_name(): choose names as in profiles of binaries without a note,
  * from the first of a function's symbols, and "f/N" for every local one. Linear in the functions.
  */

@@ -202,8 +202,10 @@ static bool decode(struct alignment *alignment)
 /* True if the next instruction of one side is missing on the other: that side advances alone. */
 static bool skips_input(const struct alignment *alignment)
 {
-    return alignment->input_next.kind == BAT_INSTRUCTION_NOP &&
-           alignment->output_next.kind != BAT_INSTRUCTION_NOP;
+    const uint8_t kind = alignment->output_next.kind;
+    return (alignment->input_next.kind == BAT_INSTRUCTION_NOP && kind != BAT_INSTRUCTION_NOP) ||
+           (alignment->input_next.kind == BAT_INSTRUCTION_JUMP && kind != BAT_INSTRUCTION_JUMP &&
+            kind != BAT_INSTRUCTION_NOP);
 }
 
 static bool skips_output(const struct alignment *alignment)

@@ -220,6 +220,31 @@ static enum bat_code fail_reading(const struct reading *reading, bool is_output,
     return reading->code;
 }
 
+/*
+ * BOLT leaves the code of functions that it moves where it was, and code that it does not change
+ * may go on to call it there: by jumps that it cannot lengthen. Symbols say nothing of it, and
+ * .eh_frame only of code that it described before.
+ */
+static enum bat_code add_old_code(struct bat_original *original, struct bat_error *error)
+{
+    uint32_t count;
+    const struct bat_function_symbol *inputs = bat_functions_all(original->input_functions, &count);
+    struct bat_function_symbol *old = malloc(((size_t)count + 1) * sizeof(*old));
+    BAT_TRY_MEMORY(old, error, "for %u functions", count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (bat_functions_at(original->output_functions, inputs[i].address) != BAT_NONE ||
+            inputs[i].size == 0 || !bat_original_is_same_code(original, &inputs[i]))
+            continue;
+        old[kept] = inputs[i];
+        old[kept++].flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE;
+    }
+    enum bat_code code =
+        kept ? bat_functions_add(original->output_functions, old, kept, error) : BAT_OK;
+    free(old);
+    return code;
+}
+
 static enum bat_code find_functions(struct bat_original *original, bool no_names,
                                     struct bat_error *error)
 {
@@ -244,6 +269,7 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     for (unsigned i = READINGS; i-- > 0;)
         if (readings[i].code != BAT_OK)
             return fail_reading(&readings[i], i == OUTPUT, error);
+    BAT_TRY(add_old_code(original, error));
     original->outputs = bat_functions_all(original->output_functions, &original->output_count);
     original->inputs = bat_functions_all(original->input_functions, &original->input_count);
     original->map = original->sparse.map ? original->sparse.map : original->binary->map;

@@ -129,6 +129,10 @@ struct bat_misfits {
 enum bat_code bat_original_pair_functions(struct bat_original *original,
                                           struct bat_misfits *misfits, struct bat_error *error);
 
+/* True if both files have the same bytes where a function of one of them is. */
+bool bat_original_is_same_code(const struct bat_original *original,
+                               const struct bat_function_symbol *function);
+
 /*
  * Pair elf, an open input binary that must outlive *original. Misfits are counted, not refused.
  * beside may be NULL; its work is always done.

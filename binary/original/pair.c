@@ -24,6 +24,14 @@ static bool is_fragment(const struct bat_original *original, uint32_t output)
     return table != BAT_NONE && table >= original->map->hot_count;
 }
 
+/* True for code that BOLT has left at its old address; perhaps nothing jumps there any more. */
+static bool is_remains(const struct bat_original *original, uint32_t output)
+{
+    return original->outputs[output].flags &
+               ((uint32_t)BAT_FUNCTION_FDE | (uint32_t)BAT_FUNCTION_SECTION) &&
+           original->table_of[output] == BAT_NONE;
+}
+
 /* --- By name -------------------------------------------------------------------------------- */
 
 #define NAMED_FLAGS ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)
@@ -85,9 +93,8 @@ static uint32_t input_at(const struct bat_original *original, uint64_t address)
     return bat_functions_at(original->input_functions, address);
 }
 
-/* True if both files have the same bytes where a function of the output is. */
-static bool is_same_code(const struct bat_original *original,
-                         const struct bat_function_symbol *function)
+bool bat_original_is_same_code(const struct bat_original *original,
+                               const struct bat_function_symbol *function)
 {
     uint64_t size = 0;
     uint64_t input_size = 0;
@@ -105,8 +112,8 @@ static uint32_t find_remains(const struct pairing *pairing,
                              const struct bat_function_symbol *function)
 {
     const struct bat_section *remains = pairing->remains;
-    const bool is_there = remains ? function->address - remains->address < remains->size
-                                  : is_same_code(pairing->original, function);
+    const bool is_there = (remains && function->address - remains->address < remains->size) ||
+                          bat_original_is_same_code(pairing->original, function);
     return is_there ? input_at(pairing->original, function->address) : BAT_NONE;
 }
 
@@ -139,8 +146,9 @@ static uint32_t choose_input(struct pairing *pairing, uint32_t output, uint32_t 
     const struct bat_original *original = pairing->original;
     const struct bat_function_symbol *function = &original->outputs[output];
     *misfit = BAT_NONE;
-    if (function->flags & BAT_FUNCTION_FDE && original->table_of[output] == BAT_NONE)
-        return find_remains(pairing, function);
+    const uint32_t left = is_remains(original, output) ? find_remains(pairing, function) : BAT_NONE;
+    if (left != BAT_NONE)
+        return left;
     if (function->flags & NAMED_FLAGS)
         return find_named(pairing, function);
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
@@ -259,13 +267,6 @@ static uint32_t input_of_home(struct bat_sort_key home)
 static uint32_t output_of_home(struct bat_sort_key home)
 {
     return (uint32_t)home.key;
-}
-
-/* True for code that BOLT has left at its old address; perhaps nothing jumps there any more. */
-static bool is_remains(const struct bat_original *original, uint32_t output)
-{
-    return original->outputs[output].flags & BAT_FUNCTION_FDE &&
-           original->table_of[output] == BAT_NONE;
 }
 
 /* Pairs of functions by their symbols, which also name functions that were folded into others. */

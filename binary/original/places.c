@@ -93,6 +93,25 @@ static struct bat_original_run run_of(const struct bat_original *original, uint3
     };
 }
 
+/*
+ * True if BOLT has written a function without a table anew (-strict, -use-old-text): all its code
+ * is then one run. *run is filled.
+ */
+static bool is_rewritten(const struct bat_original *original, uint32_t output, uint32_t input,
+                         struct bat_original_run *run)
+{
+    const struct bat_function_symbol *symbol = &original->outputs[output];
+    const struct bat_function_symbol *from = &original->inputs[input];
+    *run = (struct bat_original_run){
+        .output = symbol->address,
+        .output_end = symbol->address + bat_function_extent(symbol),
+        .input = from->address,
+        .input_end = from->address + bat_function_extent(from),
+    };
+    return original->table_of[output] == BAT_NONE && !(symbol->flags & BAT_FUNCTION_PLT) &&
+           (symbol->address != from->address || symbol->size != from->size);
+}
+
 /* --- To the input --------------------------------------------------------------------------- */
 
 /* False if there is no memory for the table's entries. */
@@ -137,6 +156,9 @@ bool bat_original_input_of_again(const struct bat_original *original,
         if (!find_by_table(original, walks, output, input, is_branch_source, &place->address))
             return false;
     }
+    struct bat_original_run run;
+    if (is_rewritten(original, output, input, &run))
+        place->address = bat_original_align(original, &run, output_address, walks);
     return place->address - from->address < bat_function_extent(from);
 }
 
@@ -306,8 +328,14 @@ enum bat_code bat_original_outputs_of(const struct bat_original *original, uint6
     for (uint32_t i = first; i < end && code == BAT_OK; i++) {
         uint32_t output = original->homes[i];
         uint64_t offset = input_address - original->inputs[input].address;
+        struct bat_original_run run;
+        uint64_t result;
         if (original->table_of[output] != BAT_NONE)
             code = search_tables(original, output, input, input_address, &found);
+        else if (is_rewritten(original, output, input, &run))
+            code = bat_original_align_back(original, &run, input_address, &result)
+                       ? add_found(&found, result)
+                       : BAT_OK;
         else if (offset < bat_function_extent(&original->outputs[output]))
             code = add_found(&found, original->outputs[output].address + offset);
     }

@@ -160,8 +160,8 @@ static uint64_t patch_size(const struct measuring *measuring)
 
 /*
  * True if code from one address to another is from before BOLT moved it: the symbols of functions
- * that BOLT moved go with them, so that of their old code at most .eh_frame knows. It never runs,
- * except for the jumps that BOLT patches over the entries (f.org.0).
+ * that BOLT moved go with them, so that of their old code at most .eh_frame knows. It hardly ever
+ * runs, except for the jumps that BOLT patches over the entries (f.org.0).
  */
 static bool is_old(const struct old_code *old, uint32_t function, uint64_t from, uint64_t to)
 {

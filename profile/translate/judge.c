@@ -49,8 +49,11 @@ static uint32_t code_of(const struct bat_records *records, uint32_t function)
 {
     if (records->input || !bat_records_have_note(records))
         return function;
-    if (records->original)
-        return records->original->input_of[function];
+    if (records->original) {
+        const uint32_t output = bat_functions_at(records->original->output_functions,
+                                                 records->symbols[function].address);
+        return output == BAT_NONE ? BAT_NONE : records->original->input_of[output];
+    }
     return records->tables[function] == BAT_NONE ? function : BAT_NONE;
 }
 

@@ -541,6 +541,35 @@ class Patched(toolbox.Case):
         self.assertIn(350, branches.values())
 
 
+# BOLT does not know jrcxz. The no-operations before the loop and the jump to what follows are not in the code that it writes.
+UNKNOWN = calling("odd(i)", """\
+int odd(int);
+__asm__(".text\\n.globl odd\\n.type odd, @function\\nodd:\\nmov %edi, %ecx\\nand $3, %ecx\\nxor %eax, %eax\\njrcxz 3f\\njmp 1f\\n"
+        ".p2align 6\\n1: add %ecx, %eax\\ntest $1, %al\\njz 2f\\njmp other\\n2: dec %ecx\\njnz 1b\\n3: ret\\n"
+        ".size odd, .-odd\\n");
+__attribute__((noipa)) int other(int number) { return number & 1 ? number * 3 : number; }
+""")
+
+
+class OldCode(toolbox.Case):
+    """Code that has no table, and is not where the input has it or has no symbol."""
+
+    def test_called(self):
+        """A jump that BOLT cannot lengthen leads to a function where it was before BOLT moved it."""
+        described = SHORT.replace("callee:\\n", "callee:\\n.cfi_startproc\\n").replace(".size callee", ".cfi_endproc\\n.size callee")
+        for name, text in (
+                ("no symbol", SHORT), ("behind a function of unknown size", SHORT.replace(".text\\n", ".text\\nbefore: nop\\n", 1)),
+                ("the section's first", described.replace(".text\\n", '.section .text.unlikely, \\"ax\\"\\n', 1))):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                self.assertGreaterEqual(len(check_branches(self, folder, text, "callee", ["-skip-funcs=caller"])), 2)
+
+    def test_rewritten(self):
+        """BOLT writes functions that it does not know anew."""
+        for options in ["-strict"], ["-use-old-text", "-align-text=4096", "-no-huge-pages"]:
+            with self.subTest(options), tempfile.TemporaryDirectory() as folder:
+                self.assertGreaterEqual(len(check_branches(self, folder, UNKNOWN, "odd", options)), 5)
+
+
 class Outcome(toolbox.Case):
     """The program that BOLT makes from the input with a translated profile."""
 
