@@ -65,11 +65,10 @@ struct bat_contexts {
     struct bat_counts nodes; /* context, node of the probes: node of the forest, number of its first
                                 count + 1 or 0 */
     struct list path;
-    struct callers *known;         /* path begins with these; NULL: with others */
-    struct list calls;             /* of one context */
-    struct list pending;           /* contexts whose callers are being made */
-    struct bat_counts call_probes; /* address of a call: number of its probe + 1 or 0, 0 */
-    struct callers *callers;       /* of each context, as far as it was needed */
+    struct callers *known;   /* path begins with these; NULL: with others */
+    struct list calls;       /* of one context */
+    struct list pending;     /* contexts whose callers are being made */
+    struct callers *callers; /* of each context, as far as it was needed */
     struct list kept;
     struct tail_calls tail_calls;
     uint32_t *names; /* of the probes' functions in the forest, as far as they were needed */
@@ -202,29 +201,13 @@ static enum bat_code list_calls(struct bat_contexts *contexts, uint32_t context)
     return code;
 }
 
-/* Find the probe of a call: the same few are in many contexts. NULL: it has none. */
-static enum bat_code find_call_probe(struct bat_contexts *contexts, uint64_t call,
-                                     const struct bat_probe **probe)
-{
-    const struct bat_probes *probes = contexts->probes;
-    const uint64_t *found = bat_counts_find(&contexts->call_probes, &call);
-    if (found) {
-        *probe = found[1] ? &probes->probes[found[1] - 1] : NULL;
-        return BAT_OK;
-    }
-    *probe = probe_call_at(probes, call);
-    return bat_counts_add(&contexts->call_probes, &call,
-                          *probe ? (uint64_t)(*probe - probes->probes) + 1 : 0, 0);
-}
-
 /*
  * Add to the path the function that has a call's probe. Without a probe the path begins anew: the
  * compiler does not know the way from there.
  */
 static enum bat_code add_caller(struct bat_contexts *contexts, uint64_t call)
 {
-    const struct bat_probe *probe;
-    BAT_TRY(find_call_probe(contexts, call, &probe));
+    const struct bat_probe *probe = probe_call_at(contexts->probes, call);
     if (probe)
         return add_inlined(contexts, probe->node, probe->id);
     contexts->known = NULL;
@@ -637,7 +620,6 @@ enum bat_code bat_contexts_new(const struct bat_elf *elf, struct bat_elf *symbol
     made->forest = forest_new();
     made->forest.adds_up = true;
     made->nodes = bat_counts_new(2);
-    made->call_probes = bat_counts_new(1);
     enum bat_code code = probes_check_symbols(probes, symbols, error);
     code = code ? code : unwinder_new(&made->unwinder, elf, probes, error);
     code = code ? code : probe_functions_read(&made->functions, symbols, error);
@@ -688,7 +670,6 @@ void bat_contexts_free(struct bat_contexts *contexts)
     probe_functions_free(&contexts->functions);
     forest_free(&contexts->forest);
     bat_counts_free(&contexts->nodes);
-    bat_counts_free(&contexts->call_probes);
     BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->callers, contexts->names,
                  contexts->kept.all, contexts->pending.all);
     tail_calls_free(&contexts->tail_calls);

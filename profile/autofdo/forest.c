@@ -6,21 +6,15 @@
 #include "spec/array.h"
 #include "spec/large_memory.h"
 
-/*
- * So many children of a node, which are near each other in memory, are searched one by one. Most
- * nodes have fewer.
- */
-#define CHILDREN_LISTED 16u
-
 struct forest forest_new(void)
 {
-    return (struct forest){.others = bat_counts_new(3), .targets = bat_counts_new(3)};
+    return (struct forest){.by_place = bat_counts_new(3), .targets = bat_counts_new(3)};
 }
 
 void forest_free(struct forest *forest)
 {
     bat_strings_free(&forest->names);
-    bat_counts_free(&forest->others);
+    bat_counts_free(&forest->by_place);
     bat_counts_free(&forest->targets);
     while (forest->body_arrays != 0)
         free(forest->bodies[--forest->body_arrays]);
@@ -49,50 +43,31 @@ static enum bat_code reserve_node(struct forest *forest)
     return forest_reserve(forest, forest->node_capacity ? 2 * forest->node_capacity : 256);
 }
 
-/* Add a node. There is room for it. */
-static uint32_t add_node(struct forest *forest, uint32_t name, uint32_t parent, uint64_t place)
-{
-    forest->nodes[forest->node_count] = (struct forest_node){
-        .name = name, .parent = parent, .place = place, .child = BAT_NONE, .sibling = BAT_NONE};
-    return forest->node_count++;
-}
-
-/* Find or add a root, or a child that is not among the first ones. */
-static enum bat_code find_other(struct forest *forest, uint32_t name, uint32_t parent,
-                                uint64_t place, uint32_t *node)
+/* Find or add a root or a child. */
+static enum bat_code find_or_add(struct forest *forest, uint32_t name, uint32_t parent,
+                                 uint64_t place, uint32_t *node)
 {
     const uint64_t key[3] = {parent == BAT_NONE ? 0 : (uint64_t)parent + 1, place, name};
     const uint64_t *found;
     bool is_new;
-    BAT_TRY(bat_counts_find_or_add(&forest->others, key, forest->node_count, 0, &found, &is_new));
-    *node = is_new ? add_node(forest, name, parent, place) : (uint32_t)found[0];
+    BAT_TRY(reserve_node(forest));
+    BAT_TRY(bat_counts_find_or_add(&forest->by_place, key, forest->node_count, 0, &found, &is_new));
+    *node = (uint32_t)found[0];
+    if (is_new)
+        forest->nodes[forest->node_count++] =
+            (struct forest_node){.name = name, .parent = parent, .place = place};
     return BAT_OK;
 }
 
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node)
 {
-    BAT_TRY(reserve_node(forest));
-    return find_other(forest, name, BAT_NONE, 0, node);
+    return find_or_add(forest, name, BAT_NONE, 0, node);
 }
 
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
                            uint32_t *node)
 {
-    BAT_TRY(reserve_node(forest));
-    unsigned count = 0;
-    for (uint32_t i = forest->nodes[parent].child; i != BAT_NONE; i = forest->nodes[i].sibling) {
-        if (forest->nodes[i].place == place && forest->nodes[i].name == name) {
-            *node = i;
-            return BAT_OK;
-        }
-        count++;
-    }
-    if (count == CHILDREN_LISTED)
-        return find_other(forest, name, parent, place, node);
-    *node = add_node(forest, name, parent, place);
-    forest->nodes[*node].sibling = forest->nodes[parent].child;
-    forest->nodes[parent].child = *node;
-    return BAT_OK;
+    return find_or_add(forest, name, parent, place, node);
 }
 
 void forest_add_up(struct forest *forest)

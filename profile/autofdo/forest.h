@@ -24,8 +24,6 @@ struct forest_node {
         uint64_t head;  /* of a root: calls of it */
         uint64_t place; /* of another node: in its parent */
     };
-    uint32_t child;   /* the last one of its first children; or BAT_NONE */
-    uint32_t sibling; /* the one before among the parent's first children; or BAT_NONE */
 };
 
 /* A place's count. Of several for one place the largest counts, or their sum: see adds_up. */
@@ -61,9 +59,8 @@ struct forest {
     size_t body_room; /* in the last one */
     size_t body_count;
     /* The words of each table's key and, behind the colon, its two values. */
-    struct bat_counts others; /* parent node + 1 (0: root), place, name: node, 0. The roots, and all
-                                 but the first children of nodes that have many. */
-    struct bat_counts targets; /* node, place, name: count, 0 */
+    struct bat_counts by_place; /* parent node + 1 (0: root), place, name: node, 0 */
+    struct bat_counts targets;  /* node, place, name: count, 0 */
     /* By probes: the counts of a place's copies add up, and each node ends with its checksum. */
     bool adds_up;
     uint64_t *checksums; /* of each name; NULL: none are written */
