@@ -3,7 +3,7 @@
 # for those of the same names, and refuse what is left out.
 
 # Of these rooms a note needs a few files.
-foreach(source binary/functions/eh_frame binary/functions/name_parts support/dwarf_numbers support/temporary
+foreach(source binary/functions/eh_frame binary/functions/name_parts support/dwarf_numbers support/key_sort support/temporary
   support/text_writer)
   list(APPEND BATKIT_SOURCES ${PROJECT_SOURCE_DIR}/${source}.c)
 endforeach()

@@ -28,6 +28,7 @@ class Debugdata(toolbox.Case):
         dynamic = subprocess.run(["nm", "-D", "--defined-only", "--format=posix", cls.fixture.input], check=True,
                                  capture_output=True, text=True).stdout.split()
         cls.lost = [s for s in functions if s.name not in dynamic and not s.name.startswith("_")]
+        cls.left_out = {s.name for s in elffile.Elf(cls.fixture.input).functions()} - {s.name for s in cls.lost} - set(dynamic)
         (cls.made / "names").write_text("".join(f"{s.name}\n" for s in cls.lost), "ascii")
         run("objcopy", "--only-keep-debug", cls.fixture.input, cls.made / "debug")
         run("objcopy", "-S", "--remove-section=.comment", f"--keep-symbols={cls.made / 'names'}", cls.made / "debug",
@@ -72,14 +73,14 @@ class Debugdata(toolbox.Case):
         self.assertEqual(done.splitlines()[::3], list(functions))
 
     def test_original(self):
-        """The input of a BOLTed program: by it, the addresses of the output have the names."""
+        """The input of a BOLTed program: by it, the addresses of the output have the names that mini debug information has."""
         path = self.program(lzma.compress(self.mini))
         code = [a for a, _ in elffile.Elf(self.fixture.bolted).executable_ranges()]
         addresses = [hex(a) for low in code for a in range(low + 64, low + 1024, 16)]
         answers = [toolbox.run("batsymbolize", "--lenient", "-e", self.fixture.bolted, f"--original={original}", *addresses).stdout.splitlines()[::3]
                    for original in (self.fixture.input, path)]
-        self.assertGreater(len(set(answers[0])), 3)
-        self.assertEqual(answers[0], answers[1])
+        self.assertGreater(len(set(answers[1])), 3)
+        self.assertEqual(["??" if name in self.left_out else name for name in answers[0]], answers[1])
 
     def test_hostile(self):
         """Damaged, cut, far too large, or something else: one sentence at most, and no harm."""
