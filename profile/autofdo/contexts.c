@@ -44,19 +44,6 @@ struct node_places {
     uint32_t count;
 };
 
-/* The path up to the last call of a context. */
-struct callers {
-    size_t first; /* in the frames that are kept */
-    size_t count;
-    uint64_t last;  /* that call; 0: there is none */
-    uint32_t depth; /* of calls */
-    uint32_t node;  /* of the forest, if is_followed: the path's last one, or BAT_NONE */
-    bool is_made;
-    bool is_followed;
-    bool repeats_calls; /* some were removed */
-    bool repeats_frames;
-};
-
 struct bat_contexts {
     const struct bat_probes *probes;
     struct unwinder unwinder;
@@ -65,11 +52,7 @@ struct bat_contexts {
     struct bat_counts nodes; /* context, node of the probes: node of the forest, number of its first
                                 count + 1 or 0 */
     struct list path;
-    struct callers *known;   /* path begins with these; NULL: with others */
-    struct list calls;       /* of one context */
-    struct list pending;     /* contexts whose callers are being made */
-    struct callers *callers; /* of each context, as far as it was needed */
-    struct list kept;
+    struct list calls; /* of one context */
     struct tail_calls tail_calls;
     uint32_t *names; /* of the probes' functions in the forest, as far as they were needed */
     struct node_places *node_places;
@@ -137,26 +120,6 @@ static size_t compress(uint64_t *items, size_t count)
     return count;
 }
 
-/* True if the last sequence of some length follows an equal one. */
-static bool ends_repeated(const uint64_t *items, size_t count)
-{
-    const uint64_t *end = items + count;
-    for (size_t length = 1; length <= count / 2 && length <= REPEATED_MAX; length++)
-        if (end[-1] == end[-1 - (ptrdiff_t)length] &&
-            memcmp(end - length, end - 2 * length, length * sizeof(*items)) == 0)
-            return true;
-    return false;
-}
-
-/* True if compress() would remove items. It would remove none of the first ones alone. */
-static bool repeats_behind(const uint64_t *items, size_t first, size_t count)
-{
-    while (first < count)
-        if (ends_repeated(items, ++first))
-            return true;
-    return false;
-}
-
 /*
  * Add a node of the probes behind those that it is inlined in, and at the probe of this id. Inlined
  * at an unknown place, it begins the path anew.
@@ -177,7 +140,6 @@ static enum bat_code add_inlined(struct bat_contexts *contexts, uint32_t number,
     turn(path, first);
     if (node->parent == BAT_NONE)
         return BAT_OK;
-    contexts->known = NULL;
     path->count -= first;
     memmove(path->all, path->all + first, path->count * sizeof(*path->all));
     return BAT_OK;
@@ -210,7 +172,6 @@ static enum bat_code add_caller(struct bat_contexts *contexts, uint64_t call)
     const struct bat_probe *probe = probe_call_at(contexts->probes, call);
     if (probe)
         return add_inlined(contexts, probe->node, probe->id);
-    contexts->known = NULL;
     contexts->path.count = 0;
     return BAT_OK;
 }
@@ -226,120 +187,19 @@ static enum bat_code add_jumps(struct bat_contexts *contexts, uint64_t call, uin
     return code;
 }
 
-/* Begin the path with these callers. */
-static enum bat_code begin_with(struct bat_contexts *contexts, struct callers *callers)
-{
-    struct list *path = &contexts->path;
-    if (!BAT_RESERVE(path->all, 0, path->capacity, callers->count))
-        return BAT_ERR_MEMORY;
-    if (callers->count != 0)
-        memcpy(path->all, contexts->kept.all + callers->first, callers->count * sizeof(*path->all));
-    path->count = callers->count;
-    contexts->known = callers;
-    return BAT_OK;
-}
-
-/* Keep the path as that up to the last call of a context. */
-static enum bat_code keep_callers(struct bat_contexts *contexts, struct callers *made)
-{
-    struct list *kept = &contexts->kept;
-    const struct list *path = &contexts->path;
-    const struct callers *known = contexts->known;
-    made->first = kept->count;
-    made->count = path->count;
-    made->is_made = true;
-    made->repeats_frames = (known && known->repeats_frames) ||
-                           repeats_behind(path->all, known ? known->count : 0, path->count);
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < path->count && code == BAT_OK; i++)
-        code = add(kept, path->all[i]);
-    return code;
-}
-
-/* Make the path up to the last call of a context from all its calls. */
-static enum bat_code make_from_calls(struct bat_contexts *contexts, uint32_t context)
-{
-    struct callers *made = &contexts->callers[context];
-    const struct list *calls = &contexts->calls;
-    contexts->path.count = 0;
-    contexts->known = NULL;
-    enum bat_code code = list_calls(contexts, context);
-    for (size_t i = 0; i < calls->count && code == BAT_OK; i++) {
-        code = add_caller(contexts, calls->all[i]);
-        if (code == BAT_OK && i + 1 < calls->count)
-            code = add_jumps(contexts, calls->all[i], calls->all[i + 1]);
-    }
-    made->last = calls->count ? calls->all[calls->count - 1] : 0;
-    made->repeats_calls = true; /* they may: the contexts behind are not made from this one */
-    return code ? code : keep_callers(contexts, made);
-}
-
-/* True if the calls of a context end with a sequence that follows an equal one. Those of its
- * callers were kept. */
-static bool repeats_calls(const struct bat_contexts *contexts, uint32_t context, uint64_t call)
-{
-    const struct context *all = contexts->unwinder.contexts;
-    uint64_t calls[2 * REPEATED_MAX];
-    size_t first = 2 * REPEATED_MAX;
-    calls[--first] = call;
-    for (uint32_t i = all[context].caller; first > 0 && all[i].behind != BAT_ADDRESS_EXTERNAL;
-         i = all[i].caller)
-        calls[--first] = contexts->callers[i].last;
-    return ends_repeated(calls + first, 2 * REPEATED_MAX - first);
-}
-
-/* Make the path up to the last call of a context from that of its caller, which is made. */
-static enum bat_code make_from_caller(struct bat_contexts *contexts, uint32_t context)
-{
-    const struct context *own = &contexts->unwinder.contexts[context];
-    struct callers *outer = &contexts->callers[own->caller];
-    struct callers *made = &contexts->callers[context];
-    uint64_t call;
-    BAT_TRY(unwinder_call(&contexts->unwinder, own->behind, &call));
-    if (outer->repeats_calls || repeats_calls(contexts, context, call))
-        return make_from_calls(contexts, context);
-    made->last = call;
-    made->depth = outer->depth + 1;
-    BAT_TRY(begin_with(contexts, outer));
-    if (outer->last)
-        BAT_TRY(add_jumps(contexts, outer->last, call));
-    BAT_TRY(add_caller(contexts, call));
-    return keep_callers(contexts, made);
-}
-
-/* Deeper contexts are made one by one, so that what is kept of them stays small. */
-#define DEPTH_SHARED 128u
-
-/* Make the path up to the last call of a context, and those of the contexts around it before. */
-static enum bat_code make_callers(struct bat_contexts *contexts, uint32_t context)
-{
-    const struct context *all = contexts->unwinder.contexts;
-    struct list *pending = &contexts->pending;
-    uint32_t outer = context;
-    enum bat_code code = BAT_OK;
-    pending->count = 0;
-    for (; !contexts->callers[outer].is_made && all[outer].behind != BAT_ADDRESS_EXTERNAL &&
-           pending->count < DEPTH_SHARED && code == BAT_OK;
-         outer = all[outer].caller)
-        code = add(pending, outer);
-    struct callers *first = &contexts->callers[outer];
-    const bool is_outermost = all[outer].behind == BAT_ADDRESS_EXTERNAL;
-    if (code == BAT_OK && ((!first->is_made && !is_outermost) || first->repeats_calls ||
-                           first->depth + pending->count > DEPTH_SHARED))
-        return make_from_calls(contexts, context);
-    first->is_made = true; /* of another file's caller nothing is known */
-    while (pending->count > 0 && code == BAT_OK)
-        code = make_from_caller(contexts, (uint32_t)pending->all[--pending->count]);
-    return code;
-}
-
 /* Make the path up to the code of a context that is at an address. */
 static enum bat_code begin_path(struct bat_contexts *contexts, uint32_t context, uint64_t address)
 {
-    struct callers *callers = &contexts->callers[context];
-    BAT_TRY(callers->is_made ? BAT_OK : make_callers(contexts, context));
-    BAT_TRY(begin_with(contexts, callers));
-    return callers->last ? add_jumps(contexts, callers->last, address) : BAT_OK;
+    const struct list *calls = &contexts->calls;
+    contexts->path.count = 0;
+    enum bat_code code = list_calls(contexts, context);
+    for (size_t i = 0; i < calls->count && code == BAT_OK; i++) {
+        const bool is_last = i + 1 == calls->count;
+        code = add_caller(contexts, calls->all[i]);
+        code =
+            code ? code : add_jumps(contexts, calls->all[i], is_last ? address : calls->all[i + 1]);
+    }
+    return code;
 }
 
 /* Find the forest's node of the path; BAT_NONE if the name of its code is not known. */
@@ -347,25 +207,14 @@ static enum bat_code follow_path(struct bat_contexts *contexts, uint32_t *node)
 {
     struct forest *forest = &contexts->forest;
     uint64_t *frames = contexts->path.all;
-    size_t last = contexts->path.count - 1;
-    struct callers *known = contexts->known;
-    if ((known && known->repeats_frames) ||
-        repeats_behind(frames, known ? known->count : 0, last)) {
-        const uint64_t leaf = frames[last];
-        last = compress(frames, last);
-        frames[last] = leaf;
-        known = NULL;
-    }
-    const size_t shared = known ? known->count : 0;
-    const bool is_followed = known && known->is_followed;
+    const size_t count = contexts->path.count - 1;
+    const uint64_t leaf = frames[count];
+    const size_t last = compress(frames, count);
     enum bat_code code = BAT_OK;
-    *node = is_followed ? known->node : BAT_NONE;
-    for (size_t i = is_followed ? shared : 0; i <= last && code == BAT_OK; i++) {
+    frames[last] = leaf;
+    *node = BAT_NONE;
+    for (size_t i = 0; i <= last && code == BAT_OK; i++) {
         uint32_t name;
-        if (known && i == shared) {
-            known->node = *node;
-            known->is_followed = true;
-        }
         if (frame_function(frames[i]) == BAT_NONE) {
             *node = BAT_NONE; /* what calls it is not known */
             continue;
@@ -585,9 +434,8 @@ static enum bat_code count_all(struct bat_contexts *contexts)
     bat_counts_sort(&unwinder->ranges);
     bat_counts_sort(&unwinder->branches);
     enum bat_code code = list_places(contexts);
-    contexts->callers = calloc(unwinder->context_count, sizeof(*contexts->callers));
     contexts->names = probe_function_names(contexts->probes);
-    if (!contexts->callers || !contexts->names)
+    if (!contexts->names)
         return BAT_ERR_MEMORY;
     code = code ? code : tail_calls_new(&contexts->tail_calls, unwinder, &contexts->functions);
     code = code ? code : count_ranges(contexts);
@@ -670,8 +518,7 @@ void bat_contexts_free(struct bat_contexts *contexts)
     probe_functions_free(&contexts->functions);
     forest_free(&contexts->forest);
     bat_counts_free(&contexts->nodes);
-    BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->callers, contexts->names,
-                 contexts->kept.all, contexts->pending.all);
+    BAT_FREE_ALL(contexts->path.all, contexts->calls.all, contexts->names);
     tail_calls_free(&contexts->tail_calls);
     BAT_FREE_ALL(contexts->node_places, contexts->places, contexts->place_numbers, contexts);
 }
