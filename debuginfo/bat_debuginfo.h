@@ -49,8 +49,8 @@ BAT_API enum bat_code bat_debuginfo_open(const char *path, const char *debug_fil
 BAT_API void bat_debuginfo_close(struct bat_debuginfo *debuginfo);
 
 /*
- * Let bat_autofdo_write() read units, and write, with at most so many threads; 0: one for each
- * processor. Without this call it starts none. Results do not depend on it.
+ * Let bat_autofdo_write() write with at most so many threads; 0: one for each processor. Without
+ * this call it starts none. Results do not depend on it.
  */
 BAT_API void bat_debuginfo_set_threads(struct bat_debuginfo *debuginfo, unsigned threads);
 

@@ -308,7 +308,7 @@ struct bat_debuginfo {
     struct split_package *package; /* NULL: there is none */
     bool is_package_sought;
 
-    unsigned threads; /* that may read units at once; 0: one for each processor */
+    unsigned threads; /* see bat_debuginfo_set_threads() */
     struct debug_budget budget;
     uint64_t name_budget; /* what budget.names was at first */
     struct bat_counts
@@ -343,19 +343,9 @@ bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address);
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 void debug_free_unit(struct debug_unit *unit);
 
-/* Note that a unit was read. */
-void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
-
 /* The number of the line table that a unit's DIE names, or BAT_NONE. It is not read yet. */
 uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sections *sections,
                           Dwarf_Die *unit_die, const char *compile_folder);
-
-/* Read a line table that was not read yet. False if there is no memory. */
-bool debug_fill_table(struct bat_debuginfo *debuginfo, uint32_t number, uint64_t *budget);
-
-/* Free a unit's or a line table's content, which can be read again. */
-void debug_forget_unit(struct debug_unit *unit);
-void debug_forget_table(struct bat_debuginfo *debuginfo, uint32_t number);
 
 /* A line table by its number, read; NULL for BAT_NONE. Valid until the next table is found. */
 struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number);
@@ -381,25 +371,6 @@ uint32_t debug_map_find(struct debug_map *map, uint64_t address);
 enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
                               const char *debug_file, struct bat_error *error);
 
-struct unit_reader;
-
-/*
- * A reader that takes from *budget. Meanwhile nothing else may change debuginfo. NULL if there is
- * no memory.
- */
-struct unit_reader *unit_reader_new(struct bat_debuginfo *debuginfo, struct debug_budget *budget);
-void unit_reader_free(struct unit_reader *reader);
-
-/*
- * Fill the arrays of a unit that was not read yet, as debug_read_unit() does; is_read and counters
- * are left to the caller. False if only libdw can read it: it is in a .dwo file, or it refers to
- * other units; or if there is no memory, which sets *no_memory.
- */
-bool unit_reader_read(struct unit_reader *reader, struct debug_unit *unit, bool *no_memory);
-
-/* True if a unit was not read because its names are too long for the budget. */
-bool unit_reader_is_over(const struct unit_reader *reader);
-
 /*
  * Each from a function's DIE or else from those that it refers to, its declaration or its abstract
  * function. code is 0 where none of them has it.
@@ -416,8 +387,7 @@ struct name_attributes {
 
 /*
  * Find the attributes of a DIE's name; *attributes is zero before. Only those in other units than
- * that of entries are searched with libdw. If is_alone says that libdw cannot be called, returns
- * false instead.
+ * that of entries are searched with libdw.
  */
-bool name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
-                          Dwarf_Die *die, bool is_alone);
+void name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
+                          Dwarf_Die *die);

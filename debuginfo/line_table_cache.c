@@ -40,22 +40,6 @@ uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sec
     return number;
 }
 
-bool debug_fill_table(struct bat_debuginfo *debuginfo, uint32_t number, uint64_t *budget)
-{
-    struct debug_table *table = &debuginfo->tables[number];
-    return line_table_read(&table->lines, &table->sections, table->offset, is_code, debuginfo,
-                           budget);
-}
-
-void debug_forget_table(struct bat_debuginfo *debuginfo, uint32_t number)
-{
-    struct debug_table *table = &debuginfo->tables[number];
-    const char *compile_folder = table->lines.compile_folder;
-    line_table_free(&table->lines);
-    table->lines.compile_folder = compile_folder;
-    table->is_read = false;
-}
-
 struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number)
 {
     if (number == BAT_NONE)
@@ -63,7 +47,8 @@ struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number)
     struct debug_table *table = &debuginfo->tables[number];
     if (!table->is_read) {
         table->is_read = true;
-        if (!debug_fill_table(debuginfo, number, &debuginfo->budget.lines))
+        if (!line_table_read(&table->lines, &table->sections, table->offset, is_code, debuginfo,
+                             &debuginfo->budget.lines))
             debuginfo->no_memory = true;
     }
     return &table->lines;

@@ -55,34 +55,31 @@ static void integrate(struct name_attributes *attributes, Dwarf_Die *die)
     }
 }
 
-bool name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
-                          Dwarf_Die *die, bool is_alone)
+void name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
+                          Dwarf_Die *die)
 {
     struct entries at = *entries;
     Dwarf_Die next = *die;
     for (unsigned i = 0; i < REFERENCES_MAX; i++) {
         if (next.cu != at.unit) {
             integrate(attributes, &next);
-            return true;
+            return;
         }
         const struct entry_abbreviation *abbreviation;
         at.at = next.addr;
         attributes->origin.code = 0;
         attributes->specification.code = 0;
         if (!entries_next(&at, &abbreviation) || !abbreviation)
-            return true;
+            return;
         entries_read(&at, abbreviation, take_name_attribute, attributes);
         Dwarf_Attribute *reference =
             attributes->origin.code ? &attributes->origin : &attributes->specification;
         if (reference->code == 0)
-            return true;
+            return;
         const uint8_t *place = entries_reference(&at, reference);
-        if (!place && is_alone)
-            return false;
         if (place)
             next = (Dwarf_Die){.addr = (void *)place, .cu = at.unit};
         else if (!dwarf_formref_die(reference, &next))
-            return true;
+            return;
     }
-    return true;
 }

@@ -5,9 +5,9 @@
 
 #include "bat_elf.h"
 #include "debuginfo.h"
-#include "read_ahead.h"
 #include "spec/array.h"
 #include "spec/order.h"
+#include "stretches.h"
 
 /* --- Addresses of units --------------------------------------------------------------------- */
 

@@ -37,3 +37,6 @@ size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
 size_t debug_name_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
 struct debug_call debug_call_at(const struct bat_debuginfo *debuginfo, uint32_t unit,
                                 uint32_t node);
+
+/* The number of threads that bat_debuginfo_set_threads() was given. */
+unsigned debug_threads(const struct bat_debuginfo *debuginfo);

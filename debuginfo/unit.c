@@ -19,10 +19,6 @@
 /* The state of the walk through a unit's DIEs. */
 struct walk {
     struct bat_debuginfo *debuginfo;
-    struct debug_budget *budget;
-    bool is_alone; /* other threads may use debuginfo: it is only read, and libdw is not called */
-    bool gives_up; /* only libdw can read the unit */
-    bool is_over;  /* is_alone: the budget is used up */
     struct debug_unit *unit;
     struct split_found split; /* where the DIEs are if the unit is a skeleton */
     struct debug_addresses addresses;
@@ -43,13 +39,6 @@ struct walk {
     Dwarf_CU *other; /* the last other unit whose files were needed, and its line table */
     uint32_t other_table;
 };
-
-/* Leave the unit to libdw. Returns false. */
-static bool give_up(struct walk *walk)
-{
-    walk->gives_up = true;
-    return false;
-}
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
@@ -124,10 +113,6 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
     if (cu == walk->other)
         return walk->other_table;
     uint32_t table = BAT_NONE;
-    if (walk->is_alone) {
-        give_up(walk);
-        return table;
-    }
     Dwarf_Die die;
     const struct line_sections *sections = NULL;
     Dwarf *dwarf = cu ? dwarf_cu_getdwarf(cu) : NULL;
@@ -193,15 +178,11 @@ static const char *take_name(struct walk *walk, const char *name)
     if (!name)
         return NULL;
     if (!walk->debuginfo->has_strings) {
-        const uint64_t length = strnlen(name, walk->budget->names);
-        if (length < walk->budget->names) {
-            walk->budget->names -= length;
+        uint64_t *left = &walk->debuginfo->budget.names;
+        const uint64_t length = strnlen(name, *left);
+        if (length < *left) {
+            *left -= length;
             return name;
-        }
-        if (walk->is_alone) {
-            walk->is_over = true;
-            give_up(walk);
-            return NULL;
         }
         list_names(walk->debuginfo);
     }
@@ -215,18 +196,13 @@ static const char *string_of(struct walk *walk, Dwarf_Attribute *attribute)
         return NULL;
     const char *string =
         attribute->cu == walk->entries.unit ? debug_read_string(&walk->strings, attribute) : NULL;
-    if (!string && walk->is_alone)
-        give_up(walk);
-    return string || walk->is_alone
-               ? string
-               : debug_form_string(walk->debuginfo, walk->split.image, attribute);
+    return string ? string : debug_form_string(walk->debuginfo, walk->split.image, attribute);
 }
 
 static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
 {
     struct name_attributes attributes = {0};
-    if (!name_attributes_find(&attributes, &walk->entries, die, walk->is_alone))
-        give_up(walk);
+    name_attributes_find(&attributes, &walk->entries, die);
     struct debug_name name = {.start_table = BAT_NONE};
     const char *linkage_name = string_of(walk, &attributes.linkage_name);
     if (!linkage_name)
@@ -252,7 +228,7 @@ static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
     if (!BAT_GROW(unit->names, unit->name_count, walk->name_capacity))
         return BAT_NONE;
     unit->names[unit->name_count] = read_name(walk, die);
-    return walk->gives_up ? BAT_NONE : (uint32_t)unit->name_count++;
+    return (uint32_t)unit->name_count++;
 }
 
 /* An inlined call has the name of its abstract function, which is read once. */
@@ -268,9 +244,6 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
         return (uint32_t)known[1];
     if (place) {
         origin = (Dwarf_Die){.addr = (void *)place, .cu = walk->entries.unit};
-    } else if (attributes->has_origin && walk->is_alone) {
-        give_up(walk);
-        return BAT_NONE;
     } else if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin)) {
         return add_name(walk, &walk->die);
     }
@@ -326,7 +299,8 @@ static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t 
         return add_run(walk, node, is_function, start, end, counts);
     struct debug_ranges ranges;
     if (!attributes->has_ranges ||
-        !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges, &walk->budget->ranges))
+        !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges,
+                            &walk->debuginfo->budget.ranges))
         return true;
     while (debug_ranges_next(&ranges, &start, &end))
         if (!add_run(walk, node, is_function, start, end, counts))
@@ -420,14 +394,13 @@ static struct found set_found(struct walk *walk, struct found found)
 /* An entry can take a byte, a node takes hundreds. False if there are too many nodes. */
 static bool pay_node(struct walk *walk)
 {
-    if (walk->budget->nodes != 0) {
-        walk->budget->nodes--;
-        return true;
+    struct bat_debuginfo *debuginfo = walk->debuginfo;
+    if (debuginfo->budget.nodes == 0) {
+        debuginfo->has_too_many = true;
+        return false;
     }
-    walk->is_over = walk->is_alone;
-    walk->debuginfo->has_too_many |= !walk->is_alone;
-    walk->gives_up |= walk->is_alone;
-    return false;
+    debuginfo->budget.nodes--;
+    return true;
 }
 
 /*
@@ -525,24 +498,8 @@ static bool is_declaration(const struct entries *entries,
     return is_found && abbreviation->tag == DW_TAG_subprogram;
 }
 
-/* True if a DIE of that kind refers to another unit for its name. */
-static bool leads_out(const struct entries *entries, const struct entry_abbreviation *abbreviation)
-{
-    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
-        const struct entry_field *field = &entries->fields[abbreviation->first_field + i];
-        if ((field->name == DW_AT_abstract_origin || field->name == DW_AT_specification) &&
-            (field->form == DW_FORM_ref_addr || field->form == DW_FORM_ref_sig8 ||
-             field->form == DW_FORM_GNU_ref_alt))
-            return true;
-    }
-    return false;
-}
-
-/*
- * Leave out the DIEs that neither are functions or inlined calls nor can have some below them.
- * False if libdw is needed: better now than behind half of the DIEs.
- */
-static bool choose_dies(struct walk *walk)
+/* Leave out the DIEs that neither are functions or inlined calls nor can have some below them. */
+static void choose_dies(struct walk *walk)
 {
     struct entries *entries = &walk->entries;
     for (size_t i = 0; i < entries->count; i++) {
@@ -551,10 +508,7 @@ static bool choose_dies(struct walk *walk)
         const bool is_node = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
         const bool may_hold = abbreviation->has_children && may_hold_functions((int)tag);
         abbreviation->is_skipped = (!is_node && !may_hold) || is_declaration(entries, abbreviation);
-        if (walk->is_alone && is_node && leads_out(entries, abbreviation))
-            return give_up(walk);
     }
-    return true;
 }
 
 /* Go into the children of a DIE. */
@@ -581,10 +535,7 @@ static bool visit(struct walk *walk, const struct entry_abbreviation *abbreviati
     return add_node(walk, &attributes, *node, is_function, abbreviation->has_children, node);
 }
 
-/*
- * Go through the DIEs up to the end, or up to where they are damaged. False if out of memory, or if
- * the walk gives up.
- */
+/* Go through the DIEs up to the end, or up to where they are damaged. False if out of memory. */
 static bool walk_dies(struct walk *walk)
 {
     struct entries *entries = &walk->entries;
@@ -594,8 +545,7 @@ static bool walk_dies(struct walk *walk)
     if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
         !entries_skip(entries, abbreviation))
         return true;
-    if (!choose_dies(walk))
-        return false;
+    choose_dies(walk);
     walk->outer[0] = BAT_NONE;
     while (entries_next_wanted(entries, &abbreviation)) {
         if (!abbreviation) {
@@ -639,25 +589,6 @@ static void use_split(struct walk *walk, const struct entries_place *place)
     addresses->ranges = walk->split.image->rnglists;
     /* Behind the header: its length, version, sizes and the count of offsets. */
     addresses->lists_base = addresses->is_64_bit ? 20 : 12;
-}
-
-static void begin_unit(struct walk *walk, struct debug_unit *unit)
-{
-    walk->unit = unit;
-    walk->die = unit->die;
-    walk->addresses = unit->addresses;
-    walk->strings = unit->strings;
-    walk->gives_up = false;
-    walk->depth = 0;
-    walk->run_count = 0;
-    walk->other = NULL;
-    walk->node_capacity = walk->name_capacity = 0;
-    walk->function_capacity = walk->range_capacity = 0;
-    /* A table that was made for many more keys would take long to clear. */
-    if (walk->cache.count < walk->cache.capacity / 16)
-        bat_counts_free(&walk->cache);
-    else
-        bat_counts_clear(&walk->cache);
 }
 
 /*
@@ -717,10 +648,14 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     /* After libdw ran out of memory it cannot be called again. */
     if (unit->is_read || debuginfo->no_memory)
         return;
-    debug_count_unit(debuginfo, unit);
-    struct walk walk = {
-        .debuginfo = debuginfo, .budget = &debuginfo->budget, .cache = bat_counts_new(1)};
-    begin_unit(&walk, unit);
+    unit->is_read = unit->is_counted = true;
+    debuginfo->counters.units_read++;
+    struct walk walk = {.debuginfo = debuginfo,
+                        .unit = unit,
+                        .die = unit->die,
+                        .addresses = unit->addresses,
+                        .strings = unit->strings,
+                        .cache = bat_counts_new(1)};
     if (!debug_run_libdw(read_dies, &walk))
         debuginfo->no_memory = true;
     if (!finish_unit(&walk))
@@ -728,71 +663,8 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     free_walk(&walk);
 }
 
-void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
-{
-    unit->is_read = true;
-    unit->is_counted = true;
-    debuginfo->counters.units_read++;
-}
-
 void debug_free_unit(struct debug_unit *unit)
 {
     BAT_FREE_ALL(unit->nodes, unit->names, unit->functions, unit->ranges, unit->map.starts,
                  unit->map.nodes);
-}
-
-void debug_forget_unit(struct debug_unit *unit)
-{
-    debug_free_unit(unit);
-    unit->nodes = NULL;
-    unit->names = NULL;
-    unit->functions = NULL;
-    unit->ranges = NULL;
-    unit->map = (struct debug_map){0};
-    unit->node_count = unit->name_count = unit->function_count = unit->range_count = 0;
-    unit->is_read = false;
-}
-
-/* --- Many units ----------------------------------------------------------------------------- */
-
-struct unit_reader {
-    struct walk walk;
-};
-
-struct unit_reader *unit_reader_new(struct bat_debuginfo *debuginfo, struct debug_budget *budget)
-{
-    struct unit_reader *reader = calloc(1, sizeof(*reader));
-    if (reader)
-        reader->walk = (struct walk){
-            .debuginfo = debuginfo, .budget = budget, .cache = bat_counts_new(1), .is_alone = true};
-    return reader;
-}
-
-void unit_reader_free(struct unit_reader *reader)
-{
-    if (!reader)
-        return;
-    free_walk(&reader->walk);
-    free(reader);
-}
-
-bool unit_reader_is_over(const struct unit_reader *reader)
-{
-    return reader->walk.is_over;
-}
-
-bool unit_reader_read(struct unit_reader *reader, struct debug_unit *unit, bool *no_memory)
-{
-    struct walk *walk = &reader->walk;
-    const struct debug_image *image = &walk->debuginfo->image;
-    if (unit->is_split)
-        return false;
-    begin_unit(walk, unit);
-    const bool is_read =
-        entries_begin(&walk->entries, unit->die.cu, &unit->place, &image->abbreviations) &&
-        walk_dies(walk);
-    if (!is_read)
-        debug_forget_unit(unit);
-    *no_memory |= (!is_read && !walk->gives_up) || (is_read && !finish_unit(walk));
-    return is_read;
 }

@@ -4,7 +4,7 @@
 
 #include "bat_autofdo.h"
 #include "binary/functions/name_parts.h"
-#include "debuginfo/read_ahead.h"
+#include "debuginfo/stretches.h"
 #include "discriminator.h"
 #include "forest.h"
 #include "leaves.h"
@@ -47,14 +47,16 @@ static const struct bat_debuginfo_function *function_at(const struct bat_counts 
 
 /* Record the functions that have these addresses, and add the ranges of new ones to *range_count.
  */
-static enum bat_code visit(struct work *work, const uint64_t *addresses, size_t count,
+static enum bat_code visit(struct work *work, const struct bat_sort_key *sorted, size_t count,
                            size_t *range_count)
 {
     const struct bat_debuginfo_function *last = NULL;
-    debug_read_ahead(work->debuginfo, addresses, count);
     for (size_t i = 0; i < count; i++) {
+        if ((i > 0 && sorted[i].key == sorted[i - 1].key) ||
+            !code_map_has(&work->code, sorted[i].key))
+            continue;
         const struct bat_debuginfo_function *function =
-            bat_debuginfo_function(work->debuginfo, addresses[i]);
+            bat_debuginfo_function(work->debuginfo, sorted[i].key);
         if (!function || function == last)
             continue;
         last = function;
@@ -68,37 +70,21 @@ static enum bat_code visit(struct work *work, const uint64_t *addresses, size_t 
     return BAT_OK;
 }
 
-/* List the addresses that are code, each once. Returns their number. */
-static size_t list_code(const struct work *work, const struct bat_sort_key *sorted, size_t count,
-                        uint64_t *addresses)
-{
-    size_t listed = 0;
-    for (size_t i = 0; i < count; i++)
-        if ((i == 0 || sorted[i].key != sorted[i - 1].key) &&
-            code_map_has(&work->code, sorted[i].key))
-            addresses[listed++] = sorted[i].key;
-    return listed;
-}
-
 /* Record the functions that have the ends of traces. In ascending order they are found quickly. */
 static enum bat_code visit_traces(struct work *work, size_t *range_count)
 {
     const struct bat_counts *traces = &work->profile->traces;
     const size_t size = 3 * VISIT_TOGETHER;
     struct bat_sort_key *ends = malloc(2 * size * sizeof(*ends));
-    uint64_t *addresses = malloc(size * sizeof(*addresses));
-    enum bat_code code = ends && addresses ? BAT_OK : BAT_ERR_MEMORY;
+    enum bat_code code = ends ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < traces->count && code == BAT_OK;) {
         size_t count = 0;
         for (; i < traces->count && count < size; i++)
             for (size_t end = 0; end < 3; end++)
                 ends[count++].key = bat_counts_item(traces, i)[end];
-        const struct bat_sort_key *sorted = bat_sort_keys(ends, ends + size, count);
-        count = list_code(work, sorted, count, addresses);
-        code = visit(work, addresses, count, range_count);
+        code = visit(work, bat_sort_keys(ends, ends + size, count), count, range_count);
     }
     free(ends);
-    free(addresses);
     return code;
 }
 
