@@ -14,7 +14,6 @@
 #include "spec/little_endian.h"
 #include "spec/map.h"
 #include "spec/order.h"
-#include "support/key_sort.h"
 
 /* An instruction that ends a block. */
 struct leave {
@@ -40,9 +39,19 @@ struct mark {
     uint32_t input; /* offset */
 };
 
-/* A fragment, and the ranges of leaves, begins and marks in it. */
+/* The most bytes of code that are read of a function: no real one has so many. */
+#define CODE_MAX ((uint64_t)1 << 27)
+
+/* 64 addresses of a part, a bit for each. */
+struct word {
+    uint64_t starts; /* where blocks start */
+    uint32_t before; /* the number of blocks that start below them, in this and earlier parts */
+};
+
+/* A fragment, its words, and the ranges of leaves, begins and marks in it. Parts do not overlap. */
 struct part {
     uint64_t start, end;
+    size_t first_word;
     size_t first_leave, end_leave;
     size_t first_begin, end_begin;
     size_t first_mark, end_mark;
@@ -62,19 +71,11 @@ struct bat_flow_reader {
     uint32_t *block_begins;
     size_t block_begin_capacity;
     uint32_t block_begin_count;
-    struct bat_sort_key *spare; /* for sorting */
-    size_t spare_capacity;
     void *owners; /* bat_output_flow_find_owners() */
     size_t owners_capacity;
-    struct bat_sort_key *cuts; /* addresses where blocks start, but for those of leaves */
-    size_t cut_count;
-    size_t cut_capacity;
-    struct bat_sort_key *targets; /* of leaves: key is the address, value the leave */
-    size_t target_count;
-    size_t target_capacity;
-    uint64_t *starts; /* all addresses where blocks start, ascending, each once */
-    size_t start_count;
-    size_t start_capacity;
+    struct word *words;
+    size_t word_count;
+    size_t word_capacity;
     struct leave *leaves; /* ascending within each fragment */
     size_t leave_count;
     size_t leave_capacity;
@@ -93,24 +94,60 @@ struct bat_flow_reader {
 
 /* --- Entries and instructions ------------------------------------------------------------- */
 
-static void add_cut(struct bat_flow_reader *reader, uint64_t address)
+/* The part that holds an address, or NULL. */
+static const struct part *part_at(const struct bat_flow_reader *reader, uint64_t address)
 {
-    if (!BAT_APPEND(reader->cuts, reader->cut_count, reader->cut_capacity,
-                    (struct bat_sort_key){.key = address}))
-        reader->is_out_of_memory = true;
+    const size_t up_to = BAT_COUNT_UP_TO(reader->parts, reader->part_count, start, address);
+    const struct part *part = reader->parts + up_to - 1;
+    return up_to != 0 && address < part->end ? part : NULL;
 }
 
-static void add_leave(struct bat_flow_reader *reader, struct leave leave)
+static struct word *word_at(const struct bat_flow_reader *reader, const struct part *part,
+                            uint64_t address)
 {
-    if (!BAT_APPEND(reader->leaves, reader->leave_count, reader->leave_capacity, leave)) {
-        reader->is_out_of_memory = true;
-        return;
+    return &reader->words[part->first_word + (address - part->start) / 64];
+}
+
+/* Let a block start at an address. */
+static void cut_part(struct bat_flow_reader *reader, const struct part *part, uint64_t address)
+{
+    if (address < part->end)
+        word_at(reader, part, address)->starts |= (uint64_t)1 << (address - part->start) % 64;
+}
+
+/* The same at an address that may be in no part, when all parts are read. */
+static void cut(struct bat_flow_reader *reader, uint64_t address)
+{
+    const struct part *part = part_at(reader, address);
+    if (part)
+        cut_part(reader, part, address);
+}
+
+/* The first address from `from` on where a block starts, or the part's end. */
+static uint64_t next_start(const struct bat_flow_reader *reader, const struct part *part,
+                           uint64_t from)
+{
+    uint64_t bits = UINT64_MAX << (from - part->start) % 64;
+    for (uint64_t at = from - (from - part->start) % 64; at < part->end; at += 64) {
+        bits &= word_at(reader, part, at)->starts;
+        if (bits)
+            return at + (uint64_t)__builtin_ctzll(bits);
+        bits = UINT64_MAX;
     }
-    if (!leave.target)
-        return;
-    if (!BAT_APPEND(reader->targets, reader->target_count, reader->target_capacity,
-                    (struct bat_sort_key){.key = leave.target, .value = reader->leave_count - 1}))
-        reader->is_out_of_memory = true;
+    return part->end;
+}
+
+/* The block that starts at an address, or BAT_NONE. */
+static uint32_t block_at(const struct bat_flow_reader *reader, uint64_t address)
+{
+    const struct part *part = part_at(reader, address);
+    if (!part)
+        return BAT_NONE;
+    const struct word *word = word_at(reader, part, address);
+    const uint64_t bit = (uint64_t)1 << (address - part->start) % 64;
+    return word->starts & bit
+               ? word->before + (uint32_t)__builtin_popcountll(word->starts & (bit - 1))
+               : BAT_NONE;
 }
 
 /* Fill *leave; false if the instruction does not end a block. */
@@ -148,7 +185,8 @@ static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t s
         return;
     uint16_t machine = bat_elf_machine(reader->elf);
     size = size < available ? size : available;
-    size_t next_begin = reader->parts[reader->part_count - 1].first_begin;
+    const struct part *part = &reader->parts[reader->part_count - 1];
+    size_t next_begin = part->first_begin;
     for (uint64_t at = 0; at < size && !reader->is_out_of_memory;) {
         at += bat_instructions_skip(machine, bytes + at, (size_t)(size - at));
         if (at == size)
@@ -161,7 +199,9 @@ static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t s
             if (leaves_block(&instruction, start + at, &leave)) {
                 if (machine == EM_AARCH64 && instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
                     leave.target = bat_long_jump_target(bytes, at, start);
-                add_leave(reader, leave);
+                if (!BAT_APPEND(reader->leaves, reader->leave_count, reader->leave_capacity, leave))
+                    reader->is_out_of_memory = true;
+                cut_part(reader, part, leave.next);
             }
             at += instruction.length;
             continue;
@@ -180,13 +220,25 @@ static void read_part(struct bat_flow_reader *reader, uint32_t table, uint64_t s
     const struct bat_map *map = reader->map;
     const struct bat_table *function = &map->tables[table];
     const struct bat_output_flow *flow = reader->flow;
-    size_t part = reader->part_count++;
-    reader->parts[part].start = function->address;
-    reader->parts[part].end = function->address + size;
-    reader->parts[part].first_leave = reader->leave_count;
-    reader->parts[part].first_begin = reader->begin_count;
-    reader->parts[part].first_mark = reader->mark_count;
-    add_cut(reader, function->address);
+    const uint64_t left = CODE_MAX - 64 * (uint64_t)reader->word_count;
+    size = size < left ? size : left;
+    const size_t words = ((size_t)size + 63) / 64;
+    if (words == 0)
+        return;
+    if (!BAT_RESERVE(reader->words, reader->word_count, reader->word_capacity, words)) {
+        reader->is_out_of_memory = true;
+        return;
+    }
+    struct part *part = &reader->parts[reader->part_count++];
+    *part = (struct part){.start = function->address,
+                          .end = function->address + size,
+                          .first_word = reader->word_count,
+                          .first_leave = reader->leave_count,
+                          .first_begin = reader->begin_count,
+                          .first_mark = reader->mark_count};
+    memset(reader->words + reader->word_count, 0, words * sizeof(*reader->words));
+    reader->word_count += words;
+    cut_part(reader, part, part->start);
     uint32_t block_number = function->first_block;
     uint32_t block = BAT_NONE;
     for (uint32_t i = 0; i < function->entry_count; i++) {
@@ -209,12 +261,12 @@ static void read_part(struct bat_flow_reader *reader, uint32_t table, uint64_t s
                                                                 map->block_indices[number], input);
         reader->begins[reader->begin_count++] =
             (struct begin){address, block, !is_made && flow->blocks[block].input_offset == input};
-        add_cut(reader, address);
+        cut_part(reader, part, address);
     }
     read_code(reader, function->address, size);
-    reader->parts[part].end_leave = reader->leave_count;
-    reader->parts[part].end_begin = reader->begin_count;
-    reader->parts[part].end_mark = reader->mark_count;
+    part->end_leave = reader->leave_count;
+    part->end_begin = reader->begin_count;
+    part->end_mark = reader->mark_count;
 }
 
 /* --- Inlined code ------------------------------------------------------------------------- */
@@ -283,13 +335,13 @@ static enum bat_code find_inlined(struct bat_flow_reader *reader, uint32_t table
 static void cut_run(struct bat_flow_reader *reader, const struct bat_copied_run *run,
                     const struct bat_output_flow *callee)
 {
-    add_cut(reader, run->start);
-    add_cut(reader, run->end);
+    cut(reader, run->start);
+    cut(reader, run->end);
     uint32_t block = bat_output_flow_at(callee, run->origin);
     if (run->is_jump || block == BAT_NONE)
         return;
     for (block++; block < callee->count && callee->all[block].start < run->origin_end; block++)
-        add_cut(reader, run->start + (callee->all[block].start - run->origin));
+        cut(reader, run->start + (callee->all[block].start - run->origin));
 }
 
 static enum bat_code read_inlined(struct bat_flow_reader *reader, uint32_t table)
@@ -356,95 +408,22 @@ static bool copy_runs(struct bat_flow_reader *reader)
 
 /* --- Blocks ------------------------------------------------------------------------------- */
 
-/* Sort an array of keys of that capacity. False if there is no memory. */
-static bool sort_keys(struct bat_flow_reader *reader, struct bat_sort_key **keys, size_t *capacity,
-                      size_t count)
+/* Cut the parts at the targets of branches, and count the blocks. */
+static uint32_t count_blocks(struct bat_flow_reader *reader)
 {
-    if (count == 0)
-        return true;
-    if (!BAT_RESERVE(reader->spare, 0, reader->spare_capacity, count))
-        return false;
-    if (bat_sort_keys(*keys, reader->spare, count) != reader->spare)
-        return true;
-    struct bat_sort_key *sorted = reader->spare;
-    size_t sorted_capacity = reader->spare_capacity;
-    reader->spare = *keys;
-    reader->spare_capacity = *capacity;
-    *keys = sorted;
-    *capacity = sorted_capacity;
-    return true;
-}
-
-/*
- * True if the code behind each leave ascends from part to part, as it does within each. Parts of a
- * damaged symbol table may overlap.
- */
-static bool leaves_ascend(const struct bat_flow_reader *reader)
-{
-    for (size_t i = 1; i < reader->leave_count; i++)
-        if (reader->leaves[i - 1].next > reader->leaves[i].next)
-            return false;
-    return true;
-}
-
-/* Merge cuts, targets, and the addresses behind leaves, all sorted, into starts. */
-static void merge_starts(struct bat_flow_reader *reader)
-{
-    size_t cut = 0;
-    size_t target = 0;
-    size_t leave = 0;
-    uint64_t last = 0;
-    for (;;) {
-        uint64_t next = UINT64_MAX;
-        bool is_any = false;
-        if (cut < reader->cut_count) {
-            next = reader->cuts[cut].key;
-            is_any = true;
+    for (size_t i = 0; i < reader->leave_count; i++)
+        if (reader->leaves[i].target)
+            cut(reader, reader->leaves[i].target);
+    uint32_t count = 0;
+    for (size_t i = 0; i < reader->part_count; i++) {
+        const struct part *part = &reader->parts[i];
+        for (uint64_t at = part->start; at < part->end; at += 64) {
+            struct word *word = word_at(reader, part, at);
+            word->before = count;
+            count += (uint32_t)__builtin_popcountll(word->starts);
         }
-        if (target < reader->target_count && reader->targets[target].key <= next) {
-            next = reader->targets[target].key;
-            is_any = true;
-        }
-        if (leave < reader->leave_count && reader->leaves[leave].next <= next) {
-            next = reader->leaves[leave].next;
-            is_any = true;
-        }
-        if (!is_any)
-            return;
-        cut += cut < reader->cut_count && reader->cuts[cut].key == next;
-        target += target < reader->target_count && reader->targets[target].key == next;
-        leave += leave < reader->leave_count && reader->leaves[leave].next == next;
-        if (reader->start_count == 0 || next != last)
-            reader->starts[reader->start_count++] = next;
-        last = next;
     }
-}
-
-/*
- * Fill starts. Most of the three kinds of addresses are found in order, so that merging them is
- * faster than sorting them together.
- */
-static bool sort_starts(struct bat_flow_reader *reader)
-{
-    bool is_ascending = leaves_ascend(reader);
-    for (size_t i = 0; i < reader->leave_count && !is_ascending; i++)
-        add_cut(reader, reader->leaves[i].next);
-    size_t most = reader->cut_count + reader->target_count + reader->leave_count;
-    if (reader->is_out_of_memory || !BAT_RESERVE(reader->starts, 0, reader->start_capacity, most) ||
-        !sort_keys(reader, &reader->cuts, &reader->cut_capacity, reader->cut_count) ||
-        !sort_keys(reader, &reader->targets, &reader->target_capacity, reader->target_count))
-        return false;
-    size_t leaves = reader->leave_count;
-    if (!is_ascending)
-        reader->leave_count = 0;
-    merge_starts(reader);
-    reader->leave_count = leaves;
-    return true;
-}
-
-static size_t first_start_from(const struct bat_flow_reader *reader, uint64_t address)
-{
-    return BAT_NUMBERS_BELOW(reader->starts, reader->start_count, address);
+    return count;
 }
 
 /* Append the blocks of a part, with the owners that the note gives. */
@@ -455,11 +434,8 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
     size_t leave = reader->parts[part].first_leave;
     size_t begin = reader->parts[part].first_begin;
     size_t mark = reader->parts[part].first_mark;
-    for (size_t i = first_start_from(reader, reader->parts[part].start);
-         i < reader->start_count && reader->starts[i] < end; i++) {
-        const uint64_t start = reader->starts[i];
-        const bool is_last = i + 1 == reader->start_count || reader->starts[i + 1] >= end;
-        const uint64_t next = is_last ? end : reader->starts[i + 1];
+    for (uint64_t start = reader->parts[part].start, next; start < end; start = next) {
+        next = next_start(reader, &reader->parts[part], start + 1);
         struct bat_output_block block = {
             .start = start,
             .size = next - start < UINT32_MAX ? (uint32_t)(next - start) : UINT32_MAX,
@@ -475,7 +451,7 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
             block.falls_through = reader->leaves[leave].falls_through;
             block.has_target = reader->leaves[leave].target != 0;
             if (block.has_target)
-                block.target = (uint32_t)leave;
+                block.target = block_at(reader, reader->leaves[leave].target);
             last = reader->leaves[leave].at;
             block.last_size = (next - last) & 15;
             block.is_return = reader->leaves[leave].is_return && last == start;
@@ -514,6 +490,13 @@ static void make_blocks(struct bat_flow_reader *reader, size_t part, uint32_t *b
 
 /* --- The function ------------------------------------------------------------------------- */
 
+/* With a damaged symbol table, parts may overlap: let one end where the next one starts. */
+static void end_part(const struct bat_flow_reader *reader, struct part *part, uint64_t end)
+{
+    part->end = end;
+    word_at(reader, part, end)->starts &= ((uint64_t)1 << (end - part->start) % 64) - 1;
+}
+
 static void read_parts(struct bat_flow_reader *reader, uint32_t table,
                        const struct bat_functions *functions)
 {
@@ -536,49 +519,21 @@ static void read_parts(struct bat_flow_reader *reader, uint32_t table,
             read_part(reader, part, all[symbol].size);
     }
     BAT_SORT_BY(reader->parts, reader->part_count, start);
+    for (size_t i = 1; i < reader->part_count; i++)
+        if (reader->parts[i - 1].end > reader->parts[i].start)
+            end_part(reader, &reader->parts[i - 1], reader->parts[i].start);
 }
 
 /* Make the blocks of all parts. False if there is no memory. */
 static bool make_all_blocks(struct bat_flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
-    if (!sort_starts(reader) || reader->leave_count >= BAT_OWNER_SEVERAL)
-        return false;
-    /* With a damaged symbol table, parts may overlap and share starts. */
-    size_t capacity = 0;
-    for (size_t i = 0; i < reader->part_count; i++)
-        capacity += first_start_from(reader, reader->parts[i].end) -
-                    first_start_from(reader, reader->parts[i].start);
-    if (capacity >= BAT_OWNER_SEVERAL)
-        return false;
-    if (!BAT_RESERVE(reader->all, 0, reader->all_capacity, capacity))
+    if (!BAT_RESERVE(reader->all, 0, reader->all_capacity, count_blocks(reader)))
         return false;
     flow->all = reader->all;
     for (size_t i = 0; i < reader->part_count; i++)
         make_blocks(reader, i, &reader->block_begin_count);
-    bool is_ascending = true;
-    for (uint32_t i = 1; i < flow->count; i++)
-        is_ascending &= flow->all[i - 1].start < flow->all[i].start;
-    if (!is_ascending)
-        BAT_SORT_BY(flow->all, flow->count, start);
     return true;
-}
-
-/* Replace the targets, which are indices of leaves, by blocks. */
-static void find_targets(struct bat_flow_reader *reader)
-{
-    struct bat_output_flow *flow = reader->flow;
-    uint32_t block = 0; /* the first one above the target */
-    for (size_t i = 0; i < reader->target_count; i++) {
-        const struct bat_sort_key *target = &reader->targets[i];
-        while (block < flow->count && flow->all[block].start <= target->key)
-            block++;
-        bool is_start = block != 0 && flow->all[block - 1].start == target->key;
-        reader->leaves[target->value].target = is_start ? block - 1 : BAT_NONE;
-    }
-    for (uint32_t i = 0; i < flow->count; i++)
-        if (flow->all[i].has_target)
-            flow->all[i].target = (uint32_t)reader->leaves[flow->all[i].target].target;
 }
 
 static bool build(struct bat_flow_reader *reader, uint32_t table)
@@ -606,7 +561,6 @@ static bool build(struct bat_flow_reader *reader, uint32_t table)
     if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
         !make_all_blocks(reader))
         return false;
-    find_targets(reader);
     return copy_runs(reader) &&
            bat_output_flow_find_owners(flow, &reader->owners, &reader->owners_capacity) &&
            bat_output_flow_find_pairs(flow, program->elf);
@@ -658,9 +612,8 @@ void bat_flow_reader_free(struct bat_flow_reader *reader)
 {
     if (!reader)
         return;
-    BAT_FREE_ALL(reader->blocks, reader->all, reader->block_begins, reader->spare, reader->owners,
-                 reader->cuts, reader->targets, reader->starts, reader->leaves, reader->begins,
-                 reader->marks, reader->parts, reader);
+    BAT_FREE_ALL(reader->blocks, reader->all, reader->block_begins, reader->owners, reader->words,
+                 reader->leaves, reader->begins, reader->marks, reader->parts, reader);
 }
 
 struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uint32_t table)
@@ -668,8 +621,8 @@ struct bat_output_flow *bat_flow_reader_read(struct bat_flow_reader *reader, uin
     struct bat_output_flow flow = {0};
     reader->flow = &flow;
     reader->block_begin_count = 0;
-    reader->cut_count = reader->target_count = reader->start_count = reader->leave_count = 0;
-    reader->begin_count = reader->mark_count = reader->part_count = 0;
+    reader->word_count = reader->leave_count = reader->begin_count = 0;
+    reader->mark_count = reader->part_count = 0;
     reader->is_out_of_memory = false;
     struct bat_output_flow *kept = build(reader, table) ? keep(reader) : NULL;
     bat_inlined_free(&reader->inlined);
