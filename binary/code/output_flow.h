@@ -248,6 +248,8 @@ struct bat_output_flows {
     unsigned depth;
     uint64_t limited;
     bool are_independent;
+    bool may_have_pairs;
+    bool has_single; /* a flow that is in no arena */
     struct bat_beginnings *beginnings;
     struct bat_arena arenas[BAT_PARALLEL_MAX]; /* of bat_output_flows_read_many()'s threads */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The flows of a program's functions (output_flow.h), each read at its first use. */
+#include <elf.h>
 #include <stdlib.h>
 
 #include "output_flow.h"
@@ -16,6 +17,8 @@ struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
         flows->arenas[i] = (struct bat_arena){.limit = SIZE_MAX, .is_raw = true};
     flows->are_independent = !bat_output_may_have_option(program->elf, "inline");
+    flows->may_have_pairs = bat_elf_machine(program->elf) == EM_X86_64 &&
+                            bat_output_may_have_option(program->elf, "three-way-branch");
     flows->all = calloc(count, sizeof(*flows->all));
     flows->is_being_read = calloc(count, 1);
     if (flows->all && flows->is_being_read)
@@ -31,7 +34,9 @@ void bat_output_flows_free(struct bat_output_flows *flows)
 {
     if (!flows)
         return;
-    const uint32_t count = flows->all ? flows->program.map->hot_count : 0;
+    /* If not even one can have memory of its own, the arenas have all of it. */
+    const bool owns = flows->has_single || flows->may_have_pairs || !flows->are_independent;
+    const uint32_t count = flows->all && owns ? flows->program.map->hot_count : 0;
     for (uint32_t i = 0; i < count; i++) {
         /* Most functions have none. */
         bat_output_flow_fetch(i + FETCH_AHEAD < count ? flows->all[i + FETCH_AHEAD] : NULL, 2);

@@ -3,7 +3,6 @@
  * Finds pairs of branches in the output whose targets llvm-bolt's -three-way-branch may have
  * exchanged, and describes them for three_way.h.
  */
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,8 +173,6 @@ static bool find_pairs(const struct search *search, uint32_t seconds)
 
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf)
 {
-    if (bat_elf_machine(elf) != EM_X86_64 || !bat_output_may_have_option(elf, "three-way-branch"))
-        return true;
     uint32_t seconds = 0;
     for (uint32_t i = 0; i < flow->count; i++)
         seconds += is_second(flow, i);

@@ -187,7 +187,7 @@ static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t s
     size = size < available ? size : available;
     const struct part *part = &reader->parts[reader->part_count - 1];
     size_t next_begin = part->first_begin;
-    for (uint64_t at = 0; at < size && !reader->is_out_of_memory;) {
+    for (uint64_t at = 0; at < size;) {
         at += bat_instructions_skip(machine, bytes + at, (size_t)(size - at));
         if (at == size)
             return;
@@ -195,13 +195,16 @@ static void read_code(struct bat_flow_reader *reader, uint64_t start, uint64_t s
         if (bat_instruction_decode(machine, bytes + at, (size_t)(size - at), start + at,
                                    &instruction) &&
             instruction.length != 0) {
-            struct leave leave;
-            if (leaves_block(&instruction, start + at, &leave)) {
+            if (!BAT_GROW(reader->leaves, reader->leave_count, reader->leave_capacity)) {
+                reader->is_out_of_memory = true;
+                return;
+            }
+            struct leave *leave = &reader->leaves[reader->leave_count];
+            if (leaves_block(&instruction, start + at, leave)) {
                 if (machine == EM_AARCH64 && instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
-                    leave.target = bat_long_jump_target(bytes, at, start);
-                if (!BAT_APPEND(reader->leaves, reader->leave_count, reader->leave_capacity, leave))
-                    reader->is_out_of_memory = true;
-                cut_part(reader, part, leave.next);
+                    leave->target = bat_long_jump_target(bytes, at, start);
+                reader->leave_count++;
+                cut_part(reader, part, leave->next);
             }
             at += instruction.length;
             continue;
@@ -563,7 +566,7 @@ static bool build(struct bat_flow_reader *reader, uint32_t table)
         return false;
     return copy_runs(reader) &&
            bat_output_flow_find_owners(flow, &reader->owners, &reader->owners_capacity) &&
-           bat_output_flow_find_pairs(flow, program->elf);
+           (!reader->flows->may_have_pairs || bat_output_flow_find_pairs(flow, program->elf));
 }
 
 /* Without bytes there may be no memory, either. */
@@ -652,6 +655,7 @@ enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t t
     flows->depth++;
     struct bat_flow_reader *reader = bat_flow_reader_new(flows, NULL);
     flows->all[table] = reader ? bat_flow_reader_read(reader, table) : NULL;
+    flows->has_single = true;
     bat_flow_reader_free(reader);
     flows->depth--;
     flows->is_being_read[table] = 0;
