@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "carrying.h"
+#include "support/parallel.h"
 
 /*
  * So alike is the code of functions of one name at the least, if they are the same: also at -O0 and
@@ -112,16 +113,19 @@ static bool is_found(const struct next_carrying *carrying, uint32_t unit)
     return carrying->pairs.likeness[unit] >= (is_named ? LIKENESS_NAMED : LIKENESS_UNNAMED);
 }
 
-/* Set how alike changed units with samples and their partners are. */
-static enum bat_code find_likeness(struct next_carrying *carrying)
+#define STRETCH 16u /* functions that a thread compares at a time */
+
+/* Set how alike a changed unit with samples and its partner are. */
+static enum bat_code find_likeness(void *context, size_t item, unsigned thread,
+                                   struct bat_error *error)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
-        uint32_t partner = carrying->pairs.new_of[i];
-        if (carrying->measured.units[i] && partner != BAT_NONE && !carrying->is_same[i])
-            code = next_compare_units(carrying, i, partner, &carrying->pairs.likeness[i]);
-    }
-    return code;
+    struct next_carrying *carrying = context;
+    uint32_t unit = (uint32_t)item;
+    uint32_t partner = carrying->pairs.new_of[unit];
+    (void)thread;
+    if (!carrying->measured.units[unit] || partner == BAT_NONE || carrying->is_same[unit])
+        return BAT_OK;
+    return next_compare_units(carrying, unit, partner, &carrying->pairs.likeness[unit], error);
 }
 
 /* True if a unit counts for the question; with common code or without. */
@@ -266,7 +270,8 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
     if (report->all.count == 0)
         return bat_fail(carrying->error, BAT_ERR_MISMATCH,
                         "expected samples in functions of the old program, found none");
-    BAT_TRY(find_likeness(carrying));
+    BAT_TRY(bat_parallel_try(carrying->olds.unit_count, STRETCH, carrying->options->threads,
+                             find_likeness, carrying, carrying->error));
     sum_up(carrying, false);
     bool with_common = report->own.count == 0;
     if (with_common) {

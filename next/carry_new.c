@@ -46,7 +46,7 @@ static enum bat_code find_original(struct next_carrying *carrying, uint32_t new_
         if (carrying->olds.name_of[carrying->olds.first_part[i]] != name ||
             !has_samples(carrying, i))
             continue;
-        code = next_compare_units(carrying, i, new_unit, &likeness);
+        code = next_compare_units(carrying, i, new_unit, &likeness, carrying->error);
         if (likeness > best) {
             best = likeness;
             *found = i;
@@ -71,7 +71,8 @@ static enum bat_code find_replaced(struct next_carrying *carrying, uint32_t new_
         float likeness;
         if (replacement->new_unit != new_unit || !has_samples(carrying, replacement->old_unit))
             continue;
-        code = next_compare_units(carrying, replacement->old_unit, new_unit, &likeness);
+        code = next_compare_units(carrying, replacement->old_unit, new_unit, &likeness,
+                                  carrying->error);
         likeness *= 1 + (float)replacement->count / (1 + (float)most);
         if (likeness > best) {
             best = likeness;

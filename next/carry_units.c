@@ -60,12 +60,12 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
 }
 
 enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
-                                 uint32_t new_unit, float *likeness)
+                                 uint32_t new_unit, float *likeness, struct bat_error *error)
 {
     struct next_signature a;
     struct next_signature b = {0};
-    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, carrying->error);
-    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, carrying->error);
+    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, error);
+    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, error);
     *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
     next_signature_free(&a);
     next_signature_free(&b);

@@ -72,7 +72,7 @@ static inline void next_add_share(struct next_share *share, uint64_t count)
 
 /* How alike the code of two units is: next_signature_compare(). */
 enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
-                                 uint32_t new_unit, float *likeness);
+                                 uint32_t new_unit, float *likeness, struct bat_error *error);
 
 /*
  * Set the likeness of pairs with samples, and what the report says of it. BAT_ERR_MISMATCH if less

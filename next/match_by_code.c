@@ -8,8 +8,6 @@
 #include "match_functions.h"
 #include "signature.h"
 #include "spec/array.h"
-#include "spec/order.h"
-#include "support/key_sort.h"
 #include "support/parallel.h"
 
 #define CANDIDATES 8u
@@ -21,30 +19,49 @@
 #define SIZE_MORE 64u
 #define STRETCH 64u /* functions that a thread reads at a time */
 
+/* A token of the old functions, and the new ones that have it. */
+struct wanted {
+    uint32_t hash;
+    bool is_used;
+    uint32_t count;
+    uint32_t first; /* in postings, if they are RARE_MAX at most */
+};
+
+/* All of them: a hash table, less than half full. */
+struct wanted_set {
+    struct wanted *slots;
+    uint32_t mask;
+};
+
 /* Functions of one side that are not paired. */
 struct side {
     struct next_program *program;
     uint32_t *units;
     struct next_signature *signatures;
     uint32_t count;
+    const struct wanted_set *wanted; /* no other tokens are kept; NULL: all are */
+};
+
+/* What one thread finds. */
+struct found {
+    float *sums; /* for each new function */
+    uint32_t *touched;
+    struct next_candidate *candidates;
+    size_t candidate_count;
+    size_t candidate_capacity;
 };
 
 struct code_matching {
     struct side olds;
     struct side news;
-    struct bat_sort_key *postings; /* hash of the token; index of the new function */
-    struct bat_sort_key *spare;
-    const struct bat_sort_key *sorted;
-    size_t posting_count;
-    struct next_candidate *candidates;
-    size_t candidate_count;
-    size_t candidate_capacity;
-    struct bat_error *error;
+    struct wanted_set wanted;
+    uint32_t *postings; /* indices of new functions */
+    struct found found[BAT_PARALLEL_MAX];
 };
 
-static enum bat_code fail_memory(const struct code_matching *matching)
+static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail_memory(matching->error, "to compare functions");
+    return bat_fail_memory(error, "to compare functions");
 }
 
 static void side_free(struct side *side)
@@ -54,75 +71,104 @@ static void side_free(struct side *side)
     BAT_FREE_ALL(side->signatures, side->units);
 }
 
-/* Signatures that are made in several threads. */
-struct making {
-    struct side *side;
-    enum bat_code codes[BAT_PARALLEL_MAX];
-    struct bat_error errors[BAT_PARALLEL_MAX];
-};
-
-static void make_some(void *context, size_t first, size_t end, unsigned thread)
+/* The slot of a token, or the unused one where it would be. */
+static struct wanted *find_wanted(const struct wanted_set *set, uint32_t hash)
 {
-    struct making *making = context;
-    const struct side *side = making->side;
-    for (size_t i = first; i < end && making->codes[thread] == BAT_OK; i++) {
-        uint32_t unit = side->units[i];
-        bool was_read = side->program->units[unit];
-        making->codes[thread] =
-            next_signature_make(side->program, unit, &side->signatures[i], &making->errors[thread]);
-        if (!was_read) /* most of them are nobody's partner */
-            next_unit_forget(side->program, unit);
-    }
+    uint32_t at = hash & set->mask;
+    while (set->slots[at].is_used && set->slots[at].hash != hash)
+        at = (at + 1) & set->mask;
+    return &set->slots[at];
 }
 
-static enum bat_code make_signatures(struct side *side, struct bat_error *error)
+/* The tokens of all functions of a side. False without memory. */
+static bool wanted_make(struct wanted_set *set, const struct side *side)
 {
-    struct making making = {.side = side};
-    unsigned threads = bat_parallel_threads(side->program->threads, side->count / STRETCH);
-    bat_parallel_run(side->count, STRETCH, threads, make_some, &making);
-    for (unsigned i = 0; i < threads; i++)
-        if (making.codes[i] != BAT_OK) {
-            *error = making.errors[i];
-            return making.codes[i];
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < side->count; i++)
+        tokens += side->signatures[i].count;
+    uint64_t slots = 2;
+    while (slots <= 2 * tokens)
+        slots *= 2;
+    if (slots > UINT32_MAX)
+        return false;
+    set->mask = (uint32_t)(slots - 1);
+    set->slots = calloc(slots, sizeof(*set->slots));
+    for (uint32_t i = 0; i < side->count && set->slots; i++)
+        for (uint32_t k = 0; k < side->signatures[i].count; k++) {
+            uint32_t hash = side->signatures[i].tokens[k].hash;
+            *find_wanted(set, hash) = (struct wanted){.hash = hash, .is_used = true};
         }
+    return set->slots;
+}
+
+/* Drop the tokens of a signature that no function of the other side has. It is compared with none
+ * else, and its weight stays. */
+static void keep_wanted(const struct wanted_set *set, struct next_signature *signature)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < signature->count; i++)
+        if (find_wanted(set, signature->tokens[i].hash)->is_used)
+            signature->tokens[kept++] = signature->tokens[i];
+    signature->count = kept;
+    BAT_SHRINK(signature->tokens, kept);
+}
+
+static enum bat_code make_signature(void *context, size_t item, unsigned thread,
+                                    struct bat_error *error)
+{
+    const struct side *side = context;
+    struct next_signature *signature = &side->signatures[item];
+    uint32_t unit = side->units[item];
+    bool was_read = side->program->units[unit];
+    (void)thread;
+    BAT_TRY(next_signature_make(side->program, unit, signature, error));
+    if (!was_read) /* most of them are nobody's partner */
+        next_unit_forget(side->program, unit);
+    if (side->wanted)
+        keep_wanted(side->wanted, signature);
     return BAT_OK;
 }
 
-static enum bat_code collect(struct code_matching *matching, struct side *side,
-                             const uint32_t *partners, struct next_counts *const *wanted)
+/* Find the functions of a side that have no partner; measured: those with samples, or NULL: all. */
+static enum bat_code collect(struct side *side, const uint32_t *partners,
+                             struct next_counts *const *measured, struct bat_error *error)
 {
     const struct next_program *program = side->program;
     side->units = malloc(((size_t)program->unit_count + 1) * sizeof(*side->units));
     if (!side->units)
-        return fail_memory(matching);
+        return fail_memory(error);
     uint32_t count = 0;
     for (uint32_t i = 0; i < program->unit_count; i++)
-        if (partners[i] == BAT_NONE && (!wanted || (wanted[i] && wanted[i]->total > 0)))
+        if (partners[i] == BAT_NONE && (!measured || (measured[i] && measured[i]->total > 0)))
             side->units[count++] = i;
     side->signatures = calloc((size_t)count + 1, sizeof(*side->signatures));
     if (!side->signatures)
-        return fail_memory(matching);
+        return fail_memory(error);
     side->count = count;
-    return make_signatures(side, matching->error);
+    return bat_parallel_try(count, STRETCH, program->threads, make_signature, side, error);
 }
 
-static enum bat_code make_postings(struct code_matching *matching)
+static bool make_postings(struct code_matching *matching)
 {
-    size_t count = 0;
-    for (uint32_t i = 0; i < matching->news.count; i++)
-        count += matching->news.signatures[i].count;
-    matching->postings = malloc((count + 1) * sizeof(*matching->postings));
-    matching->spare = malloc((count + 1) * sizeof(*matching->spare));
-    if (!matching->postings || !matching->spare)
-        return fail_memory(matching);
-    count = 0;
-    for (uint32_t i = 0; i < matching->news.count; i++)
-        for (uint32_t k = 0; k < matching->news.signatures[i].count; k++)
-            matching->postings[count++] = (struct bat_sort_key){
-                .key = matching->news.signatures[i].tokens[k].hash, .value = i};
-    matching->posting_count = count;
-    matching->sorted = bat_sort_keys(matching->postings, matching->spare, count);
-    return BAT_OK;
+    const struct side *news = &matching->news;
+    const struct wanted_set *set = &matching->wanted;
+    for (uint32_t i = 0; i < news->count; i++)
+        for (uint32_t k = 0; k < news->signatures[i].count; k++)
+            find_wanted(set, news->signatures[i].tokens[k].hash)->count++;
+    uint32_t end = 0;
+    for (uint64_t at = 0; at <= set->mask; at++) {
+        end += set->slots[at].count <= RARE_MAX ? set->slots[at].count : 0;
+        set->slots[at].first = end;
+    }
+    matching->postings = malloc(((size_t)end + 1) * sizeof(*matching->postings));
+    /* From behind, so that each token's ascend. */
+    for (uint32_t i = news->count; i-- > 0 && matching->postings;)
+        for (uint32_t k = 0; k < news->signatures[i].count; k++) {
+            struct wanted *wanted = find_wanted(set, news->signatures[i].tokens[k].hash);
+            if (wanted->count <= RARE_MAX)
+                matching->postings[--wanted->first] = i;
+        }
+    return matching->postings;
 }
 
 static bool may_be(const struct code_matching *matching, uint32_t old_index, uint32_t new_index)
@@ -133,8 +179,8 @@ static bool may_be(const struct code_matching *matching, uint32_t old_index, uin
     return (a > b ? a : b) <= SIZE_FACTOR * small + SIZE_MORE;
 }
 
-static enum bat_code add_candidate(struct code_matching *matching, uint32_t old_index,
-                                   uint32_t new_index)
+static enum bat_code add_candidate(const struct code_matching *matching, struct found *found,
+                                   uint32_t old_index, uint32_t new_index, struct bat_error *error)
 {
     if (!may_be(matching, old_index, new_index))
         return BAT_OK;
@@ -145,32 +191,35 @@ static enum bat_code add_candidate(struct code_matching *matching, uint32_t old_
     uint64_t size = next_unit_size(matching->olds.program, matching->olds.units[old_index]);
     if (candidate.likeness < (size > SIZE_SMALL ? LIKENESS_MIN : LIKENESS_SMALL))
         return BAT_OK;
-    if (!BAT_APPEND(matching->candidates, matching->candidate_count, matching->candidate_capacity,
+    if (!BAT_APPEND(found->candidates, found->candidate_count, found->candidate_capacity,
                     candidate))
-        return fail_memory(matching);
+        return fail_memory(error);
     return BAT_OK;
 }
 
 /* The new functions that share the most that is rare with an old one. */
-static enum bat_code find_candidates(struct code_matching *matching, uint32_t index, float *sums,
-                                     uint32_t *touched)
+static enum bat_code find_candidates(void *context, size_t item, unsigned thread,
+                                     struct bat_error *error)
 {
+    struct code_matching *matching = context;
+    struct found *found = &matching->found[thread];
+    uint32_t index = (uint32_t)item;
     const struct next_signature *signature = &matching->olds.signatures[index];
     uint32_t count = 0;
+    size_t news = (size_t)matching->news.count + 1;
+    found->sums = found->sums ? found->sums : calloc(news, sizeof(*found->sums));
+    found->touched = found->touched ? found->touched : malloc(news * sizeof(*found->touched));
+    float *sums = found->sums;
+    uint32_t *touched = found->touched;
+    if (!sums || !touched)
+        return fail_memory(error);
     for (uint32_t i = 0; i < signature->count; i++) {
-        size_t first = BAT_COUNT_BELOW(matching->sorted, matching->posting_count, key,
-                                       signature->tokens[i].hash);
-        size_t end = first;
-        while (end < matching->posting_count && end - first <= RARE_MAX &&
-               matching->sorted[end].key == signature->tokens[i].hash)
-            end++;
-        if (end - first > RARE_MAX)
-            continue;
-        for (size_t k = first; k < end; k++) {
-            uint32_t found = (uint32_t)matching->sorted[k].value;
-            if (sums[found] == 0)
-                touched[count++] = found;
-            sums[found] += signature->tokens[i].weight / (float)(end - first);
+        const struct wanted *wanted = find_wanted(&matching->wanted, signature->tokens[i].hash);
+        for (uint32_t k = 0; k < wanted->count && wanted->count <= RARE_MAX; k++) {
+            uint32_t other = matching->postings[wanted->first + k];
+            if (sums[other] == 0)
+                touched[count++] = other;
+            sums[other] += signature->tokens[i].weight / (float)wanted->count;
         }
     }
     enum bat_code code = BAT_OK;
@@ -179,7 +228,7 @@ static enum bat_code find_candidates(struct code_matching *matching, uint32_t in
         for (uint32_t i = 1; i < count; i++)
             if (sums[touched[i]] > sums[touched[best]])
                 best = i;
-        code = add_candidate(matching, index, touched[best]);
+        code = add_candidate(matching, found, index, touched[best], error);
         sums[touched[best]] = 0;
         touched[best] = touched[--count];
     }
@@ -188,50 +237,61 @@ static enum bat_code find_candidates(struct code_matching *matching, uint32_t in
     return code;
 }
 
-static enum bat_code find_all_candidates(struct code_matching *matching)
+/* Pair the most alike first. False without memory. */
+static bool pair_best(struct code_matching *matching, struct next_pairs *pairs)
 {
-    float *sums = calloc((size_t)matching->news.count + 1, sizeof(*sums));
-    uint32_t *touched = malloc(((size_t)matching->news.count + 1) * sizeof(*touched));
-    enum bat_code code = sums && touched ? BAT_OK : fail_memory(matching);
-    for (uint32_t i = 0; i < matching->olds.count && code == BAT_OK; i++)
-        code = find_candidates(matching, i, sums, touched);
-    BAT_FREE_ALL(sums, touched);
-    return code;
-}
-
-static void pair_best(struct code_matching *matching, struct next_pairs *pairs)
-{
-    if (matching->candidate_count > 1)
-        qsort(matching->candidates, matching->candidate_count, sizeof(*matching->candidates),
-              next_by_likeness);
-    for (size_t i = 0; i < matching->candidate_count; i++) {
-        const struct next_candidate *all = &matching->candidates[i];
-        uint32_t old_unit = matching->olds.units[all->old_index];
-        uint32_t new_unit = matching->news.units[all->new_index];
+    struct found *all = &matching->found[0];
+    for (unsigned i = 1; i < BAT_PARALLEL_MAX; i++) {
+        const struct found *found = &matching->found[i];
+        for (size_t k = 0; k < found->candidate_count; k++)
+            if (!BAT_APPEND(all->candidates, all->candidate_count, all->candidate_capacity,
+                            found->candidates[k]))
+                return false;
+    }
+    if (all->candidate_count > 1)
+        qsort(all->candidates, all->candidate_count, sizeof(*all->candidates), next_by_likeness);
+    for (size_t i = 0; i < all->candidate_count; i++) {
+        const struct next_candidate *candidate = &all->candidates[i];
+        uint32_t old_unit = matching->olds.units[candidate->old_index];
+        uint32_t new_unit = matching->news.units[candidate->new_index];
         if (pairs->new_of[old_unit] != BAT_NONE || pairs->old_of[new_unit] != BAT_NONE)
             continue;
         next_pair(pairs, old_unit, new_unit, NEXT_BY_CODE);
-        pairs->likeness[old_unit] = all->likeness;
+        pairs->likeness[old_unit] = candidate->likeness;
     }
+    return true;
+}
+
+/* Pair the functions of both sides by their code. */
+static enum bat_code match_sides(struct code_matching *matching, struct next_pairs *pairs,
+                                 struct bat_error *error)
+{
+    BAT_TRY_MEMORY(make_postings(matching), error, "to compare functions");
+    BAT_TRY(bat_parallel_try(matching->olds.count, STRETCH, matching->olds.program->threads,
+                             find_candidates, matching, error));
+    BAT_TRY_MEMORY(pair_best(matching, pairs), error, "to compare functions");
+    return BAT_OK;
 }
 
 enum bat_code next_match_by_code(const struct next_measured *measured,
                                  struct next_program *new_program, struct next_pairs *pairs,
                                  struct bat_error *error)
 {
-    struct code_matching matching = {
-        .olds.program = measured->program, .news.program = new_program, .error = error};
-    enum bat_code code = collect(&matching, &matching.olds, pairs->new_of, measured->units);
-    if (code == BAT_OK && matching.olds.count > 0)
-        code = collect(&matching, &matching.news, pairs->old_of, NULL);
-    if (code == BAT_OK && matching.olds.count > 0 && matching.news.count > 0) {
-        code = make_postings(&matching);
-        code = code ? code : find_all_candidates(&matching);
-        if (code == BAT_OK)
-            pair_best(&matching, pairs);
+    struct code_matching matching = {.olds.program = measured->program,
+                                     .news.program = new_program};
+    enum bat_code code = collect(&matching.olds, pairs->new_of, measured->units, error);
+    if (code == BAT_OK && matching.olds.count > 0) {
+        matching.news.wanted = &matching.wanted;
+        code = wanted_make(&matching.wanted, &matching.olds) ? BAT_OK : fail_memory(error);
+        code = code ? code : collect(&matching.news, pairs->old_of, NULL, error);
     }
+    if (code == BAT_OK && matching.olds.count > 0 && matching.news.count > 0)
+        code = match_sides(&matching, pairs, error);
     side_free(&matching.olds);
     side_free(&matching.news);
-    BAT_FREE_ALL(matching.postings, matching.spare, matching.candidates);
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        BAT_FREE_ALL(matching.found[i].sums, matching.found[i].touched,
+                     matching.found[i].candidates);
+    BAT_FREE_ALL(matching.postings, matching.wanted.slots);
     return code;
 }

@@ -5,6 +5,9 @@
 
 #include "spec/array.h"
 #include "spec/order.h"
+#include "support/parallel.h"
+
+#define STRETCH 16u /* units that a thread reads at a time */
 
 static void counts_free(struct next_counts *counts)
 {
@@ -238,6 +241,34 @@ static enum bat_code count_blocks(struct next_measured *measured, uint32_t unit,
     return BAT_OK;
 }
 
+static enum bat_code read_marked(void *context, size_t item, unsigned thread,
+                                 struct bat_error *error)
+{
+    const struct next_measured *measured = context;
+    const struct next_unit *code;
+    (void)thread;
+    return measured->has_records[item]
+               ? next_unit_get(measured->program, (uint32_t)item, &code, error)
+               : BAT_OK;
+}
+
+/* Read the code of all units with records, in several threads. */
+static enum bat_code read_units(struct next_measured *measured, struct bat_error *error)
+{
+    const struct next_program *program = measured->program;
+    const struct bat_counts *branches = &measured->records->branches;
+    measured->has_records = calloc((size_t)program->unit_count + 1, 1);
+    BAT_TRY_MEMORY(measured->has_records, error, "for counts");
+    for (uint32_t i = 0; i < branches->count; i++)
+        for (unsigned end = 0; end < 4; end += 2) {
+            uint32_t unit = unit_of_word(measured, bat_counts_item(branches, i)[end]);
+            if (unit != BAT_NONE)
+                measured->has_records[unit] = 1;
+        }
+    return bat_parallel_try(program->unit_count, STRETCH, program->threads, read_marked, measured,
+                            error);
+}
+
 enum bat_code next_measure(struct next_program *program, const struct bat_records *records,
                            struct next_measured *measured, struct bat_error *error)
 {
@@ -245,7 +276,7 @@ enum bat_code next_measure(struct next_program *program, const struct bat_record
     measured->units = calloc((size_t)program->unit_count + 1, sizeof(struct next_counts *));
     if (!measured->units)
         return bat_fail_memory(error, "for counts");
-    enum bat_code code = BAT_OK;
+    enum bat_code code = read_units(measured, error);
     for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++)
         code = add_record(measured, i, error);
     BAT_SORT(measured->calls, measured->call_count, BAT_ASCENDING(struct next_call, function),
@@ -260,6 +291,6 @@ void next_measured_free(struct next_measured *measured)
 {
     for (uint32_t i = 0; measured->units && i < measured->program->unit_count; i++)
         counts_free(measured->units[i]);
-    BAT_FREE_ALL(measured->units, measured->calls);
+    BAT_FREE_ALL(measured->units, measured->calls, measured->has_records);
     *measured = (struct next_measured){0};
 }

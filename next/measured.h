@@ -29,6 +29,7 @@ struct next_measured {
     struct next_program *program;
     const struct bat_records *records;
     struct next_counts **units; /* for each unit; NULL: no samples */
+    uint8_t *has_records;       /* for each unit */
     struct next_call *calls;    /* ascending by function and offset */
     size_t call_count;
     size_t call_capacity;

@@ -545,7 +545,7 @@ static void trim(struct next_unit *unit)
 enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error)
 {
-    *found = program->units[unit];
+    *found = __atomic_load_n(&program->units[unit], __ATOMIC_ACQUIRE);
     if (*found)
         return BAT_OK;
     struct unit_reading reading = {.program = program,
@@ -561,7 +561,12 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
         return code;
     }
     trim(reading.unit);
-    *found = program->units[unit] = reading.unit;
+    struct next_unit *other = NULL; /* what another thread has read */
+    bool is_first = __atomic_compare_exchange_n(&program->units[unit], &other, reading.unit, false,
+                                                __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (!is_first)
+        next_unit_free(reading.unit);
+    *found = is_first ? reading.unit : other;
     return BAT_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "carrying.h"
 #include "spec/array.h"
 #include "spec/order.h"
+#include "support/parallel.h"
 
 static bool same_instructions(const struct next_unit *a, const struct next_unit *b, uint32_t i)
 {
@@ -110,24 +111,31 @@ bool next_same_place(const struct next_program *program, const struct next_unit 
     return true;
 }
 
+#define STRETCH 16u /* functions that a thread reads at a time */
+
+static enum bat_code compare_with_partner(void *context, size_t item, unsigned thread,
+                                          struct bat_error *error)
+{
+    struct next_carrying *carrying = context;
+    uint32_t unit = (uint32_t)item;
+    uint32_t partner = carrying->pairs.new_of[unit];
+    (void)thread;
+    if (partner == BAT_NONE || !carrying->measured.units[unit])
+        return BAT_OK;
+    const struct next_unit *a;
+    const struct next_unit *b;
+    BAT_TRY(next_unit_get(&carrying->olds, unit, &a, error));
+    BAT_TRY(next_unit_get(&carrying->news, partner, &b, error));
+    carrying->is_same[unit] = next_same_that_ran(a, b, carrying->measured.units[unit]);
+    return BAT_OK;
+}
+
 enum bat_code next_find_same(struct next_carrying *carrying)
 {
-    enum bat_code code = BAT_OK;
     carrying->is_same = calloc((size_t)carrying->olds.unit_count + 1, 1);
-    if (!carrying->is_same)
-        return bat_fail_memory(carrying->error, "to compare functions");
-    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
-        uint32_t partner = carrying->pairs.new_of[i];
-        if (partner == BAT_NONE || !carrying->measured.units[i])
-            continue;
-        const struct next_unit *a;
-        const struct next_unit *b;
-        code = next_unit_get(&carrying->olds, i, &a, carrying->error);
-        code = code ? code : next_unit_get(&carrying->news, partner, &b, carrying->error);
-        if (code == BAT_OK)
-            carrying->is_same[i] = next_same_that_ran(a, b, carrying->measured.units[i]);
-    }
-    return code;
+    BAT_TRY_MEMORY(carrying->is_same, carrying->error, "to compare functions");
+    return bat_parallel_try(carrying->olds.unit_count, STRETCH, carrying->options->threads,
+                            compare_with_partner, carrying, carrying->error);
 }
 
 /* --- Functions that never ran --------------------------------------------------------------- */

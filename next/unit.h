@@ -101,7 +101,7 @@ struct next_unit {
 
 /*
  * The code of a unit, which is read once and belongs to program. A unit that cannot be read is
- * empty. Linear in its size. Threads may read different units at the same time.
+ * empty. Linear in its size. Threads may do this at the same time.
  */
 enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error);

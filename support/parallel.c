@@ -84,3 +84,32 @@ void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parall
         workers[i] = (struct worker){&queue, i};
     bat_parts_run(run_stretches, workers, sizeof(workers[0]), threads);
 }
+
+/* Steps that may fail. */
+struct trying {
+    bat_parallel_item_fn *work;
+    void *context;
+    enum bat_code codes[BAT_PARALLEL_MAX];
+    struct bat_error errors[BAT_PARALLEL_MAX];
+};
+
+static void try_some(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct trying *trying = context;
+    for (size_t i = first; i < end && trying->codes[thread] == BAT_OK; i++)
+        trying->codes[thread] = trying->work(trying->context, i, thread, &trying->errors[thread]);
+}
+
+enum bat_code bat_parallel_try(size_t count, size_t stretch, unsigned threads,
+                               bat_parallel_item_fn *work, void *context, struct bat_error *error)
+{
+    struct trying trying = {.work = work, .context = context};
+    threads = bat_parallel_threads(threads, count / stretch);
+    bat_parallel_run(count, stretch, threads, try_some, &trying);
+    for (unsigned i = 0; i < threads; i++)
+        if (trying.codes[i] != BAT_OK) {
+            *error = trying.errors[i];
+            return trying.codes[i];
+        }
+    return BAT_OK;
+}

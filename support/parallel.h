@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bat.h"
+
 /*
  * The number of threads for these jobs: threads, or one for each processor if that is 0; at most
  * one for each job, and most; at least 1.
@@ -45,3 +47,12 @@ unsigned bat_parallel_threads(unsigned threads, size_t stretches);
  */
 void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parallel_fn *work,
                       void *context);
+
+/* Work on one item, which may fail. */
+typedef enum bat_code bat_parallel_item_fn(void *context, size_t item, unsigned thread,
+                                           struct bat_error *error);
+
+/* The same for steps that may fail: a thread whose step failed makes no more of them. Returns what
+ * the first of these threads returned. threads: as many as bat_parallel_threads() allows. */
+enum bat_code bat_parallel_try(size_t count, size_t stretch, unsigned threads,
+                               bat_parallel_item_fn *work, void *context, struct bat_error *error);
