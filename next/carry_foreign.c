@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "carrying.h"
+#include "signature.h"
 #include "support/parallel.h"
 
 /*
@@ -113,6 +114,20 @@ static bool is_found(const struct next_carrying *carrying, uint32_t unit)
     return carrying->pairs.likeness[unit] >= (is_named ? LIKENESS_NAMED : LIKENESS_UNNAMED);
 }
 
+/* How alike the code of two units is. */
+static enum bat_code compare_units(struct next_carrying *carrying, uint32_t old_unit,
+                                   uint32_t new_unit, float *likeness, struct bat_error *error)
+{
+    struct next_signature a;
+    struct next_signature b = {0};
+    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, error);
+    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, error);
+    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
+    next_signature_free(&a);
+    next_signature_free(&b);
+    return code;
+}
+
 #define STRETCH 16u /* functions that a thread compares at a time */
 
 /* Set how alike a changed unit with samples and its partner are. */
@@ -125,7 +140,7 @@ static enum bat_code find_likeness(void *context, size_t item, unsigned thread,
     (void)thread;
     if (!carrying->measured.units[unit] || partner == BAT_NONE || carrying->is_same[unit])
         return BAT_OK;
-    return next_compare_units(carrying, unit, partner, &carrying->pairs.likeness[unit], error);
+    return compare_units(carrying, unit, partner, &carrying->pairs.likeness[unit], error);
 }
 
 /* True if a unit counts for the question; with common code or without. */

@@ -6,10 +6,25 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "signature.h"
+#include "spec/array.h"
+#include "spec/order.h"
+#include "support/key_sort.h"
+#include "support/parallel.h"
 
 #define PASSES 6u
 #define LIKENESS_COPY 0.2f        /* of functions with one name but for suffixes */
 #define LIKENESS_REPLACEMENT 0.3f /* of functions that are called in one place */
+
+struct new_units {
+    struct next_carrying *carrying;
+    double *calls;                      /* for each new unit */
+    uint8_t *is_done;                   /* ... */
+    const struct bat_sort_key *by_name; /* old units with samples: name, unit */
+    uint32_t by_name_count;
+    struct next_unit_pair *pairs; /* of this pass */
+    uint32_t pair_count;
+};
 
 /* How often each new unit without counts is called by those with counts. */
 static void count_calls(const struct next_carrying *carrying, double *calls)
@@ -34,98 +49,150 @@ static bool has_samples(const struct next_carrying *carrying, uint32_t old_unit)
     return counts && counts->entry > 0 && carrying->olds.units[old_unit]->is_read;
 }
 
-/* An old unit with the same name but for suffixes, of which the new one may be a copy. */
-static enum bat_code find_original(struct next_carrying *carrying, uint32_t new_unit,
-                                   uint32_t *found)
+/* Take an old unit for the source of a new one if it is more alike than the best so far. */
+static enum bat_code take_better(const struct new_units *news, const struct next_signature *code_of,
+                                 uint32_t old_unit, float factor, float *best,
+                                 struct next_unit_pair *pair, struct bat_error *error)
 {
-    float best = LIKENESS_COPY;
-    uint32_t name = carrying->news.name_of[carrying->news.first_part[new_unit]];
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < carrying->olds.unit_count && code == BAT_OK; i++) {
-        float likeness;
-        if (carrying->olds.name_of[carrying->olds.first_part[i]] != name ||
-            !has_samples(carrying, i))
-            continue;
-        code = next_compare_units(carrying, i, new_unit, &likeness, carrying->error);
-        if (likeness > best) {
-            best = likeness;
-            *found = i;
-        }
+    struct next_signature old;
+    BAT_TRY(next_signature_make(&news->carrying->olds, old_unit, &old, error));
+    float likeness = next_signature_compare(&old, code_of) * factor;
+    next_signature_free(&old);
+    if (likeness > *best) {
+        *best = likeness;
+        pair->old_unit = old_unit;
     }
-    return code;
+    return BAT_OK;
+}
+
+/* An old unit with the same name but for suffixes, of which the new one may be a copy. */
+static enum bat_code find_original(const struct new_units *news,
+                                   const struct next_signature *code_of,
+                                   struct next_unit_pair *pair, struct bat_error *error)
+{
+    const struct next_program *program = &news->carrying->news;
+    float best = LIKENESS_COPY;
+    uint32_t name = program->name_of[program->first_part[pair->new_unit]];
+    uint32_t i = BAT_COUNT_BELOW(news->by_name, news->by_name_count, key, name);
+    for (; i < news->by_name_count && news->by_name[i].key == name; i++)
+        BAT_TRY(
+            take_better(news, code_of, (uint32_t)news->by_name[i].value, 1, &best, pair, error));
+    return BAT_OK;
 }
 
 /* An old unit that was called where the new one is; those that were called most count more. */
-static enum bat_code find_replaced(struct next_carrying *carrying, uint32_t new_unit,
-                                   uint32_t *found)
+static enum bat_code find_replaced(const struct new_units *news,
+                                   const struct next_signature *code_of,
+                                   struct next_unit_pair *pair, struct bat_error *error)
 {
+    const struct next_replacement *all = news->carrying->replacements;
+    size_t count = news->carrying->replacement_count;
+    size_t first = BAT_COUNT_BELOW(all, count, new_unit, pair->new_unit);
+    size_t end = first;
     float best = LIKENESS_REPLACEMENT;
     uint64_t most = 0;
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < carrying->replacement_count; i++)
-        if (carrying->replacements[i].new_unit == new_unit &&
-            carrying->replacements[i].count > most)
-            most = carrying->replacements[i].count;
-    for (size_t i = 0; i < carrying->replacement_count && code == BAT_OK; i++) {
-        const struct next_replacement *replacement = &carrying->replacements[i];
-        float likeness;
-        if (replacement->new_unit != new_unit || !has_samples(carrying, replacement->old_unit))
+    for (; end < count && all[end].new_unit == pair->new_unit; end++)
+        most = all[end].count > most ? all[end].count : most;
+    for (size_t i = first; i < end; i++) {
+        /* The first of several with one old unit has the largest count. */
+        if ((i > first && all[i].old_unit == all[i - 1].old_unit) ||
+            !has_samples(news->carrying, all[i].old_unit))
             continue;
-        code = next_compare_units(carrying, replacement->old_unit, new_unit, &likeness,
-                                  carrying->error);
-        likeness *= 1 + (float)replacement->count / (1 + (float)most);
-        if (likeness > best) {
-            best = likeness;
-            *found = replacement->old_unit;
-        }
+        float factor = 1 + (float)all[i].count / (1 + (float)most);
+        BAT_TRY(take_better(news, code_of, all[i].old_unit, factor, &best, pair, error));
     }
+    return BAT_OK;
+}
+
+/* Find the old unit whose counts the new one of a pair gets, if there is one. */
+static enum bat_code find_source(void *context, size_t item, unsigned thread,
+                                 struct bat_error *error)
+{
+    const struct new_units *news = context;
+    struct next_unit_pair *pair = &news->pairs[item];
+    struct next_signature code_of;
+    (void)thread;
+    enum bat_code code =
+        next_signature_make(&news->carrying->news, pair->new_unit, &code_of, error);
+    code = code ? code : find_original(news, &code_of, pair, error);
+    if (code == BAT_OK && pair->old_unit == BAT_NONE)
+        code = find_replaced(news, &code_of, pair, error);
+    next_signature_free(&code_of);
     return code;
 }
 
-static enum bat_code infer_one(struct next_carrying *carrying, uint32_t unit, double entries)
+/* Infer what the pass finds a source for. For others a later one may: more calls are known then. */
+static enum bat_code infer_pass(struct new_units *news)
 {
-    uint32_t source = BAT_NONE;
-    enum bat_code code = find_original(carrying, unit, &source);
-    if (code == BAT_OK && source == BAT_NONE)
-        code = find_replaced(carrying, unit, &source);
-    if (code != BAT_OK)
-        return code;
-    if (source == BAT_NONE) {
-        carrying->report->unknown++;
-        return BAT_OK;
+    struct next_carrying *carrying = news->carrying;
+    uint32_t kept = 0;
+    BAT_SORT(carrying->replacements, carrying->replacement_count,
+             BAT_ASCENDING(struct next_replacement, new_unit),
+             BAT_ASCENDING(struct next_replacement, old_unit),
+             BAT_DESCENDING(struct next_replacement, count));
+    BAT_TRY(bat_parallel_try(news->pair_count, 1, carrying->options->threads, find_source, news,
+                             carrying->error));
+    for (uint32_t i = 0; i < news->pair_count; i++) {
+        struct next_unit_pair pair = news->pairs[i];
+        if (pair.old_unit == BAT_NONE)
+            continue;
+        pair.scale = pair.entries / (double)carrying->measured.units[pair.old_unit]->entry;
+        news->is_done[pair.new_unit] = 1;
+        news->pairs[kept++] = pair;
     }
-    carrying->report->copies++;
-    return next_infer_pair(carrying, source, unit, entries,
-                           entries / (double)carrying->measured.units[source]->entry);
+    carrying->report->copies += kept;
+    carrying->report->unknown = news->pair_count - kept;
+    news->pair_count = kept;
+    return next_infer_pairs(carrying, news->pairs, kept);
 }
 
-/* True for a new unit that is not the partner of one with samples. */
-static bool is_new(const struct next_carrying *carrying, uint32_t unit)
+/* Collect the new units without counts that are called by those with counts. */
+static void begin_pass(struct new_units *news)
 {
-    return carrying->pairs.old_of[unit] == BAT_NONE;
+    const struct next_carrying *carrying = news->carrying;
+    for (uint32_t i = 0; i < carrying->news.unit_count; i++)
+        news->calls[i] = 0;
+    count_calls(carrying, news->calls);
+    news->pair_count = 0;
+    for (uint32_t i = 0; i < carrying->news.unit_count; i++) {
+        if (news->calls[i] < 1 || news->is_done[i] || carrying->counts[i] ||
+            carrying->pairs.old_of[i] != BAT_NONE)
+            continue;
+        news->pairs[news->pair_count++] =
+            (struct next_unit_pair){.old_unit = BAT_NONE, .new_unit = i, .entries = news->calls[i]};
+    }
+}
+
+/* Sort the old units with samples by their names. */
+static void sort_by_name(struct new_units *news, struct bat_sort_key *keys)
+{
+    const struct next_program *program = &news->carrying->olds;
+    for (uint32_t i = 0; i < program->unit_count; i++)
+        if (has_samples(news->carrying, i))
+            keys[news->by_name_count++] =
+                (struct bat_sort_key){.key = program->name_of[program->first_part[i]], .value = i};
+    news->by_name = bat_sort_keys(keys, keys + news->by_name_count, news->by_name_count);
 }
 
 enum bat_code next_infer_new(struct next_carrying *carrying)
 {
-    uint32_t count = carrying->news.unit_count;
-    double *calls = malloc(((size_t)count + 1) * sizeof(*calls));
-    uint8_t *is_done = calloc((size_t)count + 1, 1);
-    enum bat_code code = calls && is_done ? BAT_OK : bat_fail_memory(carrying->error, "for calls");
+    struct new_units news = {.carrying = carrying};
+    size_t count = (size_t)carrying->news.unit_count + 1;
+    struct bat_sort_key *keys = malloc(2 * ((size_t)carrying->olds.unit_count + 1) * sizeof(*keys));
+    news.calls = malloc(count * sizeof(*news.calls));
+    news.is_done = calloc(count, 1);
+    news.pairs = malloc(count * sizeof(*news.pairs));
+    enum bat_code code = keys && news.calls && news.is_done && news.pairs
+                             ? BAT_OK
+                             : bat_fail_memory(carrying->error, "for calls");
+    if (code == BAT_OK)
+        sort_by_name(&news, keys);
     bool is_any = true;
     for (unsigned pass = 0; pass < PASSES && is_any && code == BAT_OK; pass++) {
-        is_any = false;
-        for (uint32_t i = 0; i < count; i++)
-            calls[i] = 0;
-        count_calls(carrying, calls);
-        for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
-            if (calls[i] < 1 || is_done[i] || carrying->counts[i] || !is_new(carrying, i))
-                continue;
-            is_any = true;
-            is_done[i] = 1;
-            code = infer_one(carrying, i, calls[i]);
-        }
+        begin_pass(&news);
+        code = infer_pass(&news);
+        is_any = news.pair_count > 0;
     }
-    free(calls);
-    free(is_done);
+    BAT_FREE_ALL(keys, news.calls, news.is_done, news.pairs);
     return code;
 }

@@ -6,7 +6,6 @@
 #include "binary/functions/name_parts.h"
 #include "carrying.h"
 #include "infer.h"
-#include "signature.h"
 #include "spec/array.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
@@ -14,6 +13,8 @@
 /* Pairs that are inferred at once: so many, or of so many blocks. */
 #define BATCH_PAIRS 1024u
 #define BATCH_NODES 65536u
+#define BATCH_FIRST 32u /* pairs of the first one, as no thread works while it is opened, ... */
+#define BATCH_FACTOR 4u /* ... and so many times more in each of the next */
 
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
@@ -57,19 +58,6 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
     return made->blocks && made->entered && made->edges
                ? BAT_OK
                : bat_fail_memory(carrying->error, "for counts");
-}
-
-enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
-                                 uint32_t new_unit, float *likeness, struct bat_error *error)
-{
-    struct next_signature a;
-    struct next_signature b = {0};
-    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, error);
-    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, error);
-    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
-    next_signature_free(&a);
-    next_signature_free(&b);
-    return code;
 }
 
 /* --- The result ----------------------------------------------------------------------------- */
@@ -324,19 +312,6 @@ static enum bat_code add_pair(struct next_carrying *carrying, const struct unit_
     return code;
 }
 
-enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
-                              double entries, double scale)
-{
-    struct unit_pair pair = {.entries = entries, .scale = scale};
-    enum bat_code code = open_pair(carrying, old_unit, new_unit, &pair);
-    if (code == BAT_OK) {
-        infer_pair(carrying, &pair);
-        code = add_pair(carrying, &pair);
-    }
-    pair_free(&pair);
-    return code;
-}
-
 /* --- All pairs ------------------------------------------------------------------------------ */
 
 struct batch {
@@ -348,20 +323,15 @@ struct batch {
 /* Two batches: while the pairs of one are inferred, those of the next are opened. */
 struct batches {
     struct next_carrying *carrying;
-    uint32_t next_unit; /* of the old program: those before were opened */
-    uint32_t capacity;
+    const struct next_unit_pair *all;
+    uint32_t count;
+    uint32_t next;     /* of all: those before were opened */
+    uint32_t capacity; /* of a batch */
+    uint32_t most;     /* pairs of the next batch */
     struct batch opened;
     struct batch inferred;
     enum bat_code code; /* of opening */
 };
-
-/* True if a unit of the old program has samples, and a partner with other code. */
-static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
-{
-    const struct next_counts *counts = carrying->measured.units[old_unit];
-    return counts && carrying->pairs.new_of[old_unit] != BAT_NONE && !carrying->is_same[old_unit] &&
-           (counts->total > 0 || counts->entry > 0);
-}
 
 static uint32_t nodes_of(const struct unit_pair *pair)
 {
@@ -374,17 +344,16 @@ static void open_batch(struct batches *batches)
     struct next_carrying *carrying = batches->carrying;
     struct batch *batch = &batches->opened;
     uint32_t nodes = 0;
-    while (batches->next_unit < carrying->olds.unit_count && batch->count < batches->capacity &&
-           nodes < BATCH_NODES && batches->code == BAT_OK) {
-        uint32_t unit = batches->next_unit++;
-        if (!is_changed(carrying, unit))
-            continue;
+    while (batches->next < batches->count && batch->count < batches->most && nodes < BATCH_NODES &&
+           batches->code == BAT_OK) {
+        const struct next_unit_pair *units = &batches->all[batches->next++];
         struct unit_pair *pair = &batch->pairs[batch->count++];
-        *pair = (struct unit_pair){.entries = (double)carrying->measured.units[unit]->entry,
-                                   .scale = 1};
-        batches->code = open_pair(carrying, unit, carrying->pairs.new_of[unit], pair);
+        *pair = (struct unit_pair){.entries = units->entries, .scale = units->scale};
+        batches->code = open_pair(carrying, units->old_unit, units->new_unit, pair);
         nodes += nodes_of(pair);
     }
+    batches->most = batches->capacity / BATCH_FACTOR < batches->most ? batches->capacity
+                                                                     : batches->most * BATCH_FACTOR;
 }
 
 /* The first item is to open the next batch, the others are the pairs of the one that is open. */
@@ -432,11 +401,14 @@ static void empty_batch(struct batch *batch)
     batch->count = 0;
 }
 
-enum bat_code next_infer_changed(struct next_carrying *carrying)
+enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next_unit_pair *pairs,
+                               uint32_t count)
 {
-    struct batches batches = {.carrying = carrying};
-    for (uint32_t i = 0; i < carrying->olds.unit_count && batches.capacity < BATCH_PAIRS; i++)
-        batches.capacity += is_changed(carrying, i);
+    struct batches batches = {.carrying = carrying,
+                              .all = pairs,
+                              .count = count,
+                              .capacity = count < BATCH_PAIRS ? count : BATCH_PAIRS,
+                              .most = count < BATCH_FIRST ? count : BATCH_FIRST};
     batches.opened.pairs = bat_array_new(batches.capacity, sizeof(struct unit_pair));
     batches.inferred.pairs = bat_array_new(batches.capacity, sizeof(struct unit_pair));
     if (!batches.opened.pairs || !batches.inferred.pairs)
@@ -452,4 +424,29 @@ enum bat_code next_infer_changed(struct next_carrying *carrying)
     empty_batch(&batches.opened);
     BAT_FREE_ALL(batches.opened.pairs, batches.inferred.pairs);
     return batches.code;
+}
+
+/* True if a unit of the old program has samples, and a partner with other code. */
+static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
+{
+    const struct next_counts *counts = carrying->measured.units[old_unit];
+    return counts && carrying->pairs.new_of[old_unit] != BAT_NONE && !carrying->is_same[old_unit] &&
+           (counts->total > 0 || counts->entry > 0);
+}
+
+enum bat_code next_infer_changed(struct next_carrying *carrying)
+{
+    uint32_t count = 0;
+    struct next_unit_pair *pairs = malloc(((size_t)carrying->olds.unit_count + 1) * sizeof(*pairs));
+    BAT_TRY_MEMORY(pairs, carrying->error, "for functions");
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
+        if (is_changed(carrying, i))
+            pairs[count++] =
+                (struct next_unit_pair){.old_unit = i,
+                                        .new_unit = carrying->pairs.new_of[i],
+                                        .entries = (double)carrying->measured.units[i]->entry,
+                                        .scale = 1};
+    enum bat_code code = next_infer_pairs(carrying, pairs, count);
+    free(pairs);
+    return code;
 }

@@ -70,10 +70,6 @@ static inline void next_add_share(struct next_share *share, uint64_t count)
     share->count += count;
 }
 
-/* How alike the code of two units is: next_signature_compare(). */
-enum bat_code next_compare_units(struct next_carrying *carrying, uint32_t old_unit,
-                                 uint32_t new_unit, float *likeness, struct bat_error *error);
-
 /*
  * Set the likeness of pairs with samples, and what the report says of it. BAT_ERR_MISMATCH if less
  * than found_min of the functions is in the new program, too; or of the counts, unless half of the
@@ -125,9 +121,17 @@ struct next_members next_members_of(const struct next_carrying *carrying, uint32
 /* Set cold_functions: calls of these never ran in the old program. */
 enum bat_code next_find_cold(struct next_carrying *carrying);
 
-/* Infer the counts of a new unit from those of an old one, scaled; it was entered so often. */
-enum bat_code next_infer_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
-                              double entries, double scale);
+/* A new unit whose counts are inferred from those of an old one, scaled. */
+struct next_unit_pair {
+    uint32_t old_unit;
+    uint32_t new_unit;
+    double entries; /* how often the new one is entered */
+    double scale;   /* of the old one's counts */
+};
+
+/* Infer the counts of pairs, in several threads. A unit may be in several pairs: counts add up. */
+enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next_unit_pair *pairs,
+                               uint32_t count);
 
 /* Infer the counts of the partners of changed units with samples. */
 enum bat_code next_infer_changed(struct next_carrying *carrying);
