@@ -204,9 +204,10 @@ def source(program, folder):
 class Case:
     """A program, recorded."""
 
-    def __init__(self, name, root):
-        self.program = PROGRAMS[name]
-        self.folder = root / name
+    def __init__(self, program, folder, texts=None):
+        self.program = program
+        self.folder = folder
+        self.texts = texts or folder    # where the source is that the program works on
         self.folder.mkdir(parents=True, exist_ok=True)
         self.input = self.folder / "input"
         if not self.input.exists():
@@ -216,7 +217,7 @@ class Case:
         self.own, self.taken = self.record(self.input, "input")
 
     def write_data(self):
-        """A new folder with what the program works on, text of its own source: each run finds the same."""
+        """A new folder with what the program works on, text of a source: each run finds the same."""
         data = self.folder / "data"
         shutil.rmtree(data, ignore_errors=True)
         data.mkdir()
@@ -229,7 +230,7 @@ class Case:
             f"- name: item {i}\n  size: {i * 7919 % 1000}\n  tags: [a{i}, \"b {i % 7}\", {i / 3:.3f}]\n"
             f"  text: |\n    line {i}\n    more {'x' * (i % 20)}\n  ref: &r{i} {{k: {i}, v: 'it''s'}}\n  same: *r{i}\n"
             for i in range(60)), encoding="ascii")
-        text = b"".join(path.read_bytes() for path in sorted(self.folder.glob("source/**/*.[ch]")))
+        text = b"".join(path.read_bytes() for path in sorted(self.texts.glob("source/**/*.[ch]")))
         (data / "text").write_bytes(text[:150000])
         return data
 
@@ -310,7 +311,7 @@ def main():
         "counts", "records", "overlap", "refused", "lost", "by note:", "refused", "lost")), flush=True)
     for name in options.programs:
         try:
-            case = Case(name, pathlib.Path(options.output).resolve())
+            case = Case(PROGRAMS[name], pathlib.Path(options.output).resolve() / name)
         except (judge.Failed, qemu_trace.TraceError) as error:
             print(f"{name:10} not made: {str(error).splitlines()[0]}", flush=True)
             continue
