@@ -17,6 +17,7 @@
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
 #define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
 #define PRICE_EXIT_COLD 30.0f /* ... behind a call of what never ran: it may not return */
+#define PRICE_END_COLD 300.0f /* ... and does not: the program may have ended */
 #define PRICE_COLD 30.0f
 #define UP_FACTOR 0.6f   /* more than measured is likelier than less: samples get lost */
 #define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
@@ -100,16 +101,19 @@ static bool is_other_table(const struct inferring *inferring, uint32_t node)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-static bool calls_cold(const struct inferring *inferring, uint32_t node)
+/* enum next_cold of what a node calls, or 0. */
+static uint8_t calls_cold(const struct inferring *inferring, uint32_t node)
 {
+    const uint8_t *cold = inferring->given->cold_functions;
     const struct next_program *program = inferring->given->new_side->program;
     uint32_t count;
     const struct next_instruction *code =
         next_node_code(program, &inferring->b->nodes[node], &count);
-    for (uint32_t i = 0; i < count && inferring->given->cold_functions; i++)
-        if (code[i].callee != BAT_NONE && inferring->given->cold_functions[code[i].callee])
-            return true;
-    return false;
+    uint8_t most = 0;
+    for (uint32_t i = 0; i < count && cold; i++)
+        if (code[i].callee != BAT_NONE && cold[code[i].callee] > most)
+            most = cold[code[i].callee];
+    return most;
 }
 
 static uint32_t ways(const struct next_graph *graph, uint32_t node)
@@ -156,6 +160,9 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
 {
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
+    uint8_t cold = calls_cold(inferring, node);
+    if (cold == NEXT_COLD_END)
+        return (struct flow_wish){0, 0, price(PRICE_END_COLD)};
     if (match->old_of != BAT_NONE) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
         float value = PRICE_SURE * trust(inferring, match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
@@ -170,7 +177,7 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
         return wish(inferring->a->nodes[match->piece_of].count * scale,
                     PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power));
-    if (calls_cold(inferring, node))
+    if (cold)
         return (struct flow_wish){0, 0, price(PRICE_COLD)};
     return (struct flow_wish){0};
 }
@@ -183,9 +190,11 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
     bool may_leave = at->ends && at->context == 0 &&
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
                       block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
-    if (may_leave || inferring->b->out[node] == inferring->b->out[node + 1])
+    bool ends = inferring->b->out[node] == inferring->b->out[node + 1];
+    bool is_cold = calls_cold(inferring, node) != 0;
+    if (may_leave || (ends && !is_cold))
         return (struct flow_wish){0};
-    float value = calls_cold(inferring, node) ? PRICE_EXIT_COLD : PRICE_EXIT;
+    float value = ends ? PRICE_END_COLD : is_cold ? PRICE_EXIT_COLD : PRICE_EXIT;
     return (struct flow_wish){0, 0, price(value)};
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "infer.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "support/parallel.h"
@@ -235,8 +236,14 @@ enum bat_code next_find_cold(struct next_carrying *carrying)
             old_function = old_plt_entry(carrying, plt, plt_count, i);
         else if (carrying->news.first_part[unit] == i && carrying->pairs.old_of[unit] != BAT_NONE)
             old_function = carrying->olds.first_part[carrying->pairs.old_of[unit]];
-        if (old_function != BAT_NONE && never_ran(carrying, is_called, ran, old_function))
-            carrying->cold_functions[i] = !has_parts(&carrying->olds, names, old_function);
+        bool is_new = unit == BAT_NONE && old_function == BAT_NONE;
+        bool is_cold = old_function != BAT_NONE &&
+                       never_ran(carrying, is_called, ran, old_function) &&
+                       !has_parts(&carrying->olds, names, old_function);
+        if (is_cold || is_new)
+            carrying->cold_functions[i] = next_never_returns(&carrying->news, i) ? NEXT_COLD_END
+                                          : is_cold                              ? NEXT_COLD
+                                                                                 : 0;
     }
     BAT_FREE_ALL(is_called, ran, plt, names);
     return is_fine ? BAT_OK : bat_fail_memory(carrying->error, "for functions");

@@ -8,6 +8,7 @@
 #define WEIGHT_LOOP 7.0f /* a link back to the beginning of a loop */
 #define WEIGHT_ON 2.0f   /* the compiler puts first what is likelier */
 #define WEIGHT_COLD 0.02f
+#define WEIGHT_CALL 0.5f
 
 struct shares_making {
     const struct next_program *program;
@@ -17,8 +18,7 @@ struct shares_making {
     uint8_t *is_cold; /* for each node */
 };
 
-/* Names of functions that do not return. */
-static bool never_returns(const struct shares_making *making, uint32_t function)
+bool next_never_returns(const struct next_program *program, uint32_t function)
 {
     static const char *const names[] = {
         "abort",       "exit",          "_exit",          "__assert_fail",   "__stack_chk_fail",
@@ -28,7 +28,7 @@ static bool never_returns(const struct shares_making *making, uint32_t function)
         size_t length = 0;
         while (names[i][length])
             length++;
-        if (making->program->name_of[function] == next_hash(names[i], length, 0))
+        if (program->name_of[function] == next_hash(names[i], length, 0))
             return true;
     }
     return false;
@@ -45,9 +45,37 @@ static bool is_cold_node(const struct shares_making *making, uint32_t node)
     for (uint32_t i = 0; i < count; i++)
         if (code[i].callee != BAT_NONE &&
             ((making->cold_functions && making->cold_functions[code[i].callee]) ||
-             never_returns(making, code[i].callee)))
+             next_never_returns(making->program, code[i].callee)))
             return true;
     return false;
+}
+
+/* What leads to nothing but cold code is cold. False without memory. */
+static bool spread_cold(const struct shares_making *making)
+{
+    const struct next_graph *graph = making->graph;
+    uint32_t *left =
+        malloc(((size_t)graph->node_count + 1) * sizeof(*left)); /* ways that are not */
+    uint32_t *stack = malloc(((size_t)graph->node_count + 1) * sizeof(*stack));
+    uint32_t depth = 0;
+    for (uint32_t i = 0; left && stack && i < graph->node_count; i++) {
+        left[i] = graph->out[i + 1] - graph->out[i];
+        if (making->is_cold[i])
+            stack[depth++] = i;
+    }
+    while (depth > 0) {
+        uint32_t node = stack[--depth];
+        for (uint32_t i = graph->into[node]; i < graph->into[node + 1]; i++) {
+            uint32_t from = graph->links[graph->by_target[i]].from;
+            if (--left[from] == 0 && !making->is_cold[from]) {
+                making->is_cold[from] = 1;
+                stack[depth++] = from;
+            }
+        }
+    }
+    bool is_fine = left && stack;
+    BAT_FREE_ALL(left, stack);
+    return is_fine;
 }
 
 /* Find the links that lead back to a node from which they were reached. */
@@ -88,6 +116,19 @@ static bool find_back(struct shares_making *making)
     return is_fine;
 }
 
+/* True if the block calls, also where its call was replaced. */
+static bool has_call(const struct shares_making *making, uint32_t node)
+{
+    const struct next_node *at = &making->graph->nodes[node];
+    const struct next_block *block = next_node_block(making->program, at);
+    const struct next_instruction *code =
+        making->program->units[at->unit]->instructions + block->first_instruction;
+    for (uint32_t i = 0; i < block->instruction_count; i++)
+        if (code[i].flags & NEXT_IS_CALL)
+            return true;
+    return false;
+}
+
 static float weight_of(const struct shares_making *making, uint32_t link, uint32_t ways)
 {
     const struct next_link *all = &making->graph->links[link];
@@ -96,6 +137,8 @@ static float weight_of(const struct shares_making *making, uint32_t link, uint32
     float weight = making->is_back[link] ? WEIGHT_LOOP : 1;
     if (all->kind == NEXT_EDGE_ON && ways == 2 && !making->is_back[link])
         weight *= WEIGHT_ON;
+    if (ways == 2 && !making->is_back[link] && has_call(making, all->to))
+        weight *= WEIGHT_CALL;
     return weight;
 }
 
@@ -125,6 +168,7 @@ enum bat_code next_static_shares(const struct next_program *program, const struc
     if (is_fine) {
         for (uint32_t i = 0; i < graph->node_count; i++)
             making.is_cold[i] = is_cold_node(&making, i);
+        is_fine = spread_cold(&making);
         fill(&making, shares);
     }
     BAT_FREE_ALL(making.is_back, making.is_cold);

@@ -602,6 +602,20 @@ class Compilers(unittest.TestCase):
             mov r14, [r12+48]\nmov rcx, [r12+56]\nmov r11d, [r12+64]\nmov [r12+68], r11d\ntest eax, eax\njne 7f\n""" + self.BEHIND
         self.assertEqual(self.wrong(self.build(old, new)), [])
 
+    CHECKED = """.globl work; .type work,@function
+        work: push rbx\nmov rbx, rsi\nmov ecx, 9\n1: movzx eax, byte ptr [rbx]\nimul eax, ecx\nadd [rdi+8], eax
+        test eax, 3\njne 4f\nadd dword ptr [rdi+20], 0x111\n4: inc rbx\ndec ecx\njne 1b\nmov ecx, 5\n"""
+
+    def test_ways_to_the_end(self):
+        """What the program does after its work is no more; a check that now is there leads by many blocks to abort()."""
+        old = self.CHECKED + """cmp dword ptr [rdi+4], 0\njne 2f\nmov eax, 6\npop rbx\nret
+            2: mov edx, [rdi+12]\n3: imul edx, edx, 77\nadd edx, 0x345\nxor [rdi+16], edx\ndec ecx\njne 3b
+            mov eax, edx\nshr eax, 7\npop rbx\nret\n.size work, .-work"""
+        new = self.CHECKED + """mov r9, [rdi+200]\nmov r10, [rdi+208]\nlea r11, [r9+r10]\ncmp r11, 0x123456\njb 5f
+            mov rdi, r11\ntest r9, r9\nje 6f\ncall wide\nmov edi, eax\n6: test r10, r10\nje 7f\nadd edi, 99\n7: call abort
+            5: mov eax, 6\npop rbx\nret\n.size work, .-work"""
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
     @staticmethod
     def fields(order, is_loaded):
         """work() that tests some fields, in some order, of which the count follows."""
