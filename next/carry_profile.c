@@ -45,7 +45,7 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
         fill_report(carrying);
         code = next_check_foreign(carrying);
     }
-    code = code ? code : next_find_cold(carrying);
+    code = code ? code : next_find_calls(carrying);
     carrying->counts = calloc((size_t)carrying->news.unit_count + 1, sizeof(*carrying->counts));
     if (code == BAT_OK && !carrying->counts)
         code = bat_fail_memory(carrying->error, "for counts");
@@ -63,7 +63,7 @@ static void carrying_free(struct next_carrying *carrying)
         BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
     }
     bat_counts_free(&carrying->folded_branches);
-    BAT_FREE_ALL(carrying->counts, carrying->is_same, carrying->members, carrying->cold_functions,
+    BAT_FREE_ALL(carrying->counts, carrying->is_same, carrying->members, carrying->most_calls,
                  carrying->origins, carrying->replacements);
     next_inlining_sets_free(carrying->inlining);
     next_pairs_free(&carrying->pairs);

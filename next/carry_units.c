@@ -281,7 +281,7 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
     const struct next_inference inference = {.old_side = &pair->sides[0],
                                              .new_side = &pair->sides[1],
                                              .match = &pair->match,
-                                             .cold_functions = carrying->cold_functions,
+                                             .most_calls = carrying->most_calls,
                                              .scale = pair->scale,
                                              .entries = pair->entries,
                                              .entered = pair->entered};

@@ -48,7 +48,7 @@ struct next_carrying {
     struct next_measured measured;
     struct next_pairs pairs;
     uint8_t *is_same;            /* for each old unit: its code is that of its partner */
-    uint8_t *cold_functions;     /* for each function of the new program: enum next_cold, or 0 */
+    uint64_t *most_calls;        /* for each function of the new program */
     struct next_member *members; /* ascending by old_unit */
     size_t member_count;
     struct next_new_counts **counts; /* for each new unit; NULL: none */
@@ -118,8 +118,9 @@ enum bat_code next_unfold(struct next_carrying *carrying);
 /* What an old unit is in the new program; none if it is one function. Logarithmic. */
 struct next_members next_members_of(const struct next_carrying *carrying, uint32_t old_unit);
 
-/* Set cold_functions. */
-enum bat_code next_find_cold(struct next_carrying *carrying);
+/* Set most_calls: how often the old program called each function; UINT64_MAX: not known. 0, too, for
+ * those that it has not and that do not return. */
+enum bat_code next_find_calls(struct next_carrying *carrying);
 
 /* A new unit whose counts are inferred from those of an old one, scaled. */
 struct next_unit_pair {

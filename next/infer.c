@@ -17,10 +17,10 @@
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
 #define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
 #define PRICE_EXIT_COLD 30.0f /* ... behind a call of what never ran: it may not return */
-#define PRICE_END_COLD 300.0f /* ... and does not: the program may have ended */
-#define PRICE_COLD 30.0f
-#define UP_FACTOR 0.6f   /* more than measured is likelier than less: samples get lost */
-#define ZERO_FACTOR 0.5f /* zero is weak: what never ran may run now */
+#define PRICE_CALL 100.0f     /* of more calls of a function than the old program made */
+#define PRICE_CALL_END 300.0f /* ... that never ran, and does not return */
+#define UP_FACTOR 0.6f        /* more than measured is likelier than less: samples get lost */
+#define ZERO_FACTOR 0.5f      /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
 #define COPY_FACTOR 0.2f       /* fewer than measured, where others have the code or ways, too */
@@ -101,19 +101,33 @@ static bool is_other_table(const struct inferring *inferring, uint32_t node)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* enum next_cold of what a node calls, or 0. */
-static uint8_t calls_cold(const struct inferring *inferring, uint32_t node)
+/* How often what a node calls was called in the old program, at most. */
+static uint64_t most_calls(const struct inferring *inferring, uint32_t node)
 {
-    const uint8_t *cold = inferring->given->cold_functions;
     const struct next_program *program = inferring->given->new_side->program;
     uint32_t count;
     const struct next_instruction *code =
         next_node_code(program, &inferring->b->nodes[node], &count);
-    uint8_t most = 0;
-    for (uint32_t i = 0; i < count && cold; i++)
-        if (code[i].callee != BAT_NONE && cold[code[i].callee] > most)
-            most = cold[code[i].callee];
+    uint64_t most = UINT64_MAX;
+    for (uint32_t i = 0; i < count && inferring->given->most_calls; i++)
+        if (code[i].callee != BAT_NONE && inferring->given->most_calls[code[i].callee] < most)
+            most = inferring->given->most_calls[code[i].callee];
     return most;
+}
+
+/* True if a node calls what does not return, and never ran. */
+static bool ends_anew(const struct inferring *inferring, uint32_t node)
+{
+    const struct next_program *program = inferring->given->new_side->program;
+    const uint64_t *most = inferring->given->most_calls;
+    uint32_t count;
+    const struct next_instruction *code =
+        next_node_code(program, &inferring->b->nodes[node], &count);
+    for (uint32_t i = 0; i < count && most; i++)
+        if (code[i].callee != BAT_NONE && most[code[i].callee] == 0 &&
+            next_never_returns(program, code[i].callee))
+            return true;
+    return false;
 }
 
 static uint32_t ways(const struct next_graph *graph, uint32_t node)
@@ -160,9 +174,8 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
 {
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
-    uint8_t cold = calls_cold(inferring, node);
-    if (cold == NEXT_COLD_END)
-        return (struct flow_wish){0, 0, price(PRICE_END_COLD)};
+    if (ends_anew(inferring, node))
+        return (struct flow_wish){0, 0, price(PRICE_CALL_END)};
     if (match->old_of != BAT_NONE) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
         float value = PRICE_SURE * trust(inferring, match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
@@ -177,8 +190,9 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
         return wish(inferring->a->nodes[match->piece_of].count * scale,
                     PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power));
-    if (cold)
-        return (struct flow_wish){0, 0, price(PRICE_COLD)};
+    uint64_t most = most_calls(inferring, node);
+    if (most < UINT64_MAX)
+        return (struct flow_wish){round_count((double)most * scale), 0, price(PRICE_CALL)};
     return (struct flow_wish){0};
 }
 
@@ -191,10 +205,10 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
                       block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
     bool ends = inferring->b->out[node] == inferring->b->out[node + 1];
-    bool is_cold = calls_cold(inferring, node) != 0;
+    bool is_cold = most_calls(inferring, node) == 0;
     if (may_leave || (ends && !is_cold))
         return (struct flow_wish){0};
-    float value = ends ? PRICE_END_COLD : is_cold ? PRICE_EXIT_COLD : PRICE_EXIT;
+    float value = ends ? PRICE_CALL_END : is_cold ? PRICE_EXIT_COLD : PRICE_EXIT;
     return (struct flow_wish){0, 0, price(value)};
 }
 
@@ -468,7 +482,7 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
     enum bat_code code = has_memory ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
     code = code ? code
                 : next_static_shares(inference->new_side->program, inferring.b,
-                                     inference->cold_functions, inferring.shares, error);
+                                     inference->most_calls, inferring.shares, error);
     const struct flow_graph graph = {.nodes = inferring.nodes,
                                      .edges = inferring.edges,
                                      .node_count = inferring.b->node_count,

@@ -10,18 +10,12 @@
 #include "match_blocks.h"
 #include "unit_graph.h"
 
-/* What is known of calls of a function of the new program. */
-enum next_cold {
-    NEXT_COLD = 1, /* they never ran in the old program */
-    NEXT_COLD_END, /* ... or are not there, and never return: the name tells */
-};
-
 /* Two graphs whose blocks are matched. */
 struct next_inference {
     const struct flooding_side *old_side;
     const struct flooding_side *new_side;
     const struct next_match *match; /* NULL: nothing is known but the entries */
-    const uint8_t *cold_functions;  /* enum next_cold of each of the new program's; or NULL */
+    const uint64_t *most_calls;     /* of the new program's functions; or NULL */
     double scale;                   /* of the old counts */
     double entries;                 /* of the new unit */
     const double *entered; /* for each old node: entries from elsewhere, such as exceptions */
@@ -34,11 +28,11 @@ void next_inferred_free(struct flow_counts *inferred);
 
 /*
  * Fill shares, for each link its share of what its node leads to; those of one node add up to 1.
- * cold_functions: enum next_cold of each function of the program, or 0; or NULL.
+ * most_calls, for each function of the program or NULL: where it is 0, calls never ran.
  * Linear. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
-                                 const uint8_t *cold_functions, float *shares,
+                                 const uint64_t *most_calls, float *shares,
                                  struct bat_error *error);
 
 /* True for the name of a function that does not return. */

@@ -180,16 +180,19 @@ static bool has_parts(const struct next_program *program, const uint32_t *names,
     return low + 1 < program->unit_count && names[low + 1] == program->name_of[function];
 }
 
-/* True if an old function was called somewhere in code that ran, but never there. */
-static bool never_ran(const struct next_carrying *carrying, const uint8_t *is_called,
-                      const uint8_t *ran, uint32_t function)
+/* How often an old function was called, if it is called somewhere in code that ran; else
+ * UINT64_MAX. */
+static uint64_t count_calls(const struct next_carrying *carrying, const uint8_t *is_called,
+                            const uint64_t *ran, uint32_t function)
 {
     uint32_t unit = carrying->olds.unit_of[function];
     if (!is_called[function] || is_exit(&carrying->olds, function))
-        return false;
+        return UINT64_MAX;
     if (unit == BAT_NONE)
-        return !ran[function];
-    return !carrying->measured.units[unit];
+        return ran[function];
+    const struct next_counts *counts = carrying->measured.units[unit];
+    /* Samples may miss all entries. */
+    return !counts ? 0 : counts->entry > 0 ? counts->entry : UINT64_MAX;
 }
 
 /* The PLT entries of the old program; the caller frees them. NULL without memory. */
@@ -213,37 +216,36 @@ static uint32_t old_plt_entry(const struct next_carrying *carrying, const uint32
     return BAT_NONE;
 }
 
-enum bat_code next_find_cold(struct next_carrying *carrying)
+enum bat_code next_find_calls(struct next_carrying *carrying)
 {
     uint8_t *is_called = calloc((size_t)carrying->olds.function_count + 1, 1);
-    uint8_t *ran = calloc((size_t)carrying->olds.function_count + 1, 1);
-    carrying->cold_functions = calloc((size_t)carrying->news.function_count + 1, 1);
+    uint64_t *ran = calloc((size_t)carrying->olds.function_count + 1, sizeof(*ran));
+    carrying->most_calls =
+        malloc(((size_t)carrying->news.function_count + 1) * sizeof(*carrying->most_calls));
     uint32_t plt_count;
     uint32_t *plt = find_plt(&carrying->olds, &plt_count);
     uint32_t *names = sort_names(&carrying->olds);
-    bool is_fine = is_called && ran && carrying->cold_functions && plt && names;
+    bool is_fine = is_called && ran && carrying->most_calls && plt && names;
     if (is_fine) {
         mark_called(carrying, is_called);
         for (size_t i = 0; i < carrying->measured.call_count; i++)
             if (carrying->measured.calls[i].target != BAT_NONE)
-                ran[carrying->measured.calls[i].target] = 1;
+                ran[carrying->measured.calls[i].target] += carrying->measured.calls[i].count;
     }
     /* A part of a function may never run where the whole one does: only exact names count. */
     for (uint32_t i = 0; i < carrying->news.function_count && is_fine; i++) {
         uint32_t unit = carrying->news.unit_of[i];
         uint32_t old_function = BAT_NONE;
+        carrying->most_calls[i] = UINT64_MAX;
         if (unit == BAT_NONE)
             old_function = old_plt_entry(carrying, plt, plt_count, i);
         else if (carrying->news.first_part[unit] == i && carrying->pairs.old_of[unit] != BAT_NONE)
             old_function = carrying->olds.first_part[carrying->pairs.old_of[unit]];
-        bool is_new = unit == BAT_NONE && old_function == BAT_NONE;
-        bool is_cold = old_function != BAT_NONE &&
-                       never_ran(carrying, is_called, ran, old_function) &&
-                       !has_parts(&carrying->olds, names, old_function);
-        if (is_cold || is_new)
-            carrying->cold_functions[i] = next_never_returns(&carrying->news, i) ? NEXT_COLD_END
-                                          : is_cold                              ? NEXT_COLD
-                                                                                 : 0;
+        if (old_function != BAT_NONE && !has_parts(&carrying->olds, names, old_function))
+            carrying->most_calls[i] = count_calls(carrying, is_called, ran, old_function);
+        else if (unit == BAT_NONE && old_function == BAT_NONE &&
+                 next_never_returns(&carrying->news, i))
+            carrying->most_calls[i] = 0;
     }
     BAT_FREE_ALL(is_called, ran, plt, names);
     return is_fine ? BAT_OK : bat_fail_memory(carrying->error, "for functions");

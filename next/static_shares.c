@@ -13,7 +13,7 @@
 struct shares_making {
     const struct next_program *program;
     const struct next_graph *graph;
-    const uint8_t *cold_functions;
+    const uint64_t *most_calls;
     uint8_t *is_back; /* for each link */
     uint8_t *is_cold; /* for each node */
 };
@@ -44,7 +44,7 @@ static bool is_cold_node(const struct shares_making *making, uint32_t node)
         return true;
     for (uint32_t i = 0; i < count; i++)
         if (code[i].callee != BAT_NONE &&
-            ((making->cold_functions && making->cold_functions[code[i].callee]) ||
+            ((making->most_calls && making->most_calls[code[i].callee] == 0) ||
              next_never_returns(making->program, code[i].callee)))
             return true;
     return false;
@@ -156,12 +156,11 @@ static void fill(const struct shares_making *making, float *shares)
 }
 
 enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
-                                 const uint8_t *cold_functions, float *shares,
-                                 struct bat_error *error)
+                                 const uint64_t *most_calls, float *shares, struct bat_error *error)
 {
     struct shares_making making = {.program = program,
                                    .graph = graph,
-                                   .cold_functions = cold_functions,
+                                   .most_calls = most_calls,
                                    .is_back = calloc((size_t)graph->link_count + 1, 1),
                                    .is_cold = calloc((size_t)graph->node_count + 1, 1)};
     bool is_fine = making.is_back && making.is_cold && find_back(&making);

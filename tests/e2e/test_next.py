@@ -681,6 +681,18 @@ class Compilers(unittest.TestCase):
         rows = [row for row in pair.differences()[1] if row[0][4] == "deep"]
         self.assertEqual(rows, [])
 
+    RARE = """.globl work; .type work,@function
+        work: push rbx\npush r12\npush r13\nmov rbx, rdi\nmov r12, rsi\nmov r13d, 20
+        1: movzx eax, byte ptr [r12]\nMORE\n3: add [rbx+16], eax\ninc r12\ndec r13d\njne 1b\ncmp dword ptr [rbx+4], 3
+        jne 2f\nmov rdi, rbx\ncall rare\n2: mov eax, [rbx+16]\npop r13\npop r12\npop rbx\nret\n.size work, .-work
+        .type rare,@function\nrare: inc dword ptr [rdi+20]\nret\n.size rare, .-rare"""
+
+    def test_rare_call(self):
+        """New code calls what was called some times: it runs no more often than that."""
+        more = "cmp eax, 200\njb 4f\nmov rdi, rbx\ncall rare\njmp 3f\n4: xor [rbx+28], eax"
+        pair = self.build(self.RARE.replace("MORE", ""), self.RARE.replace("MORE", more))
+        self.assertEqual(self.wrong(pair), [])
+
     SPLIT_FIRST = """
         for (int i = 0; i < (x & 31) + 2; i++) {
             t->seen[20 + i] += x * 3;
