@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "note_text.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,13 +69,37 @@ static enum bat_code select_address(struct note_selection *selection,
     return BAT_OK;
 }
 
-/* Fail for a name that selects nothing. */
+/*
+ * True if BOLT wrote the code of a function without a table, too (-strict, -use-old-text): the
+ * code that it read has another name, and this is where functions with tables are.
+ */
+static bool is_written_anew(const struct bat_binary *binary, const struct bat_symbol *function)
+{
+    size_t count = 0;
+    const struct bat_section *all = binary->elf ? bat_elf_sections(binary->elf, &count) : NULL;
+    size_t i = 0;
+    while (i < count &&
+           (!(all[i].flags & SHF_EXECINSTR) || function->address - all[i].address >= all[i].size))
+        i++;
+    if (i == count || !bat_elf_section(binary->elf, ".bolt.org.text"))
+        return false;
+    const struct bat_map *map = binary->map;
+    uint32_t table = 0;
+    while (table < bat_map_tables(map) &&
+           map->tables[table].address - all[i].address >= all[i].size)
+        table++;
+    return table < bat_map_tables(map);
+}
+
+/* Fail for a name that selects nothing; known is a function of this name, or NULL. */
 static enum bat_code fail_bad_name(const struct bat_binary *binary, const struct bat_names *names,
-                                   const char *name, bool known, struct bat_error *error)
+                                   const char *name, const struct bat_symbol *known,
+                                   struct bat_error *error)
 {
     if (known)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "function \"%s\" has no table in the note: BOLT left it as it was", name);
+        return bat_fail(
+            error, BAT_ERR_MISMATCH, "function \"%s\" has no table in the note: BOLT %s", name,
+            is_written_anew(binary, known) ? "wrote it anew without one" : "left it as it was");
     if (names->count == 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "function \"%s\" cannot be found: %s has no symbols; give an address", name,
@@ -103,7 +128,7 @@ static enum bat_code select_name(struct note_selection *selection, const struct 
                                  const struct bat_names *names, const char *name,
                                  struct bat_error *error)
 {
-    bool known = false;
+    const struct bat_symbol *known = NULL;
     struct named named = {selection, binary->map, false};
     for (size_t i = 0; i < names->count; i++) {
         const struct bat_symbol *symbol = names->symbols[i];
@@ -111,7 +136,7 @@ static enum bat_code select_name(struct note_selection *selection, const struct 
         if (strcmp(symbol->name, name) != 0 ||
             (same_place && strcmp(names->symbols[i - 1]->name, name) == 0))
             continue;
-        known = true;
+        known = symbol;
         uint32_t table = bat_binary_table_containing(binary, names, symbol->address);
         if (table != BAT_NONE)
             choose_named(&named, table);

@@ -568,6 +568,8 @@ class OldCode(toolbox.Case):
         for options in ["-strict"], ["-use-old-text", "-align-text=4096", "-no-huge-pages"]:
             with self.subTest(options), tempfile.TemporaryDirectory() as folder:
                 self.assertGreaterEqual(len(check_branches(self, folder, UNKNOWN, "odd", options)), 5)
+                said = toolbox.refused("batdump", f"{folder}/bolted", "--function=odd").stderr
+                self.assertIn("BOLT wrote it anew without one\n", said)
 
 
 class Outcome(toolbox.Case):
