@@ -239,10 +239,19 @@ static unsigned absolute_size(uint16_t machine, uint64_t type)
 }
 
 /*
- * RISC-V's linkers leave the entries of jump tables to pairs of relocations: a label is added, the
- * table's start is subtracted. BOLT knows the labels by the former.
+ * True for relocations by which BOLT knows labels. RISC-V's linkers leave the entries of jump
+ * tables to pairs of relocations: a label is added, the table's start is subtracted. On AArch64 two
+ * instructions make an address.
  */
-static void search_riscv_labels(struct search *search, const struct bat_section *section)
+static bool names_label(uint16_t machine, uint64_t type)
+{
+    if (machine == EM_AARCH64)
+        return type == R_AARCH64_ADD_ABS_LO12_NC;
+    return machine == EM_RISCV && (type == R_RISCV_ADD32 || type == R_RISCV_ADD64);
+}
+
+/* Add the labels that relocations name by their symbols. */
+static void search_labels(struct search *search, const struct bat_section *section)
 {
     const struct bat_elf *elf = search->reader->elf;
     size_t count;
@@ -257,9 +266,9 @@ static void search_riscv_labels(struct search *search, const struct bat_section 
          at += sizeof(Elf64_Rela)) {
         Elf64_Rela relocation;
         memcpy(&relocation, bytes + at, sizeof(relocation));
-        const uint64_t type = ELF64_R_TYPE(relocation.r_info);
         const uint64_t symbol = ELF64_R_SYM(relocation.r_info);
-        if ((type != R_RISCV_ADD32 && type != R_RISCV_ADD64) || symbol >= symbols.count)
+        if (!names_label(search->reader->machine, ELF64_R_TYPE(relocation.r_info)) ||
+            symbol >= symbols.count)
             continue;
         const uint64_t address =
             symbol_table_at(&symbols, (uint32_t)symbol).st_value + (uint64_t)relocation.r_addend;
@@ -294,16 +303,20 @@ static void search_linker_relocations(struct search *search, const struct bat_se
     }
 }
 
-/*
- * True for relocations of code in which BOLT looks for references: absolute addresses, as only
- * programs that are loaded where they were linked have them. Distances are the decoder's.
- */
-static bool is_of_code(const struct bat_code_reader *reader, const struct bat_section *section,
-                       const struct bat_section *target)
+/* True for the linker's relocations of code. */
+static bool is_of_code(const struct bat_section *section, const struct bat_section *target)
 {
     return section->type == SHT_RELA && !(section->flags & SHF_ALLOC) &&
-           (target->flags & SHF_EXECINSTR) && reader->machine == EM_X86_64 &&
-           bat_elf_type(reader->elf) == ET_EXEC;
+           (target->flags & SHF_EXECINSTR);
+}
+
+/*
+ * True if BOLT looks for absolute addresses in code, as only programs that are loaded where they
+ * were linked have them. Distances are the decoder's.
+ */
+static bool may_be_absolute(const struct bat_code_reader *reader)
+{
+    return reader->machine == EM_X86_64 && bat_elf_type(reader->elf) == ET_EXEC;
 }
 
 /* True for relocations of loaded data in which BOLT looks for references. */
@@ -373,7 +386,10 @@ static void search_all_relocations(struct search *search)
             search->code = search_relocations(search, reader->sections.all[i]);
 }
 
-/* What instructions refer to becomes an entry point at once, what data refers to is kept apart. */
+/*
+ * What instructions refer to becomes an entry point at once, what data refers to is kept apart; so
+ * are addresses of two instructions, which are mostly of the function's own code.
+ */
 static enum bat_code find_references(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct search of_data = {.reader = reader, .source = BAT_NONE};
@@ -384,11 +400,12 @@ static enum bat_code find_references(struct bat_code_reader *reader, struct bat_
         if (sections[i].info >= count)
             continue;
         const bool is_data = is_of_data(&sections[i], &sections[sections[i].info]);
-        if (is_data && reader->machine == EM_RISCV)
-            search_riscv_labels(&of_data, &sections[i]);
+        const bool is_code = is_of_code(&sections[i], &sections[sections[i].info]);
+        if ((is_data && reader->machine == EM_RISCV) || (is_code && reader->machine == EM_AARCH64))
+            search_labels(&of_data, &sections[i]);
         if (is_data && of_data.code == BAT_OK)
             search_linker_relocations(&of_data, &sections[i]);
-        if (is_of_code(reader, &sections[i], &sections[sections[i].info]))
+        if (is_code && may_be_absolute(reader))
             search_linker_relocations(&of_code, &sections[i]);
     }
     reader->references = of_data.found;

@@ -59,8 +59,8 @@ static enum bat_code find_fall(const struct input_followed *function, struct inp
         return BAT_OK;
     struct input_path_draft path;
     const bool is_plain = !input_kind_changes_flow(node->kind);
-    if (is_plain && !node[1].is_leader && !node[1].is_fixed &&
-        input_is_same_state(node[1].state, node->state)) {
+    if (is_plain && input_is_same_state(node[1].state, node->state) &&
+        ((!node[1].is_leader && !node[1].is_fixed) || input_is_idle(function, node))) {
         node->fall_path = &input_path_empty;
         return BAT_OK;
     }

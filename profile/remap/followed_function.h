@@ -56,6 +56,9 @@ bool input_pass_silent(const struct input_followed *function, struct input_state
 void input_skip_silent(const struct input_followed *function, struct input_state *state,
                        struct input_path_draft *path);
 
+/* True if there are only no-operations from a node up to the next one. */
+bool input_is_idle(const struct input_followed *function, const struct input_node *node);
+
 /*
  * Go with the input through the plain code from a node to the next one: *state, where the input is
  * at the node, is at the next node then. The jumps are added to path, unless that is NULL. False if

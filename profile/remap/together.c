@@ -115,6 +115,13 @@ static bool read_output(const struct bat_elf *elf, uint64_t address, struct bat_
     return false;
 }
 
+bool input_is_idle(const struct input_followed *function, const struct input_node *node)
+{
+    struct bat_code_at code;
+    return read_output(function->flow->original->binary->elf, node->address, &code) &&
+           code.address >= node[1].address;
+}
+
 /* The same of the input, or NULL. */
 static const struct bat_code_at *read_input(struct input_flow *flow, uint64_t address)
 {

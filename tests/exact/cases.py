@@ -17,7 +17,7 @@ import generate
 import qemu_trace
 
 KINDS = ("c", "c++", "csmith")
-NAMED_KINDS = ("exceptions",)  # C++, only if they are asked for
+NAMED_KINDS = ("exceptions", "odd")  # C++, and C, only if they are asked for
 # units: several files with functions of the same names. lto: the same, optimized when they are linked. library: loaded
 # with dlopen(). slots: all calls of other functions by slots, as Rust's compiler makes them.
 FORMS = ("program", "units", "lto", "library", "slots")
@@ -56,6 +56,27 @@ SETS = {
 # Only if they are asked for.
 NAMED_SETS = {"exchanged-parts": SPLIT + ["-three-way-branch", "-split-strategy=all"],
               "landing-pads": SPLIT + ["-split-eh", "-split-strategy=all"]}
+# The set "any" draws some of these; the list is never changed, as that would change its cases.
+ANY = [[option] for option in """
+-reorder-blocks=reverse -reorder-blocks=normal -reorder-blocks=branch-predictor -reorder-blocks=cache
+-reorder-blocks=cluster-shuffle -reorder-blocks=none -reorder-functions=cdsort -reorder-functions=random
+-reorder-functions=pettis-hansen -reorder-functions=exec-count -split-strategy=random2 -split-strategy=randomN
+-split-strategy=cdsplit -split-strategy=all -split-eh -split-all-cold -split-threshold=20 -use-old-text -strict -force-patch -lite
+-lite=0 -lite-threshold-pct=50 -frame-opt=all -frame-opt=hot -frame-opt-rm-stores
+-icf=safe -icf=all -inline-all -inline-small-functions -inline-small-functions-bytes=40 -inline-limit=5 -inline-memcpy -inline-ap
+-indirect-call-promotion=calls -indirect-call-promotion=jump-tables -indirect-call-promotion=all -icp-jump-tables-targets
+-icp-inline -icp-old-code-sequence -icp-eliminate-loads -icp-topn=1 -icp-use-mp -jt-footprint-reduction
+-jump-tables=none -jump-tables=basic -jump-tables=move -jump-tables=split -jump-tables=aggressive -keep-nops -loop-inversion-opt
+-min-branch-clusters -peepholes=double-jumps -peepholes=tailcall-traps -peepholes=useless-branches -peepholes=all -plt=hot -plt=all
+-reg-reassign -use-aggr-reg-reassign -sctc-mode=always -sctc-mode=preserve -sctc-mode=heuristic -simplify-rodata-loads
+-simplify-conditional-tail-calls=0 -shorten-instructions=0 -strip-rep-ret=0 -tail-duplication=aggressive -tail-duplication=moderate
+-tail-duplication=cache -three-way-branch -cmov-conversion -align-blocks -preserve-blocks-alignment -align-functions=64
+-use-compact-aligner=0 -eliminate-unreachable=0 -equalize-bb-counts -fix-block-counts=0 -fix-func-counts=0 -infer-fall-throughs
+-assume-abi -stoke -hot-text -hot-functions-at-end -no-scan -terminal-trap=0 -trap-old-code -update-debug-sections
+-x86-align-branch-boundary-hot-only=0 -max-funcs=12 -no-inline -skip-funcs=f1.*,f2.* -funcs=f.*,main -force-inline=f.*
+-hot-data -reorder-data=.data -remove-symtab=0 -group-stubs -elim-link-veneers=0 -sequential-disassembly -pad-funcs=f1:32,main:7
+-infer-stale-profile -tsp-threshold=3 -execution-count-threshold=5 -relocs=0 -cg-use-split-hot-size -reorder-functions-use-hot-size=0
+""".split()]
 # On AArch64 BOLT 22 refuses the second and crashes with the others, with the first when there is a call to promote.
 X86_ONLY = {"-indirect-call-promotion=all", "-frame-opt=all", "-cmov-conversion"}
 # AArch64's short branches cannot reach fragments that are far away, unless BOLT is told so.
@@ -63,7 +84,7 @@ FAR = {"-split-strategy=randomN", "-split-strategy=cdsplit", "-split-strategy=al
 AARCH64_SETS = [name for name, options in SETS.items() if name == "everything" or not X86_ONLY & set(options)]
 
 # What is asked for; None: the number decides.
-Choice = collections.namedtuple("Choice", "kind set form target", defaults=(None, None, "program", "x86-64"))
+Choice = collections.namedtuple("Choice", "kind set form target version", defaults=(None, None, "program", "x86-64", 22))
 
 LOADER = """#include <dlfcn.h>
 #include <stdio.h>
@@ -129,7 +150,9 @@ class Case:
         if self.target == "aarch64":
             chosen = random.Random(f"{number} aarch64").choice([*AARCH64_SETS, "mixture"])
         self.set = choice.set or chosen
-        self.bolt = mixture if self.set == "mixture" else {**SETS, **NAMED_SETS}[self.set]
+        self.version = choice.version
+        self.bolt = (mixture if self.set == "mixture" else self._draw_any(random.Random(f"{number} any")) if self.set == "any" else
+                     {**SETS, **NAMED_SETS}[self.set])
         if self.target == "aarch64":
             self.bolt = [o for o in self.bolt if o not in X86_ONLY]
             self.bolt += ["-compact-code-model"] if FAR & set(self.bolt) else []
@@ -159,6 +182,13 @@ class Case:
             # know AArch64's jump tables: the program jumps past their targets.
             self.links += ["-Wl,--no-relax"] if self_linked and self.target == "aarch64" else []
 
+    @staticmethod
+    def _draw_any(chance):
+        """One option, or a few, mostly with the usual ones. The last one of a name counts."""
+        options = chance.choice([SPLIT, SPLIT, ORDER, []]) + [
+            option for pick in chance.sample(ANY, chance.choice([1, 1, 2, 3, 5])) for option in pick]
+        return list({option.partition("=")[0]: option for option in options}.values())
+
     @property
     def is_cxx(self):
         """Of the language."""
@@ -166,12 +196,16 @@ class Case:
 
     def __str__(self):
         more = [word for word, usual in ((self.form, "program"), (self.target, "x86-64")) if word != usual]
-        return " ".join([str(self.number), self.kind, *more, self.compiler, *self.flags, self.set])
+        more += [] if self.version == 22 else [f"BOLT {self.version}"]
+        bolt = [self.set] if self.set != "any" else self.bolt
+        return " ".join([str(self.number), self.kind, *more, self.compiler, *self.flags, *bolt])
 
     def _text(self, number, folder):
         """A program's source."""
         if self.kind == "exceptions":
             return generate.Throwing(number).text()
+        if self.kind == "odd":
+            return generate.Odd(number, self.target).text()
         if self.kind != "csmith":
             return generate.program(number, self.is_cxx)
         command = ["csmith", "--seed", str(number), "--no-packed-struct", "--max-funcs", "8", "--max-block-depth", "4"]
@@ -212,7 +246,7 @@ class Case:
         make = [[*self._compiler(self.compiler), "-w", *self.flags, *csmith, *names, *self.links, "-o", "input"]]
         if self.form == "library":
             make.append([*self._compiler("gcc"), "loader.c", "-o", "loader"])
-        return make, ["llvm-bolt-22", "input", "-o", "bolted", "-data", "input.fdata", "--enable-bat", *self.bolt]
+        return make, [f"llvm-bolt-{self.version}", "input", "-o", "bolted", "-data", "input.fdata", "--enable-bat", *self.bolt]
 
     def run(self, program, rounds):
         """The command that runs a program of the case."""

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of all that compilers make branches of, for what csmith leaves out: each number makes one.
 
-    python3 generate.py c|c++|exceptions NUMBER
+    python3 generate.py c|c++|exceptions|odd NUMBER
 
 Dense and sparse switches, calls by pointers and virtual ones, tail calls, recursion, computed gotos, exceptions,
 setjmp, copies of memory, identical functions, functions of one name in two files, halves that hardly ever run.
@@ -259,6 +259,81 @@ class Program:
                 'printf("%lu %lu\\n", s, sink);\nreturn 0;\n}\n')
 
 
+class Odd(Program):
+    """A program of what hardly any compiler makes by itself: for C alone. asm goto, interpreters with a jump behind each
+    operation, variable arguments, functions of the assembler with entries in the middle."""
+
+    JUMPS = {"x86-64": "test %0, %0\\n\\tjnz %l[{}]", "aarch64": "cbnz %0, %l[{}]"}
+    # The first entry adds what the second one does not; the third is behind a jump over it.
+    ENTRIES = {
+        "x86-64": ["xor $1, %rdi", "add $3, %rsi", "lea (%rdi,%rsi,2), %rax", "test $4, %al", "jz 1f", "xor %rsi, %rax", "jmp 1f",
+                   "mov %rsi, %rax", "1: ret"],
+        "aarch64": ["eor x0, x0, #1", "add x1, x1, #3", "add x0, x0, x1, lsl #1", "tbz x0, #2, 1f", "eor x0, x0, x1", "b 1f", "mov x0, x1",
+                    "1: ret"]}
+
+    def __init__(self, number, target):
+        super().__init__(number, False)
+        self.target = target
+
+    def statement(self):
+        """Also what is odd."""
+        if self.depth < 4 and self.chance.random() < 0.2:
+            return self.chance.choice([self.assembled, self.assembled, self.many])()
+        return super().statement()
+
+    def assembled(self):
+        """asm goto."""
+        label, end = self.label(), self.label()
+        # BOLT drops a test whose both ways lead to one place.
+        rest = f"sink += {label[1:]};\n"
+        rest += f"{self.block(1)}goto {end};\n" if self.chance.random() < 0.5 else self.block(1)
+        return (f'asm goto("{self.JUMPS[self.target].format(label)}" : : "r"({self.expression()} & {self.chance.choice([1, 3, 63])}) '
+                f': "cc" : {label});\n{rest}{label}:\n{self.block(1)}{end}:;\n')
+
+    def many(self):
+        """A call with variable arguments."""
+        count = self.chance.randrange(1, 5)
+        return f"c += many{self.chance.randrange(2)}({count}{', (word)c' * count});\n"
+
+    def interpreter(self, number):
+        """One operation leads to the next."""
+        count = self.chance.randrange(3, 9)
+        code = ", ".join(str(self.chance.randrange(count)) for _ in range(16))
+        saved, self.depth = self.depth, 2
+        then = f"if (fuel-- < 0 || pc > {self.chance.randrange(8, 40)}) return c;\ngoto *table[code[pc++ & 15]];\n"
+        text = (f"__attribute__((noinline)) word run{number}(word a, word b) {{\nstatic const unsigned char code[16] = {{{code}}};\n"
+                f"static void *const table[] = {{{', '.join(f'&&op{i}' for i in range(count))}}};\nword c = b, pc = a & 15;\n{then}")
+        text += "".join(f"op{i}:\n{self.block(1)}{then}" for i in range(count)) + "}\n"
+        self.depth = saved
+        self.functions.append(f"run{number}")
+        return text
+
+    def entries(self, number):
+        """A function of the assembler, whose other entries are functions, labels or local ones."""
+        lines, names = list(self.ENTRIES[self.target]), [f"entry{number}_{i}" for i in range(3)]
+        kind = self.chance.choice([".type {0}, %function", ".globl {0}", ".hidden {0}"])
+        for place, name in ((-2, names[2]), (2, names[1])):
+            lines.insert(place, f".globl {name}\\n{kind.format(name)}\\n{name}:")
+        text = "\\n".join([".text", f".globl {names[0]}", f".type {names[0]}, %function", f"{names[0]}:", *lines,
+                           f".size {names[0]}, .-{names[0]}"])
+        self.functions += names
+        return f'asm("{text}");\n' + "".join(f"word {name}(word a, word b);\n" for name in names)
+
+    def one(self, number):
+        """Also odd functions."""
+        kind = self.chance.random()
+        if kind < 0.3:
+            return self.interpreter(number) if kind < 0.15 else self.entries(number)
+        return super().one(number)
+
+    def text(self):
+        """The whole program."""
+        many = "".join(f"__attribute__((noinline)) static word many{i}(int count, ...) {{\nva_list list;\nva_start(list, count);\n"
+                       f"word s = {i};\nfor (int i = 0; i < count; i++) s = s * 3 + va_arg(list, word);\nva_end(list);\n"
+                       "return s;\n}\n" for i in range(2))
+        return super().text().replace(HEAD, f"#include <stdarg.h>\n{HEAD}{many}", 1)
+
+
 class Throwing:
     """A program where exceptions come to as many landing pads as possible: for C++ alone."""
 
@@ -315,7 +390,9 @@ def program(number, is_cxx):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3 or sys.argv[1] not in ("c", "c++", "exceptions"):
-        sys.exit("usage: generate.py c|c++|exceptions NUMBER")
-    made = Throwing(int(sys.argv[2])) if sys.argv[1] == "exceptions" else Program(int(sys.argv[2]), sys.argv[1] == "c++")
+    MAKERS = {"c": lambda n: Program(n, False), "c++": lambda n: Program(n, True), "exceptions": Throwing,
+              "odd": lambda n: Odd(n, "x86-64")}
+    if len(sys.argv) != 3 or sys.argv[1] not in MAKERS:
+        sys.exit(f"usage: generate.py {'|'.join(MAKERS)} NUMBER")
+    made = MAKERS[sys.argv[1]](int(sys.argv[2]))
     print(made.text(), end="")

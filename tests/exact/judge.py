@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Is the profile that `battranslate --original` makes of a BOLTed program's run that of the input's own run?
 
-    BATKIT_BIN=build/bin python3 judge.py [--kind=KIND] [--set=NAME] [--form=FORM] [--target=TARGET] [--windows]
-                                          [--jobs=N] [--keep=FOLDER] [--rows=N] NUMBER[-NUMBER]...
+    BATKIT_BIN=build/bin python3 judge.py [--kind=KIND] [--set=NAME] [--form=FORM] [--target=TARGET] [--bolt=VERSION]
+                                          [--windows] [--jobs=N] [--keep=FOLDER] [--rows=N] NUMBER[-NUMBER]...
 
 A number makes a case (cases.py): a program (generate.py's or csmith's), a compiler with its options, and a set of
 BOLT's options. --form and --target ask for the same as a library, of several files, with link-time optimization, or for
@@ -233,7 +233,8 @@ class Unknowable:
 def tests_for_nothing(program):
     """The conditional branches to the next instruction. BOLT 22 makes them by -three-way-branch where it loses the other
     way: the program goes on wrong, and no recording tells which way such a branch went."""
-    lines = run(["objdump", "-d", "-w", "--no-show-raw-insn", program], program.parent).splitlines()
+    prefix = "aarch64-linux-gnu-" if elffile.Elf(program).machine == elffile.EM_AARCH64 else ""
+    lines = run([f"{prefix}objdump", "-d", "-w", "--no-show-raw-insn", program], program.parent).splitlines()
     places = [re.match(r" *([0-9a-f]+):\t(?:j(?!mp)\w+ +([0-9a-f]+))?", line) for line in lines]
     places = [place.groups() for place in places if place]
     return [here for (here, target), (following, _) in zip(places, places[1:]) if target == following]
@@ -336,15 +337,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("numbers", nargs="+")
     parser.add_argument("--kind", choices=[*KINDS, *NAMED_KINDS])
-    parser.add_argument("--set", choices=[*SETS, *NAMED_SETS, "mixture"])
+    parser.add_argument("--set", choices=[*SETS, *NAMED_SETS, "mixture", "any"])
     parser.add_argument("--form", choices=FORMS, default="program")
     parser.add_argument("--target", choices=TARGETS, default="x86-64")
+    parser.add_argument("--bolt", type=int, default=22, help="its version")
     parser.add_argument("--windows", action="store_true", help="compare windows of the runs, too")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep")
     parser.add_argument("--rows", type=int, default=0, help="show so many records of each case")
     options = parser.parse_args()
-    choice = Choice(options.kind, options.set, options.form, options.target)
+    choice = Choice(options.kind, options.set, options.form, options.target, options.bolt)
     table, bad, cut = collections.defaultdict(collections.Counter), 0, []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         cases = pool.map(lambda n: judge_number(n, choice, options.keep, options.windows), numbers(options.numbers))

@@ -49,6 +49,9 @@ OTHERS = [
     # Conditional jumps out of inlined code, joins of inlined code, PLT calls by other slots, functions that do not return,
     # tables of two entries, blocks that BOLT made, tables into f.cold: each number differed by one of them.
     (Choice(set="everything"), False, [630, 676, 601, 605, 623, 628, 636, 406, 465]),
+    # A label that only two instructions of AArch64 name; no-operations that run before an aligned block.
+    (Choice(kind="odd", set="any", target="aarch64"), False, [10250]),
+    (Choice(kind="odd", set="any", version=19), False, [10114]),
 ]
 
 CASES = [(number, Choice(), False) for number in [*range(1, COUNT + 1), *DIFFERED]]
