@@ -401,6 +401,9 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
         return BAT_OK;
     /* Or what was written is lost already: then that is the error. */
     BAT_TRY(replacement_check_written(file, error));
+    if (code != BAT_ERR_ELF)
+        return bat_fail(error, code, "the file with the new note cannot be checked: %.200s",
+                        cause.message);
     return bat_fail(error, BAT_ERR_ELF,
                     "expected parts that do not overlap, found that the file with the new note "
                     "cannot be read: %.200s",

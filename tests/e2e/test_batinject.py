@@ -678,6 +678,17 @@ class Files(Scratch):
                 self.assert_same(file, fixtures.get(SMALL).bolted)
                 self.assert_alone("file")
 
+    @unittest.skipIf(toolbox.SANITIZED, "sanitizers need the address space")
+    def test_no_memory(self):
+        """The file fits into the address space once, the new one does not: it is not the file's fault."""
+        file = self.copy(SMALL)
+        size = 256 << 20
+        os.truncate(file, size)
+        self.assert_fails(f"{file}: the file with the new note cannot be checked: cannot be mapped: Cannot allocate memory",
+                          "--remove", file, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size * 3 // 2,) * 2))
+        self.assertEqual(file.stat().st_size, size)
+        self.assert_alone("file")
+
 
 if __name__ == "__main__":
     unittest.main()
