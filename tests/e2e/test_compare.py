@@ -539,6 +539,14 @@ class Common(Folder):
             self.assertIn(sentence, done.stderr)
             self.assertFalse((self.folder / "out").exists())
 
+    def test_without_records(self):
+        """Such a profile does not say of which form the output is to be."""
+        for text in "boltedcollection\n", "no_lbr cycles\n", "E cycles\n":
+            empty, out = self.write("empty", text), self.folder / "out"
+            done = toolbox.refused("battranslate", "--common", empty, empty, "-o", out)
+            self.assertEqual(done.stderr, f"battranslate: {empty}: expected a profile with records, found none in it\n")
+            self.assertFalse(out.exists())
+
     def test_bad(self):
         reference = bolt_profiles.reference(fixtures.get(NAME))
         fdata, preagg = reference.fdata("T"), reference.profile("T")

@@ -9,8 +9,11 @@ static enum bat_code read_one(const char *path, struct bat_profile **profile,
                               struct bat_error *error)
 {
     const struct bat_profile_target target = {.size = sizeof(target), .ignore_build_id = true};
-    enum bat_code code = bat_profile_new(&target, profile, error);
-    return code ? code : bat_profile_read(*profile, path, NULL, error);
+    BAT_TRY(bat_profile_new(&target, profile, error));
+    BAT_TRY(bat_profile_read(*profile, path, NULL, error));
+    if (bat_profile_distinct(*profile) == 0) /* nor does it say of which form it is */
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile with records, found none in it");
+    return BAT_OK;
 }
 
 /* Read the first profile, and keep of it what all others have. The caller frees *common. */
