@@ -79,9 +79,11 @@ static char *resolve_new(const struct replacement *replacement, struct bat_error
         return NULL;
     }
     if (lstat(replacement->path, &status) == 0) {
-        bat_fail(error, BAT_ERR_IO,
-                 "cannot write %s: it is a symbolic link to a file that does not exist",
-                 replacement->path);
+        /* /dev/stdout leads to a pipe by a path that does not exist. */
+        const bool is_open = stat(replacement->path, &status) == 0;
+        bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s", replacement->path,
+                 is_open ? "a pipe or a device, not a regular file"
+                         : "a symbolic link to a file that does not exist");
         return NULL;
     }
     char *target = NULL;

@@ -545,6 +545,8 @@ class Usage(Scratch):
                 (["--repair", "--original=x", file], "--original only goes with --upgrade"),
                 (["--remove", file, file], f'expected one FILE, found "{file}" and "{file}"'),
                 (["--remove", "--force", file], "--force only goes with --from and --store"),
+                (["--remove", "-o", "-", file],
+                 'expected a file for -o, found "-": a binary is not written to standard output'),
                 (["--extract=-", "-o", "x", file], "-o does not go with --extract, which changes no "
                                                    "binary")]:
             with self.subTest(arguments):
@@ -653,6 +655,7 @@ class Files(Scratch):
         for output, message in [
                 (self.path("fifo"), "it is a pipe or a device, not a regular file"),
                 ("/dev/null", "it is a pipe or a device, not a regular file"),
+                ("/dev/stdout", "it is a pipe or a device, not a regular file"),  # which is a pipe
                 (self.folder, "it is a directory, not a regular file"),
                 (self.path("no/where"), "No such file or directory"),
                 (self.path("file/x"), "Not a directory"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batinject: put a BAT note into a binary, take it out, repair it. */
 #include <argp.h>
+#include <string.h>
 
 #include "inject.h"
 #include "tools/common/tool.h"
@@ -116,6 +117,10 @@ static void check_request(const struct inject_request *request, struct argp_stat
         argp_error(state, "--original only goes with --upgrade");
     if (request->output && request->action == INJECT_EXTRACT)
         argp_error(state, "-o does not go with --extract, which changes no binary");
+    if (request->output && strcmp(request->output, "-") == 0)
+        argp_error(state,
+                   "expected a file for -o, found \"-\": a binary is not written to standard "
+                   "output");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
