@@ -9,6 +9,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import statistics
 import subprocess
 import unittest
@@ -546,6 +547,13 @@ class Common(Folder):
             done = toolbox.refused("battranslate", "--common", empty, empty, "-o", out)
             self.assertEqual(done.stderr, f"battranslate: {empty}: expected a profile with records, found none in it\n")
             self.assertFalse(out.exists())
+
+    def test_no_room(self):
+        """The message names the output once."""
+        some, out = self.write("some", "1 f 0 1 f 4 0 1\n"), self.folder / "out"
+        done = toolbox.refused("battranslate", "--common", some, some, "-o", out,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4)))
+        self.assertEqual(done.stderr, f"battranslate: cannot write {out}: File too large\n")
 
     def test_bad(self):
         reference = bolt_profiles.reference(fixtures.get(NAME))

@@ -52,7 +52,7 @@ static enum tool_exit write_common(const struct translate_request *request,
     enum bat_code code = is_fdata ? bat_profile_write_fdata(common, output, &error)
                                   : bat_profile_write_preagg(common, output, &error);
     if (code != BAT_OK)
-        return tool_report(request->output, &error);
+        return tool_report(NULL, &error);
     return report(request, bat_profile_distinct(common));
 }
 
@@ -102,7 +102,7 @@ static enum tool_exit run_yaml(const struct translate_request *request, const ch
     enum tool_exit status = find_common_yaml(request, first, &common);
     uint64_t records = status == TOOL_FINE ? bat_yaml_profile_finish_common(&common) : 0;
     if (status == TOOL_FINE && bat_yaml_profile_write(&common, output, &error) != BAT_OK)
-        status = tool_report(request->output, &error);
+        status = tool_report(NULL, &error);
     bat_yaml_profile_free(&common);
     return status ? status : report(request, records);
 }
