@@ -641,6 +641,7 @@ class Damaged(StoreTest):
         for command in (["batdump", self.app], ["batvalidate", self.app]):
             done = toolbox.run(*command, "--store=/nonexistent", status=1)
             self.assertIn("/nonexistent: expected the folder of a store", done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1)
 
 
 if __name__ == "__main__":

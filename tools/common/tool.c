@@ -241,13 +241,11 @@ unsigned tool_parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
-static void add_store(struct bat_stores *stores, const char *folder, struct argp_state *state)
+static void add_store(struct bat_stores *stores, const char *folder)
 {
     struct bat_error error;
-    if (bat_stores_add(stores, folder, &error) == BAT_OK)
-        return;
-    tool_report(NULL, &error);
-    argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
+    if (bat_stores_add(stores, folder, &error) != BAT_OK)
+        exit(tool_report(NULL, &error));
 }
 
 static void set_text(const char **text, const char *argument, struct argp_state *state)
@@ -268,7 +266,7 @@ bool tool_set_field(void *structure, const struct argp_option *options, int key,
     if (sets == TOOL_TEXT) {
         set_text(member, argument, state);
     } else if (sets == TOOL_STORES) {
-        add_store(member, argument, state);
+        add_store(member, argument);
     } else if (sets == TOOL_FLAG) {
         *(bool *)member = true;
     } else {
