@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed and memory of batsymbolize, compared with llvm-symbolizer-22.
 
-    python3 symbolize_bench.py BIN_DIR [--addresses=N] [--runs=N] [--large=FOLDER]
+    python3 symbolize_bench.py BIN_DIR MEASURE [--addresses=N] [--runs=N] [--large=FOLDER]
 
 The tools get a million random addresses in functions of SQLite, and batsymbolize as many of the BOLTed
 SQLite; llvm-symbolizer cannot resolve those, and gets the same number of addresses before BOLT. Both tools
@@ -14,53 +14,19 @@ Missed goals are reported but do not fail the benchmark; different answers do.
 """
 
 import argparse
-import hashlib
-import multiprocessing
-import os
 import pathlib
 import random
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
 import debug_programs  # noqa: E402
 import elffile  # noqa: E402
+from race import Tool, goal, race, table  # noqa: E402
 
 # So many times as fast as llvm-symbolizer.
 GOAL = 8
-
-
-class Tool:
-    """A program that answers, and the cost of its runs."""
-
-    def __init__(self, name, command, addresses):
-        self.name, self.command, self.addresses = name, command, addresses
-        self.wall, self.memory, self.digest = [], 0, ""
-
-    def run(self):
-        """Run once, measured."""
-        with open(self.addresses, "rb") as questions, tempfile.TemporaryFile() as answers:
-            start = time.monotonic()
-            process = subprocess.Popen(self.command, stdin=questions, stdout=answers)
-            _, status, usage = os.wait4(process.pid, 0)
-            self.wall.append(time.monotonic() - start)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            if process.returncode != 0:
-                sys.exit(f"symbolize_bench.py: this failed: {' '.join(self.command)}")
-            answers.seek(0)
-            digest = hashlib.sha256()
-            for part in iter(lambda: answers.read(1 << 16), b""):
-                digest.update(part)
-            self.digest = digest.hexdigest()
-        self.memory = max(self.memory, usage.ru_maxrss)
-
-    def seconds(self):
-        """The median of the wall times."""
-        return statistics.median(self.wall)
 
 
 def write_addresses(path, binary, count):
@@ -73,18 +39,15 @@ def write_addresses(path, binary, count):
             file.write(f"0x{function.address + chosen.randrange(function.size):x}\n")
 
 
-def write_apart(*arguments):
-    """The same by a process of its own: what this one holds would count as memory of the tools that it starts."""
-    process = multiprocessing.get_context("fork").Process(target=write_addresses, args=arguments)
-    process.start()
-    process.join()
-    if process.exitcode != 0:
-        sys.exit("symbolize_bench.py: no addresses")
+def answering(measure, name, command, addresses, answers):
+    """A tool that reads these addresses and writes its answers."""
+    return Tool(measure, name, ["sh", "-c", 'from=$0 to=$1; shift; exec "$@" <"$from" >"$to"', addresses, answers, *command])
 
 
 def main():
     parser = argparse.ArgumentParser(description="Measure batsymbolize beside llvm-symbolizer-22.")
     parser.add_argument("bin_dir", type=pathlib.Path)
+    parser.add_argument("measure", type=pathlib.Path, help="the program bat_bench_measure")
     parser.add_argument("--addresses", type=int, default=1000000)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--large", type=pathlib.Path)
@@ -94,31 +57,27 @@ def main():
     else:
         program = debug_programs.get("sqlite-profiling")
         original, bolted = program.input, program.bolted("profile2")
-    ours = str(arguments.bin_dir / "batsymbolize")
-    with tempfile.TemporaryDirectory() as folder:
-        before, after = os.path.join(folder, "before"), os.path.join(folder, "after")
-        write_apart(before, original, arguments.addresses)
-        write_apart(after, bolted, arguments.addresses)
-        theirs = Tool("llvm-symbolizer-22", ["llvm-symbolizer-22", "-e", original], before)
-        same = Tool("batsymbolize", [ours, "-e", original], before)
-        through = Tool("batsymbolize, BOLTed",
-                       [ours, "-e", bolted, f"--original={original}"], after)
-        for _ in range(arguments.runs + 1):  # the first brings the files into memory
-            for tool in (theirs, same, through):
-                tool.run()
-    print(f"\n{arguments.addresses} addresses\n  {'':<22} {'median s':>10} {'best s':>10} {'MB':>10}")
-    for tool in (theirs, same, through):
-        tool.wall.pop(0)
-        print(f"  {tool.name:<22} {tool.seconds():>10.3f} {min(tool.wall):>10.3f} "
-              f"{tool.memory / 1000:>10.1f}")
-    for tool in (same, through):
-        ratio = theirs.seconds() / tool.seconds()
-        print(f"  {tool.name:<22} {ratio:>9.2f} times as fast (at least {GOAL}: "
-              f"{'reached' if ratio >= GOAL else 'MISSED'})")
-    if not arguments.large and theirs.digest != same.digest:
+    ours = arguments.bin_dir.absolute() / "batsymbolize"
+    with tempfile.TemporaryDirectory() as name:
+        before, after, theirs, same, through = (pathlib.Path(name, part) for part in (
+            "before", "after", "theirs", "same", "through"))
+        write_addresses(before, original, arguments.addresses)
+        write_addresses(after, bolted, arguments.addresses)
+        tools = [answering(arguments.measure.absolute(), *tool) for tool in (
+            ("llvm-symbolizer-22", ["llvm-symbolizer-22", "-e", original], before, theirs),
+            ("batsymbolize", [ours, "-e", original], before, same),
+            ("batsymbolize, BOLTed", [ours, "-e", bolted, f"--original={original}"], after, through))]
+        race(tools, 1)  # brings the files into memory
+        for tool in tools:
+            tool.forget()
+        race(tools, arguments.runs)
+        is_same = theirs.read_bytes() == same.read_bytes()
+    table(f"{arguments.addresses} addresses", tools)
+    for tool in tools[1:]:
+        goal(f"{tool.name}, times as fast", tools[0].seconds() / tool.seconds(), GOAL, True)
+    if not arguments.large and not is_same:
         sys.exit("symbolize_bench.py: the answers differ")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
