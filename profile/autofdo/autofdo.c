@@ -12,9 +12,6 @@
 #include "ranges.h"
 #include "support/key_sort.h"
 
-/* So many traces are looked up together. */
-#define VISIT_TOGETHER ((size_t)1 << 14)
-
 struct work {
     const struct bat_profile *profile;
     struct bat_debuginfo *debuginfo;
@@ -45,47 +42,23 @@ static const struct bat_debuginfo_function *function_at(const struct bat_counts 
     return (const struct bat_debuginfo_function *)(uintptr_t)bat_counts_item(functions, i)[0];
 }
 
-/* Record the functions that have these addresses, and add the ranges of new ones to *range_count.
- */
-static enum bat_code visit(struct work *work, const struct bat_sort_key *sorted, size_t count,
-                           size_t *range_count)
-{
-    const struct bat_debuginfo_function *last = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if ((i > 0 && sorted[i].key == sorted[i - 1].key) ||
-            !code_map_has(&work->code, sorted[i].key))
-            continue;
-        const struct bat_debuginfo_function *function =
-            bat_debuginfo_function(work->debuginfo, sorted[i].key);
-        if (!function || function == last)
-            continue;
-        last = function;
-        const uint64_t key = function_key(function);
-        if (bat_counts_find(&work->functions, &key))
-            continue;
-        *range_count += function->range_count;
-        if (bat_counts_add(&work->functions, &key, 0, 0) != BAT_OK)
-            return BAT_ERR_MEMORY;
-    }
-    return BAT_OK;
-}
-
-/* Record the functions that have the ends of traces. In ascending order they are found quickly. */
+/* Record the functions that have the ends of traces, and add up how many ranges they have. */
 static enum bat_code visit_traces(struct work *work, size_t *range_count)
 {
     const struct bat_counts *traces = &work->profile->traces;
-    const size_t size = 3 * VISIT_TOGETHER;
-    struct bat_sort_key *ends = malloc(2 * size * sizeof(*ends));
-    enum bat_code code = ends ? BAT_OK : BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < traces->count && code == BAT_OK;) {
-        size_t count = 0;
-        for (; i < traces->count && count < size; i++)
-            for (size_t end = 0; end < 3; end++)
-                ends[count++].key = bat_counts_item(traces, i)[end];
-        code = visit(work, bat_sort_keys(ends, ends + size, count), count, range_count);
+    for (size_t i = 0; i < 3 * (size_t)traces->count; i++) {
+        const uint64_t end = bat_counts_item(traces, (uint32_t)(i / 3))[i % 3];
+        if (!code_map_has(&work->code, end))
+            continue;
+        const struct bat_debuginfo_function *function =
+            bat_debuginfo_function(work->debuginfo, end);
+        const uint64_t key = function_key(function);
+        if (!function || bat_counts_find(&work->functions, &key))
+            continue;
+        *range_count += function->range_count;
+        BAT_TRY(bat_counts_add(&work->functions, &key, 0, 0));
     }
-    free(ends);
-    return code;
+    return BAT_OK;
 }
 
 /* Decode all functions that have an address of the profile. */

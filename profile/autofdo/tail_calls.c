@@ -43,11 +43,9 @@ enum bat_code tail_calls_new(struct tail_calls *tail, struct unwinder *unwinder,
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < unwinder->branches.count && code == BAT_OK; i++) {
         const uint64_t *edge = bat_counts_item(&unwinder->branches, i);
-        uint8_t kind;
         if (edge[0] == last[0] && edge[1] == last[1])
             continue;
-        code = unwinder_kind(unwinder, edge[0], &kind);
-        code = code ? code : add_branch(tail, kind, edge[0], edge[1]);
+        code = add_branch(tail, unwinder_instruction(unwinder, edge[0]).kind, edge[0], edge[1]);
         last[0] = edge[0];
         last[1] = edge[1];
     }

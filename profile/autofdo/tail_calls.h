@@ -35,7 +35,6 @@ struct unwinder {
     struct bat_counts branches; /* source, target, context: count, 0 */
     struct bat_counts_batch range_batch; /* to be added to these: unwinder_flush() */
     struct bat_counts_batch branch_batch;
-    struct bat_counts kinds;    /* cache; address: kind, length */
     struct bat_counts calls;    /* address behind a call: the call, true if it was sampled */
     struct bat_counts runs;     /* cache; branch, first, last instruction: what is known of them */
     struct unwound_run *listed; /* of one sample */
@@ -58,8 +57,8 @@ enum bat_code unwinder_flush(struct unwinder *unwinder);
 /* The address of the call before an address, which can be that of a context; 0: there is none. */
 enum bat_code unwinder_call(struct unwinder *unwinder, uint64_t behind, uint64_t *call);
 
-/* The kind of the instruction at an address: enum bat_instruction_kind. */
-enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind);
+/* The instruction at an address; of kind BAT_INSTRUCTION_OTHER if there is none. */
+struct bat_instruction unwinder_instruction(const struct unwinder *unwinder, uint64_t address);
 
 /* A sampled call, or a jump from one function to another. */
 struct tail_edge {

@@ -7,27 +7,11 @@
 
 /* --- Instructions --------------------------------------------------------------------------- */
 
-/* Find the kind and the length of an instruction. */
-static enum bat_code find_instruction(struct unwinder *unwinder, uint64_t address, uint8_t *kind,
-                                      uint8_t *length)
+struct bat_instruction unwinder_instruction(const struct unwinder *unwinder, uint64_t address)
 {
-    const uint64_t *found = bat_counts_find(&unwinder->kinds, &address);
     struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_OTHER};
-    if (found) {
-        *kind = (uint8_t)found[1];
-        *length = (uint8_t)found[2];
-        return BAT_OK;
-    }
     bat_original_decode(unwinder->elf, address, &instruction);
-    *kind = instruction.kind;
-    *length = instruction.length;
-    return bat_counts_add(&unwinder->kinds, &address, *kind, *length);
-}
-
-enum bat_code unwinder_kind(struct unwinder *unwinder, uint64_t address, uint8_t *kind)
-{
-    uint8_t length;
-    return find_instruction(unwinder, address, kind, &length);
+    return instruction;
 }
 
 /* The longest instruction of x86-64. */
@@ -116,8 +100,6 @@ struct unwound_run {
 static enum bat_code find_step(struct unwinder *unwinder, const struct bat_chain_run *run,
                                struct unwound_run *unwound)
 {
-    uint8_t kind;
-    uint8_t length;
     uint64_t call;
     unwound->step = STEP_JUMP;
     if (run->branch == BAT_TRACE_FALLTHROUGH_ONLY)
@@ -128,17 +110,17 @@ static enum bat_code find_step(struct unwinder *unwinder, const struct bat_chain
         unwound->behind = call ? run->from : 0;
         return code;
     }
-    enum bat_code code = find_instruction(unwinder, run->branch, &kind, &length);
-    if (code == BAT_OK && bat_kind_is_call(kind)) {
+    const struct bat_instruction branch = unwinder_instruction(unwinder, run->branch);
+    if (bat_kind_is_call(branch.kind)) {
         unwound->step = STEP_CALL;
-        unwound->behind = run->branch + length;
+        unwound->behind = run->branch + branch.length;
         return note_call(unwinder, unwound->behind, run->branch);
     }
-    if (kind == BAT_INSTRUCTION_RETURN) {
+    if (branch.kind == BAT_INSTRUCTION_RETURN) {
         unwound->step = STEP_RETURN;
         unwound->behind = run->from;
     }
-    return code;
+    return BAT_OK;
 }
 
 /* Find out all about a run, once. */
@@ -285,7 +267,6 @@ enum bat_code unwinder_new(struct unwinder *unwinder, const struct bat_elf *elf,
                                   .by_call = bat_counts_new(2),
                                   .ranges = bat_counts_new(3),
                                   .branches = bat_counts_new(3),
-                                  .kinds = bat_counts_new(1),
                                   .calls = bat_counts_new(1),
                                   .runs = bat_counts_new(3)};
     BAT_TRY(code_map_create(&unwinder->code, elf, error));
@@ -302,7 +283,6 @@ void unwinder_free(struct unwinder *unwinder)
     bat_counts_free(&unwinder->by_call);
     bat_counts_free(&unwinder->ranges);
     bat_counts_free(&unwinder->branches);
-    bat_counts_free(&unwinder->kinds);
     bat_counts_free(&unwinder->calls);
     bat_counts_free(&unwinder->runs);
 }
