@@ -6,6 +6,7 @@
 #pragma once
 
 #include "bat_decoder.h"
+#include "decoder/sparse.h"
 #include "folder.h"
 #include "kept.h"
 #include "unit_test.h"
@@ -177,6 +178,15 @@ static inline void assert_note_fails(const struct note_bytes *note, enum bat_hot
     assert_int_equal(error.place, BAT_PLACE_SECTION);
     assert_non_null(strstr(error.message, "expected "));
     assert_non_null(strstr(error.message, "found "));
-    /* The same without a struct bat_error. */
+    /* The same without a struct bat_error, and when only some tables are wanted. */
     assert_int_equal(decode_copy(note->bytes, note->size, hot_index, &map, NULL), code);
+    if (hot_index != BAT_HOT_INDEX_AUTO)
+        return;
+    struct bat_sparse_map sparse = {0};
+    error = (struct bat_error){0};
+    assert_int_equal(bat_decode_sparse(note->bytes, note->size, false, NULL, NULL, &sparse, &error),
+                     code);
+    assert_int_equal(error.offset, offset);
+    assert_null(sparse.map);
+    assert_null(sparse.tables);
 }

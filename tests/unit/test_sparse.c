@@ -518,31 +518,6 @@ TEST(test_truncated)
     cut(note_from_file(EXAMPLE_NOTE));
 }
 
-static void assert_fails(const char *description, enum bat_code code, uint64_t offset)
-{
-    struct note_bytes note = note_of(description);
-    struct section section = exact(note.bytes, note.size);
-    struct bat_sparse_map *sparse = kept_sparse((struct bat_sparse_map){0});
-    struct bat_error error = {0};
-    assert_int_equal(
-        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, sparse, &error), code);
-    assert_int_equal(error.offset, offset);
-    assert_null(sparse->map);
-    assert_null(sparse->tables);
-}
-
-/* Counts that the bytes cannot hold are refused before memory is taken for them. */
-TEST(test_huge_counts)
-{
-    assert_fails("ffffffff0f", BAT_ERR_COUNT, 20);           /* hot functions */
-    assert_fails("ffffffffffffffffff01", BAT_ERR_COUNT, 20); /* 2^64 - 1 */
-    assert_fails("00 ffffffff0f", BAT_ERR_COUNT, 21);        /* fragments */
-    assert_fails("01 00 1122334455667788 01 ffffffff0f 00 00", BAT_ERR_COUNT, 31); /* secondary */
-    assert_fails("01 00 1122334455667788 01 00 ffffffff0f 00", BAT_ERR_COUNT, 32); /* entries */
-    assert_fails("01 00 1122334455667788 01 00 01 ff00", BAT_ERR_LEB128, 33); /* equal prefix */
-    assert_fails("01 00 1122334455667788 01 00 01 02 00 00", BAT_ERR_PREFIX, 33);
-}
-
 /* The second step trusts nothing that the first one has seen: a mapped file may have changed. */
 TEST(test_changed_between_steps)
 {
