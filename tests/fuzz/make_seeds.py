@@ -20,6 +20,11 @@ import zipfile
 import zlib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e"))
+
+from leb128 import uleb  # noqa: E402
+from pprof_file import packed_message as message  # noqa: E402
+
 TEXT_ADDRESS = 0x400000
 SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 0, 1, 2, 3, 7
 SHN_XINDEX = 0xFFFF
@@ -231,13 +236,7 @@ def yaml_seeds(text):
 
 
 def leb128(*values):
-    result = b""
-    for value in values:
-        while value >= 0x80:
-            result += bytes([value & 0x7f | 0x80])
-            value >>= 7
-        result += bytes([value])
-    return result
+    return b"".join(map(uleb, values))
 
 
 def extensible(sections):
@@ -423,12 +422,6 @@ def pack(folder, archive):
             packed.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
 
 
-def message(*parts):
-    """A message of protobuf from (field, number below 128, or bytes)."""
-    return b"".join(bytes([field << 3, value]) if isinstance(value, int) else
-                    bytes([field << 3 | 2, len(value)]) + value for field, value in parts)
-
-
 def stack_profile_seeds():
     """Two places, one with names, in one stack: pprof's and OpenTelemetry's."""
     strings = [b"", b"samples", b"count", b"/bin/a", b"00", b"f", b"process.executable.build_id.gnu"]
@@ -441,7 +434,7 @@ def stack_profile_seeds():
                      *((5, text) for text in strings), (6, b""), (6, message((1, 6), (2, message((1, b"00"))))), (7, b""),
                      (7, message((1, b"\1\2"))))
     profile = message((1, message((1, 1), (2, 2))), (2, message((1, 1), (4, b"\5"))), (2, message((1, 1), (5, bytes(8)))))
-    otlp = message((1, message((2, message((2, profile)))))) + b"\x12" + bytes([len(tables) & 127 | 128, len(tables) >> 7]) + tables
+    otlp = message((1, message((2, message((2, profile))))), (2, tables))
     records = [message((1, message((3, message((1, 5), (2, 1), (3, 0)))))),
                message((3, message((1, 1), (2, b"/bin/f"), (3, b"f")))), message((5, message((1, b"cycles"))))]
     simpleperf = b"SIMPLEPERF\1\0" + b"".join(struct.pack("<I", len(r)) + r for r in records) + bytes(4)

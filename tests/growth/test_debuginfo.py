@@ -10,6 +10,7 @@ import pathlib
 import unittest
 
 import growth
+import odd_elf
 from leb128 import uleb
 
 CODE = 0x100000
@@ -48,22 +49,12 @@ def rows(count, address=CODE):
 
 def write_elf(path, sections, segments=((CODE, 0x40000000),)):
     """An executable with these sections; the segments are code without bytes in the file."""
-    names = b"\0" + b"".join(name.encode() + b"\0" for name in sections) + b".shstrtab\0"
-    headers = [bytes(64)]
-    content = b""
-    start = 64 + 56 * len(segments)
-    for name, body in [*sections.items(), (".shstrtab", names)]:
-        place = names.index(name.encode() + b"\0")
-        headers.append(struct.pack("<IIQQQQIIQQ", place, 3 if name == ".shstrtab" else 1, 0, 0,
-                                   start + len(content), len(body), 0, 0, 1, 0))
-        content += body
-    content += bytes(-(start + len(content)) % 8)
-    programs = b"".join(struct.pack("<IIQQQQQQ", 1, 5, 0, address, address, 0, size, 1)
-                        for address, size in segments)
-    header = b"\x7fELF\2\1\1" + bytes(9) + struct.pack(
-        "<HHIQQQIHHHHHH", 2, 62, 1, CODE, 64, start + len(content), 0, 64, 56, len(segments), 64,
-        len(headers), len(headers) - 1)
-    path.write_bytes(header + programs + content + b"".join(headers))
+    elf = odd_elf.MadeElf()
+    elf.segments = [struct.pack("<IIQQQQQQ", 1, 5, 0, address, address, 0, size, 1) for address, size in segments]
+    elf.start = 64 + 56 * len(segments)
+    for name, body in sections.items():
+        elf.section(name, odd_elf.SHT_PROGBITS, body)
+    elf.write(path)
 
 
 def write_segments(path, count):
