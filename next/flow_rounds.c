@@ -109,11 +109,17 @@ static bool find_order(struct estimate *estimate)
     return is_fine;
 }
 
-static void set_wanted(struct estimate *estimate)
+/* True if edges want other counts than before. */
+static bool set_wanted(struct estimate *estimate)
 {
     const struct flow_graph *graph = estimate->graph;
-    for (uint32_t i = 0; i < graph->edge_count; i++)
-        estimate->wanted[i] = (uint64_t)(edge_estimate(estimate, i) + 0.5);
+    bool has_changed = false;
+    for (uint32_t i = 0; i < graph->edge_count; i++) {
+        uint64_t wanted = (uint64_t)(edge_estimate(estimate, i) + 0.5);
+        has_changed |= wanted != estimate->wanted[i];
+        estimate->wanted[i] = wanted;
+    }
+    return has_changed;
 }
 
 static void estimate_free(struct estimate *estimate)
@@ -174,7 +180,8 @@ enum bat_code flow_solve(const struct flow_graph *graph, struct flow_counts *cou
     bool is_fine = estimate_begin(&estimate, graph) && flow_network_begin(&network, graph);
     uint32_t rounds = has_shares(graph) ? FLOW_ROUNDS : 1;
     for (uint32_t i = 0; i < rounds && is_fine; i++) {
-        set_wanted(&estimate);
+        if (!set_wanted(&estimate) && i > 0)
+            break;
         is_fine = flow_network_solve(&network, estimate.wanted, counts);
         if (is_fine && !take_counts(&estimate, counts->nodes))
             break;
