@@ -118,8 +118,8 @@ enum bat_code next_unfold(struct next_carrying *carrying);
 /* What an old unit is in the new program; none if it is one function. Logarithmic. */
 struct next_members next_members_of(const struct next_carrying *carrying, uint32_t old_unit);
 
-/* Set most_calls: how often the old program called each function; UINT64_MAX: not known. 0, too, for
- * those that it has not and that do not return. */
+/* Set most_calls: how often the old program called each function; UINT64_MAX: not known. 0, too,
+ * for those that it has not and that do not return. */
 enum bat_code next_find_calls(struct next_carrying *carrying);
 
 /* A new unit whose counts are inferred from those of an old one, scaled. */

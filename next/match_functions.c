@@ -95,10 +95,18 @@ static enum bat_code add_symbols(struct function_matching *matching, bool is_new
 }
 
 /*
- * The names without suffixes of units that are not paired yet. A part of a function (f.part.0), the
- * rest of which is inlined in its callers, may become all of it. All of it does not become a part:
- * both are put in place of their calls then.
+ * A part of a function (f.part.0), the rest of which is inlined in its callers, may become all of
+ * it. All of it does not become a part: both are put in place of their calls then.
  */
+static bool add_whole_or_part(struct function_matching *matching, uint64_t name, uint32_t unit,
+                              bool is_new)
+{
+    bool is_part = strstr(next_unit_name(matching->programs[is_new], unit), ".part.");
+    return ((is_part && is_new) || add_name(matching, name, unit, is_new)) &&
+           (!is_part || add_name(matching, name + 1, unit, is_new));
+}
+
+/* The names without suffixes of units that are not paired yet. */
 static enum bat_code add_plain_names(struct function_matching *matching, bool is_new)
 {
     const struct next_program *program = matching->programs[is_new];
@@ -107,9 +115,7 @@ static enum bat_code add_plain_names(struct function_matching *matching, bool is
         if (is_paired(matching, is_new, i) || !*name || program->same_as[i] != i)
             continue;
         uint64_t whole = hash_name(name, next_plain_name_length(name));
-        bool is_part = strstr(name, ".part.");
-        if ((!(is_part && is_new) && !add_name(matching, whole, i, is_new)) ||
-            (is_part && !add_name(matching, whole + 1, i, is_new)))
+        if (!add_whole_or_part(matching, whole, i, is_new))
             return fail_memory(matching);
     }
     return BAT_OK;
@@ -122,8 +128,8 @@ static enum bat_code add_source_names(struct function_matching *matching, bool i
     for (uint32_t i = 0; i < program->unit_count; i++) {
         if (is_paired(matching, is_new, i) || program->same_as[i] != i)
             continue;
-        uint32_t name = next_source_name(next_unit_name(program, i));
-        if (name != 0 && !add_name(matching, name, i, is_new))
+        uint64_t name = next_source_name(next_unit_name(program, i));
+        if (name != 0 && !add_whole_or_part(matching, name << 32, i, is_new))
             return fail_memory(matching);
     }
     return BAT_OK;

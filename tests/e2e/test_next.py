@@ -728,6 +728,21 @@ class Compilers(unittest.TestCase):
                           self.THING + whole + self.CALLER.replace("BODY", "whole(t, x);"))
         self.assertEqual(self.wrong(pair), [])
 
+    def test_new_part(self):
+        """All of a function ran; now its beginning is in its callers, and the rest, which they rarely call, is no function of its name."""
+        name = "_Z5wholeP5thingi"
+        first = f"{self.SPLIT_FIRST} if (x > 126)"
+        whole = (f'void whole(struct thing *, int) __asm__("{name}"); '
+                 f"__attribute__((noinline)) void whole(struct thing *t, int x) {{ {first} {{ {self.SPLIT_REST} }} }}")
+        rest = (f'void rest(struct thing *, int) __asm__("{name}.part.0"); '
+                f"__attribute__((noinline)) void rest(struct thing *t, int x) {{ {self.SPLIT_REST} }}")
+        pair = self.build(self.THING + whole + self.CALLER.replace("BODY", "whole(t, x);"),
+                          self.THING + rest + self.CALLER.replace("BODY", f"{first} rest(t, x);"))
+        self.assertEqual(self.wrong(pair), [])
+        old, carried = (bolt_profiles.read_fdata(pair.folder / f"{which}.fdata")[1] for which in ("old", "carried"))
+        self.assertGreater(sum(count for key, (_, count) in old.items() if key[4:] == (name, "0")), 1000)
+        self.assertEqual([key for key, (_, count) in carried.items() if key[4] == f"{name}.part.0" and count > 50], [])
+
     @staticmethod
     def interpreter(is_copied, is_loaded):
         """work() that interprets the text: one jump by a table, or one at the end of each of its cases."""
