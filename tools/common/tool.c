@@ -245,7 +245,7 @@ static void add_store(struct bat_stores *stores, const char *folder)
 {
     struct bat_error error;
     if (bat_stores_add(stores, folder, &error) != BAT_OK)
-        exit(tool_report(NULL, &error));
+        exit((int)tool_report(NULL, &error));
 }
 
 static void set_text(const char **text, const char *argument, struct argp_state *state)
