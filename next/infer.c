@@ -138,15 +138,21 @@ static uint32_t ways(const struct next_graph *graph, uint32_t node)
 static float measured_link(const struct inferring *inferring, uint32_t link, double *count);
 
 /* True if all of some links are the old program's, where they had less than that. numbers: of the
- * links; NULL: they are one after the other. */
+ * links to a node: one of a matched node has what that had at most; NULL: those from a node are one
+ * after the other. */
 static bool had_less(const struct inferring *inferring, const uint32_t *numbers, uint32_t first,
                      uint32_t end, double least)
 {
     double sum = 0;
     for (uint32_t i = first; i < end; i++) {
+        uint32_t link = numbers ? numbers[i] : i;
+        uint32_t from = matched(inferring, inferring->b->links[link].from)->old_of;
         double count;
-        if (measured_link(inferring, numbers ? numbers[i] : i, &count) <= 0)
-            return false;
+        if (measured_link(inferring, link, &count) <= 0) {
+            if (!numbers || from == BAT_NONE || !inferring->a->nodes[from].is_reached)
+                return false;
+            count = inferring->a->nodes[from].count;
+        }
         sum += count;
     }
     return first < end && sum < least;

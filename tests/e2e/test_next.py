@@ -602,6 +602,77 @@ class Compilers(unittest.TestCase):
             mov r14, [r12+48]\nmov rcx, [r12+56]\nmov r11d, [r12+64]\nmov [r12+68], r11d\ntest eax, eax\njne 7f\n""" + self.BEHIND
         self.assertEqual(self.wrong(self.build(old, new)), [])
 
+    CLAUSES = """
+        #include <stdlib.h>
+        struct watch { unsigned cref; int blocker; };
+        struct list { struct watch *data; int size; };
+        struct solver { struct list lists[64]; unsigned char assigns[32]; int trail[256]; int head, tail; unsigned clauses[4096][4]; long props; };
+        SMALL int value(struct solver *s, int p) { return s->assigns[p >> 1] ^ (p & 1); }
+        SMALL int is(int a, int b) { return ((b & 2) & (a & 2)) | (!(b & 2) & (a == b)); }
+        __attribute__((noinline)) void enqueue(struct solver *s, int p, unsigned from) { s->assigns[p >> 1] = p & 1; s->trail[s->tail++ & 255] = p; s->props += from; }
+        __attribute__((noinline)) void push(struct list *l, struct watch w) { l->data[l->size++ & 511] = w; }
+        __attribute__((noinline)) unsigned propagate(struct solver *s) {
+          unsigned confl = ~0u;
+          while (s->head < s->tail) {
+            int p = s->trail[s->head++ & 255];
+            struct list *ws = &s->lists[p];
+            struct watch *i, *j, *end;
+            for (i = j = ws->data, end = i + ws->size; i != end;) {
+              int blocker = i->blocker;
+              if (is(value(s, blocker), 0)) { *j++ = *i++; continue; }
+              unsigned cr = i->cref, *c = s->clauses[cr];
+              int false_lit = p ^ 1;
+              if (c[0] == (unsigned)false_lit) c[0] = c[1], c[1] = false_lit;
+              i++;
+              int first = c[0];
+              struct watch w = {cr, first};
+              if (first != blocker && is(value(s, first), 0)) { *j++ = w; continue; }
+              for (int k = 2; k < 4; k++)
+                if (!is(value(s, c[k]), 1)) { c[1] = c[k]; c[k] = false_lit; push(&s->lists[(c[1] ^ 1) & 63], w); goto next; }
+              *j++ = w;
+              if (is(value(s, first), 1)) { confl = cr; s->head = s->tail; while (i < end) *j++ = *i++; }
+              else enqueue(s, first, cr);
+            next:;
+            }
+            ws->size -= i - j;
+          }
+          return confl;
+        }
+        int main(int n, char **v) {
+          static struct solver s;
+          unsigned seed = 7, sum = 0;
+          for (int i = 0; i < 64; i++) s.lists[i].data = calloc(1024, sizeof(struct watch));
+          for (int round = 0; round < atoi(v[1]) * 40; round++) {
+            for (int i = 0; i < 64; i++) s.lists[i].size = 0;
+            for (int c = 0; c < 400; c++) {
+              for (int k = 0; k < 4; k++) seed = seed * 1103515245 + 12345, s.clauses[c][k] = seed >> 16 & 63;
+              for (int k = 0; k < 2; k++) { struct watch w = {c, s.clauses[c][!k]}; push(&s.lists[s.clauses[c][k] ^ 1], w); }
+            }
+            for (int i = 0; i < 32; i++) s.assigns[i] = i % 3 ? 2 : (seed >> (i & 15)) & 1;
+            s.head = s.tail = 0;
+            for (int i = 0; i < 20; i++) { seed = seed * 1103515245 + 12345; enqueue(&s, seed >> 16 & 63, i); sum += propagate(&s); }
+          }
+          return sum == 0;
+        }
+    """
+
+    def test_copied_meeting(self):
+        """Three ways that met have the code from there on each; where the rare one has it, it does not run as often as all."""
+        pair = Pair(self)
+        (pair.folder / "source.c").write_text(self.CLAUSES, encoding="utf-8")
+        for name, level, small in (("old", "-Os", "__attribute__((noinline))"), ("new", "-O2", "static inline")):
+            run("gcc", *FLAGS, level, f"-DSMALL={small}", "source.c", *LINKS, "-o", name, folder=pair.folder)
+            pair.record(name)
+        pair.carry("-q")
+        own, carried = ({key: count for key, (_, count) in bolt_profiles.read_fdata(pair.folder / f"{which}.fdata")[1].items()
+                         if key[1] == key[4] == "propagate"} for which in ("new", "carried"))
+        main = {}       # of each branch that went both ways: where the carried profile mostly goes
+        for key, count in carried.items():
+            if sum(other[2] == key[2] for other in own) > 1:
+                main[key[2]] = max(main.get(key[2], (0, None)), (count, key))
+        self.assertGreater(len(main), 10)
+        self.assertEqual([(key, count, own.get(key)) for count, key in main.values() if count > 50 and count > 10 * own.get(key, 0)], [])
+
     CHECKED = """.globl work; .type work,@function
         work: push rbx\nmov rbx, rsi\nmov ecx, 9\n1: movzx eax, byte ptr [rbx]\nimul eax, ecx\nadd [rdi+8], eax
         test eax, 3\njne 4f\nadd dword ptr [rdi+20], 0x111\n4: inc rbx\ndec ecx\njne 1b\nmov ecx, 5\n"""
