@@ -101,33 +101,24 @@ static bool is_other_table(const struct inferring *inferring, uint32_t node)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* How often what a node calls was called in the old program, at most. */
-static uint64_t most_calls(const struct inferring *inferring, uint32_t node)
+/* How often what a node calls was called in the old program, at most. *ends: one of them never was,
+ * and does not return. */
+static uint64_t most_calls(const struct inferring *inferring, uint32_t node, bool *ends)
 {
     const struct next_program *program = inferring->given->new_side->program;
+    const uint64_t *most_of = inferring->given->most_calls;
     uint32_t count;
     const struct next_instruction *code =
         next_node_code(program, &inferring->b->nodes[node], &count);
     uint64_t most = UINT64_MAX;
-    for (uint32_t i = 0; i < count && inferring->given->most_calls; i++)
-        if (code[i].callee != BAT_NONE && inferring->given->most_calls[code[i].callee] < most)
-            most = inferring->given->most_calls[code[i].callee];
+    *ends = false;
+    for (uint32_t i = 0; i < count && most_of; i++) {
+        if (code[i].callee == BAT_NONE || most_of[code[i].callee] > most)
+            continue;
+        most = most_of[code[i].callee];
+        *ends = *ends || (most == 0 && next_never_returns(program, code[i].callee));
+    }
     return most;
-}
-
-/* True if a node calls what does not return, and never ran. */
-static bool ends_anew(const struct inferring *inferring, uint32_t node)
-{
-    const struct next_program *program = inferring->given->new_side->program;
-    const uint64_t *most = inferring->given->most_calls;
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(program, &inferring->b->nodes[node], &count);
-    for (uint32_t i = 0; i < count && most; i++)
-        if (code[i].callee != BAT_NONE && most[code[i].callee] == 0 &&
-            next_never_returns(program, code[i].callee))
-            return true;
-    return false;
 }
 
 static uint32_t ways(const struct next_graph *graph, uint32_t node)
@@ -180,7 +171,9 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
 {
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
-    if (ends_anew(inferring, node))
+    bool ends;
+    uint64_t most = most_calls(inferring, node, &ends);
+    if (ends)
         return (struct flow_wish){0, 0, price(PRICE_CALL_END)};
     if (match->old_of != BAT_NONE) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
@@ -196,7 +189,6 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
         return wish(inferring->a->nodes[match->piece_of].count * scale,
                     PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power));
-    uint64_t most = most_calls(inferring, node);
     if (most < UINT64_MAX)
         return (struct flow_wish){round_count((double)most * scale), 0, price(PRICE_CALL)};
     return (struct flow_wish){0};
@@ -210,11 +202,10 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
     bool may_leave = at->ends && at->context == 0 &&
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
                       block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
-    bool ends = inferring->b->out[node] == inferring->b->out[node + 1];
-    bool is_cold = most_calls(inferring, node) == 0;
-    if (may_leave || (ends && !is_cold))
+    if (may_leave || inferring->b->out[node] == inferring->b->out[node + 1])
         return (struct flow_wish){0};
-    float value = ends ? PRICE_CALL_END : is_cold ? PRICE_EXIT_COLD : PRICE_EXIT;
+    bool ends;
+    float value = most_calls(inferring, node, &ends) == 0 ? PRICE_EXIT_COLD : PRICE_EXIT;
     return (struct flow_wish){0, 0, price(value)};
 }
 

@@ -8,7 +8,6 @@
 #define WEIGHT_LOOP 7.0f /* a link back to the beginning of a loop */
 #define WEIGHT_ON 2.0f   /* the compiler puts first what is likelier */
 #define WEIGHT_COLD 0.02f
-#define WEIGHT_CALL 0.5f
 
 struct shares_making {
     const struct next_program *program;
@@ -50,34 +49,6 @@ static bool is_cold_node(const struct shares_making *making, uint32_t node)
     return false;
 }
 
-/* What leads to nothing but cold code is cold. False without memory. */
-static bool spread_cold(const struct shares_making *making)
-{
-    const struct next_graph *graph = making->graph;
-    uint32_t *left =
-        malloc(((size_t)graph->node_count + 1) * sizeof(*left)); /* ways that are not */
-    uint32_t *stack = malloc(((size_t)graph->node_count + 1) * sizeof(*stack));
-    uint32_t depth = 0;
-    for (uint32_t i = 0; left && stack && i < graph->node_count; i++) {
-        left[i] = graph->out[i + 1] - graph->out[i];
-        if (making->is_cold[i])
-            stack[depth++] = i;
-    }
-    while (depth > 0) {
-        uint32_t node = stack[--depth];
-        for (uint32_t i = graph->into[node]; i < graph->into[node + 1]; i++) {
-            uint32_t from = graph->links[graph->by_target[i]].from;
-            if (--left[from] == 0 && !making->is_cold[from]) {
-                making->is_cold[from] = 1;
-                stack[depth++] = from;
-            }
-        }
-    }
-    bool is_fine = left && stack;
-    BAT_FREE_ALL(left, stack);
-    return is_fine;
-}
-
 /* Find the links that lead back to a node from which they were reached. */
 static bool find_back(struct shares_making *making)
 {
@@ -116,19 +87,6 @@ static bool find_back(struct shares_making *making)
     return is_fine;
 }
 
-/* True if the block calls, also where its call was replaced. */
-static bool has_call(const struct shares_making *making, uint32_t node)
-{
-    const struct next_node *at = &making->graph->nodes[node];
-    const struct next_block *block = next_node_block(making->program, at);
-    const struct next_instruction *code =
-        making->program->units[at->unit]->instructions + block->first_instruction;
-    for (uint32_t i = 0; i < block->instruction_count; i++)
-        if (code[i].flags & NEXT_IS_CALL)
-            return true;
-    return false;
-}
-
 static float weight_of(const struct shares_making *making, uint32_t link, uint32_t ways)
 {
     const struct next_link *all = &making->graph->links[link];
@@ -137,8 +95,6 @@ static float weight_of(const struct shares_making *making, uint32_t link, uint32
     float weight = making->is_back[link] ? WEIGHT_LOOP : 1;
     if (all->kind == NEXT_EDGE_ON && ways == 2 && !making->is_back[link])
         weight *= WEIGHT_ON;
-    if (ways == 2 && !making->is_back[link] && has_call(making, all->to))
-        weight *= WEIGHT_CALL;
     return weight;
 }
 
@@ -167,7 +123,6 @@ enum bat_code next_static_shares(const struct next_program *program, const struc
     if (is_fine) {
         for (uint32_t i = 0; i < graph->node_count; i++)
             making.is_cold[i] = is_cold_node(&making, i);
-        is_fine = spread_cold(&making);
         fill(&making, shares);
     }
     BAT_FREE_ALL(making.is_back, making.is_cold);

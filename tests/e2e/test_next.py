@@ -687,6 +687,14 @@ class Compilers(unittest.TestCase):
             5: mov eax, 6\npop rbx\nret\n.size work, .-work"""
         self.assertEqual(self.wrong(self.build(old, new)), [])
 
+    def test_end_alike(self):
+        """What ran is now in front of abort() alone, which a check leads to: it is no longer what ran."""
+        done = "mov eax, 6\npop rbx\nret\n.size work, .-work"
+        code = "mov edx, [rdi+12]\nimul edx, edx, 77\nadd edx, 0x345\nxor [rdi+16], edx\nmov r9, [rdi+200]\nlea r9, [r9+r9*4+0x55]\nmov [rdi+208], r9\n"
+        old = self.CHECKED + f"cmp dword ptr [rdi+4], 0\nje 5f\n{code}5: {done}"
+        new = self.CHECKED + f"mov r10, [rdi+216]\nlea r11, [r10+r10*2]\ntest r11, r11\nje 5f\n{code}call abort\n5: {done}"
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
     @staticmethod
     def fields(order, is_loaded):
         """work() that tests some fields, in some order, of which the count follows."""
