@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "carrying.h"
-#include "signature.h"
-#include "support/parallel.h"
 
 /*
  * So alike is the code of functions of one name at the least, if they are the same: also at -O0 and
@@ -112,35 +110,6 @@ static bool is_found(const struct next_carrying *carrying, uint32_t unit)
     bool is_named = carrying->pairs.how[unit] != NEXT_BY_CODE &&
                     strcmp(next_unit_name(&carrying->olds, unit), "main") != 0;
     return carrying->pairs.likeness[unit] >= (is_named ? LIKENESS_NAMED : LIKENESS_UNNAMED);
-}
-
-/* How alike the code of two units is. */
-static enum bat_code compare_units(struct next_carrying *carrying, uint32_t old_unit,
-                                   uint32_t new_unit, float *likeness, struct bat_error *error)
-{
-    struct next_signature a;
-    struct next_signature b = {0};
-    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, error);
-    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, error);
-    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
-    next_signature_free(&a);
-    next_signature_free(&b);
-    return code;
-}
-
-#define STRETCH 16u /* functions that a thread compares at a time */
-
-/* Set how alike a changed unit with samples and its partner are. */
-static enum bat_code find_likeness(void *context, size_t item, unsigned thread,
-                                   struct bat_error *error)
-{
-    struct next_carrying *carrying = context;
-    uint32_t unit = (uint32_t)item;
-    uint32_t partner = carrying->pairs.new_of[unit];
-    (void)thread;
-    if (!carrying->measured.units[unit] || partner == BAT_NONE || carrying->is_same[unit])
-        return BAT_OK;
-    return compare_units(carrying, unit, partner, &carrying->pairs.likeness[unit], error);
 }
 
 /* True if a unit counts for the question; with common code or without. */
@@ -285,8 +254,6 @@ enum bat_code next_check_foreign(struct next_carrying *carrying)
     if (report->all.count == 0)
         return bat_fail(carrying->error, BAT_ERR_MISMATCH,
                         "expected samples in functions of the old program, found none");
-    BAT_TRY(bat_parallel_try(carrying->olds.unit_count, STRETCH, carrying->options->threads,
-                             find_likeness, carrying, carrying->error));
     sum_up(carrying, false);
     bool with_common = report->own.count == 0;
     if (with_common) {

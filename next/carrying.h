@@ -105,7 +105,8 @@ bool next_same_place(const struct next_program *program, const struct next_unit 
  */
 enum bat_code next_fold(struct next_carrying *carrying, const struct bat_records *records);
 
-/* Set is_same: blocks, instructions and edges are the same, but for addresses and names. */
+/* Set is_same: blocks, instructions and edges are the same, but for addresses and names; and where
+ * they are not, how alike the two are. */
 enum bat_code next_find_same(struct next_carrying *carrying);
 
 /*

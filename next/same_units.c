@@ -4,6 +4,7 @@
 
 #include "carrying.h"
 #include "infer.h"
+#include "signature.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "support/parallel.h"
@@ -112,6 +113,20 @@ bool next_same_place(const struct next_program *program, const struct next_unit 
     return true;
 }
 
+/* How alike the code of two units is. */
+static enum bat_code compare_units(struct next_carrying *carrying, uint32_t old_unit,
+                                   uint32_t new_unit, float *likeness, struct bat_error *error)
+{
+    struct next_signature a;
+    struct next_signature b = {0};
+    enum bat_code code = next_signature_make(&carrying->olds, old_unit, &a, error);
+    code = code ? code : next_signature_make(&carrying->news, new_unit, &b, error);
+    *likeness = code == BAT_OK ? next_signature_compare(&a, &b) : 0;
+    next_signature_free(&a);
+    next_signature_free(&b);
+    return code;
+}
+
 #define STRETCH 16u /* functions that a thread reads at a time */
 
 static enum bat_code compare_with_partner(void *context, size_t item, unsigned thread,
@@ -128,7 +143,9 @@ static enum bat_code compare_with_partner(void *context, size_t item, unsigned t
     BAT_TRY(next_unit_get(&carrying->olds, unit, &a, error));
     BAT_TRY(next_unit_get(&carrying->news, partner, &b, error));
     carrying->is_same[unit] = next_same_that_ran(a, b, carrying->measured.units[unit]);
-    return BAT_OK;
+    return carrying->is_same[unit]
+               ? BAT_OK
+               : compare_units(carrying, unit, partner, &carrying->pairs.likeness[unit], error);
 }
 
 enum bat_code next_find_same(struct next_carrying *carrying)
