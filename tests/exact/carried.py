@@ -30,7 +30,6 @@ import real
 # judge makes these known.
 import bolt_judge
 import bolt_profiles
-import fixtures
 import qemu_trace
 from real import FLAGS, LINKS
 
@@ -42,17 +41,7 @@ Dir::Cache "{0}/cache";
 APT::Sandbox::User "root";
 """
 
-# Builds of the programs: the package's version (its beginning), or npm's for SQLite.
-ZSTD = ("make -C programs zstd HAVE_THREAD=0 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}'")
-LUA = real.LUA.replace("gcc", "{cc}")
-GAWK = ("./configure --disable-extensions --disable-mpfr --disable-pma --disable-nls --without-readline CC='{cc}' CFLAGS='{flags}' "
-        "LDFLAGS='{links}' && make -C support && make gawk")
 MAWK = "./configure CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}' && make"
-XZ = ("./configure --disable-shared --disable-threads --disable-nls --disable-doc CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}' && "
-      "make")
-YAML = (f"printf '%s' '{real.YAML_WORK.replace('{', '{{').replace('}', '}}')}' >work.cpp && {{cc}} {{flags}} -Iinclude src/*.cpp "
-        "src/contrib/*.cpp work.cpp {links} -o work")
-SQLITE = f"{{cc}} {{flags}} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c {fixtures.SOURCES}/sqlite_driver.c {{links}} -lm -o sqlite"
 XML_WORK = r"""#include "tinyxml2.h"
 #include <cstdio>
 #include <string>
@@ -84,10 +73,7 @@ int main() {
   }
 }
 """
-XML = (f"printf '%s' '{XML_WORK.replace('{', '{{').replace('}', '}}')}' >work.cpp "
-       "&& {cc} {flags} tinyxml2.cpp work.cpp {links} -o work")
-RUST = (f"printf '%s' '{real.RUST_WORK.replace('{', '{{').replace('}', '}}')}' >work.rs && rustc {{flags}} "
-        f"-C relocation-model=static -C link-args='{{links}}' work.rs")
+XML = real.with_work(XML_WORK, "work.cpp", "{cc} {flags} tinyxml2.cpp work.cpp {links} -o work")
 
 AWK_WORK = r"""{ for (i = 1; i <= NF; i++) { word = tolower($i); gsub(/[^a-z]/, "", word); if (word != "") seen[word]++ } }
 /return|if *\(/ { branches += length($0) % 7; n += split($0, parts, /[ (,)]+/) }
@@ -95,19 +81,16 @@ AWK_WORK = r"""{ for (i = 1; i <= NF; i++) { word = tolower($i); gsub(/[^a-z]/, 
 END { for (word in seen) sum += seen[word] * length(word); printf "%d %d %d %s\n", n, sum, long, sprintf("%05.2f", branches / 3) }
 """
 
-Kind = collections.namedtuple("Kind", "package build program run")
+# As real.py has them, but build is to be filled in.
 KINDS = {
-    "zstd": Kind("libzstd", ZSTD, "programs/zstd", ["-q", "-f", "-7", "text", "-o", "out.zst"]),
-    "lua": Kind("lua5.4", LUA, "src/lua", ["work.lua"]),
-    "gawk": Kind("gawk", GAWK, "gawk", ["-f", "work.awk", "text"]),
-    "mawk": Kind("mawk", MAWK, "mawk", ["-f", "plain.awk", "text"]),
-    "xz": Kind("xz-utils", XZ, "src/xz/xz", ["-k", "-f", "-4", "text"]),
-    "yaml-cpp": Kind("yaml-cpp", YAML, "work", ["work.yaml"]),
-    "tinyxml2": Kind("tinyxml2", XML, "work", []),
-    "sqlite": Kind("better-sqlite3", SQLITE, "sqlite", ["20"]),
-    "rust": Kind("", RUST, "work", []),
+    **{name: real.PROGRAMS[name]._replace(build=build) for name, build in (
+        ("zstd", real.ZSTD), ("lua", real.LUA), ("gawk", real.GAWK), ("xz", real.XZ), ("yaml-cpp", real.YAML), ("rust", real.RUST))},
+    "sqlite": real.PROGRAMS["sqlite"]._replace(package="better-sqlite3", build=real.SQLITE),
+    "mawk": real.Program("mawk", MAWK, "mawk", ["-f", "plain.awk", "text"]),
+    "tinyxml2": real.Program("tinyxml2", XML, "work", []),
 }
 
+# version: the package's (its beginning), or npm's for SQLite.
 Build = collections.namedtuple("Build", "version cc flags links", defaults=("gcc", FLAGS, LINKS))
 ARM = {"cc": "aarch64-linux-gnu-gcc", "links": f"{LINKS} -static"}
 PLAIN = {"cc": "g++", "flags": f"{FLAGS} -std=c++17"}
@@ -181,8 +164,8 @@ class Side(real.Case):
                 unpack_sqlite(root, build.version, folder / "source")
         elif package and not (folder / "source").exists():
             package = package_options(root, package, build.version)
-        made = kind.build.format(cc=build.cc, flags=build.flags, links=build.links)
-        super().__init__(real.Program(package, made, kind.program, kind.run), folder, texts)
+        made = real.built(kind.build, build.cc, build.flags, build.links)
+        super().__init__(kind._replace(package=package, build=made), folder, texts)
 
     def write_data(self):
         data = super().write_data()

@@ -148,30 +148,46 @@ int main(int, char** argv) {
   }
 }
 """
+# How to build, in the folder of the source: {cc}, {flags} and {links} are to be filled in.
+ZSTD = "make -C programs zstd HAVE_THREAD=0 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}'"
 # A header that Debian's rules write; and tables that hash the same in each run.
 LUA = ("echo '#define DEB_HOST_MULTIARCH \"here\"' > src/lua5.4-deb-multiarch.h; cd src; rm luac.c; "
-       "gcc {flags} -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' *.c {links} -lm -o lua")
+       "{cc} {flags} -DLUA_USE_POSIX '-Dluai_makeseed(L)=1' *.c {links} -lm -o lua")
+GAWK = ("./configure --disable-extensions --disable-mpfr --disable-pma --disable-nls --without-readline "
+        "CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}' && make -C support && make gawk")
+XZ = ("./configure --disable-shared --disable-threads --disable-nls --disable-doc CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}' && "
+      "make")
+SQLITE = f"{{cc}} {{flags}} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c {fixtures.SOURCES}/sqlite_driver.c {{links}} -lm -o sqlite"
+
+
+def with_work(work, name, build):
+    """How to build a program of a text, which is written beside the source first."""
+    text = work.replace("{", "{{").replace("}", "}}")
+    return f"printf '%s' '{text}' >{name} && {build}"
+
+
+YAML = with_work(YAML_WORK, "work.cpp", "{cc} {flags} -Iinclude src/*.cpp src/contrib/*.cpp work.cpp {links} -o work")
+RUST = with_work(RUST_WORK, "work.rs", "rustc {flags} -C relocation-model=static -C link-args='{links}' work.rs")
+
+
+def built(template, cc="gcc", flags=FLAGS, links=LINKS):
+    return template.format(cc=cc, flags=flags, links=links)
+
 
 # package: Debian's, "" for none; build: made in its folder by sh; program: what that makes; run: its arguments, in the folder of data.
 Program = collections.namedtuple("Program", "package build program run")
 PROGRAMS = {
-    "zstd": Program("libzstd", "make -C programs zstd HAVE_THREAD=0 HAVE_ZLIB=0 HAVE_LZMA=0 HAVE_LZ4=0 "
-                    f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}'", "programs/zstd", ["-q", "-f", "-7", "text", "-o", "out.zst"]),
-    "lua": Program("lua5.4", LUA.format(flags=FLAGS, links=LINKS), "src/lua", ["work.lua"]),
-    "lua-lto": Program("lua5.4", LUA.format(flags=f"{FLAGS} -flto=1", links=LINKS), "src/lua", ["work.lua"]),
-    "gawk": Program("gawk", "./configure --disable-extensions --disable-mpfr --disable-pma --disable-nls --without-readline "
-                    f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make -C support && make gawk", "gawk", ["-f", "work.awk", "text"]),
-    "xz": Program("xz-utils", "./configure --disable-shared --disable-threads --disable-nls "
-                  f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make", "src/xz/xz", ["-k", "-f", "-4", "text"]),
-    "yaml-cpp": Program("yaml-cpp", f"printf '%s' '{YAML_WORK}' >work.cpp && g++ {FLAGS} -Iinclude src/*.cpp src/contrib/*.cpp "
-                        f"work.cpp {LINKS} -o work", "work", ["work.yaml"]),
+    "zstd": Program("libzstd", built(ZSTD), "programs/zstd", ["-q", "-f", "-7", "text", "-o", "out.zst"]),
+    "lua": Program("lua5.4", built(LUA), "src/lua", ["work.lua"]),
+    "lua-lto": Program("lua5.4", built(LUA, flags=f"{FLAGS} -flto=1"), "src/lua", ["work.lua"]),
+    "gawk": Program("gawk", built(GAWK), "gawk", ["-f", "work.awk", "text"]),
+    "xz": Program("xz-utils", built(XZ), "src/xz/xz", ["-k", "-f", "-4", "text"]),
+    "yaml-cpp": Program("yaml-cpp", built(YAML, cc="g++"), "work", ["work.yaml"]),
     # Without what it finds in the environment, and without files of its own.
     "python": Program("python3.11", "./configure --without-ensurepip --disable-test-modules OPT='-DNDEBUG -fwrapv' "
                       f"CFLAGS='{FLAGS}' LDFLAGS='{LINKS}' && make python", "python", ["-S", "-s", "-B", "work.py"]),
-    "rust": Program("", f"printf '%s' '{RUST_WORK}' >work.rs && rustc -O -C relocation-model=static "
-                    f"-C link-args='{LINKS}' work.rs", "work", []),
-    "sqlite": Program(None, f"gcc {FLAGS} {' '.join(fixtures.SQLITE_DEFINES)} sqlite3.c sqlite_driver.c {LINKS} -lm -o sqlite",
-                      "sqlite", ["20"]),
+    "rust": Program("", built(RUST, flags="-O"), "work", []),
+    "sqlite": Program(None, built(SQLITE), "sqlite", ["20"]),
 }
 
 
