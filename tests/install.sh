@@ -55,7 +55,6 @@ npm                     npm
 ca-certificates         /etc/ssl/certs/ca-certificates.crt
 man-db                  man
 linux-perf              perf
-valgrind                valgrind
 acl                     setfacl
 attr                    getfattr
 libcap2-bin             /sbin/setcap
