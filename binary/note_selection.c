@@ -123,29 +123,6 @@ static void choose_named(void *context, uint32_t table)
     choose_with_fragments(named->selection, named->map, table);
 }
 
-/* Select a function by its name, or else by its name in profiles. */
-static enum bat_code select_name(struct note_selection *selection, const struct bat_binary *binary,
-                                 const struct bat_names *names, const char *name,
-                                 struct bat_error *error)
-{
-    const struct bat_symbol *known = NULL;
-    struct named named = {selection, binary->map, false};
-    for (size_t i = 0; i < names->count; i++) {
-        const struct bat_symbol *symbol = names->symbols[i];
-        bool same_place = i > 0 && names->symbols[i - 1]->address == symbol->address;
-        if (strcmp(symbol->name, name) != 0 ||
-            (same_place && strcmp(names->symbols[i - 1]->name, name) == 0))
-            continue;
-        known = symbol;
-        uint32_t table = bat_binary_table_containing(binary, names, symbol->address);
-        if (table != BAT_NONE)
-            choose_named(&named, table);
-    }
-    if (!named.is_found && binary->elf && strchr(name, '/'))
-        BAT_TRY(find_profile_name(binary, name, choose_named, &named, error));
-    return named.is_found ? BAT_OK : fail_bad_name(binary, names, name, known, error);
-}
-
 enum bat_code note_selection_add(struct note_selection *selection, const struct bat_binary *binary,
                                  const struct bat_names *names, const char *wanted,
                                  struct bat_error *error)
@@ -153,5 +130,21 @@ enum bat_code note_selection_add(struct note_selection *selection, const struct 
     uint64_t address = 0;
     if (strncmp(wanted, "0x", 2) == 0 && bat_parse_address(wanted, &address))
         return select_address(selection, binary, names, address, error);
-    return select_name(selection, binary, names, wanted, error);
+    /* Select a function by its name, or else by its name in profiles. */
+    const struct bat_symbol *known = NULL;
+    struct named named = {selection, binary->map, false};
+    for (size_t i = 0; i < names->count; i++) {
+        const struct bat_symbol *symbol = names->symbols[i];
+        bool same_place = i > 0 && names->symbols[i - 1]->address == symbol->address;
+        if (strcmp(symbol->name, wanted) != 0 ||
+            (same_place && strcmp(names->symbols[i - 1]->name, wanted) == 0))
+            continue;
+        known = symbol;
+        uint32_t table = bat_binary_table_containing(binary, names, symbol->address);
+        if (table != BAT_NONE)
+            choose_named(&named, table);
+    }
+    if (!named.is_found && binary->elf && strchr(wanted, '/'))
+        BAT_TRY(find_profile_name(binary, wanted, choose_named, &named, error));
+    return named.is_found ? BAT_OK : fail_bad_name(binary, names, wanted, known, error);
 }

@@ -143,15 +143,6 @@ static void parser_free(void *context, void *bytes)
         free(take_from_ring(bytes));
 }
 
-static void free_all(struct parser_memory *memory)
-{
-    struct block *after;
-    for (struct block *block = memory->all.after; block != &memory->all; block = after) {
-        after = block->after;
-        free(block);
-    }
-}
-
 enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callbacks *callbacks,
                               void *context, struct bat_error *error)
 {
@@ -166,6 +157,10 @@ enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callb
     } else {
         code = bat_fail_memory(error, "to read JSON");
     }
-    free_all(&memory);
+    struct block *after;
+    for (struct block *block = memory.all.after; block != &memory.all; block = after) {
+        after = block->after;
+        free(block);
+    }
     return code;
 }

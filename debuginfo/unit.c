@@ -635,14 +635,6 @@ static bool finish_unit(const struct walk *walk)
     return debug_map_make(&unit->map, walk->runs, walk->run_count);
 }
 
-static void free_walk(struct walk *walk)
-{
-    debug_image_close(&walk->split.slice);
-    BAT_FREE_ALL(walk->runs, walk->outer);
-    entries_free(&walk->entries);
-    bat_counts_free(&walk->cache);
-}
-
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 {
     /* After libdw ran out of memory it cannot be called again. */
@@ -660,7 +652,10 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
         debuginfo->no_memory = true;
     if (!finish_unit(&walk))
         debuginfo->no_memory = true;
-    free_walk(&walk);
+    debug_image_close(&walk.split.slice);
+    BAT_FREE_ALL(walk.runs, walk.outer);
+    entries_free(&walk.entries);
+    bat_counts_free(&walk.cache);
 }
 
 void debug_free_unit(struct debug_unit *unit)

@@ -112,16 +112,6 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, bool wit
     return count;
 }
 
-/* Keep one block for each offset; the tables repeat a block that was split or duplicated. */
-static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++)
-        if (kept == 0 || blocks[kept - 1].input_offset != blocks[i].input_offset)
-            blocks[kept++] = blocks[i];
-    return kept;
-}
-
 static uint32_t collect_blocks(const struct bat_map *map, uint32_t table, bool with_made,
                                struct bat_block *blocks, uint32_t capacity)
 {
@@ -134,7 +124,12 @@ static uint32_t collect_blocks(const struct bat_map *map, uint32_t table, bool w
     if (count > capacity || count == 0)
         return count;
     sort_blocks(blocks, count);
-    return drop_repeats(blocks, count);
+    /* Keep one block for each offset; the tables repeat a block that was split or duplicated. */
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || blocks[kept - 1].input_offset != blocks[i].input_offset)
+            blocks[kept++] = blocks[i];
+    return kept;
 }
 
 uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,

@@ -61,13 +61,6 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
     return BAT_OK;
 }
 
-static void free_entries(struct bat_map *map)
-{
-    BAT_FREE_ALL(map->output_offsets, map->input_offsets, map->block_hashes, map->block_indices);
-    map->output_offsets = map->input_offsets = map->block_indices = NULL;
-    map->block_hashes = NULL;
-}
-
 enum bat_code bat_decode_finish(struct bat_decoding *decoding)
 {
     const struct bat_reader *reader = &decoding->reader;
@@ -78,7 +71,10 @@ enum bat_code bat_decode_finish(struct bat_decoding *decoding)
                                "more bytes",
                                bat_reader_left(reader));
     if (decoding->sparse) {
-        free_entries(map);
+        BAT_FREE_ALL(map->output_offsets, map->input_offsets, map->block_hashes,
+                     map->block_indices);
+        map->output_offsets = map->input_offsets = map->block_indices = NULL;
+        map->block_hashes = NULL;
         return BAT_OK;
     }
     BAT_SHRINK(map->output_offsets, map->entry_count);

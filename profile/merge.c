@@ -151,14 +151,6 @@ static enum bat_code merge_names(struct profile_merge *merge)
     return code ? code : merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
 }
 
-static void take_back_names(struct profile_merge *merge)
-{
-    bat_strings_truncate(&merge->profile->events, merge->events);
-    merge->profile->names_events = merge->names_events;
-    bat_strings_truncate(&merge->profile->foreign_names, merge->foreign_names);
-    bat_strings_truncate(&merge->profile->fdata.names, merge->names);
-}
-
 /* The tables of a profile, and which of a merge's numbers the strings in their keys have. */
 static const struct {
     size_t offset;  /* in struct bat_profile */
@@ -202,7 +194,10 @@ static void take_back(struct profile_merge *merge)
 {
     while (merge->tables_done > 0)
         take_back_table(&merge->tables[--merge->tables_done]);
-    take_back_names(merge);
+    bat_strings_truncate(&merge->profile->events, merge->events);
+    merge->profile->names_events = merge->names_events;
+    bat_strings_truncate(&merge->profile->foreign_names, merge->foreign_names);
+    bat_strings_truncate(&merge->profile->fdata.names, merge->names);
 }
 
 static void free_merge(struct profile_merge *merge)

@@ -176,20 +176,15 @@ struct bat_symbolizer *bat_symbolizer_second(const struct bat_symbolizer *first)
     return NULL;
 }
 
-static void close_second(struct bat_symbolizer *second)
-{
-    if (second->debuginfo)
-        debug_close_second(second->second_of->debuginfo, second->debuginfo);
-    bat_original_walks_free(&second->walks);
-    BAT_FREE_ALL(second->frames, second);
-}
-
 void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
 {
     if (!symbolizer)
         return;
     if (symbolizer->second_of) {
-        close_second(symbolizer);
+        if (symbolizer->debuginfo)
+            debug_close_second(symbolizer->second_of->debuginfo, symbolizer->debuginfo);
+        bat_original_walks_free(&symbolizer->walks);
+        BAT_FREE_ALL(symbolizer->frames, symbolizer);
         return;
     }
     if (symbolizer->debuginfo)

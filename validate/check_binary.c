@@ -157,8 +157,11 @@ static void report_no_symbols(struct bat_checking *checking, const struct bat_fr
                                     : "exported symbols, if any");
 }
 
-static enum bat_code check_functions(struct bat_checking *checking)
+enum bat_code bat_check_binary(struct bat_checking *checking)
 {
+    if (!checking->binary->elf)
+        return BAT_OK;
+    BAT_TRY(check_executable(checking));
     const struct bat_map *map = checking->map;
     const struct bat_symbol *symbols = NULL;
     size_t symbol_count = 0;
@@ -174,12 +177,4 @@ static enum bat_code check_functions(struct bat_checking *checking)
     for (uint32_t hot = 0; hot < map->hot_count; hot++)
         check_fragment_names(checking, hot);
     return BAT_OK;
-}
-
-enum bat_code bat_check_binary(struct bat_checking *checking)
-{
-    if (!checking->binary->elf)
-        return BAT_OK;
-    BAT_TRY(check_executable(checking));
-    return check_functions(checking);
 }

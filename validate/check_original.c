@@ -112,15 +112,6 @@ static void merge_names(struct originals *originals)
     originals->count = kept;
 }
 
-/* Copy the functions, still in the order of names->symbols, to the array by address. */
-static void place_functions(const struct bat_names *names, struct originals *originals)
-{
-    for (size_t i = 0; i < names->count; i++)
-        originals->places[i] =
-            (struct original_place){names->symbols[i]->address, originals->functions[i]};
-    originals->place_count = names->count;
-}
-
 /* Local functions may share names, so pair them by their order. Without symbols there are no
  * pairs. */
 static enum bat_code pair_symbols(struct bat_checking *checking, struct originals *originals)
@@ -150,7 +141,11 @@ static enum bat_code collect_originals(struct bat_checking *checking, struct ori
     originals->places = malloc((names.count + 1) * sizeof(*originals->places));
     if (originals->functions && originals->places) {
         measure_functions(elf, &names, originals->functions);
-        place_functions(&names, originals);
+        /* Copy the functions, still in the order of names->symbols, to the array by address. */
+        for (size_t i = 0; i < names.count; i++)
+            originals->places[i] =
+                (struct original_place){names.symbols[i]->address, originals->functions[i]};
+        originals->place_count = names.count;
         merge_names(originals);
         code = pair_symbols(checking, originals);
     } else {

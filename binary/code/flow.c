@@ -91,14 +91,6 @@ static uint32_t count_blocks(const struct code_sweep *sweep)
     return count;
 }
 
-static void set_reach(struct bat_code_blocks *blocks)
-{
-    for (uint32_t i = blocks->count; i-- > 0;) {
-        bool goes_on = blocks->all[i].flags & BAT_BLOCK_REACHES_NEXT;
-        blocks->all[i].reach = goes_on ? blocks->all[i + 1].reach : i;
-    }
-}
-
 enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_blocks *blocks,
                                 struct bat_error *error)
 {
@@ -124,6 +116,9 @@ enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_
             .entry_id = is_secondary ? entry_points : 0,
         };
     }
-    set_reach(blocks);
+    for (uint32_t i = blocks->count; i-- > 0;) {
+        bool goes_on = blocks->all[i].flags & BAT_BLOCK_REACHES_NEXT;
+        blocks->all[i].reach = goes_on ? blocks->all[i + 1].reach : i;
+    }
     return BAT_OK;
 }

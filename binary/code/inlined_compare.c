@@ -167,16 +167,6 @@ static void add_run(struct bat_comparison *comparison, const struct bat_copied_r
         comparison->is_out_of_memory = true;
 }
 
-static void add_instruction(struct bat_comparison *comparison, const struct bat_spot *here,
-                            const struct bat_code_at *origin)
-{
-    add_run(comparison,
-            &(struct bat_copied_run){.start = here->address,
-                                     .end = here->address + here->length,
-                                     .origin = origin->address,
-                                     .origin_end = origin->address + origin->instruction.length});
-}
-
 /* Add a jump of the caller, or a call in place of one, behind an instruction of the function. */
 static void add_jump(struct bat_comparison *comparison, const struct bat_spot *here, uint64_t from)
 {
@@ -381,7 +371,11 @@ static bool follow(struct bat_comparison *comparison, const struct waiting *way)
         }
         if (!is_new(comparison, (struct pair){here, origin}))
             return !comparison->is_out_of_memory;
-        add_instruction(comparison, spot, &there);
+        add_run(comparison,
+                &(struct bat_copied_run){.start = spot->address,
+                                         .end = spot->address + spot->length,
+                                         .origin = there.address,
+                                         .origin_end = there.address + there.instruction.length});
         comparison->instructions++;
         enum verdict verdict = compare_instructions(comparison, spot, &there);
         if (verdict != VERDICT_SAME)

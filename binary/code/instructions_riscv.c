@@ -38,14 +38,6 @@ static uint8_t register_jump_kind(uint32_t kept, uint32_t target)
     return is_link(target) ? BAT_INSTRUCTION_RETURN : BAT_INSTRUCTION_INDIRECT_JUMP;
 }
 
-static void decode_system(uint32_t word, struct bat_instruction *instruction)
-{
-    if (word == 0x10200073 || word == 0x30200073) /* SRET, MRET */
-        instruction->kind = BAT_INSTRUCTION_RETURN;
-    else if (word == 0x00100073) /* EBREAK */
-        instruction->kind = BAT_INSTRUCTION_TRAP;
-}
-
 static void decode_word(uint32_t word, uint64_t address, struct bat_instruction *instruction)
 {
     uint32_t kept = bits(word, 11, 7, 0);
@@ -66,7 +58,10 @@ static void decode_word(uint32_t word, uint64_t address, struct bat_instruction 
                                                13);
         break;
     case 0x73:
-        decode_system(word, instruction);
+        if (word == 0x10200073 || word == 0x30200073) /* SRET, MRET */
+            instruction->kind = BAT_INSTRUCTION_RETURN;
+        else if (word == 0x00100073) /* EBREAK */
+            instruction->kind = BAT_INSTRUCTION_TRAP;
         break;
     case 0x13:
         if (word == 0x00000013) /* ADDI x0, x0, 0 */

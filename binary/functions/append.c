@@ -213,16 +213,6 @@ static enum bat_code merge(struct draft_functions *functions, const struct plt_f
     return BAT_OK;
 }
 
-/* Keep the first of several at the same address. */
-static void drop_repeated(struct plt_functions *functions)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < functions->count; i++)
-        if (kept == 0 || functions->all[kept - 1].code.address != functions->all[i].code.address)
-            functions->all[kept++] = functions->all[i];
-    functions->count = kept;
-}
-
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 {
     struct plt_functions found = {0};
@@ -230,7 +220,12 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
     code = code ? code : collect_plt_starts(draft, &found, error);
     if (!code && found.count) {
         qsort(found.all, found.count, sizeof(*found.all), by_address);
-        drop_repeated(&found);
+        /* Keep the first of several at the same address. */
+        size_t kept = 0;
+        for (size_t i = 0; i < found.count; i++)
+            if (kept == 0 || found.all[kept - 1].code.address != found.all[i].code.address)
+                found.all[kept++] = found.all[i];
+        found.count = kept;
         code = merge(&draft->functions, &found, error);
     }
     free(found.all);

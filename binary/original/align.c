@@ -136,11 +136,6 @@ static struct walk *find_walk(struct bat_original_walks *walks, const struct bat
     return walk;
 }
 
-static void add_state(struct walk *walk, const struct alignment *alignment)
-{
-    (void)BAT_APPEND(walk->states, walk->count, walk->capacity, *alignment);
-}
-
 /*
  * Called after each step. Records the state for later walks, and jumps ahead to the last recorded
  * state whose output is below limit. If out of memory, walks only take longer.
@@ -154,7 +149,7 @@ static void use_walks(struct alignment *alignment, struct bat_original_walks *wa
     if (!walk)
         return;
     if (first == walk->count + 1)
-        add_state(walk, alignment);
+        (void)BAT_APPEND(walk->states, walk->count, walk->capacity, *alignment);
     const struct bat_original_run *run = alignment->run;
     struct bat_search search = {.low = first, .high = walk->count};
     while (bat_search_next(&search))

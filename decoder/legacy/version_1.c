@@ -139,15 +139,6 @@ static bool is_hot(const struct tables *tables, uint32_t i)
     return tables->parents[i] == tables->all[i].address;
 }
 
-/* Hot functions first, then fragments, as a map has them; both keep their order. */
-static void part_tables(struct bat_map *map, const struct tables *tables)
-{
-    uint32_t hot = 0;
-    uint32_t cold = map->hot_count;
-    for (uint32_t i = 0; i < tables->count; i++)
-        map->tables[is_hot(tables, i) ? hot++ : cold++] = tables->all[i];
-}
-
 /* The hot function at this address, or BAT_NONE. */
 static uint32_t find_hot(const struct bat_map *map, uint64_t address)
 {
@@ -188,7 +179,11 @@ static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables 
     struct bat_map *map = decoding->map;
     map->cold_count = tables->cold_count;
     map->hot_count = tables->count - tables->cold_count;
-    part_tables(map, tables);
+    /* Hot functions first, then fragments, as a map has them; both keep their order. */
+    uint32_t hot = 0;
+    uint32_t cold = map->hot_count;
+    for (uint32_t i = 0; i < tables->count; i++)
+        map->tables[is_hot(tables, i) ? hot++ : cold++] = tables->all[i];
     return set_parents(decoding, tables);
 }
 

@@ -116,15 +116,6 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
     return code;
 }
 
-static void drop_blocks(struct bat_map *map)
-{
-    BAT_FREE_ALL(map->block_hashes, map->block_indices);
-    map->block_hashes = NULL;
-    map->block_indices = NULL;
-    for (uint32_t i = 0; i < map->hot_count; i++)
-        map->tables[i].input_block_count = 0;
-}
-
 enum bat_code bat_map_upgrade(struct bat_map *map, bat_input_blocks_fn *input_blocks, void *context,
                               struct bat_error *error)
 {
@@ -140,7 +131,11 @@ enum bat_code bat_map_upgrade(struct bat_map *map, bat_input_blocks_fn *input_bl
     else
         code = bat_fail_memory(error, "to upgrade the note");
     if (code != BAT_OK) {
-        drop_blocks(map);
+        BAT_FREE_ALL(map->block_hashes, map->block_indices);
+        map->block_hashes = NULL;
+        map->block_indices = NULL;
+        for (uint32_t i = 0; i < map->hot_count; i++)
+            map->tables[i].input_block_count = 0;
         return code;
     }
     map->version = BAT_VERSION_3;

@@ -595,15 +595,6 @@ static bool sort_all(struct forest_writer *writer, unsigned threads)
            (!writer->forest->contexts || sort_contexts(writer));
 }
 
-static void free_writer(struct forest_writer *writer)
-{
-    BAT_FREE_ALL(writer->bodies, writer->first_body, writer->first_target, writer->children,
-                 writer->first_child, writer->trees);
-    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
-        BAT_FREE_ALL(writer->writers[i].targets, writer->writers[i].stack);
-    }
-}
-
 enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_output *output,
                            uint64_t *roots, struct bat_error *error)
 {
@@ -616,7 +607,11 @@ enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_o
     else
         text.code = bat_fail_memory(&text.error, "to write the profile");
     *roots = writer.tree_count;
-    free_writer(&writer);
+    BAT_FREE_ALL(writer.bodies, writer.first_body, writer.first_target, writer.children,
+                 writer.first_child, writer.trees);
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
+        BAT_FREE_ALL(writer.writers[i].targets, writer.writers[i].stack);
+    }
     if (text.code != BAT_OK && error)
         *error = text.error;
     return text.code;

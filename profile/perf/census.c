@@ -39,12 +39,6 @@ static enum bat_code make_history(struct history *history, struct perf_processes
     return code;
 }
 
-static void free_history(struct history *history)
-{
-    bat_counts_free(&history->last);
-    free(history->before);
-}
-
 /* The last event of a process before a moment: its number + 1, or 0. */
 static size_t last_before(struct history *history, uint32_t process, struct perf_moment moment)
 {
@@ -166,5 +160,6 @@ void perf_census(struct perf_session *session)
         session->text->for_people += samples.text.for_people;
     if (is_open)
         perf_samples_close(&samples);
-    free_history(&history);
+    bat_counts_free(&history.last);
+    free(history.before);
 }

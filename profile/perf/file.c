@@ -260,15 +260,6 @@ enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_
     return code;
 }
 
-/* What perf record -j was given, also for call stacks. */
-static void name_filter(const struct perf_session *session, struct perf_recording *recording)
-{
-    const uint64_t filter = session_filter(session);
-    recording->has_call_stacks = (filter & BRANCH_CALL_STACK) != 0;
-    perf_branch_filter_names(filter & ~(uint64_t)BRANCH_CALL_STACK, recording->filter,
-                             sizeof(recording->filter));
-}
-
 enum bat_code perf_recording_read_source(const struct perf_source *source, perf_recording_fn *take,
                                          void *context, struct bat_error *error)
 {
@@ -282,7 +273,11 @@ enum bat_code perf_recording_read_source(const struct perf_source *source, perf_
     if (code == BAT_OK && has_processes)
         perf_census(session);
     if (code == BAT_OK) {
-        name_filter(session, &recording);
+        /* What perf record -j was given, also for call stacks. */
+        const uint64_t filter = session_filter(session);
+        recording.has_call_stacks = (filter & BRANCH_CALL_STACK) != 0;
+        perf_branch_filter_names(filter & ~(uint64_t)BRANCH_CALL_STACK, recording.filter,
+                                 sizeof(recording.filter));
         code = perf_recording_fill(session, &recording, &files, error);
     }
     code = code ? code : take(&recording, context, error);

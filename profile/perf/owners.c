@@ -23,13 +23,6 @@ struct index {
 
 /* --- The index ---------------------------------------------------------------------------- */
 
-static void index_free(struct index *index)
-{
-    bat_counts_free(&index->ids);
-    bat_strings_free(&index->names);
-    BAT_FREE_ALL(index->first_of_name, index->next_of_id, index->next_of_name, index->last_file);
-}
-
 /* A build-id as a key: padded with zeros. */
 static void make_key(uint64_t key[3], const uint8_t *build_id, size_t size)
 {
@@ -216,6 +209,8 @@ enum bat_code perf_owners_find(struct perf_owners *owners, const struct perf_pro
         code = add_owners(&index, owners, processes, i);
         owners->starts[i + 1] = owners->count;
     }
-    index_free(&index);
+    bat_counts_free(&index.ids);
+    bat_strings_free(&index.names);
+    BAT_FREE_ALL(index.first_of_name, index.next_of_id, index.next_of_name, index.last_file);
     return code;
 }

@@ -34,15 +34,6 @@ struct replay {
     size_t span_capacity;
 };
 
-static void replay_free(struct replay *replay)
-{
-    perf_owners_free(&replay->owners);
-    bat_counts_free(&replay->first);
-    bat_counts_free(&replay->numbers);
-    bat_ranges_free(&replay->ranges);
-    BAT_FREE_ALL(replay->states, replay->overlapped, replay->own);
-}
-
 /* The number of a process's first state + 1, or 0. */
 static uint32_t first_state(const struct replay *replay, uint32_t process)
 {
@@ -422,7 +413,11 @@ enum bat_code perf_processes_order(struct perf_processes *processes, bool has_ti
     enum bat_code code = processes->found && replay.own ? BAT_OK : BAT_ERR_MEMORY;
     code = code ? code : perf_owners_find(&replay.owners, processes);
     code = code ? code : replay_events(&replay);
-    replay_free(&replay);
+    perf_owners_free(&replay.owners);
+    bat_counts_free(&replay.first);
+    bat_counts_free(&replay.numbers);
+    bat_ranges_free(&replay.ranges);
+    BAT_FREE_ALL(replay.states, replay.overlapped, replay.own);
     return code ? code : make_table(processes, has_time);
 }
 

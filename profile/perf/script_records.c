@@ -99,18 +99,6 @@ static char *copy_path(const struct bat_line *line)
     return strndup((const char *)line->at, (size_t)(end - line->at));
 }
 
-/*
- * Read "r-xp", or "x" as an older MMAP has it, and the blanks behind it. Code has an x, but perf
- * prints "---p" for the kernel's.
- */
-static void read_protection(struct bat_line *line, struct perf_mapping *mapping)
-{
-    mapping->is_data = mapping->process != PERF_KERNEL_PROCESS;
-    for (; !bat_ends_field(*line->at); line->at++)
-        mapping->is_data &= *line->at != 'x';
-    line->at = bat_skip_blanks(line->at);
-}
-
 /* Read " PID/TID: [0xADDRESS(0xLENGTH) @ OFFSET ...]: PROTECTION PATH". */
 static enum bat_code read_mapping(struct perf_processes *processes, struct bat_line *line,
                                   struct perf_moment moment)
@@ -135,7 +123,14 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct bat_l
         mapping.build_id = build_id;
     if (!skip_to_text(line, "]: "))
         return perf_script_fail(line, "the end of a mapping (]:)");
-    read_protection(line, &mapping);
+    /*
+     * Read "r-xp", or "x" as an older MMAP has it, and the blanks behind it. Code has an x, but
+     * perf prints "---p" for the kernel's.
+     */
+    mapping.is_data = mapping.process != PERF_KERNEL_PROCESS;
+    for (; !bat_ends_field(*line->at); line->at++)
+        mapping.is_data &= *line->at != 'x';
+    line->at = bat_skip_blanks(line->at);
     if (*line->at == '\n')
         return BAT_OK; /* no file was mapped */
     char *path = copy_path(line);

@@ -92,16 +92,6 @@ static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_er
     return code;
 }
 
-/* Skip bytes that are not part of a record. */
-static void skip(struct perf_stream *stream, uint64_t size)
-{
-    size_t available = stream->end - stream->start;
-    stream->start += size < available ? (size_t)size : available;
-    stream->offset += size;
-    if (size >= available)
-        stream->start = stream->end = 0;
-}
-
 /* Behind a piece, go to the next one, which is compressed on its own. */
 static enum bat_code end_piece(struct perf_stream *stream, struct bat_error *error)
 {
@@ -163,7 +153,12 @@ static enum bat_code skip_data(struct perf_stream *stream, const struct perf_rec
             error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, record->offset,
             "expected a record with %lu bytes behind it, found the end of the data after %lu", size,
             left);
-    skip(stream, size);
+    /* Skip bytes that are not part of a record. */
+    size_t available = stream->end - stream->start;
+    stream->start += size < available ? (size_t)size : available;
+    stream->offset += size;
+    if (size >= available)
+        stream->start = stream->end = 0;
     return BAT_OK;
 }
 

@@ -40,17 +40,6 @@ static enum bat_code settle(const struct perf_view *view, struct perf_member *me
     return code;
 }
 
-/* What the group has counted so far is not of a member that comes: settle() adds it. */
-static void leave_out_former(const struct perf_group *group, struct perf_member *member,
-                             struct bat_profile *profile)
-{
-    uint64_t *numbers = (uint64_t *)&profile->counters;
-    const uint64_t *former = (const uint64_t *)&group->counters;
-    for (size_t i = 0; i < sizeof(profile->counters) / sizeof(*numbers); i++)
-        numbers[i] -= former[i];
-    memcpy(member->added, group->all, sizeof(member->added));
-}
-
 static enum bat_code flush(struct perf_view *view, struct bat_profile *const *profiles,
                            uint64_t *inside)
 {
@@ -163,7 +152,13 @@ static enum bat_code begin_member(struct perf_view *view, uint32_t number,
                                   const struct perf_binary *binary, struct bat_profile *profile)
 {
     struct perf_member *member = &view->members[number];
-    leave_out_former(&view->groups[member->group], member, profile);
+    /* What the group has counted so far is not of a member that comes: settle() adds it. */
+    const struct perf_group *group = &view->groups[member->group];
+    uint64_t *numbers = (uint64_t *)&profile->counters;
+    const uint64_t *former = (const uint64_t *)&group->counters;
+    for (size_t i = 0; i < sizeof(profile->counters) / sizeof(*numbers); i++)
+        numbers[i] -= former[i];
+    memcpy(member->added, group->all, sizeof(member->added));
     view->groups[member->group].members++;
     view->present_count++;
     if (!binary->is_fixed && binary->high > view->unknown_below)

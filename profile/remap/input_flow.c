@@ -243,17 +243,6 @@ static uint32_t add_table(const struct bat_original *original, uint32_t table, u
     return count;
 }
 
-/* Keep one block for each address, live if any of its copies is. */
-static void merge_blocks(struct input_function *function, const struct bat_sort_key *blocks,
-                         uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++) {
-        if (i == 0 || blocks[i].key != blocks[i - 1].key)
-            function->blocks[function->count++] = (struct input_block){.address = blocks[i].key};
-        function->blocks[function->count - 1].is_live |= blocks[i].value != 0;
-    }
-}
-
 static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
 {
     struct input_function *function = &flow->functions[hot];
@@ -274,7 +263,13 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
     uint32_t count = add_table(flow->original, hot, start, keys, 0);
     for (uint32_t i = 0; i < fragment_count; i++)
         count = add_table(flow->original, fragments[i], start, keys, count);
-    merge_blocks(function, bat_sort_keys(keys, keys + most, count), count);
+    /* Keep one block for each address, live if any of its copies is. */
+    const struct bat_sort_key *blocks = bat_sort_keys(keys, keys + most, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || blocks[i].key != blocks[i - 1].key)
+            function->blocks[function->count++] = (struct input_block){.address = blocks[i].key};
+        function->blocks[function->count - 1].is_live |= blocks[i].value != 0;
+    }
     free(keys);
     function->is_read = true;
     return BAT_OK;

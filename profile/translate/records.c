@@ -154,12 +154,6 @@ struct name_index {
     uint32_t *functions; /* for each name: the first function with it and a table, else the first */
 };
 
-static void free_index(struct name_index *index)
-{
-    bat_strings_free(&index->names);
-    free(index->functions);
-}
-
 /*
  * The code that BOLT wrote anew has the name in profiles. The old code, which some binaries still
  * have, may get the same name from the input binary.
@@ -278,6 +272,7 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
     code = code ? code : add_renamed(&records->branches, &fdata->branches, numbers);
     code = code ? code : add_renamed(&records->samples, &fdata->samples, numbers);
     free(numbers);
-    free_index(&index);
+    bat_strings_free(&index.names);
+    free(index.functions);
     return bat_counts_fail(error, code, "the fdata records");
 }

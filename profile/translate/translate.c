@@ -101,15 +101,6 @@ static enum bat_code copy_events(struct bat_records *records, const struct bat_p
     return code;
 }
 
-/* Take the binary's map from binary, or from *sparse, which is empty afterwards. */
-static void take_map(struct bat_records *records, struct bat_sparse_map *sparse)
-{
-    records->own_map = sparse->map;
-    sparse->map = NULL;
-    records->binary_map = records->own_map ? records->own_map : records->binary->map;
-    records->map = records->binary_map;
-}
-
 /* Read functions and map of the binary, or take them from the loading that the profile began. */
 static enum bat_code load_binary(struct translation *translation, struct bat_elf *symbols,
                                  struct bat_sparse_map *sparse)
@@ -208,7 +199,11 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
     if (find_tables(records) != BAT_OK)
         code = translation_fail(translation->error, BAT_ERR_MEMORY);
     code = code ? code : translation_survey(translation, &sparse, original != NULL);
-    take_map(records, &sparse);
+    /* Take the binary's map from binary, or from *sparse, which is empty afterwards. */
+    records->own_map = sparse.map;
+    sparse.map = NULL;
+    records->binary_map = records->own_map ? records->own_map : records->binary->map;
+    records->map = records->binary_map;
     bat_sparse_free(&sparse);
     return code;
 }

@@ -160,19 +160,6 @@ static enum bat_code choose_bodies(const struct bat_records *records, const uint
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-static enum bat_code read_probes(const struct bat_records *records, const uint8_t *sampled,
-                                 struct bat_yaml_probes *probes, struct bat_error *error)
-{
-    BAT_TRY(bat_probes_read(records->binary->elf, (struct bat_elf *)records->symbols_elf,
-                            &probes->all, error));
-    probes->is_read = calloc((size_t)probes->all->node_count + 1, 1);
-    BAT_TRY_MEMORY(probes->is_read, error, "for the functions with probes");
-    enum bat_code code = choose_bodies(records, sampled, probes, error);
-    return code != BAT_OK || (make_hashes(probes) && make_guids(probes))
-               ? code
-               : bat_fail_memory(error, "for the functions with probes");
-}
-
 enum bat_code bat_yaml_probes_read(struct bat_records *records, const uint8_t *sampled,
                                    struct bat_error *error)
 {
@@ -181,5 +168,12 @@ enum bat_code bat_yaml_probes_read(struct bat_records *records, const uint8_t *s
     struct bat_yaml_probes *probes = calloc(1, sizeof(*probes));
     BAT_TRY_MEMORY(probes, error, "for the functions with probes");
     records->probes = probes;
-    return read_probes(records, sampled, probes, error);
+    BAT_TRY(bat_probes_read(records->binary->elf, (struct bat_elf *)records->symbols_elf,
+                            &probes->all, error));
+    probes->is_read = calloc((size_t)probes->all->node_count + 1, 1);
+    BAT_TRY_MEMORY(probes->is_read, error, "for the functions with probes");
+    enum bat_code code = choose_bodies(records, sampled, probes, error);
+    return code != BAT_OK || (make_hashes(probes) && make_guids(probes))
+               ? code
+               : bat_fail_memory(error, "for the functions with probes");
 }

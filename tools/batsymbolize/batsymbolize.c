@@ -474,20 +474,15 @@ static enum tool_exit run(struct arguments *arguments)
     return status;
 }
 
-/*
- * Let each step reuse the memory that another freed: all threads share one heap, which is not
- * returned to the system before the end. Otherwise page faults take a tenth of the time.
- */
-static void keep_memory(void)
+int main(int argc, char **argv)
 {
+    /*
+     * Let each step reuse the memory that another freed: all threads share one heap, which is not
+     * returned to the system before the end. Otherwise page faults take a tenth of the time.
+     */
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-}
-
-int main(int argc, char **argv)
-{
-    keep_memory();
     tool_begin("batsymbolize");
     bool as_addr2line = symbolize_is_addr2line(argv[0]);
     bool is_stand_in = symbolize_is_stand_in(argv[0]);

@@ -89,12 +89,6 @@ struct probe_files {
     struct bat_elf *symbols; /* the one with symbols, as far as there are some */
 };
 
-static void close_files(struct probe_files *files)
-{
-    bat_elf_close(files->whole);
-    bat_elf_close(files->debug);
-}
-
 /* Open the debug file. It needs no DWARF if it was named. */
 static enum bat_code open_debug_file(const struct foreign_profile *wanted,
                                      struct probe_files *files, struct bat_error *error)
@@ -265,7 +259,8 @@ static enum tool_exit write_symbolized(const struct foreign_profile *wanted, boo
                               "contexts are written by, found none");
     if (status == TOOL_FINE)
         status = *by_probes ? write_by_probes(wanted, &files, done) : write_by_lines(wanted, done);
-    close_files(&files);
+    bat_elf_close(files.whole);
+    bat_elf_close(files.debug);
     return status;
 }
 

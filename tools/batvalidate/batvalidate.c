@@ -140,21 +140,16 @@ static void print_word(const struct file *file, const char *word, const char *co
         bat_text_format(file->output, "\033[%sm%s\033[0m", color, word);
 }
 
-static void print_severity(const struct file *file, enum bat_severity severity)
+static void print_line(const struct file *file, const struct bat_finding *finding)
 {
     static const char *const colors[] = {
         [BAT_ERROR] = "1;31", [BAT_WARNING] = "1;35", [BAT_NOTE] = "1;36"};
-    print_word(file, bat_severity_name(severity), colors[severity]);
-}
-
-static void print_line(const struct file *file, const struct bat_finding *finding)
-{
     struct bat_text_writer *output = file->output;
     bat_text_name(output, "", file->path, ": " BAT_SECTION_NAME);
     if (finding->offset != BAT_NO_OFFSET)
         bat_text_format(output, "+0x%lx", finding->offset);
     bat_text_string(output, ": ");
-    print_severity(file, finding->severity);
+    print_word(file, bat_severity_name(finding->severity), colors[finding->severity]);
     bat_text_format(output, ": %s: ", finding->check);
     bat_text_name(output, "", finding->message, "\n");
 }

@@ -241,21 +241,6 @@ unsigned tool_parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
-static void add_store(struct bat_stores *stores, const char *folder)
-{
-    struct bat_error error;
-    if (bat_stores_add(stores, folder, &error) != BAT_OK)
-        exit((int)tool_report(NULL, &error));
-}
-
-static void set_text(const char **text, const char *argument, struct argp_state *state)
-{
-    if (*text)
-        argp_error(state, "expected an option once, found it with \"%s\" and with \"%s\"", *text,
-                   argument);
-    *text = argument;
-}
-
 bool tool_set_field(void *structure, const struct argp_option *options, int key,
                     const char *argument, struct argp_state *state)
 {
@@ -264,9 +249,15 @@ bool tool_set_field(void *structure, const struct argp_option *options, int key,
         return false;
     void *member = (char *)structure + (key & 0xffff);
     if (sets == TOOL_TEXT) {
-        set_text(member, argument, state);
+        const char **text = member;
+        if (*text)
+            argp_error(state, "expected an option once, found it with \"%s\" and with \"%s\"",
+                       *text, argument);
+        *text = argument;
     } else if (sets == TOOL_STORES) {
-        add_store(member, argument);
+        struct bat_error error;
+        if (bat_stores_add(member, argument, &error) != BAT_OK)
+            exit((int)tool_report(NULL, &error));
     } else if (sets == TOOL_FLAG) {
         *(bool *)member = true;
     } else {

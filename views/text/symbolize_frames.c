@@ -276,12 +276,6 @@ static void write_json(struct bat_symbolize *text, const struct text_frame *fram
     text->printer.names = names;
 }
 
-static void write_as_it_is(struct bat_symbolize *text, const struct text_frame *frame)
-{
-    write_start(text, frame, 0, frame->length);
-    bat_text_string(text->printer.output, "\n");
-}
-
 void symbolize_frame_write(struct bat_symbolize *text, const struct text_frame *frame)
 {
     const struct bat_stack_line *read = &frame->read;
@@ -292,7 +286,8 @@ void symbolize_frame_write(struct bat_symbolize *text, const struct text_frame *
     if (read->has_number && read->number == 0)
         text->shift = 0;
     if (frame->count == 0) {
-        write_as_it_is(text, frame);
+        write_start(text, frame, 0, frame->length);
+        bat_text_string(text->printer.output, "\n");
         return;
     }
     switch (read->form) {

@@ -23,12 +23,6 @@ static bool stack_add(struct text_stack *stack, const char *line, size_t length,
     return true;
 }
 
-static void stack_free(struct text_stack *stack)
-{
-    BAT_FREE_ALL(stack->bytes, stack->lines);
-    *stack = (struct text_stack){0};
-}
-
 /* --- Addresses outside of stacks ------------------------------------------------------------ */
 
 static struct bat_symbolizer *find_file(struct bat_symbolize *text,
@@ -245,6 +239,6 @@ void symbolize_text_end(struct bat_symbolize *text)
 
 void symbolize_text_free(struct bat_symbolize *text)
 {
-    stack_free(&text->stack);
-    free(text->command);
+    BAT_FREE_ALL(text->stack.bytes, text->stack.lines, text->command);
+    text->stack = (struct text_stack){0};
 }
