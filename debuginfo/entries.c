@@ -136,11 +136,6 @@ void entries_skip_value(const struct entries *entries, struct line_reader *reade
 
 /* --- Abbreviations -------------------------------------------------------------------------- */
 
-static bool add_field(struct entries *entries, struct entry_field field)
-{
-    return BAT_APPEND(entries->fields, entries->field_count, entries->field_capacity, field);
-}
-
 /* Read the attributes of an abbreviation. False where they are damaged, or without memory. */
 static bool read_fields(struct entries *entries, struct entry_abbreviation *abbreviation,
                         struct line_reader *reader, bool *has_memory)
@@ -158,7 +153,8 @@ static bool read_fields(struct entries *entries, struct entry_abbreviation *abbr
         if (name == 0 && form == 0)
             return true;
         field.size = (uint8_t)size_of(entries, field.form);
-        *has_memory = add_field(entries, field);
+        *has_memory =
+            BAT_APPEND(entries->fields, entries->field_count, entries->field_capacity, field);
         if (!*has_memory)
             return false;
         abbreviation->field_count++;

@@ -130,7 +130,6 @@ static void *load_part(void *context)
     return NULL;
 }
 
-/* Load all parts into the map. */
 static enum bat_code load_parts(struct bat_map *map, struct part parts[2], unsigned count,
                                 bat_sparse_run_fn *run, struct bat_error *error)
 {

@@ -80,7 +80,6 @@ void elf_set_numbers(Elf64_Ehdr *header, Elf64_Shdr *first, size_t count, size_t
  */
 bool elf_is_referenced(const struct bat_elf *elf, uint32_t index);
 
-/* Fill bolt_info. */
 enum bat_code elf_read_bolt_info(struct bat_elf *elf, struct bat_error *error);
 
 /* Where the BAT note is. */

@@ -40,7 +40,6 @@ struct replacement {
 enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
                                 bool is_stored, struct bat_error *error);
 
-/* Write size bytes at offset. */
 enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
                                 uint64_t offset, struct bat_error *error);
 

@@ -60,8 +60,3 @@ enum bat_code probe_bases_find(struct probe_bases *bases, uint64_t guid, uint64_
         *address = bases->keys[end - 1].value;
     return BAT_OK;
 }
-
-void probe_bases_free(struct probe_bases *bases)
-{
-    free(bases->keys);
-}

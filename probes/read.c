@@ -147,7 +147,7 @@ static enum bat_code read_sections(const struct bat_elf *elf, struct bat_elf *sy
     BAT_TRY(open_section(elf, PROBES, &bytes, error));
     struct probe_bases bases = {.symbols = symbols};
     enum bat_code code = probes_read_bodies(bytes, &bases, probes);
-    probe_bases_free(&bases);
+    free(bases.keys);
     return code ? code : probes_read_functions(descriptions, probes);
 }
 

@@ -20,8 +20,6 @@ struct probe_bases {
 enum bat_code probe_bases_find(struct probe_bases *bases, uint64_t guid, uint64_t *address,
                                bool *is_known, struct bat_error *error);
 
-void probe_bases_free(struct probe_bases *bases);
-
 /*
  * A section, read from its start to its end. Each function reads the next field, called `what` in
  * its error, which names section, offset, what was expected and what was found.

@@ -152,18 +152,13 @@ uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_table *t
     return entry;
 }
 
-/* The position of the first of ascending keys that is at least wanted; count if there is none. */
-static uint32_t lower_bound(const uint64_t *keys, uint32_t count, uint64_t wanted)
-{
-    return BAT_NUMBERS_BELOW(keys, count, wanted);
-}
-
 uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_table *table,
                                 uint32_t input_offset)
 {
     if (map->index && has_many_secondaries(table)) {
         const uint64_t *keys = map->index->secondaries + table->first_secondary;
-        uint32_t found = lower_bound(keys, table->secondary_count, (uint64_t)input_offset << 32);
+        uint32_t found =
+            BAT_NUMBERS_BELOW(keys, table->secondary_count, (uint64_t)input_offset << 32);
         bool is_there = found < table->secondary_count && keys[found] >> 32 == input_offset;
         return is_there ? (uint32_t)keys[found] : BAT_NONE;
     }

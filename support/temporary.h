@@ -32,6 +32,5 @@ enum bat_code bat_temporary_append(int file, int stream, bat_appended_fn *append
 enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
                                      struct bat_error *error);
 
-/* Append bytes to a temporary file. */
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size,
                                   struct bat_error *error);

@@ -76,7 +76,6 @@ static struct heatmap_options complete(const struct heatmap_options *given)
     return options;
 }
 
-/* Begin PATH with a suffix. */
 static enum bat_code begin_file(const char *path, const char *suffix, struct bat_output **output,
                                 struct bat_error *error)
 {

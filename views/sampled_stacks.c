@@ -140,7 +140,6 @@ static uint64_t number_of_line(struct bat_sampled_stacks *stacks,
 
 /* --- Stacks --------------------------------------------------------------------------------- */
 
-/* Append a number to the numbers of a text. */
 static void append_number(struct bat_sampled_stacks *stacks, struct stack_text *text,
                           uint64_t number)
 {

@@ -40,11 +40,6 @@ struct search {
 
 /* --- The caller's instructions -------------------------------------------------------------- */
 
-static bool add_spot(struct bat_spots *spots, const struct bat_spot *spot)
-{
-    return BAT_APPEND(spots->all, spots->count, spots->capacity, *spot);
-}
-
 /* Append the spots of a range. *entry is the index of the next entry. */
 static bool read_range(const struct bat_program *program, const struct bat_code_range *range,
                        size_t *entry, struct bat_spots *spots)
@@ -69,7 +64,7 @@ static bool read_range(const struct bat_program *program, const struct bat_code_
                                       .kind = at.instruction.kind,
                                       .length = at.instruction.length,
                                       .has_entry = has_entry};
-        if (!add_spot(spots, &spot))
+        if (!BAT_APPEND(spots->all, spots->count, spots->capacity, spot))
             return false;
         address += at.instruction.length;
     }

@@ -69,7 +69,6 @@ struct bat_code_reader {
     struct code_addresses part_tables; /* where jump tables of such functions start; ascending */
 };
 
-/* Append an address. */
 enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t address,
                                  struct bat_error *error);
 

@@ -213,7 +213,6 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     return code;
 }
 
-/* Take the functions from the draft. */
 static enum bat_code take_functions(struct bat_functions *functions, struct draft *draft,
                                     struct bat_error *error)
 {

@@ -320,7 +320,6 @@ static enum bat_code find_node(struct bat_contexts *contexts, uint32_t context,
     return code ? code : bat_counts_add(&contexts->nodes, key, 0, found->first + 1);
 }
 
-/* Count a place of a node. */
 static enum bat_code count_place(struct bat_contexts *contexts, uint32_t node, uint64_t place,
                                  uint64_t count)
 {

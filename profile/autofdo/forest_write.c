@@ -461,7 +461,6 @@ static enum bat_code begin_trees(const void *subject, void **state, size_t *part
     return BAT_OK;
 }
 
-/* Write some trees. */
 static enum bat_code write_trees(void *state, size_t part, unsigned thread,
                                  struct bat_text_writer *text, struct bat_error *error)
 {

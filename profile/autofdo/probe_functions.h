@@ -33,7 +33,6 @@ void probe_functions_free(struct probe_functions *functions);
 enum bat_code probes_check_symbols(const struct bat_probes *probes, const struct bat_elf *elf,
                                    struct bat_error *error);
 
-/* The GUID of a function. */
 uint64_t probe_functions_guid(struct probe_functions *functions, uint32_t function);
 
 /*

@@ -107,7 +107,6 @@ static void go_on(struct search *search, uint32_t function, uint32_t depth) /* N
     }
 }
 
-/* Search the way from a call. */
 static void find_way(const struct tail_calls *tail, uint64_t call, struct search *search)
 {
     const size_t first = BAT_COUNT_BELOW(tail->calls, tail->call_count, source, call);

@@ -234,7 +234,6 @@ static enum bat_code read_vtables(struct sample_file *file)
     return code;
 }
 
-/* The body of a function, or of a call in it. */
 static enum bat_code read_body(struct sample_file *file, const char *function, uint64_t call,
                                unsigned depth)
 {

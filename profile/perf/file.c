@@ -192,7 +192,6 @@ static void describe_elsewhere(struct perf_session *session, struct bat_profile 
                                         sizeof(parts[i]->elsewhere));
 }
 
-/* Bytes of all files. */
 static uint64_t session_bytes(const struct perf_session *session)
 {
     uint64_t bytes = session->file_size;

@@ -120,7 +120,6 @@ static struct file get_file(const struct perf_processes *processes, uint32_t num
     return file;
 }
 
-/* Add the binaries with this build-id. */
 static enum bat_code add_by_id(struct index *index, struct perf_owners *owners, uint32_t file,
                                const uint8_t *build_id, size_t size, bool knows_size)
 {

@@ -85,7 +85,6 @@ static enum bat_code hash_folder(XXH3_state_t *state, int folder, struct bat_err
     return code;
 }
 
-/* Add the digest of all bytes. */
 static enum bat_code add_whole(const struct profile_file *from, struct bat_counts *digests,
                                struct bat_error *error)
 {

@@ -232,7 +232,6 @@ static void count_others(const struct shares *shares, uint32_t number)
     }
 }
 
-/* Divide all traces of a body. */
 static void divide_body(const struct shares *shares, uint32_t number,
                         const struct equations *equations)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-up and cache of the nodes of output functions (follow.h). */
 #include "follow.h"
+#include "spec/array.h"
 
 #include <stdlib.h>
 
@@ -130,7 +131,7 @@ void input_follow_close(struct input_follow *follow)
 {
     for (uint32_t i = 0; follow->functions && i < follow->flow.original->binary->map->hot_count;
          i++)
-        input_nodes_free(&follow->functions[i]);
+        BAT_FREE_ALL(follow->functions[i].all, follow->functions[i].fragments);
     free(follow->functions);
     if (follow->flow.original)
         input_flow_close(&follow->flow);

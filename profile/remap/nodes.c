@@ -247,11 +247,6 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
     return code;
 }
 
-void input_nodes_free(struct input_nodes *nodes)
-{
-    BAT_FREE_ALL(nodes->all, nodes->fragments);
-}
-
 /* --- Look-up ---------------------------------------------------------------------------------- */
 
 struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t address)

@@ -75,7 +75,6 @@ struct input_nodes {
  */
 enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_original *original,
                                uint32_t hot);
-void input_nodes_free(struct input_nodes *nodes);
 
 /* The last node at or below an output address, or NULL. */
 struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t address);

@@ -301,7 +301,6 @@ static void mark_named(const struct bat_records *records, uint8_t *sampled)
     }
 }
 
-/* Read the probes for YAML. */
 static enum bat_code read_probes(const struct translation *translation)
 {
     struct bat_records *records = translation->records;

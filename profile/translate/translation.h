@@ -174,7 +174,6 @@ enum bat_code translation_traces(struct translation *translation, uint32_t first
 /* Count a function as one with samples, and `count` of them if it has no table. */
 void translation_touch(struct translation *translation, uint32_t function, uint64_t count);
 
-/* Add a record. */
 enum bat_code translation_add(struct translation *translation, struct place from, struct place to,
                               uint64_t count, uint64_t mispredictions);
 

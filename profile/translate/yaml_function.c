@@ -103,7 +103,6 @@ static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const u
     return found ? (uint32_t)found[2] : 0;
 }
 
-/* Add a block's successors. */
 static void add_successors(const struct bat_yaml_writer *writer, uint32_t number,
                            uint32_t block_count, struct bat_yaml_edges *successors)
 {
@@ -120,7 +119,6 @@ static void add_successors(const struct bat_yaml_writer *writer, uint32_t number
     }
 }
 
-/* The same of its calls. */
 static void add_calls(struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
                       uint64_t block_offset, struct bat_yaml_edges *calls)
 {

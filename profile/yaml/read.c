@@ -133,7 +133,6 @@ static enum bat_code read_number32(struct reader *reader, uint32_t *value)
     return code;
 }
 
-/* Put a Unicode character as UTF-8. */
 static char *put_unicode(char *to, uint32_t character)
 {
     static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};

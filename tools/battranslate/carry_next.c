@@ -54,7 +54,6 @@ static enum tool_exit open_build(const struct translate_request *request, struct
     return TOOL_FINE;
 }
 
-/* Print the explanation of a function. */
 static enum tool_exit print_explanation(struct bat_text_memory *explanation, const char *function,
                                         FILE *report)
 {

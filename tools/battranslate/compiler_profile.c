@@ -156,7 +156,6 @@ static bool add_chain(const struct bat_call_chain *chain, void *context)
     return reading->code == BAT_OK;
 }
 
-/* Read the samples of the recordings. */
 static enum tool_exit read_samples(const struct foreign_profile *wanted,
                                    struct samples_reading *reading)
 {
@@ -204,7 +203,6 @@ static enum tool_exit write_contexts(const struct foreign_profile *wanted,
     return status;
 }
 
-/* Write the samples as text. */
 static enum tool_exit write_samples(const struct foreign_profile *wanted,
                                     struct bat_autofdo_counters *done)
 {

@@ -87,7 +87,6 @@ void perf2bolt_free(struct translate_request *request)
 
 /* --- Options -------------------------------------------------------------------------------- */
 
-/* The name of the option with this key. */
 static const char *name_of(int key)
 {
     const struct argp_option *option = perf2bolt_argp.options;

@@ -8,7 +8,6 @@
 #include "profile/profile.h"
 #include "translate_work.h"
 
-/* The file that has the note. */
 const char *work_note_path(const struct translate_request *arguments)
 {
     return arguments->note ? arguments->note : arguments->binary;
@@ -317,7 +316,6 @@ enum tool_exit work_finish_check(struct work *work)
     return TOOL_BAD;
 }
 
-/* End the report of a profile that is not translated to records: fewer checks are made. */
 void work_end_report(struct work *work, const struct bat_to_input_counters *to_input,
                      bool wants_samples)
 {
@@ -359,7 +357,6 @@ enum tool_exit work_move(struct work *work)
                : tool_report(arguments->binary, &work->error);
 }
 
-/* Change the profile as options say. */
 enum tool_exit work_prepare_profile(struct work *work)
 {
     if (work->arguments->drop_memory)
@@ -419,10 +416,6 @@ struct bat_translate_options work_translate_options(const struct work *work)
                                           .threads = arguments->reading.threads};
 }
 
-/*
- * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
- * these already. False after an error.
- */
 bool work_translate_again(struct work *work, struct bat_records **records)
 {
     *records = NULL;

@@ -21,7 +21,7 @@ enum bat_code capstone_begin(struct disassembler *disassembler)
     return failed ? BAT_ERR_UNSUPPORTED : BAT_OK;
 }
 
-void capstone_end(struct disassembler *disassembler)
+void disassembler_end(struct disassembler *disassembler)
 {
     if (disassembler->handle != 0)
         cs_close(&disassembler->handle);

@@ -181,7 +181,6 @@ static enum bat_code make_functions(struct report *report)
     return BAT_OK;
 }
 
-/* List the pieces of each function. */
 static void list_pieces(struct report *report)
 {
     for (uint32_t i = 0; i < report->piece_count; i++)

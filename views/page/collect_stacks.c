@@ -117,7 +117,6 @@ static void fill(const struct call_tree *tree, const struct bat_strings *names,
         listing->sums[tree->nodes[i].parent] += listing->sums[i];
 }
 
-/* Walk the tree from the root. */
 static void walk(const struct call_tree *tree, const struct listing *listing, struct report *report)
 {
     uint32_t node = CALL_TREE_ROOT;

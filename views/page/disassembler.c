@@ -20,11 +20,6 @@ enum bat_code disassembler_begin(struct disassembler *disassembler, uint16_t mac
     return BAT_OK;
 }
 
-void disassembler_end(struct disassembler *disassembler)
-{
-    capstone_end(disassembler);
-}
-
 uint8_t disassembler_text(const struct disassembler *disassembler, const uint8_t *bytes,
                           uint64_t size, uint64_t address, char *text, size_t text_size)
 {

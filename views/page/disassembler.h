@@ -30,6 +30,5 @@ uint8_t disassembler_text(const struct disassembler *disassembler, const uint8_t
 
 /* The same by Capstone. */
 enum bat_code capstone_begin(struct disassembler *disassembler);
-void capstone_end(struct disassembler *disassembler);
 uint8_t capstone_text(const struct disassembler *disassembler, const uint8_t *bytes, uint64_t size,
                       uint64_t address, char *text, size_t text_size);

@@ -8,7 +8,7 @@ enum bat_code capstone_begin(struct disassembler *disassembler)
     return BAT_ERR_UNSUPPORTED;
 }
 
-void capstone_end(struct disassembler *disassembler)
+void disassembler_end(struct disassembler *disassembler)
 {
     (void)disassembler;
 }
