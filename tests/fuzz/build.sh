@@ -31,7 +31,7 @@ mkdir -p "$OUT/lib"
 for target in $(target_names); do
     program=$OUT/fuzz_$target
     cp "$WORK/batkit/bin/fuzz_$target" "$program"
-    cp "$here/$target.dict" "$program.dict"
+    dictionary "$target" "$here" >"$program.dict"
     cp "$WORK/seeds/fuzz_${target}_seed_corpus.zip" "$OUT"
     limits "$(longest "$target")" | tr ' ' '\n' | sed '1i [libfuzzer]
 s/^-//; s/=/ = /' >"$program.options"

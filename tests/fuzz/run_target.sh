@@ -24,6 +24,7 @@ fail() {
 corpus=$work/corpus/$target
 mkdir -p "$corpus" || exit 1
 limits=$(limits "$(longest "$target")")
+dictionary "$target" "$here" >"$work/$target.dict"
 regressions=$here/regressions/$target
 line="fuzz_$target:"
 if [ -d "$regressions" ]; then
@@ -41,7 +42,7 @@ fixed=
 if [ "$seconds" -gt 0 ]; then
     # shellcheck disable=SC2086
     $fixed "$bin/fuzz_$target" -max_total_time="$seconds" ${FUZZ_SEED:+-seed=$FUZZ_SEED -runs=20000 -reload=0} $limits \
-        -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
+        -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$work/$target.dict" \
         "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1 || fail
     line="$line $(sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log")"
 fi
