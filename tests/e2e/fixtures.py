@@ -272,6 +272,39 @@ def recorder():
     return [digest_of(path) for path in qemu_trace.SOURCES]
 
 
+def built(command, folder):
+    """Run a compiler in a folder. What it makes of the same files is kept in the store, because the tests with sanitizers
+    need it again; debug information names the folder, so that is made anew."""
+    command = [str(word) for word in command]
+
+    def files():
+        return {path.name: digest_of(path) for path in sorted(folder.iterdir()) if path.is_file()}
+
+    if any(word.startswith("-g") for word in command):
+        run(command, folder)
+        return
+    before = files()
+
+    def make(final):
+        run(command, folder)
+        for name, digest in files().items():
+            if before.get(name) != digest:
+                shutil.copy(folder / name, final)
+
+    elsewhere = [digest_of(word) for word in command if word.startswith("/") and os.path.isfile(word)]
+    step = Step("built", "", [command, before, elsewhere, version(command[0])], make)
+    step.label += step.digest
+    shutil.copytree(step.folder(), folder, dirs_exist_ok=True)
+
+
+def recorded(command, output):
+    """qemu_trace.record() of a program, command[0]; the recording is kept in the store."""
+    step = Step("recorded", "", [digest_of(command[0]), command[1:], recorder()], lambda folder: qemu_trace.record(
+        command[0], command, folder / "preagg"))
+    step.label += step.digest
+    shutil.copy(step.folder() / "preagg", output)
+
+
 # --- SQLite's source ---------------------------------------------------------------------------
 
 

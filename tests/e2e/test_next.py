@@ -19,7 +19,6 @@ sys.path.insert(0, str(HERE.parent / "exact"))
 import bolt_profiles
 import fixtures
 import generate
-import qemu_trace
 import toolbox
 
 FLAGS = ["-w", "-O2", "-fno-pie"]
@@ -28,7 +27,9 @@ ROUNDS = "3"
 
 
 def run(*command, folder):
-    """Run a tool that is not ours; what it prints."""
+    """Run a tool that is not ours; what it prints, if it is no compiler."""
+    if re.search(r"(gcc|g\+\+|clang(\+\+)?)(-\d+)?$", str(command[0])):
+        return fixtures.built(command, folder)
     return subprocess.run([str(c) for c in command], cwd=folder, check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True).stdout
 
@@ -43,7 +44,7 @@ class Pair:
     def record(self, name, arguments=(ROUNDS,)):
         """The records of a build's own run, as fdata; its path."""
         program = self.folder / name
-        qemu_trace.record(program, [str(program), *arguments], self.folder / f"{name}.preagg")
+        fixtures.recorded([str(program), *arguments], self.folder / f"{name}.preagg")
         toolbox.translate(program, f"{program}.preagg", f"{program}.fdata")
         return self.folder / f"{name}.fdata"
 
@@ -1006,7 +1007,7 @@ class Bolted(unittest.TestCase):
         run("llvm-bolt-22", "old", "-o", "old.bolt", "-data", "old.fdata", "--enable-bat", "-reorder-blocks=ext-tsp",
             "-split-functions", folder=pair.folder)
         program = pair.folder / "old.bolt"
-        qemu_trace.record(program, [str(program), ROUNDS], pair.folder / "bolt.preagg")
+        fixtures.recorded([str(program), ROUNDS], pair.folder / "bolt.preagg")
         pair.carry("-q")
         toolbox.translate(program, pair.folder / "bolt.preagg", pair.folder / "moved.fdata",
                           f"--original={pair.folder / 'old'}", f"--for={pair.folder / 'new'}")
@@ -1197,7 +1198,7 @@ __attribute__((noinline)) long another(long a)
             checks = self.check(profile=profile)["checks"]
             self.assertEqual([checks[name]["value"] for name in ("found", "inferred", "stale")], [1, 0, 0])
         run("llvm-bolt-22", "old", "-o", "old.bolt", "-data", "old.fdata", "--enable-bat", "-reorder-blocks=ext-tsp", folder=self.folder)
-        qemu_trace.record(self.folder / "old.bolt", [str(self.folder / "old.bolt")], self.folder / "bolt.preagg")
+        fixtures.recorded([str(self.folder / "old.bolt")], self.folder / "bolt.preagg")
         said = toolbox.fine("battranslate", "old.bolt", "--original=old", "-p", "bolt.preagg", "--for=new", "--check", cwd=self.folder)
         self.assertIn("fine: found: samples in functions that the next build has, too: 100.0%, at least 50.0% is fine", said)
         self.assertIn("old.bolt: fit (0 errors", said)
@@ -1236,7 +1237,7 @@ class Several(unittest.TestCase):
         self.pair.record("canary", ("2",))
         run("llvm-bolt-22", "canary", "-o", "canary.bolt", "-data", "canary.fdata", "--enable-bat", "-reorder-blocks=ext-tsp",
             "-split-functions", folder=self.folder)
-        qemu_trace.record(self.folder / "canary.bolt", [str(self.folder / "canary.bolt"), "4"], self.folder / "canary.preagg")
+        fixtures.recorded([str(self.folder / "canary.bolt"), "4"], self.folder / "canary.preagg")
         self.releases = [["stable", "-p", "stable.fdata"], ["canary.bolt", "--original=canary", "-p", "canary.preagg"],
                          ["canary", "-p", "canary.fdata", "-p", "canary.fdata"]]
 
