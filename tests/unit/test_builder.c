@@ -169,41 +169,6 @@ TEST(test_secondary_entry_points)
     assert_int_equal(none, 2); /* handles count up from 0 */
 }
 
-/* Many tables of either kind, in falling order of address, with fragments of any parent. */
-TEST(test_many_tables)
-{
-    enum { TABLES = 500 };
-    struct bat_builder *builder = new_builder();
-    uint32_t hot[TABLES];
-    for (uint32_t i = 0; i < TABLES; i++) {
-        hot[i] = add_function(builder, 0x10000 - 0x10 * i, i, i);
-        /* The parent of fragment i is the hot function i / 2. */
-        uint32_t fragment = add_fragment(builder, 0x8008 - 0x10 * i, hot[i / 2]);
-        for (uint32_t j = 0; j < 3; j++) {
-            assert_ok(bat_builder_add_branch(builder, fragment, 6 - j, i + 6 - j, NULL));
-            assert_ok(bat_builder_add_block(builder, hot[i], j, j, i, j, NULL));
-        }
-    }
-    struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->hot_count, TABLES);
-    assert_int_equal(map->cold_count, TABLES);
-    for (uint32_t i = 0; i < TABLES; i++) {
-        uint32_t added = TABLES - 1 - i;
-        const struct bat_table *table = &map->tables[i];
-        assert_int_equal(table->address, 0x10000 - 0x10 * added);
-        assert_int_equal(table->hash, added);
-        assert_int_equal(table->input_block_count, added);
-        assert_int_equal(table->equal_count, 3);
-        assert_int_equal(map->block_hashes[table->first_block + 2], added);
-        const struct bat_table *fragment = &map->tables[TABLES + i];
-        assert_int_equal(fragment->address, 0x8008 - 0x10 * added);
-        assert_int_equal(fragment->parent, TABLES - 1 - added / 2);
-        assert_int_equal(fragment->skew, added + 4); /* not 0, the first entry being at 4 */
-        assert_int_equal(map->output_offsets[fragment->first_entry], 4);
-        assert_int_equal(map->input_offsets[fragment->first_entry] / 2, added + 4);
-    }
-}
-
 /* BAT.md 12: the largest value of every field. */
 TEST(test_limits)
 {
@@ -225,21 +190,6 @@ TEST(test_limits)
     /* 0xffffffff + 0x7fffffff is not 0x7fffffff modulo 2^32. */
     assert_int_equal(map->tables[1].skew, 0x7fffffff);
     assert_int_equal(map->tables[1].equal_count, 0);
-}
-
-/* BAT.md 13.5: the prefix that BOLT writes is equal modulo 2^32. */
-TEST(test_stray_entry)
-{
-    static const struct expected_entry entries[] = {
-        {0x0, 0x3b, false, 1, 5}, {0x11, 0x4c, true, 0, 0}, {0xffffffd0, 0xb, true, 0, 0}};
-    struct bat_builder *builder = new_builder();
-    uint32_t hot = add_function(builder, 0x10, 0, 7);
-    uint32_t fragment = add_fragment(builder, 0x40, hot);
-    for (size_t i = 0; i < COUNT(entries); i++)
-        add_entry(builder, fragment, &entries[i]);
-    struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->tables[1].skew, 0x3b);
-    assert_int_equal(map->tables[1].equal_count, 3);
 }
 
 /* --- What is refused ------------------------------------------------------------------------ */

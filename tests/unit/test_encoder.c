@@ -258,32 +258,6 @@ TEST(test_longest_note)
     bat_map_free(again);
 }
 
-/* BAT.md 6.2: 17 entries of the prefix take three bytes of bits, the last of one bit. */
-TEST(test_branch_bits)
-{
-    uint32_t output[18];
-    uint32_t input[18];
-    uint64_t hashes[4] = {0, 0, 0, 0};
-    uint32_t indices[4] = {0, 0, 0, 0};
-    for (uint32_t i = 0; i < 18; i++) {
-        output[i] = i;
-        input[i] = i % 5 == 0 ? BLOCK(i) : BRANCH(i); /* blocks 0, 5, 10, 15 */
-    }
-    struct bat_table function;
-    uint32_t by_address;
-    struct bat_map map =
-        map_of_arrays(&function, &by_address, output, input, 18, hashes, indices, 4);
-    function.equal_count = 17;
-#define H "0000000000000000"
-    assert_encodes_to(&map, "01 00" H "00 00 12 11 de7b01"
-                            " 00" H "00 01 01 01 01 01" H "00 01 01 01 01 01" H "00"
-                            " 01 01 01 01 01" H "00 01 01 02 00");
-    function.equal_count = 16; /* no third byte */
-    assert_encodes_to(&map, "01 00" H "00 00 12 10 de7b"
-                            " 00" H "00 01 01 01 01 01" H "00 01 01 01 01 01" H "00"
-                            " 01 01 01 01 01" H "00 01 03 01 02 00");
-}
-
 /* A prefix is equal modulo 2^32 (BAT.md 6.2). */
 TEST(test_prefix_modulo)
 {
@@ -497,6 +471,7 @@ TEST(test_worked_example)
 /* Forms that BOLT does not write but that a note may have (BAT.md 12) are kept. */
 TEST(test_unusual_forms_are_kept)
 {
+#define H "0000000000000000"
     static const char *const descriptions[] = {
         /* A prefix of 0, 1 and 2 where 3 entries are equal. */
         "01 00" H "00 00 03 00 01 03 01 02 01 02 00",
