@@ -31,6 +31,14 @@ static inline bool note_selection_has(const struct note_selection *selection, ui
     return !selection->chosen || selection->chosen[table];
 }
 
+#define SIMILAR_SIZE 256u
+
+/*
+ * Write "; did you mean a, b?" with up to three names that differ little from the one given, or
+ * an empty string, into text.
+ */
+void similar_names(const struct bat_names *names, const char *name, char text[SIMILAR_SIZE]);
+
 /*
  * Call found for each table of a function with a name as in profiles: "f/file.c/1". Fails as
  * bat_functions_create().

@@ -126,6 +126,10 @@ struct owned_probes {
 enum bat_code probes_read_bodies(struct probe_bytes bytes, struct probe_bases *bases,
                                  struct owned_probes *probes);
 
+/* Fill functions from .pseudo_probe_desc; the nodes are there, and get theirs. Of wanted spans only
+ * the functions that have nodes are kept. */
+enum bat_code probes_read_functions(struct probe_bytes bytes, struct owned_probes *probes);
+
 /*
  * Sort keys, of which each has the index of an element as its value, and return the elements, of
  * size bytes, in that order. Frees elements and keys. NULL if there is no memory.

@@ -71,6 +71,9 @@ struct bat_symbolizer {
     struct bat_symbolizer *second_of; /* NULL: this is no second one */
 };
 
+/* Set stretch to one that contains address, or has size 0 (symbol_stretch.c). */
+void symbolizer_find_stretch(struct bat_symbolizer *symbolizer, uint64_t address);
+
 /* Let texts name the binary by another path than the one that it was opened with. */
 enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const char *path,
                                     struct bat_error *error);

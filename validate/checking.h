@@ -97,6 +97,9 @@ void bat_fault_report(struct bat_checking *checking, const struct bat_fault *fau
 
 /* --- The checks, each group in a file of its name ------------------------------------------- */
 
+/* Bytes: check_bytes.c. */
+enum bat_code bat_check_round_trip(struct bat_checking *checking);
+
 /* Each table alone, and against the next one: check_tables.c. */
 enum bat_code bat_check_tables(struct bat_checking *checking);
 

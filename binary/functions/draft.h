@@ -193,11 +193,12 @@ static inline const struct bat_section *draft_section(const struct draft *draft,
     return &draft->file_sections[naming->in];
 }
 
-/* Find all functions: discover.c, append.c (PLT, FDEs), create.c. */
+/* Find all functions: discover.c, append.c (PLT, FDEs), size.c. */
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
+enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
 
 /* The section in memory that contains address, or NULL. Addresses mostly ascend or descend. */
 static inline const struct bat_section *draft_section_at(struct draft *draft, uint64_t address)

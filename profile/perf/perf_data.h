@@ -31,6 +31,13 @@ enum bat_code perf_read(struct bat_profile *const *parts, uint32_t count,
                         const struct perf_source *source, const struct bat_read_options *options,
                         struct bat_profiles_counters *counters, struct bat_error *error);
 
+/*
+ * Check that the counters of profiles that one recording was read into add up, and are those of
+ * their tables: nothing is lost between a sample and the profile. BAT_ERR_MISMATCH if not.
+ */
+enum bat_code perf_check_sums(struct bat_profile *const *parts, uint32_t count,
+                              struct bat_error *error);
+
 /* List the files that processes had mapped, as bat_mapped_files() does. */
 enum bat_code perf_list_files(const struct perf_source *source, bat_mapped_file_fn *found,
                               void *context, struct bat_error *error);

@@ -32,6 +32,10 @@ struct verdicts {
     struct verdict yaml;
 };
 
+/* Judge by the graph of the function's code in the input binary. */
+enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
+                            struct verdicts *verdicts, struct bat_error *error);
+
 /* A function that is stale in one of both forms. */
 struct judged_function {
     uint32_t function;

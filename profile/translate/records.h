@@ -159,6 +159,13 @@ enum bat_code bat_records_find_places(struct bat_records *records, struct bat_er
 enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
                                     struct bat_error *error);
 
+/*
+ * Fill entry_ids for branches from functions that have a table. symbols may be NULL: the binary's
+ * own.
+ */
+enum bat_code bat_records_find_entries(struct bat_records *records, const struct bat_elf *symbols,
+                                       struct bat_error *error);
+
 /* About so many records are a part: their text is in general shorter than BAT_TEXT_BUFFER. */
 #define BAT_RECORDS_PER_PART 1024u
 

@@ -205,6 +205,10 @@ enum bat_code translation_end_long_runs(struct translation *translation);
 enum bat_code translation_flow_branch(struct translation *translation, const struct trace *trace,
                                       struct place from, struct place to);
 
+/* Add the records of a fall-through from an address in a function with a table to trace->to. */
+enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
+                                   uint64_t from, const struct trace *trace);
+
 /* Add the records of such a fall-through from the start of a block of the flow into the next. */
 enum bat_code translation_flow_step(struct translation *translation, uint32_t function,
                                     uint32_t block, uint64_t count);

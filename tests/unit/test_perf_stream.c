@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf/stream.c: records one by one, compressed ones too. */
+/* profile/perf/stream.c and profile/perf/unpack.c: records one by one, compressed ones too. */
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -30,6 +30,9 @@ struct report_comparison {
 enum bat_code comparison_run(const struct bat_page_request *request, struct bat_output *output,
                              const char **file, struct bat_error *error);
 
+/* Pair the functions of both sides. False without memory. */
+bool comparison_pair(struct report_comparison *comparison);
+
 /* The page, as report_write(). */
 enum bat_code comparison_write(struct report_comparison *comparison, struct bat_output *output,
                                struct bat_error *error);
@@ -37,3 +40,9 @@ enum bat_code comparison_write(struct report_comparison *comparison, struct bat_
 /* Its parts, in order. */
 void comparison_write_summary(const struct report_comparison *comparison,
                               struct bat_text_writer *page);
+
+/* False without memory. */
+bool comparison_write_lists(const struct report_comparison *comparison,
+                            struct bat_text_writer *page);
+enum bat_code comparison_write_data(const struct report_comparison *comparison,
+                                    struct bat_text_writer *page);

@@ -161,6 +161,9 @@ void report_write_next(const struct report *report, struct bat_text_writer *page
 void report_write_next_members(const struct report *report, struct bat_text_writer *page);
 void report_add_carried(const struct report *report, struct page_parts *parts);
 
+/* The parts with the instructions of the hottest functions, if there are any. */
+void report_add_listings(const struct report *report, struct page_parts *parts);
+
 /*
  * The parts of one binary's code; their names begin with prefix. Functions that are nameless, by
  * their numbers, get empty names; NULL: none is.
