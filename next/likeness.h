@@ -9,7 +9,7 @@
 #include "unit_graph.h"
 
 /* Up to so many pairs, all nodes are paired with all; above that each new one with a few. */
-#define LIKENESS_DENSE_MAX (UINT64_C(1) << 17)
+#define LIKENESS_DENSE_MAX (UINT64_C(1) << 15)
 
 /* What a block has in common with others, and how much it tells. */
 struct likeness_feature {
