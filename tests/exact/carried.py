@@ -88,6 +88,10 @@ KINDS = {
     "sqlite": real.PROGRAMS["sqlite"]._replace(package="better-sqlite3", build=real.SQLITE),
     "mawk": real.Program("mawk", MAWK, "mawk", ["-f", "plain.awk", "text"]),
     "tinyxml2": real.Program("tinyxml2", XML, "work", []),
+    "bzip2": real.Program("bzip2", "rm -f bzip2recover.c dlltest.c mk251.c spewG.c unzcrash.c; {cc} {flags} *.c {links} -o bzip2", "bzip2",
+                          ["-k", "-f", "text"]),
+    "lz4": real.Program("lz4", "{cc} {flags} -DLZ4IO_MULTITHREAD=0 -Ilib lib/*.c programs/*.c {links} -o programs/lz4", "programs/lz4",
+                        ["-6", "-f", "-q", "text", "out"]),
 }
 
 # version: the package's (its beginning), or npm's for SQLite.
@@ -110,6 +114,8 @@ PAIRS = {
     "gawk-O3": ("gawk", Build("1:5.2.1"), Build("1:5.2.1", flags=O3)),
     "sqlite-clang": ("sqlite", Build("11.0.0"), Build("11.0.0", cc="clang")),
     "lua-aarch64": ("lua", Build("5.4.4", **ARM), Build("5.4.7", **ARM)),
+    "lz4": ("lz4", Build("1.9.4"), Build("1.10.0")),
+    "bzip2-clang": ("bzip2", Build("1.0.8"), Build("1.0.8", cc="clang")),
     "rust": ("rust", Build("", flags="-C opt-level=2"), Build("", flags="-C opt-level=3")),
 }
 
