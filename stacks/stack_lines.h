@@ -123,11 +123,23 @@ static inline const char *scan_find(const struct scan *scan, const char *wanted)
 /* "#3 ...": gdb, the sanitizers, systemd-coredump. */
 bool bat_read_numbered_line(struct scan line, struct bat_stack_line *read);
 
+/* "@ 0x...", "PC: @ 0x...": glog, Abseil. */
+bool bat_read_glog_line(struct scan line, struct bat_stack_line *read);
+
+/* "file(name+0x1) [0x...]": backtrace_symbols(). */
+bool bat_read_backtrace_line(struct scan line, struct bat_stack_line *read);
+
 /* A frame of a call chain by perf script. */
 bool bat_read_perf_line(struct scan line, struct bat_stack_line *read);
 
 /* A sample without call chain by perf script, in one line. */
 bool bat_read_perf_sample_line(struct scan line, struct bat_stack_line *read);
+
+/* "PERF_RECORD_MMAP..." by perf script, and lines of /proc/PID/maps. */
+bool bat_read_mapping_line(struct scan line, struct bat_stack_line *read);
+
+/* An address by itself or behind a file's name: what llvm-symbolizer and addr2line read. */
+bool bat_read_query_line(struct scan line, struct bat_stack_line *read);
 
 /* [start, end) without the white space at both ends. */
 struct bat_slice bat_trimmed_slice(const char *start, const char *end);
