@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "binary/functions/name_parts.h"
+#include "density.h"
 #include "profile/profile.h"
 #include "records.h"
 #include "spec/order.h"
@@ -224,18 +225,33 @@ static enum bat_code sample_functions(const struct bat_records *records,
     return code;
 }
 
-enum bat_code bat_records_density(const struct bat_records *records,
-                                  const struct bat_profile *profile, uint32_t cutoff,
-                                  double *density, struct bat_error *error)
+enum bat_code bat_records_measure_density(const struct bat_records *records,
+                                          const struct bat_profile *profile, uint32_t cutoff,
+                                          double *density, bat_function_density_fn *found,
+                                          void *context, struct bat_error *error)
 {
     struct sampled *sampled;
-    uint32_t count;
+    uint32_t count = 0;
     *density = 0;
     enum bat_code code = sample_functions(records, profile, &sampled, &count, error);
     if (code == BAT_OK)
         *density = density_of(sampled, count, cutoff);
+    for (uint32_t i = 0; i < count && found && code == BAT_OK; i++) {
+        const struct bat_function_density one = {.name = records->symbols[sampled[i].function].name,
+                                                 .branches = sampled[i].branches,
+                                                 .density = sampled[i].density};
+        if (!found(&one, context))
+            code = bat_fail_memory(error, "for the densities");
+    }
     free(sampled);
     return code;
+}
+
+enum bat_code bat_records_density(const struct bat_records *records,
+                                  const struct bat_profile *profile, uint32_t cutoff,
+                                  double *density, struct bat_error *error)
+{
+    return bat_records_measure_density(records, profile, cutoff, density, NULL, NULL, error);
 }
 
 enum bat_code bat_records_densities(const struct bat_records *records,
@@ -243,17 +259,5 @@ enum bat_code bat_records_densities(const struct bat_records *records,
                                     bat_function_density_fn *found, void *context,
                                     struct bat_error *error)
 {
-    struct sampled *sampled;
-    uint32_t count = 0;
-    enum bat_code code = sample_functions(records, profile, &sampled, &count, error);
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
-        const struct bat_function_density density = {.name =
-                                                         records->symbols[sampled[i].function].name,
-                                                     .branches = sampled[i].branches,
-                                                     .density = sampled[i].density};
-        if (!found(&density, context))
-            code = bat_fail_memory(error, "for the densities");
-    }
-    free(sampled);
-    return code;
+    return bat_records_measure_density(records, profile, 0, &(double){0}, found, context, error);
 }

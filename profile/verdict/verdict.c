@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/translate/density.h"
 #include "spec/array.h"
 #include "spec/order.h"
 #include "suppressions.h"
@@ -283,10 +284,8 @@ static enum bat_code judge_density(struct bat_profile_verdict *verdict,
     double density;
     const struct bat_records *records =
         subject->all_records ? subject->all_records : subject->records;
-    enum bat_code code =
-        bat_records_density(records, subject->moved, subject->density_cutoff, &density, error);
-    code =
-        code ? code : bat_records_densities(records, subject->moved, add_density, verdict, error);
+    enum bat_code code = bat_records_measure_density(
+        records, subject->moved, subject->density_cutoff, &density, add_density, verdict, error);
     if (code == BAT_OK && verdict->density_count != 0)
         set(verdict, BAT_VERDICT_DENSITY, density);
     return code;
