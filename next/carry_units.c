@@ -16,10 +16,14 @@
 #define BATCH_FIRST 32u /* pairs of the first one, as no thread works while it is opened, ... */
 #define BATCH_FACTOR 4u /* ... and so many times more in each of the next */
 
+/* Functions that have the last part of the counts together are inferred with less work. */
+#define BRIEF_SHARE 0.05
+
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
-    double entries;              /* how often the new one is entered */
-    double scale;                /* of the old one's counts */
+    double entries; /* how often the new one is entered */
+    double scale;   /* of the old one's counts */
+    bool is_brief;
     struct next_graph graphs[2]; /* old, new */
     struct flooding_side sides[2];
     struct next_match match;
@@ -277,19 +281,22 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
 {
     if (!is_readable(pair))
         return;
-    pair->code = next_match_blocks(&pair->sides[0], &pair->sides[1], &pair->match, &pair->error);
+    pair->code = next_match_blocks(&pair->sides[0], &pair->sides[1], pair->is_brief, &pair->match,
+                                   &pair->error);
     const struct next_inference inference = {.old_side = &pair->sides[0],
                                              .new_side = &pair->sides[1],
                                              .match = &pair->match,
                                              .most_calls = carrying->most_calls,
                                              .scale = pair->scale,
                                              .entries = pair->entries,
-                                             .entered = pair->entered};
+                                             .entered = pair->entered,
+                                             .is_brief = pair->is_brief};
     if (pair->code == BAT_OK)
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
-    if (pair->code == BAT_OK)
-        pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
-                                      pair->scale, &pair->match, &pair->error);
+    if (pair->is_brief || pair->code != BAT_OK)
+        return;
+    pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
+                                  pair->scale, &pair->match, &pair->error);
     next_inferred_free(&pair->inferred);
     if (pair->code == BAT_OK)
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
@@ -348,7 +355,8 @@ static void open_batch(struct batches *batches)
            batches->code == BAT_OK) {
         const struct next_unit_pair *units = &batches->all[batches->next++];
         struct unit_pair *pair = &batch->pairs[batch->count++];
-        *pair = (struct unit_pair){.entries = units->entries, .scale = units->scale};
+        *pair = (struct unit_pair){
+            .entries = units->entries, .scale = units->scale, .is_brief = units->is_brief};
         batches->code = open_pair(carrying, units->old_unit, units->new_unit, pair);
         nodes += nodes_of(pair);
     }
@@ -426,6 +434,27 @@ enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next
     return batches.code;
 }
 
+/* Set is_brief of the pairs with the fewest counts, which together have BRIEF_SHARE of them. */
+static enum bat_code choose_brief(const struct next_carrying *carrying,
+                                  struct next_unit_pair *pairs, uint32_t count)
+{
+    struct bat_sort_key *keys = malloc((2 * (size_t)count + 1) * sizeof(*keys));
+    BAT_TRY_MEMORY(keys, carrying->error, "for functions");
+    double left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = (struct bat_sort_key){.key = carrying->measured.units[pairs[i].old_unit]->total,
+                                        .value = i};
+        left += BRIEF_SHARE * (double)keys[i].key;
+    }
+    const struct bat_sort_key *sorted = bat_sort_keys(keys, keys + count, count);
+    for (uint32_t i = 0; i < count && left >= (double)sorted[i].key; i++) {
+        left -= (double)sorted[i].key;
+        pairs[sorted[i].value].is_brief = true;
+    }
+    free(keys);
+    return BAT_OK;
+}
+
 /* True if a unit of the old program has samples, and a partner with other code. */
 static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
 {
@@ -446,7 +475,8 @@ enum bat_code next_infer_changed(struct next_carrying *carrying)
                                         .new_unit = carrying->pairs.new_of[i],
                                         .entries = (double)carrying->measured.units[i]->entry,
                                         .scale = 1};
-    enum bat_code code = next_infer_pairs(carrying, pairs, count);
+    enum bat_code code = choose_brief(carrying, pairs, count);
+    code = code ? code : next_infer_pairs(carrying, pairs, count);
     free(pairs);
     return code;
 }

@@ -129,6 +129,7 @@ struct next_unit_pair {
     uint32_t new_unit;
     double entries; /* how often the new one is entered */
     double scale;   /* of the old one's counts */
+    bool is_brief;  /* with less work */
 };
 
 /* Infer the counts of pairs, in several threads. A unit may be in several pairs: counts add up. */

@@ -10,6 +10,7 @@
 #include "spec/array.h"
 
 #define ROUNDS 10u
+#define ROUNDS_BRIEF 3u /* the last ones */
 
 /* Predecessors of a block that are looked at: interpreters have blocks with hundreds. */
 #define NEIGHBOURS_MAX 48u
@@ -560,15 +561,17 @@ static bool begin_flooding(struct flooding *flooding, struct next_loop_partner *
 }
 
 enum bat_code flooding_run(const struct flooding_side *old_side,
-                           const struct flooding_side *new_side, struct likeness *likeness,
-                           struct next_loop_partner **partners, struct bat_error *error)
+                           const struct flooding_side *new_side, bool is_brief,
+                           struct likeness *likeness, struct next_loop_partner **partners,
+                           struct bat_error *error)
 {
     struct flooding flooding = {.a = old_side, .b = new_side, .likeness = likeness};
     enum bat_code code =
         begin_flooding(&flooding, partners) ? BAT_OK : bat_fail_memory(error, "to compare blocks");
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         likeness->value[i] = likeness->base[i] = 0.98f * likeness->content[i];
-    for (uint32_t round = 0; round < ROUNDS && code == BAT_OK; round++) {
+    for (uint32_t round = is_brief ? ROUNDS - ROUNDS_BRIEF : 0; round < ROUNDS && code == BAT_OK;
+         round++) {
         if (round == 3 || round == 5)
             code = flooding_align_tables(old_side, new_side, likeness, round == 3, error);
         if ((round == 4 || round == 7 || round == 9) && !find_order(&flooding))

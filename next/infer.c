@@ -488,8 +488,10 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
     if (code == BAT_OK)
         prepare(&inferring);
     code = code ? code : solve(&inferring, &graph, 1, inferred, error);
-    code = code ? code : solve(&inferring, &graph, 2, &other, error);
-    code = code ? code : flow_mean(&graph, inferred, &other, error);
+    if (!inference->is_brief) {
+        code = code ? code : solve(&inferring, &graph, 2, &other, error);
+        code = code ? code : flow_mean(&graph, inferred, &other, error);
+    }
     next_inferred_free(&other);
     BAT_FREE_ALL(inferring.nodes, inferring.edges, inferring.shares, inferring.is_image,
                  inferring.enders);

@@ -19,6 +19,7 @@ struct next_inference {
     double scale;                   /* of the old counts */
     double entries;                 /* of the new unit */
     const double *entered; /* for each old node: entries from elsewhere, such as exceptions */
+    bool is_brief;         /* one flow in place of two */
 };
 
 /* The caller frees *inferred with next_inferred_free(), also after a failure. */

@@ -16,7 +16,9 @@
 /* Features that more blocks have than this are of no help to find candidates among many. */
 #define COMMON_MIN 512u
 #define CANDIDATES 12u
+#define CANDIDATES_BRIEF 4u
 #define EXPANSIONS 3u
+#define EXPANSIONS_BRIEF 1u
 #define PAIRS_MIN 65536u
 #define CONTENT_UNKNOWN UINT64_MAX
 
@@ -48,6 +50,8 @@ struct features_making {
     uint32_t *expanded;         /* for each new node: the old one whose neighbours were paired */
     size_t pair_count;
     size_t pair_capacity;
+    uint32_t candidates; /* of each new node */
+    unsigned expansions;
     size_t pairs_wanted; /* when there are so many, those that are there already are dropped */
 };
 
@@ -272,39 +276,40 @@ static bool add_pair(struct features_making *making, uint32_t old_node, uint32_t
                       (struct bat_sort_key){(uint64_t)new_node << 32 | old_node, CONTENT_UNKNOWN});
 }
 
-/* The last of the CANDIDATES largest sums; 0 if there are fewer. */
-static float least_of_most(const float *sums, const uint32_t *touched, uint32_t count)
+/* The last of so many largest sums, at most CANDIDATES; 0 if there are fewer. */
+static float least_of_most(const float *sums, const uint32_t *touched, uint32_t count,
+                           uint32_t wanted)
 {
     float most[CANDIDATES] = {0};
     for (uint32_t i = 0; i < count; i++) {
         float sum = sums[touched[i]];
-        if (sum <= most[CANDIDATES - 1])
+        if (sum <= most[wanted - 1])
             continue;
-        uint32_t at = CANDIDATES - 1;
+        uint32_t at = wanted - 1;
         for (; at > 0 && most[at - 1] < sum; at--)
             most[at] = most[at - 1];
         most[at] = sum;
     }
-    return most[CANDIDATES - 1];
+    return most[wanted - 1];
 }
 
-/* Pair a new node with the CANDIDATES old ones that have the largest sums. */
+/* Pair a new node with the candidates: the old ones that have the largest sums. */
 static bool add_most(struct features_making *making, uint32_t node, float *sums, uint32_t *touched,
                      uint32_t count)
 {
-    float least = least_of_most(sums, touched, count);
+    float least = least_of_most(sums, touched, count, making->candidates);
     uint32_t found = 0;
     for (uint32_t i = 0; i < count; i++)
         found += sums[touched[i]] >= least;
     bool is_fine = true;
-    if (found <= CANDIDATES) {
+    if (found <= making->candidates) {
         for (uint32_t i = 0; i < count && is_fine; i++)
             if (sums[touched[i]] >= least)
                 is_fine = add_pair(making, touched[i], node);
         return is_fine;
     }
     /* Of equal ones, take some that are not next to each other. */
-    for (uint32_t k = 0; k < CANDIDATES && is_fine; k++) {
+    for (uint32_t k = 0; k < making->candidates && is_fine; k++) {
         uint32_t best = 0;
         for (uint32_t i = 1; i < count; i++)
             if (sums[touched[i]] > sums[touched[best]])
@@ -542,7 +547,7 @@ static bool pair_some(struct features_making *making)
                   pair_tables(making);
     if (is_fine)
         is_fine = sort_pairs(making);
-    for (uint32_t i = 0; i < EXPANSIONS && is_fine; i++)
+    for (uint32_t i = 0; i < making->expansions && is_fine; i++)
         is_fine = expand_pairs(making);
     if (!is_fine || !allocate_pairs(likeness, making->pair_count))
         return false;
@@ -562,14 +567,16 @@ static bool pair_some(struct features_making *making)
 enum bat_code likeness_open(const struct next_program *old_program,
                             const struct next_graph *old_graph,
                             const struct next_program *new_program,
-                            const struct next_graph *new_graph, struct likeness *likeness,
-                            struct bat_error *error)
+                            const struct next_graph *new_graph, bool is_brief,
+                            struct likeness *likeness, struct bat_error *error)
 {
     *likeness =
         (struct likeness){.old_count = old_graph->node_count, .new_count = new_graph->node_count};
     struct features_making making = {.programs = {old_program, new_program},
                                      .graphs = {old_graph, new_graph},
                                      .likeness = likeness,
+                                     .candidates = is_brief ? CANDIDATES_BRIEF : CANDIDATES,
+                                     .expansions = is_brief ? EXPANSIONS_BRIEF : EXPANSIONS,
                                      .pairs_wanted = PAIRS_MIN};
     size_t nodes = (size_t)likeness->old_count + likeness->new_count;
     likeness->first = malloc(((size_t)likeness->new_count + 2) * sizeof(*likeness->first));

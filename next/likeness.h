@@ -35,12 +35,12 @@ struct likeness {
     uint32_t *sizes;        /* instructions but no-operations */
 };
 
-/* Find the pairs and their content. Free it also after a failure. */
+/* Find the pairs and their content; brief: fewer pairs. Free it also after a failure. */
 enum bat_code likeness_open(const struct next_program *old_program,
                             const struct next_graph *old_graph,
                             const struct next_program *new_program,
-                            const struct next_graph *new_graph, struct likeness *likeness,
-                            struct bat_error *error);
+                            const struct next_graph *new_graph, bool is_brief,
+                            struct likeness *likeness, struct bat_error *error);
 void likeness_free(struct likeness *likeness);
 
 /* The pair of two nodes, or BAT_NONE. Constant if dense, else logarithmic. */

@@ -309,8 +309,8 @@ static enum bat_code match_by_likeness(const struct flooding_side *old_side,
 }
 
 enum bat_code next_match_blocks(const struct flooding_side *old_side,
-                                const struct flooding_side *new_side, struct next_match *match,
-                                struct bat_error *error)
+                                const struct flooding_side *new_side, bool is_brief,
+                                struct next_match *match, struct bat_error *error)
 {
     *match = (struct next_match){.count = new_side->graph->node_count};
     match->all = calloc((size_t)match->count + 1, sizeof(*match->all));
@@ -319,8 +319,10 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
         match->all && match->likeness ? BAT_OK : bat_fail_memory(error, "to match blocks");
     if (code == BAT_OK)
         code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
-                             match->likeness, error);
-    code = code ? code : flooding_run(old_side, new_side, match->likeness, &match->partners, error);
+                             is_brief, match->likeness, error);
+    code =
+        code ? code
+             : flooding_run(old_side, new_side, is_brief, match->likeness, &match->partners, error);
     return code ? code : match_by_likeness(old_side, new_side, match, error);
 }
 

@@ -26,12 +26,12 @@ struct next_match {
 };
 
 /*
- * Match the blocks of two graphs. The caller frees *match with next_match_free(), also after a
- * failure. Fails with BAT_ERR_MEMORY.
+ * Match the blocks of two graphs; brief: with less work, as for functions that hardly ran. The
+ * caller frees *match with next_match_free(), also after a failure. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code next_match_blocks(const struct flooding_side *old_side,
-                                const struct flooding_side *new_side, struct next_match *match,
-                                struct bat_error *error);
+                                const struct flooding_side *new_side, bool is_brief,
+                                struct next_match *match, struct bat_error *error);
 /*
  * Match them again, where the counts that were inferred from the first match are known: what ran
  * often is not what never ran. Once. Fails with BAT_ERR_MEMORY.
