@@ -12,7 +12,7 @@
 #define PRICE_EDGE 70.0f  /* a branch of two sure matches */
 #define PRICE_SHARE 40.0f /* ... of which the shares are known, not the count */
 #define PRICE_LOOP 100.0f /* ... a loop's way back that is the same, by its code */
-#define PRICE_STATIC 4.0f
+#define PRICE_STATIC 10.0f
 #define PRICE_ENTRY 500.0f
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
 #define PRICE_EXIT 5000.0f    /* control ends where the code does not say so */
@@ -478,8 +478,8 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
     has_memory = allocate(&inferring) && has_memory;
     enum bat_code code = has_memory ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
     code = code ? code
-                : next_static_shares(inference->new_side->program, inferring.b,
-                                     inference->most_calls, inferring.shares, error);
+                : next_static_shares(inference->new_side, inference->most_calls, inferring.shares,
+                                     error);
     const struct flow_graph graph = {.nodes = inferring.nodes,
                                      .edges = inferring.edges,
                                      .node_count = inferring.b->node_count,

@@ -32,9 +32,8 @@ void next_inferred_free(struct flow_counts *inferred);
  * most_calls, for each function of the program or NULL: where it is 0, calls never ran.
  * Linear. Fails with BAT_ERR_MEMORY.
  */
-enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
-                                 const uint64_t *most_calls, float *shares,
-                                 struct bat_error *error);
+enum bat_code next_static_shares(const struct flooding_side *side, const uint64_t *most_calls,
+                                 float *shares, struct bat_error *error);
 
 /* True for the name of a function that does not return. */
 bool next_never_returns(const struct next_program *program, uint32_t function);

@@ -94,7 +94,7 @@ static void describe_address(struct description *description)
     else if (!is_page)
         refer(description, target);
     if (is_page) /* its other half tells as much */
-        description->instruction->flags &= ~(uint32_t)NEXT_NAMES;
+        description->instruction->flags &= (uint16_t)~NEXT_NAMES;
 }
 
 /* True if an instruction's number is the lower half of an address, which is named. */
@@ -326,6 +326,34 @@ static void describe_branch(struct description *description)
     instruction->flags |= is_call ? NEXT_NAMES : 0;
 }
 
+/* What a condition behind an instruction tells; or its own, of CBZ and TBZ. By Arm's encodings. */
+static enum next_test test_of(uint32_t word)
+{
+    bool is_wide = word >> 31;
+    enum next_test zero = is_wide ? NEXT_TEST_NULL : NEXT_TEST_ZERO;
+    bool has_result = AARCH64_D(word) != ZERO;
+    if ((word & 0x7e000000) == 0x34000000) /* CBZ, CBNZ */
+        return zero;
+    if ((word & 0x7e000000) == 0x36000000) /* TBZ, TBNZ: of the sign, or of another bit */
+        return (word >> 31 << 5 | (word >> 19 & 31)) == (is_wide ? 63u : 31u) ? zero
+                                                                              : NEXT_TEST_BITS;
+    if ((word & 0x1f800000) == 0x11000000 && word >> 29 & 1) /* ADDS, SUBS with a number */
+        return has_result                              ? NEXT_TEST_RESULT
+               : (word >> 10 & AARCH64_PAGE_MASK) == 0 ? zero
+                                                       : NEXT_TEST_CONSTANT;
+    if ((word & 0x1f000000) == 0x0b000000 && word >> 29 & 1) /* ADDS, SUBS with a register */
+        return has_result ? NEXT_TEST_RESULT : NEXT_TEST_VALUES;
+    if ((word & 0x7f800000) == 0x72000000) /* ANDS with a number */
+        return NEXT_TEST_BITS;
+    if ((word & 0x7f000000) == 0x6a000000) /* ANDS, BICS with a register */
+        return AARCH64_N(word) == (word >> 16 & 31) ? zero : NEXT_TEST_BITS;
+    if ((word & 0x3fe00000) == 0x3a400000) /* CCMN, CCMP */
+        return word >> 11 & 1 ? NEXT_TEST_CONSTANT : NEXT_TEST_VALUES;
+    if ((word & 0xff203c00) == 0x1e202000 || (word & 0xff200c00) == 0x1e200400) /* FCMP, FCCMP */
+        return NEXT_TEST_VALUES;
+    return NEXT_TEST_NONE;
+}
+
 /* --- Registers -------------------------------------------------------------------------------- */
 
 /* A register's class: all are alike but for zero, the stack pointer and those of vectors. */
@@ -481,6 +509,7 @@ bool next_describe_aarch64(const struct next_program *program, struct next_pages
                                       .instruction = instruction};
     uint32_t more = describe_number(&description);
     describe_branch(&description);
+    instruction->test = (uint8_t)test_of(word);
     set_hashes(&description, more);
     follow_pages(&description);
     return true;

@@ -242,6 +242,37 @@ static uint32_t compares(const struct description *description, const ZydisDecod
     }
 }
 
+/* What a condition behind an instruction tells. */
+static enum next_test test_of(const struct description *description,
+                              const ZydisDecodedOperand *operands)
+{
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    const ZydisDecodedOperand *second = &operands[1];
+    enum next_test zero = decoded->operand_width == 64 ? NEXT_TEST_NULL : NEXT_TEST_ZERO;
+    switch (decoded->mnemonic) {
+    case ZYDIS_MNEMONIC_TEST:
+        return operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       second->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                       operands[0].reg.value == second->reg.value
+                   ? zero
+                   : NEXT_TEST_BITS;
+    case ZYDIS_MNEMONIC_BT:
+        return NEXT_TEST_BITS;
+    case ZYDIS_MNEMONIC_CMP:
+        return second->type != ZYDIS_OPERAND_TYPE_IMMEDIATE ? NEXT_TEST_VALUES
+               : second->imm.value.u == 0                   ? zero
+                                                            : NEXT_TEST_CONSTANT;
+    case ZYDIS_MNEMONIC_COMISD:
+    case ZYDIS_MNEMONIC_COMISS:
+    case ZYDIS_MNEMONIC_UCOMISD:
+    case ZYDIS_MNEMONIC_UCOMISS:
+        return NEXT_TEST_VALUES;
+    default:
+        return decoded->cpu_flags && decoded->cpu_flags->modified ? NEXT_TEST_RESULT
+                                                                  : NEXT_TEST_NONE;
+    }
+}
+
 bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
                        uint64_t address, struct next_instruction *instruction, uint32_t *length)
 {
@@ -269,7 +300,8 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
     put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : mnemonic);
     put(&description.exact, mnemonic);
     describe_operands(&description, operands);
-    instruction->flags |= compares(&description, operands);
+    instruction->flags |= (uint16_t)compares(&description, operands);
+    instruction->test = (uint8_t)test_of(&description, operands);
     instruction->kind = hash_words(&kind);
     put(&description.shape, instruction->kind);
     instruction->shape = hash_words(&description.shape);

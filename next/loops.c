@@ -11,7 +11,7 @@
 struct finding {
     const struct next_graph *graph;
     struct next_loops *loops;
-    uint8_t *is_cut;   /* for each link: it leads back to the beginning of a loop; 2: found now */
+    uint8_t *is_cut;   /* loops->is_back; 2: found now */
     uint8_t *is_entry; /* for each node: its loop is entered here */
     uint32_t *number;  /* in the order of the walk, from 1; 0: not seen */
     uint32_t *lowest;
@@ -158,7 +158,8 @@ static bool add_loops(struct finding *finding)
 
 void next_loops_free(struct next_loops *loops)
 {
-    BAT_FREE_ALL(loops->depths, loops->inner, loops->around, loops->back, loops->rounds);
+    BAT_FREE_ALL(loops->depths, loops->inner, loops->around, loops->back, loops->rounds,
+                 loops->is_back);
     *loops = (struct next_loops){0};
 }
 
@@ -170,10 +171,11 @@ bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
                                  .inner = malloc(count * sizeof(uint32_t)),
                                  .around = malloc(count * sizeof(uint32_t)),
                                  .back = malloc(count * sizeof(uint32_t)),
+                                 .is_back = calloc((size_t)graph->link_count + 1, 1),
                                  .rounds = malloc(count * sizeof(double))};
     struct finding finding = {.graph = graph,
                               .loops = loops,
-                              .is_cut = calloc((size_t)graph->link_count + 1, 1),
+                              .is_cut = loops->is_back,
                               .is_entry = malloc(count),
                               .number = malloc(count * sizeof(uint32_t)),
                               .lowest = malloc(count * sizeof(uint32_t)),
@@ -193,7 +195,7 @@ bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
         if (!add_loops(&finding))
             break;
     }
-    BAT_FREE_ALL(finding.is_cut, finding.is_entry, finding.number, finding.lowest, finding.set,
-                 finding.open, finding.stack, finding.next, finding.entered);
+    BAT_FREE_ALL(finding.is_entry, finding.number, finding.lowest, finding.set, finding.open,
+                 finding.stack, finding.next, finding.entered);
     return is_fine;
 }

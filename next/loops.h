@@ -13,6 +13,7 @@ struct next_loops {
     uint32_t *inner;  /* ... and the innermost one of them, or BAT_NONE */
     uint32_t *around; /* for each loop: the one around it, or BAT_NONE */
     uint32_t *back;   /* ... the only link that leads back to its entries; BAT_NONE if several do */
+    uint8_t *is_back; /* for each link: 1 if it leads back to an entry of a loop */
     double *rounds;   /* ... the counts of all that do */
     uint32_t count;
 };

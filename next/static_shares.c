@@ -1,20 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Which way branches go, by the code alone: each link's features add to its weight, and a link's
+ * share is exp(weight), divided by the sum over the links of its node (a conditional logit).
+ */
 #include "infer.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "binary/code/conditions.h"
 #include "spec/array.h"
 
-#define WEIGHT_LOOP 7.0f /* a link back to the beginning of a loop */
-#define WEIGHT_ON 2.0f   /* the compiler puts first what is likelier */
-#define WEIGHT_COLD 0.02f
+#define SHORT_CODE 2u /* instructions */
+#define LONG_CODE 8u
+#define STEPS_MAX 16u /* of what follows on a way in any case */
+
+/* Features of a link: of the node that it leads to, of the way, and of the condition. */
+enum feature {
+    /* The node that it leads to: */
+    IS_COLD, /* in a cold part of the function, or calls what never ran */
+    ENDS,    /* calls what does not return, or leads nowhere */
+    RETURNS,
+    CALLS,
+    CALLS_POINTER,
+    JUMPS_TABLE,
+    IS_SHORT,
+    IS_LONG,
+    SHARED_3, /* so many ways lead to it: errors of many places do */
+    SHARED_8,
+    /* What follows in any case, before the ways from the branch meet again: */
+    COLD_LATER,
+    CALLS_LATER,
+    LOOPS_LATER,
+    /* The way: */
+    MEETS,      /* the other one leads to the same node in any case: this is no "else" */
+    GOES_BACK,  /* to an entry of a loop */
+    TAKEN_BACK, /* ... by a branch that is taken */
+    ENTERS_LOOP,
+    LEAVES_LOOP,
+    TAKEN_LEAVES, /* ... by a branch that is taken */
+    AHEAD_64,     /* so many bytes or more: compilers put behind what they think is unlikely */
+    AHEAD_1024,
+    /* The condition, and what is compared: */
+    EQUAL,                      /* + enum next_test */
+    LOWER = EQUAL + NEXT_TESTS, /* ... or equal; the other way is higher, or higher or equal */
+    FEATURES = LOWER + NEXT_TESTS,
+};
+
+/* Estimated: see spec/next.md 4. */
+static const float weights[FEATURES] = {
+    [IS_COLD] = -2.81f,
+    [ENDS] = -2.02f,
+    [RETURNS] = -0.26f,
+    [CALLS] = -0.43f,
+    [CALLS_POINTER] = -0.45f,
+    [JUMPS_TABLE] = 0.87f,
+    [IS_SHORT] = -0.18f,
+    [IS_LONG] = 0.10f,
+    [SHARED_3] = -0.53f,
+    [SHARED_8] = -0.53f,
+    [COLD_LATER] = -1.87f,
+    [CALLS_LATER] = -0.32f,
+    [LOOPS_LATER] = 0.34f,
+    [MEETS] = 0.37f,
+    [GOES_BACK] = 0.27f,
+    [TAKEN_BACK] = 0.33f,
+    [ENTERS_LOOP] = 0.26f,
+    [LEAVES_LOOP] = -0.30f,
+    [TAKEN_LEAVES] = -0.54f,
+    [AHEAD_64] = -0.27f,
+    [AHEAD_1024] = -0.31f,
+    [EQUAL + NEXT_TEST_NULL] = -0.54f,
+    [EQUAL + NEXT_TEST_BITS] = 0.45f,
+    [EQUAL + NEXT_TEST_CONSTANT] = -0.82f,
+    [EQUAL + NEXT_TEST_VALUES] = -0.45f,
+    [EQUAL + NEXT_TEST_RESULT] = -0.38f,
+    [LOWER + NEXT_TEST_ZERO] = -0.81f,
+    [LOWER + NEXT_TEST_NULL] = -0.68f,
+    [LOWER + NEXT_TEST_BITS] = 0.12f,
+    [LOWER + NEXT_TEST_CONSTANT] = 0.29f,
+};
+
+#define BIT(feature) (UINT64_C(1) << (feature))
 
 struct shares_making {
     const struct next_program *program;
+    const struct flooding_side *side;
     const struct next_graph *graph;
     const uint64_t *most_calls;
-    uint8_t *is_back; /* for each link */
-    uint8_t *is_cold; /* for each node */
+    uint64_t *features; /* of each node */
 };
 
 bool next_never_returns(const struct next_program *program, uint32_t function)
@@ -33,98 +107,169 @@ bool next_never_returns(const struct next_program *program, uint32_t function)
     return false;
 }
 
-static bool is_cold_node(const struct shares_making *making, uint32_t node)
+/* The features of an instruction of the node that a link leads to. */
+static uint64_t features_of_instruction(const struct shares_making *making,
+                                        const struct next_instruction *instruction)
 {
-    const struct next_node *at = &making->graph->nodes[node];
+    uint64_t features = 0;
+    uint32_t callee = instruction->callee;
+    if (instruction->flags & NEXT_IS_CALL)
+        features |= BIT(CALLS) | (instruction->flags & NEXT_IS_INDIRECT ? BIT(CALLS_POINTER) : 0);
+    if (callee == BAT_NONE)
+        return features;
+    if (next_never_returns(making->program, callee))
+        features |= BIT(ENDS);
+    if (making->most_calls && making->most_calls[callee] == 0)
+        features |= BIT(IS_COLD);
+    return features;
+}
+
+static uint64_t features_of_node(const struct shares_making *making, uint32_t node)
+{
+    const struct next_graph *graph = making->graph;
+    const struct next_node *at = &graph->nodes[node];
     const struct next_block *block = next_node_block(making->program, at);
     uint32_t count;
     const struct next_instruction *code = next_node_code(making->program, at, &count);
-    if (block->is_cold || (block->end == NEXT_END_TRAP && at->ends))
-        return true;
-    for (uint32_t i = 0; i < count; i++)
-        if (code[i].callee != BAT_NONE &&
-            ((making->most_calls && making->most_calls[code[i].callee] == 0) ||
-             next_never_returns(making->program, code[i].callee)))
-            return true;
-    return false;
-}
-
-/* Find the links that lead back to a node from which they were reached. */
-static bool find_back(struct shares_making *making)
-{
-    const struct next_graph *graph = making->graph;
-    uint32_t count = graph->node_count;
-    uint32_t *stack = malloc(((size_t)count + 1) * sizeof(*stack));
-    uint32_t *next = malloc(((size_t)count + 1) * sizeof(*next));
-    uint8_t *state = calloc((size_t)count + 1, 1); /* 1: on the stack, 2: done */
-    bool is_fine = stack && next && state;
-    for (uint32_t root = 0; is_fine && root <= count; root++) {
-        uint32_t start = root == 0 ? graph->entry : root - 1;
-        uint32_t depth = 0;
-        if (state[start])
-            continue;
-        stack[depth++] = start;
-        state[start] = 1;
-        next[start] = graph->out[start];
-        while (depth > 0) {
-            uint32_t node = stack[depth - 1];
-            if (next[node] == graph->out[node + 1]) {
-                state[node] = 2;
-                depth--;
-                continue;
-            }
-            uint32_t link = next[node]++;
-            uint32_t to = graph->links[link].to;
-            making->is_back[link] = state[to] == 1;
-            if (state[to] == 0) {
-                state[to] = 1;
-                next[to] = graph->out[to];
-                stack[depth++] = to;
-            }
-        }
+    uint32_t arrivals = graph->into[node + 1] - graph->into[node];
+    uint32_t size = 0;
+    uint64_t features = block->is_cold ? BIT(IS_COLD) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        features |= features_of_instruction(making, &code[i]);
+        size += !(code[i].flags & NEXT_IS_NOP);
     }
-    BAT_FREE_ALL(stack, next, state);
-    return is_fine;
+    if (at->ends && block->end == NEXT_END_TRAP)
+        features |= BIT(ENDS);
+    if (at->ends && (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL))
+        features |= BIT(RETURNS);
+    if (at->ends && block->end == NEXT_END_TABLE)
+        features |= BIT(JUMPS_TABLE);
+    features |= size <= SHORT_CODE ? BIT(IS_SHORT) : size > LONG_CODE ? BIT(IS_LONG) : 0;
+    return features | (arrivals >= 3 ? BIT(SHARED_3) : 0) | (arrivals >= 8 ? BIT(SHARED_8) : 0);
 }
 
-static float weight_of(const struct shares_making *making, uint32_t link, uint32_t ways)
+/* What follows behind a link, until the other ways from its node are there, too. */
+static uint64_t features_of_later(const struct shares_making *making, const struct next_link *link)
 {
-    const struct next_link *all = &making->graph->links[link];
-    if (making->is_cold[all->to])
-        return WEIGHT_COLD;
-    float weight = making->is_back[link] ? WEIGHT_LOOP : 1;
-    if (all->kind == NEXT_EDGE_ON && ways == 2 && !making->is_back[link])
-        weight *= WEIGHT_ON;
-    return weight;
+    const struct flooding_side *side = making->side;
+    uint32_t meeting = side->post_dominators[link->from];
+    uint64_t features = 0;
+    uint32_t node = link->to == meeting ? BAT_NONE : side->post_dominators[link->to];
+    for (uint32_t i = 0; i < STEPS_MAX && node != BAT_NONE && node != meeting; i++) {
+        uint64_t later = making->features[node];
+        features |= later & (BIT(IS_COLD) | BIT(ENDS)) ? BIT(COLD_LATER) : 0;
+        features |= later & BIT(CALLS) ? BIT(CALLS_LATER) : 0;
+        if (side->loops.depths[node] > side->loops.depths[link->from])
+            features |= BIT(LOOPS_LATER);
+        node = side->post_dominators[node];
+    }
+    return features;
+}
+
+static bool is_in_loop(const struct next_loops *loops, uint32_t loop, uint32_t node)
+{
+    uint32_t at = loops->inner[node];
+    while (at != loop && at != BAT_NONE)
+        at = loops->around[at];
+    return at == loop;
+}
+
+static uint64_t features_of_loops(const struct shares_making *making, uint32_t number)
+{
+    const struct next_loops *loops = &making->side->loops;
+    const struct next_link *link = &making->graph->links[number];
+    bool is_taken = link->kind == NEXT_EDGE_TAKEN;
+    uint32_t loop = loops->inner[link->from];
+    uint64_t features = 0;
+    if (loops->is_back[number])
+        features |= BIT(GOES_BACK) | (is_taken ? BIT(TAKEN_BACK) : 0);
+    if (!is_in_loop(loops, loops->inner[link->to], link->from))
+        features |= BIT(ENTERS_LOOP);
+    if (is_in_loop(loops, loop, link->to))
+        return features;
+    return features | BIT(LEAVES_LOOP) | (is_taken ? BIT(TAKEN_LEAVES) : 0);
+}
+
+static uint64_t features_of_distance(const struct shares_making *making, uint32_t number)
+{
+    const struct next_link *link = &making->graph->links[number];
+    const struct next_node *nodes = making->graph->nodes;
+    const struct next_block *from = next_node_block(making->program, &nodes[link->from]);
+    const struct next_block *to = next_node_block(making->program, &nodes[link->to]);
+    if (nodes[link->from].context != nodes[link->to].context || from->function != to->function ||
+        to->start < from->last)
+        return 0;
+    uint32_t distance = to->start - from->last;
+    return (distance >= 64 ? BIT(AHEAD_64) : 0) | (distance >= 1024 ? BIT(AHEAD_1024) : 0);
+}
+
+/* The condition under which control goes along a link of a conditional branch. */
+static uint64_t features_of_condition(const struct shares_making *making,
+                                      const struct next_link *link)
+{
+    uint32_t condition = making->side->conditions[link->from] & ~FLOODING_TESTS;
+    uint32_t count;
+    const struct next_instruction *code =
+        next_node_code(making->program, &making->graph->nodes[link->from], &count);
+    if (condition == CONDITION_UNKNOWN || link->kind == NEXT_EDGE_TABLE)
+        return 0;
+    if (link->kind == NEXT_EDGE_ON)
+        condition = CONDITION_OPPOSITE(condition);
+    while (count > 0 && code[count - 1].test == NEXT_TEST_NONE)
+        count--;
+    unsigned test = count > 0 ? code[count - 1].test : NEXT_TEST_NONE;
+    uint32_t order = condition_order(condition);
+    if (order & CONDITION_IS_SIGN)
+        return order & CONDITION_IS_LOWER ? BIT(LOWER + NEXT_TEST_ZERO) : 0;
+    if (order & CONDITION_IS_EQUALITY)
+        return order & CONDITION_IS_STRICT ? 0 : BIT(EQUAL + test);
+    return order & CONDITION_IS_LOWER ? BIT(LOWER + test) : 0;
+}
+
+static uint64_t features_of(const struct shares_making *making, uint32_t number)
+{
+    const struct next_link *link = &making->graph->links[number];
+    bool meets = making->side->post_dominators[link->from] == link->to;
+    return making->features[link->to] | features_of_later(making, link) |
+           features_of_loops(making, number) | features_of_distance(making, number) |
+           features_of_condition(making, link) | (meets ? BIT(MEETS) : 0);
+}
+
+static float weight_of(uint64_t features)
+{
+    float weight = 0;
+    for (unsigned i = 0; i < FEATURES; i++)
+        weight += features >> i & 1 ? weights[i] : 0;
+    return expf(weight);
 }
 
 static void fill(const struct shares_making *making, float *shares)
 {
     const struct next_graph *graph = making->graph;
     for (uint32_t i = 0; i < graph->node_count; i++) {
+        uint32_t first = graph->out[i];
+        uint32_t end = graph->out[i + 1];
         float sum = 0;
-        uint32_t ways = graph->out[i + 1] - graph->out[i];
-        for (uint32_t k = graph->out[i]; k < graph->out[i + 1]; k++)
-            sum += shares[k] = weight_of(making, k, ways);
-        for (uint32_t k = graph->out[i]; k < graph->out[i + 1]; k++)
+        for (uint32_t k = first; k < end; k++)
+            sum += shares[k] = end - first == 1 ? 1 : weight_of(features_of(making, k));
+        for (uint32_t k = first; k < end; k++)
             shares[k] /= sum;
     }
 }
 
-enum bat_code next_static_shares(const struct next_program *program, const struct next_graph *graph,
-                                 const uint64_t *most_calls, float *shares, struct bat_error *error)
+enum bat_code next_static_shares(const struct flooding_side *side, const uint64_t *most_calls,
+                                 float *shares, struct bat_error *error)
 {
-    struct shares_making making = {.program = program,
-                                   .graph = graph,
-                                   .most_calls = most_calls,
-                                   .is_back = calloc((size_t)graph->link_count + 1, 1),
-                                   .is_cold = calloc((size_t)graph->node_count + 1, 1)};
-    bool is_fine = making.is_back && making.is_cold && find_back(&making);
-    if (is_fine) {
-        for (uint32_t i = 0; i < graph->node_count; i++)
-            making.is_cold[i] = is_cold_node(&making, i);
-        fill(&making, shares);
-    }
-    BAT_FREE_ALL(making.is_back, making.is_cold);
-    return is_fine ? BAT_OK : bat_fail_memory(error, "for a graph");
+    struct shares_making making = {
+        .program = side->program,
+        .side = side,
+        .graph = side->graph,
+        .most_calls = most_calls,
+        .features = malloc(((size_t)side->graph->node_count + 1) * sizeof(*making.features))};
+    BAT_TRY_MEMORY(making.features, error, "for a graph");
+    for (uint32_t i = 0; i < side->graph->node_count; i++)
+        making.features[i] = features_of_node(&making, i);
+    fill(&making, shares);
+    free(making.features);
+    return BAT_OK;
 }

@@ -35,6 +35,18 @@ enum next_instruction_flag {
                                     in another way */
 };
 
+/* What the condition of a branch behind an instruction tells. */
+enum next_test {
+    NEXT_TEST_NONE,     /* the instruction sets no condition */
+    NEXT_TEST_ZERO,     /* a number compared with 0 */
+    NEXT_TEST_NULL,     /* ... of 64 bits: often a pointer */
+    NEXT_TEST_BITS,     /* some bits of it */
+    NEXT_TEST_CONSTANT, /* ... compared with another constant */
+    NEXT_TEST_VALUES,   /* two numbers */
+    NEXT_TEST_RESULT,   /* what it has calculated */
+    NEXT_TESTS,
+};
+
 struct next_instruction {
     uint32_t offset;   /* in its part */
     uint32_t kind;     /* hash of the mnemonic */
@@ -44,7 +56,8 @@ struct next_instruction {
     uint32_t field;    /* hash of where in a structure it reads or writes, whatever it does; or 0 */
     uint32_t constant; /* ... of a number that it uses; or 0 */
     uint32_t callee;   /* of a direct call or tail call: the function; BAT_NONE */
-    uint32_t flags;
+    uint16_t flags;
+    uint8_t test; /* enum next_test */
 };
 
 struct next_edge {

@@ -38,5 +38,8 @@ uint32_t condition_number_x86(uint32_t condition);
 #define CONDITION_IS_STRICT 4u /* ... and not equal */
 #define CONDITION_IS_SIGNED 8u
 
+#define CONDITION_IS_EQUALITY 16u /* no order: if both are equal; with STRICT: if not */
+#define CONDITION_IS_SIGN 32u     /* ... if a result is negative; without LOWER: if not */
+
 /* The order that a condition of x86-64 (Jcc) or AArch64 (B.cond) tests; 0 if it tests none. */
 uint32_t condition_order(uint32_t condition);

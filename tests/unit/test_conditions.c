@@ -75,6 +75,26 @@ TEST(test_any_register)
 }
 
 /* What looks like a branch of x86-64 is none of another machine. */
+/* Equality and signs are no orders. */
+TEST(test_what_is_no_order)
+{
+    static const struct {
+        uint8_t jcc;
+        uint8_t number; /* of B.cond */
+        uint32_t expected;
+    } cases[] = {{0x74, 0, CONDITION_IS_EQUALITY},
+                 {0x75, 1, CONDITION_IS_EQUALITY | CONDITION_IS_STRICT},
+                 {0x78, 4, CONDITION_IS_SIGN | CONDITION_IS_LOWER},
+                 {0x79, 5, CONDITION_IS_SIGN},
+                 {0x70, 6, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        uint32_t x86 = condition_in(EM_X86_64, (const uint8_t[]){cases[i].jcc, 0}, 2);
+        uint32_t arm = condition_in(EM_AARCH64, (const uint8_t[]){cases[i].number, 0, 0, 0x54}, 4);
+        assert_int_equal(condition_order(x86), cases[i].expected);
+        assert_int_equal(condition_order(arm), cases[i].expected);
+    }
+}
+
 TEST(test_other_machine)
 {
     assert_int_equal(CONDITION(EM_RISCV, "\x75\xc1\x00\x00"), CONDITION_UNKNOWN);

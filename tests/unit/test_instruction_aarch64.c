@@ -247,6 +247,40 @@ TEST(test_numbers)
 
 /* --- Branches --------------------------------------------------------------------------------- */
 
+/* The words are of the assembler. */
+TEST(test_what_conditions_tell)
+{
+    struct opened *opened = open_program(true);
+    static const struct {
+        uint32_t word;
+        enum next_test test;
+    } cases[] = {
+        {0xb4000041, NEXT_TEST_NULL},     /* cbz x1 */
+        {0x35000041, NEXT_TEST_ZERO},     /* cbnz w1 */
+        {0x37180041, NEXT_TEST_BITS},     /* tbnz w1, #3 */
+        {0x36f80041, NEXT_TEST_ZERO},     /* tbz w1, #31 */
+        {0xb6f80041, NEXT_TEST_NULL},     /* tbz x1, #63 */
+        {0xf100003f, NEXT_TEST_NULL},     /* cmp x1, #0 */
+        {0x7100143f, NEXT_TEST_CONSTANT}, /* cmp w1, #5 */
+        {0x3100043f, NEXT_TEST_CONSTANT}, /* cmn w1, #1 */
+        {0x6b02003f, NEXT_TEST_VALUES},   /* cmp w1, w2 */
+        {0xeb22c03f, NEXT_TEST_VALUES},   /* cmp x1, w2, sxtw */
+        {0x71000421, NEXT_TEST_RESULT},   /* subs w1, w1, #1 */
+        {0xab020021, NEXT_TEST_RESULT},   /* adds x1, x1, x2 */
+        {0x7200043f, NEXT_TEST_BITS},     /* tst w1, #3 */
+        {0x6a01003f, NEXT_TEST_ZERO},     /* tst w1, w1 */
+        {0x6a02003f, NEXT_TEST_BITS},     /* tst w1, w2 */
+        {0x7a451820, NEXT_TEST_CONSTANT}, /* ccmp w1, #5, #0, ne */
+        {0x7a421020, NEXT_TEST_VALUES},   /* ccmp w1, w2, #0, ne */
+        {0x1e602020, NEXT_TEST_VALUES},   /* fcmp d1, d0 */
+        {0x0b020021, NEXT_TEST_NONE},     /* add w1, w1, w2 */
+        {0x12000421, NEXT_TEST_NONE},     /* and w1, w1, #3 */
+        {0x54000041, NEXT_TEST_NONE},     /* b.ne */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(describe_one(opened, cases[i].word).test, cases[i].test);
+}
+
 TEST(test_branches)
 {
     struct opened *opened = open_program(false);

@@ -584,6 +584,107 @@ TEST(test_loops)
     }
 }
 
+/* --- Shares by the code alone ---------------------------------------------------------------- */
+
+/* The share of a link of a graph that is finished. */
+static float static_share(struct made *made, uint32_t link)
+{
+    float shares[LINKS_MAX];
+    finish(made);
+    assert_ok(next_static_shares(&made->side, NULL, shares, NULL));
+    for (uint32_t i = 0; i < made->graph.node_count; i++) {
+        float sum = 0;
+        for (uint32_t k = made->out[i]; k < made->out[i + 1]; k++)
+            sum += shares[k];
+        assert_true(made->out[i] == made->out[i + 1] || (sum > 0.999f && sum < 1.001f));
+    }
+    close_made(made);
+    return shares[link];
+}
+
+/* Node 0 branches to 2, or goes on to 1, and both to 3. */
+static void begin_branch(struct made *made, enum next_test test, uint8_t opcode)
+{
+    begin(made);
+    for (uint32_t i = 0; i < 4; i++)
+        add_block(made, i, 4, 0);
+    add_link(made, 0, 1, NEXT_EDGE_ON, 0);
+    add_link(made, 0, 2, NEXT_EDGE_TAKEN, 0);
+    add_link(made, 1, 3, NEXT_EDGE_ON, 0);
+    add_link(made, 2, 3, NEXT_EDGE_ON, 0);
+    made->code[2].test = (uint8_t)test;
+    made->blocks[0].condition = condition_in(EM_X86_64, (const uint8_t[]){opcode, 0}, 2);
+}
+
+/* Numbers are seldom equal, pointers seldom null, few numbers are negative; bits are
+ * seldom set. Nothing is known of a condition without what it tests. */
+TEST(test_share_of_condition)
+{
+    static const struct {
+        enum next_test test;
+        uint8_t likelier; /* Jcc: more often taken than its opposite */
+    } cases[] = {{NEXT_TEST_NULL, 0x75},   {NEXT_TEST_CONSTANT, 0x75}, {NEXT_TEST_VALUES, 0x75},
+                 {NEXT_TEST_RESULT, 0x75}, {NEXT_TEST_BITS, 0x74},     {NEXT_TEST_ZERO, 0x7d},
+                 {NEXT_TEST_ZERO, 0x79},   {NEXT_TEST_CONSTANT, 0x7c}, {NEXT_TEST_CONSTANT, 0x72}};
+    static struct made made;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        begin_branch(&made, cases[i].test, cases[i].likelier);
+        float taken = static_share(&made, 1);
+        begin_branch(&made, cases[i].test, cases[i].likelier ^ 1);
+        float opposite = static_share(&made, 1);
+        assert_true(taken > 0.5f && opposite < 0.5f);
+        assert_true(taken + opposite > 0.999f && taken + opposite < 1.001f);
+    }
+    begin_branch(&made, NEXT_TEST_NONE, 0x75);
+    assert_true(static_share(&made, 1) == 0.5f);
+}
+
+/* What several branches lead to is an error, also where they go on to it; and what ends, and what
+ * leads only there. */
+TEST(test_share_of_errors)
+{
+    static struct made made;
+    begin(&made);
+    for (uint32_t i = 0; i < 5; i++)
+        add_block(&made, i, 4, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        add_link(&made, i, 4, NEXT_EDGE_ON, 0);
+        add_link(&made, i, i + 1, NEXT_EDGE_TAKEN, 0);
+    }
+    assert_true(static_share(&made, 0) < 0.4f);
+    for (unsigned is_later = 0; is_later < 2; is_later++) {
+        begin(&made);
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&made, i, 4, 0);
+        add_link(&made, 0, 1 + is_later, NEXT_EDGE_ON, 0);
+        add_link(&made, 0, 3, NEXT_EDGE_TAKEN, 0);
+        add_link(&made, 2, 1, NEXT_EDGE_ON, 0);
+        made.blocks[1].end = NEXT_END_TRAP;
+        assert_true(static_share(&made, 0) < 0.2f);
+    }
+}
+
+/* Loops go on; what is far away, behind a branch that is taken, is unlikely. */
+TEST(test_share_of_ways)
+{
+    static struct made made;
+    begin(&made);
+    for (uint32_t i = 0; i < 3; i++)
+        add_block(&made, i, 4, 0);
+    add_link(&made, 0, 1, NEXT_EDGE_ON, 0);
+    add_link(&made, 1, 2, NEXT_EDGE_ON, 0);
+    add_link(&made, 1, 1, NEXT_EDGE_TAKEN, 0);
+    assert_true(static_share(&made, 2) > 0.6f);
+    float before = 0.5f;
+    for (uint32_t distance = 100; distance < 10000; distance *= 20) {
+        begin_branch(&made, NEXT_TEST_NONE, 0x75);
+        made.blocks[2].start = distance;
+        float share = static_share(&made, 1);
+        assert_true(share < before);
+        before = share;
+    }
+}
+
 /* A loop that has the old one's code goes round as often, also if no block of it is matched. */
 TEST(test_rounds)
 {
