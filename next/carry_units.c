@@ -283,14 +283,14 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
         return;
     pair->code = next_match_blocks(&pair->sides[0], &pair->sides[1], pair->is_brief, &pair->match,
                                    &pair->error);
-    const struct next_inference inference = {.old_side = &pair->sides[0],
-                                             .new_side = &pair->sides[1],
-                                             .match = &pair->match,
-                                             .most_calls = carrying->most_calls,
-                                             .scale = pair->scale,
-                                             .entries = pair->entries,
-                                             .entered = pair->entered,
-                                             .is_brief = pair->is_brief};
+    struct next_inference inference = {.old_side = &pair->sides[0],
+                                       .new_side = &pair->sides[1],
+                                       .match = &pair->match,
+                                       .most_calls = carrying->most_calls,
+                                       .scale = pair->scale,
+                                       .entries = pair->entries,
+                                       .entered = pair->entered,
+                                       .is_brief = true}; /* for the second match */
     if (pair->code == BAT_OK)
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
     if (pair->is_brief || pair->code != BAT_OK)
@@ -298,6 +298,7 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
     pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
                                   pair->scale, &pair->match, &pair->error);
     next_inferred_free(&pair->inferred);
+    inference.is_brief = false;
     if (pair->code == BAT_OK)
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
 }
