@@ -15,6 +15,7 @@
 #define PASSES 6u
 #define LIKENESS_COPY 0.2f        /* of functions with one name but for suffixes */
 #define LIKENESS_REPLACEMENT 0.3f /* of functions that are called in one place */
+#define GUESS_MIN 10u             /* counts below tell no shares */
 
 struct new_units {
     struct next_carrying *carrying;
@@ -146,10 +147,34 @@ static enum bat_code infer_pass(struct new_units *news)
     return next_infer_pairs(carrying, news->pairs, kept);
 }
 
+/* True if no block of a new unit has a match, and none runs GUESS_MIN times: rounding made such
+ * counts, which say less than none. */
+static bool is_noise(const struct next_carrying *carrying, uint32_t new_unit)
+{
+    const struct next_new_counts *counts = carrying->counts[new_unit];
+    if (!counts || counts->known > 0 || carrying->pairs.old_of[new_unit] != BAT_NONE)
+        return false;
+    for (uint32_t i = 0; i < carrying->news.units[new_unit]->block_count; i++)
+        if (counts->blocks[i] >= GUESS_MIN)
+            return false;
+    return true;
+}
+
+/* Forget what noise says of units that stood in place of calls. Linear in their blocks. */
+static void forget_noise(struct next_carrying *carrying)
+{
+    for (uint32_t i = 0; i < carrying->news.unit_count; i++)
+        if (is_noise(carrying, i)) {
+            next_new_counts_free(carrying->counts[i]);
+            carrying->counts[i] = NULL;
+        }
+}
+
 /* Collect the new units without counts that are called by those with counts. */
 static void begin_pass(struct new_units *news)
 {
     const struct next_carrying *carrying = news->carrying;
+    forget_noise(news->carrying);
     for (uint32_t i = 0; i < carrying->news.unit_count; i++)
         news->calls[i] = 0;
     count_calls(carrying, news->calls);

@@ -56,12 +56,8 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
 
 static void carrying_free(struct next_carrying *carrying)
 {
-    for (uint32_t i = 0; carrying->counts && i < carrying->news.unit_count; i++) {
-        struct next_new_counts *counts = carrying->counts[i];
-        if (!counts)
-            continue;
-        BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
-    }
+    for (uint32_t i = 0; carrying->counts && i < carrying->news.unit_count; i++)
+        next_new_counts_free(carrying->counts[i]);
     bat_counts_free(&carrying->folded_branches);
     BAT_FREE_ALL(carrying->counts, carrying->is_same, carrying->members, carrying->most_calls,
                  carrying->origins, carrying->replacements);

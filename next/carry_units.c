@@ -44,6 +44,12 @@ static void pair_free(struct unit_pair *pair)
     free(pair->entered);
 }
 
+void next_new_counts_free(struct next_new_counts *counts)
+{
+    if (counts)
+        BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
+}
+
 enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
                                  struct next_new_counts **counts)
 {

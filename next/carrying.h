@@ -146,6 +146,7 @@ enum bat_code next_infer_new(struct next_carrying *carrying);
 /* The counts of a new unit, made at the first use. */
 enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
                                  struct next_new_counts **counts);
+void next_new_counts_free(struct next_new_counts *counts);
 
 /* Which callees stand in place of their calls in the graphs of two partners, old and new: valid
  * until the next call. Linear in the code of the two and of what they call. */

@@ -178,18 +178,6 @@ static float share(const struct ends *ends, struct list from, struct list other,
 
 /* --- What is near ---------------------------------------------------------------------------- */
 
-static uint32_t degree(const struct next_graph *graph, uint32_t node, bool is_out)
-{
-    return is_out ? graph->out[node + 1] - graph->out[node]
-                  : graph->into[node + 1] - graph->into[node];
-}
-
-static uint32_t neighbour(const struct next_graph *graph, uint32_t node, uint32_t i, bool is_out)
-{
-    return is_out ? graph->links[graph->out[node] + i].to
-                  : graph->links[graph->by_target[graph->into[node] + i]].from;
-}
-
 /* Fill near with what some hops from a new node on lead to; their number. */
 static uint32_t walk(struct ends *ends, uint32_t start, bool is_out, uint32_t hops)
 {
@@ -202,8 +190,8 @@ static uint32_t walk(struct ends *ends, uint32_t start, bool is_out, uint32_t ho
         uint32_t sources = hop == 0 ? 1 : end - front;
         for (uint32_t s = 0; s < sources && s < FRONT_MAX; s++) {
             uint32_t from = hop == 0 ? start : ends->near[front + s];
-            for (uint32_t i = 0; i < degree(graph, from, is_out) && count < NEAR_MAX; i++) {
-                uint32_t to = neighbour(graph, from, i, is_out);
+            for (uint32_t i = 0; i < next_degree(graph, from, is_out) && count < NEAR_MAX; i++) {
+                uint32_t to = next_neighbour(graph, from, i, is_out);
                 if (ends->mark[to] == ends->walk)
                     continue;
                 ends->mark[to] = ends->walk;
@@ -228,7 +216,7 @@ struct piece {
 /* True if branches at the ends of two nodes test the same, or the opposite. */
 static bool ends_alike(const struct ends *ends, uint32_t old_node, uint32_t new_node)
 {
-    return degree(ends->a, old_node, true) == degree(ends->b, new_node, true) &&
+    return next_degree(ends->a, old_node, true) == next_degree(ends->b, new_node, true) &&
            flooding_compare(ends->conditions[0][old_node], ends->conditions[1][new_node]) !=
                CONDITION_OTHER;
 }
@@ -287,7 +275,7 @@ static void find_pieces(struct ends *ends)
         struct next_matched *with = &ends->match->all[best.with];
         if (best.is_end) {
             matched->ends_as = best.of;
-            if (degree(ends->b, best.with, true) > 1)
+            if (next_degree(ends->b, best.with, true) > 1)
                 with->ends_as = BAT_NONE;
         } else {
             matched->begins_as = best.of;
@@ -335,11 +323,11 @@ static void find_copied_ends(struct ends *ends)
     for (uint32_t j = 0; j < ends->match->count; j++) {
         uint32_t own = ends->match->all[j].old_of;
         if (own == BAT_NONE || ends->match->all[j].ends_as != own ||
-            degree(ends->b, j, true) != 2 || degree(ends->a, own, true) != 1)
+            next_degree(ends->b, j, true) != 2 || next_degree(ends->a, own, true) != 1)
             continue;
         uint32_t at = own;
-        for (unsigned hop = 0; hop < CHAIN_MAX && degree(ends->a, at, true) == 1; hop++)
-            at = neighbour(ends->a, at, 0, true);
+        for (unsigned hop = 0; hop < CHAIN_MAX && next_degree(ends->a, at, true) == 1; hop++)
+            at = next_neighbour(ends->a, at, 0, true);
         if (at == own || !ends_alike(ends, at, j) || share_beyond(ends, at, j) <= 0.5f)
             continue;
         ends->match->all[j].ends_as = at;
@@ -354,8 +342,8 @@ static void find_copied_ends(struct ends *ends)
 /* True if a node leads directly to another. */
 static bool is_link(const struct next_graph *graph, uint32_t from, uint32_t to)
 {
-    for (uint32_t i = 0; i < degree(graph, from, true); i++)
-        if (neighbour(graph, from, i, true) == to)
+    for (uint32_t i = 0; i < next_degree(graph, from, true); i++)
+        if (next_neighbour(graph, from, i, true) == to)
             return true;
     return false;
 }
@@ -370,11 +358,11 @@ static void find_bypassed(struct ends *ends)
         uint32_t to = ends->match->all[link->to].begins_as;
         if (from == BAT_NONE || to == BAT_NONE || is_link(ends->a, from, to))
             continue;
-        for (uint32_t i = 0; i < degree(ends->a, from, true); i++) {
-            uint32_t between = neighbour(ends->a, from, i, true);
+        for (uint32_t i = 0; i < next_degree(ends->a, from, true); i++) {
+            uint32_t between = next_neighbour(ends->a, from, i, true);
             uint32_t other = ends->new_of[between];
             if (between != from && other != BAT_NONE && other != link->from && other != link->to &&
-                degree(ends->a, between, true) > 1 && is_link(ends->a, between, to))
+                next_degree(ends->a, between, true) > 1 && is_link(ends->a, between, to))
                 ends->match->all[other].is_copied = true;
         }
     }
@@ -440,8 +428,8 @@ static void find_extra(struct ends *ends)
             add_extra(ends, i, ends->new_of[i], code);
             continue;
         }
-        for (uint32_t k = 0; k < degree(ends->a, i, false) && k < 1; k++) {
-            uint32_t from = ends->new_of[neighbour(ends->a, i, k, false)];
+        for (uint32_t k = 0; k < next_degree(ends->a, i, false) && k < 1; k++) {
+            uint32_t from = ends->new_of[next_neighbour(ends->a, i, k, false)];
             if (from != BAT_NONE)
                 add_extra(ends, i, from, code);
         }

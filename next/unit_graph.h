@@ -89,3 +89,18 @@ static inline const struct next_block *next_node_block(const struct next_program
 {
     return &program->units[node->unit]->blocks[node->block];
 }
+
+/* The number of links from a node, or to it. */
+static inline uint32_t next_degree(const struct next_graph *graph, uint32_t node, bool is_out)
+{
+    const uint32_t *first = is_out ? graph->out : graph->into;
+    return first[node + 1] - first[node];
+}
+
+/* Where the i-th of them leads, or comes from. */
+static inline uint32_t next_neighbour(const struct next_graph *graph, uint32_t node, uint32_t i,
+                                      bool is_out)
+{
+    return is_out ? graph->links[graph->out[node] + i].to
+                  : graph->links[graph->by_target[graph->into[node] + i]].from;
+}

@@ -418,6 +418,41 @@ class OtherBuilds(unittest.TestCase):
         self.assertEqual(overlaps["damaged"], overlaps["without"])
         self.assertGreater(overlaps["with"], overlaps["without"] + 1)
 
+    def test_guesses(self):
+        """A new function that is called where the old code says nothing: many calls are a guess, a few are what rounding left."""
+        source = """
+            #define INLINE __attribute__((noinline))
+            unsigned char room[64];
+            INLINE long sum(const unsigned char *t, int n) { long s = 0; for (int i = 0; i < n; i++) s = s * 31 + t[i]; return s; }
+            #ifdef CALLED
+            INLINE long more(unsigned char *t, int n) {
+                long s = 1;
+                for (int i = 0; i < n; i += 3) {
+                    if (t[i] & 5) s ^= s << 7 | t[i];
+                    else if (t[i] > 9) t[i] = s >> 9, s -= 3;
+                    for (int k = i; k < n; k++) s += t[k] / 3;
+                }
+                return s;
+            }
+            #else
+            #define CALLED 0
+            #define more(t, n) 0
+            #endif
+            INLINE long work(int n) { long s = 0; if (CALLED) s = more(room, n);
+                for (int i = 0; i < 5; i++) s += sum(room + i, n & 15); return s; }
+            int main(void) { long s = 0; for (int i = 0; i < 400; i++) s += work(i); return s == 7; }
+            """
+        for called, is_told in (("n == 900", True), ("n > 600 && n % 3 == 0 && room[3] == 7", False)):
+            pair = Pair(self)
+            (pair.folder / "source.c").write_text(source, encoding="ascii")
+            for name, options in (("old", []), ("new", [f"-DCALLED={called}"])):
+                run("gcc", "-O2", "-w", "-fno-pie", *options, "source.c", *LINKS, "-o", name, folder=pair.folder)
+                pair.record(name)
+            pair.carry("-q")
+            carried = (pair.folder / "carried.fdata").read_text(encoding="ascii")
+            self.assertRegex(carried, "(?m)^1 work ")
+            self.assertEqual(bool(re.search("(?m)^1 more ", carried)), is_told, called)
+
     def test_library_gone(self):
         """The library that had nearly all of the counts is no longer linked in: still another build of the program."""
         library = """__attribute__((noinline)) static word hash(const unsigned char *at, long count) {

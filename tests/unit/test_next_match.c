@@ -391,6 +391,56 @@ TEST(test_brief)
     assert_int_equal(inferred.nodes[2], 90);
 }
 
+/*
+ * A block between two others has the place of the one that was between them, though it has the code
+ * of one that nothing leads to. It is no surer than without them.
+ */
+TEST(test_match_by_place)
+{
+    struct made *sides = begin_both();
+    const uint32_t seeds[2][4] = {{0, 1, 2, 3}, {0, 3, 2, 4}};
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&sides[side], seeds[side][i], SIZE, 10);
+        for (uint32_t i = 0; i < 2; i++)
+            add_link(&sides[side], i, i + 1, NEXT_EDGE_ON, 10);
+    }
+    struct next_match *match = match_both(sides);
+    assert_int_equal(match->all[1].old_of, 3);
+    const float before[2] = {match->all[0].confidence, match->all[2].confidence};
+    const uint64_t counts[4] = {10, 10, 10, 10};
+    assert_ok(next_match_again(&sides[0].side, &sides[1].side, counts, 1, match, NULL));
+    assert_int_equal(match->all[1].old_of, 1);
+    assert_true(match->all[0].confidence == before[0] && match->all[2].confidence == before[1]);
+}
+
+/* An old block that three lead to is divided: the piece that has more of its code is its match,
+ * not the one that has more links. */
+TEST(test_match_divided)
+{
+    struct made *sides = begin_both();
+    for (unsigned side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&sides[side], i, SIZE, 10);
+    add_block(&sides[0], 4, 2 * SIZE, 10);
+    add_block(&sides[0], 5, SIZE, 10);
+    add_block(&sides[1], 4, SIZE - 1, 10);
+    add_block(&sides[1], 4, SIZE + 1, 10);
+    add_block(&sides[1], 5, SIZE, 10);
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 3; i++) {
+            add_link(&sides[side], i, i + 1, NEXT_EDGE_ON, 10);
+            add_link(&sides[side], i, 4, NEXT_EDGE_TAKEN, 10);
+        }
+        add_link(&sides[side], 4, 5, NEXT_EDGE_ON, 10);
+    }
+    add_link(&sides[1], 5, 6, NEXT_EDGE_ON, 10);
+    struct next_match *match = match_both(sides);
+    const uint64_t counts[7] = {10, 10, 10, 10, 10, 10, 10};
+    assert_ok(next_match_again(&sides[0].side, &sides[1].side, counts, 1, match, NULL));
+    assert_int_equal(match->all[5].old_of, 4);
+}
+
 /* --- Conditions ----------------------------------------------------------------------------- */
 
 /* JL, JGE, JLE, JG. */
