@@ -16,8 +16,10 @@
 #define BATCH_FIRST 32u /* pairs of the first one, as no thread works while it is opened, ... */
 #define BATCH_FACTOR 4u /* ... and so many times more in each of the next */
 
-/* Functions that have the last part of the counts together are inferred with less work. */
+/* Functions that have the last part of the counts together are inferred with less work, if there
+ * are many: few are quick. */
 #define BRIEF_SHARE 0.05
+#define FULL_MIN 256u
 
 /* A pair of functions, with all that is made to compare them. */
 struct unit_pair {
@@ -454,7 +456,7 @@ static enum bat_code choose_brief(const struct next_carrying *carrying,
         left += BRIEF_SHARE * (double)keys[i].key;
     }
     const struct bat_sort_key *sorted = bat_sort_keys(keys, keys + count, count);
-    for (uint32_t i = 0; i < count && left >= (double)sorted[i].key; i++) {
+    for (uint32_t i = 0; i + FULL_MIN < count && left >= (double)sorted[i].key; i++) {
         left -= (double)sorted[i].key;
         pairs[sorted[i].value].is_brief = true;
     }

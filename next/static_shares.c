@@ -42,10 +42,15 @@ enum feature {
     AHEAD_64,     /* so many bytes or more: compilers put behind what they think is unlikely */
     AHEAD_1024,
     /* The condition, and what is compared: */
-    EQUAL,                      /* + enum next_test */
-    LOWER = EQUAL + NEXT_TESTS, /* ... or equal; the other way is higher, or higher or equal */
-    FEATURES = LOWER + NEXT_TESTS,
+    EQUAL,                           /* EQUAL_TO() */
+    LOWER = EQUAL + (int)NEXT_TESTS, /* LOWER_THAN() */
+    FEATURES = LOWER + (int)NEXT_TESTS,
 };
+
+/* The features of ways on which what is tested (enum next_test) is equal, or lower, or lower or
+ * equal; the other way has none. */
+#define EQUAL_TO(test) ((unsigned)EQUAL + (unsigned)(test))
+#define LOWER_THAN(test) ((unsigned)LOWER + (unsigned)(test))
 
 /* Estimated: see spec/next.md 4. */
 static const float weights[FEATURES] = {
@@ -70,15 +75,15 @@ static const float weights[FEATURES] = {
     [TAKEN_LEAVES] = -0.54f,
     [AHEAD_64] = -0.27f,
     [AHEAD_1024] = -0.31f,
-    [EQUAL + NEXT_TEST_NULL] = -0.54f,
-    [EQUAL + NEXT_TEST_BITS] = 0.45f,
-    [EQUAL + NEXT_TEST_CONSTANT] = -0.82f,
-    [EQUAL + NEXT_TEST_VALUES] = -0.45f,
-    [EQUAL + NEXT_TEST_RESULT] = -0.38f,
-    [LOWER + NEXT_TEST_ZERO] = -0.81f,
-    [LOWER + NEXT_TEST_NULL] = -0.68f,
-    [LOWER + NEXT_TEST_BITS] = 0.12f,
-    [LOWER + NEXT_TEST_CONSTANT] = 0.29f,
+    [EQUAL_TO(NEXT_TEST_NULL)] = -0.54f,
+    [EQUAL_TO(NEXT_TEST_BITS)] = 0.45f,
+    [EQUAL_TO(NEXT_TEST_CONSTANT)] = -0.82f,
+    [EQUAL_TO(NEXT_TEST_VALUES)] = -0.45f,
+    [EQUAL_TO(NEXT_TEST_RESULT)] = -0.38f,
+    [LOWER_THAN(NEXT_TEST_ZERO)] = -0.81f,
+    [LOWER_THAN(NEXT_TEST_NULL)] = -0.68f,
+    [LOWER_THAN(NEXT_TEST_BITS)] = 0.12f,
+    [LOWER_THAN(NEXT_TEST_CONSTANT)] = 0.29f,
 };
 
 #define BIT(feature) (UINT64_C(1) << (feature))
@@ -220,10 +225,10 @@ static uint64_t features_of_condition(const struct shares_making *making,
     unsigned test = count > 0 ? code[count - 1].test : NEXT_TEST_NONE;
     uint32_t order = condition_order(condition);
     if (order & CONDITION_IS_SIGN)
-        return order & CONDITION_IS_LOWER ? BIT(LOWER + NEXT_TEST_ZERO) : 0;
+        return order & CONDITION_IS_LOWER ? BIT(LOWER_THAN(NEXT_TEST_ZERO)) : 0;
     if (order & CONDITION_IS_EQUALITY)
-        return order & CONDITION_IS_STRICT ? 0 : BIT(EQUAL + test);
-    return order & CONDITION_IS_LOWER ? BIT(LOWER + test) : 0;
+        return order & CONDITION_IS_STRICT ? 0 : BIT(EQUAL_TO(test));
+    return order & CONDITION_IS_LOWER ? BIT(LOWER_THAN(test)) : 0;
 }
 
 static uint64_t features_of(const struct shares_making *making, uint32_t number)
