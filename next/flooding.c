@@ -12,9 +12,6 @@
 #define ROUNDS 10u
 #define ROUNDS_BRIEF 3u /* the last ones */
 
-/* Predecessors of a block that are looked at: interpreters have blocks with hundreds. */
-#define NEIGHBOURS_MAX 48u
-
 /* Shares of what is around, without the content. */
 #define SHARE_BEFORE 0.38f
 #define SHARE_BEHIND 0.38f
@@ -180,12 +177,6 @@ static inline float value_of_dominator(const float *row, uint32_t new_node, uint
 
 /* --- Neighbours ----------------------------------------------------------------------------- */
 
-static uint32_t count_before(const struct next_graph *graph, uint32_t node)
-{
-    uint32_t count = graph->into[node + 1] - graph->into[node];
-    return count < NEIGHBOURS_MAX ? count : NEIGHBOURS_MAX;
-}
-
 /* Raise all that a row has to what the row of another new node has. */
 static void raise_row(struct flooding *flooding, float *row, uint32_t node, const float *other)
 {
@@ -246,7 +237,7 @@ static void compare_before(struct flooding *flooding, uint32_t j)
     uint32_t first = likeness->first[j];
     uint32_t pairs = likeness->first[j + 1] - first;
     const uint32_t *olds = likeness->old_of + first;
-    uint32_t count = count_before(flooding->b->graph, j);
+    uint32_t count = next_compared_degree(flooding->b->graph, j, false);
     const uint32_t *news = flooding->b->before + flooding->b->graph->into[j];
     memset(flooding->before, 0, pairs * sizeof(*flooding->before));
     float *all = flooding->rows[ROW_ALL_BEFORE];
@@ -433,7 +424,7 @@ static void run_row(struct flooding *flooding, uint32_t j)
     struct likeness *likeness = flooding->likeness;
     uint32_t first = likeness->first[j];
     uint32_t count = likeness->first[j + 1] - first;
-    if (count_before(flooding->b->graph, j) == 1)
+    if (next_degree(flooding->b->graph, j, false) == 1)
         compare_only_before(flooding, j);
     else
         compare_before(flooding, j);
@@ -497,7 +488,7 @@ static void set_around(struct flooding *flooding)
     const struct flooding_side *a = flooding->a;
     uint32_t none = flooding->likeness->old_count;
     for (uint32_t i = 0; i < none; i++) {
-        uint32_t count = count_before(a->graph, i);
+        uint32_t count = next_compared_degree(a->graph, i, false);
         struct end end = end_of(a, i);
         flooding->around[i] = (struct around){
             .taken = column_of(a->graph->taken[i], none),

@@ -345,8 +345,8 @@ struct around {
 /* How many of the links of a new node in a direction an old one has, too, if the two are a pair. */
 static float share_links(const struct around *around, uint32_t i, uint32_t j, bool is_out)
 {
-    uint32_t most = next_degree(around->b, j, is_out);
-    const uint32_t count = next_degree(around->a, i, is_out);
+    uint32_t most = next_compared_degree(around->b, j, is_out);
+    const uint32_t count = next_compared_degree(around->a, i, is_out);
     uint32_t common = 0;
     for (uint32_t k = 0; k < count && most > 0; k++) {
         const uint32_t other = next_neighbour(around->a, i, k, is_out);
@@ -374,8 +374,8 @@ static void compare_links(const struct around *around, const struct likeness *li
 /*
  * Pairs are the likelier the more of the links to and from both are of matched pairs: a factor for
  * each, or NULL without memory. Those to a block tell as much as those from it, however many there
- * are: where one of two blocks was divided, a piece has only one kind. Linear in the links of all
- * pairs.
+ * are: where one of two blocks was divided, a piece has only one kind. Linear in the
+ * pairs and in the links of the new nodes.
  */
 static float *compare_places(const struct next_graph *a, const struct next_graph *b,
                              const struct next_match *match)

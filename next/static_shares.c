@@ -52,7 +52,7 @@ enum feature {
 #define EQUAL_TO(test) ((unsigned)EQUAL + (unsigned)(test))
 #define LOWER_THAN(test) ((unsigned)LOWER + (unsigned)(test))
 
-/* Estimated: see spec/next.md 4. */
+/* Estimated: see spec/next.md 4.1. */
 static const float weights[FEATURES] = {
     [IS_COLD] = -2.81f,
     [ENDS] = -2.02f,

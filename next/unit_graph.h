@@ -104,3 +104,14 @@ static inline uint32_t next_neighbour(const struct next_graph *graph, uint32_t n
     return is_out ? graph->links[graph->out[node] + i].to
                   : graph->links[graph->by_target[graph->into[node] + i]].from;
 }
+
+#define NEXT_NEIGHBOURS_MAX 48u
+
+/* How many of the links are compared with another node's: interpreters have blocks with hundreds.
+ */
+static inline uint32_t next_compared_degree(const struct next_graph *graph, uint32_t node,
+                                            bool is_out)
+{
+    const uint32_t degree = next_degree(graph, node, is_out);
+    return degree < NEXT_NEIGHBOURS_MAX ? degree : NEXT_NEIGHBOURS_MAX;
+}

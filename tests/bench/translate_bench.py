@@ -7,8 +7,8 @@
 First both tools translate the same profile to fdata and YAML, in turns, each a few times; the median
 counts. The programs are SQLite and, if FOLDER has the files of large/make.sh, a program of clang's size.
 battranslate runs by the note alone, with --parity, where the records must be the same, and by way of the
-input binary (--original). With -q it does not judge what llvm-bolt will refuse, as perf2bolt does not. Then follows
-the profile of the input's own run, which has no note.
+input binary (--original). With -q it does not judge what llvm-bolt will refuse, as perf2bolt does not. Then follow, for
+the large program, fdata alone, which is what people type, and the profile of the input's own run, which has no note.
 
 Then battranslate reads profiles of N and of 2 N megabytes, which repeat SQLite's records in a random
 order. This shows the bytes a second of one core, the growth of time, and that memory does not grow.

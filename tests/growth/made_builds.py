@@ -150,6 +150,24 @@ def equal_blocks(folder, n):
     tests_in_a_row(folder, lambda is_next: n + n // 10 if is_next else n, move, move)
 
 
+def ends(folder, n):
+    """One function of n tests that lead to one end; in the next build each leads to an end of its own, with the same code."""
+    def write(code, is_next, records):
+        code.begin("f")
+        for i in range(n):
+            code.add(i * 7919 & 0x7fffffff)
+            at = code.to(EQUAL, ("end", i if is_next else 0))
+            records.append(f"1 f {at:x} 1 f {at + 6:x} 0 {1001 + n - i}\n")
+        code.bytes += RET
+        for i in range(n if is_next else 1):
+            code.here(("end", i))
+            code.add(77)
+            code.bytes += RET
+        code.end()
+        records.append(f"0 [unknown] 0 1 f 0 0 {1001 + n}\n")
+    both(folder, write)
+
+
 def inlined(folder, n):
     """Calls of one function, in whose place the next build has its code."""
     def callee(code, i):
