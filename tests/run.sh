@@ -81,9 +81,9 @@ check_format() {
 
 check_tidy() {
     # Only the library and the tools; the compilers' warnings and the sanitizers check the tests. The analyzer
-    # follows a tenth of the states that it would by default (225,000 in a function): the others took five
-    # sixths of the time.
-    nodes="--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=22500"
+    # follows 5,000 states of a function, not 225,000, in a thirtieth of the time. Of 33 leaks and second calls of
+    # free() that were planted, it found 19 with 22,500 states, and 18 with these.
+    nodes="--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=5000"
     # Options are words.
     # shellcheck disable=SC2086
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' "$fuzz/batkit/compile_commands.json" | sort -u |

@@ -122,16 +122,18 @@ BOLTS = (19, 22)
 FAR_VARIANTS = ["randomN", "cdsplit", "all"]
 FAR_AARCH64 = ["-compact-code-model"]
 
-# Program, targets, variants, BOLTs.
+# Program, targets, variants, BOLTs. SQLite has every layout on each processor; programs that are loaded anywhere,
+# libraries and static programs share them.
 MATRIX = [
     ("sqlite", ["fixed"],
      ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], BOLTS),
-    ("sqlite", ["pie", "shared"],
-     ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], [22]),
-    ("sqlite", ["pie", "shared"], ["nosplit", "profile2", "atend"], [19]),
-    ("sqlite", ["aarch64"], ["nosplit", "profile2", "random2", "icf", "atend", "oldtext"], BOLTS),
-    ("sqlite", ["aarch64"], FAR_VARIANTS, [22]),
-    ("sqlite", ["aarch64static"], ["nosplit", "profile2", "atend", *FAR_VARIANTS], [22]),
+    ("sqlite", ["pie"], ["profile2", "random2", "cdsplit", "all", "icf", "oldtext"], [22]),
+    ("sqlite", ["pie"], ["nosplit", "profile2", "atend"], [19]),
+    ("sqlite", ["shared"], ["nosplit", "profile2", *FAR_VARIANTS, "atend"], [22]),
+    ("sqlite", ["shared"], ["atend"], [19]),
+    ("sqlite", ["aarch64"], ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], [22]),
+    ("sqlite", ["aarch64"], ["profile2", "random2", "icf"], [19]),
+    ("sqlite", ["aarch64static"], ["profile2", "all", "atend"], [22]),
     ("small", ["fixed", "pie"], ["nosplit", "profile2", "all", "atend"], BOLTS),
     ("small", ["aarch64"], ["nosplit", "profile2", *FAR_VARIANTS, "atend"], BOLTS),
     ("secondary", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all"], BOLTS),

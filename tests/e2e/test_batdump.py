@@ -27,7 +27,7 @@ SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec" / "json.md"
 # One of each kind that batdump could treat differently.
 SQLITE = "sqlite-fixed-profile2-22"
 SAMPLE = [SQLITE, "sqlite-fixed-all-22", "sqlite-fixed-all-19", "sqlite-pie-cdsplit-22",
-          "sqlite-shared-icf-22", "sqlite-fixed-atend-19", "sqlite-aarch64-profile2-22",
+          "sqlite-shared-profile2-22", "sqlite-fixed-atend-19", "sqlite-aarch64-profile2-22",
           "secondary-fixed-all-22", "small-fixed-atend-19", "samename-pie-all-19",
           "exceptions-fixed-eh-22"]
 

@@ -20,18 +20,20 @@ DIFFERED = [85, 86, 108, 138, 139, 172, 294, 735, 1046, 2117, 10114, 10785, 2066
 # one leads to, exchanged with it; a table's block that begins with saves of registers.
 EVERYTHING_DIFFERED = [721, 2018, 2038, 2061, 2821, 2826, 70157]
 IS_ALL = os.environ.get("BATKIT_ALL") == "1"
-COUNT = 60 if IS_ALL else 16
+COUNT = 40 if IS_ALL else 16
+# csmith takes six seconds for the first; the others' programs run too long.
+LEFT_OUT = {10, 26, 30}
 PARTS = 4
 
 # What a number makes only if it is asked for: how the program is linked, for which processor, and if windows of the run
-# are compared. The first two numbers of each are always tested.
+# are compared. The first two numbers of each are always tested. The forms have different ones of the first twelve.
 OTHERS = [
-    (Choice(form="library"), False, range(1, 13)),
-    (Choice(form="units"), False, range(1, 13)),
-    (Choice(form="lto"), False, [2, 7, 1, 3, 4, 6, 8, 9, 10, 11]),
-    (Choice(target="aarch64"), False, [36, 4417, *range(1, 13)]),
-    (Choice(form="lto", target="aarch64"), False, [2, 3, 4, 6, 7, 8, 9, 10]),
-    (Choice(form="library", target="aarch64"), False, [31, 39, *range(1, 8)]),
+    (Choice(form="library"), False, [1, 2, 4, 6, 9, 12]),
+    (Choice(form="units"), False, [1, 2, 3, 7, 9, 12]),
+    (Choice(form="lto"), False, [2, 7, 3, 4, 6, 11]),
+    (Choice(target="aarch64"), False, [36, 4417, 1, 2, 5, 7, 9, 12]),
+    (Choice(form="lto", target="aarch64"), False, [2, 3, 7, 9]),
+    (Choice(form="library", target="aarch64"), False, [31, 39, 2, 3, 5, 7]),
     # Folded functions that are called by slots.
     (Choice(kind="c", set="icf", form="slots"), False, [1, 2, 4, 7, 10]),
     # Newest branches that BOLT made behind a call.
@@ -54,7 +56,7 @@ OTHERS = [
     (Choice(kind="odd", set="any", version=19), False, [10114]),
 ]
 
-CASES = [(number, Choice(), False) for number in [*range(1, COUNT + 1), *DIFFERED]]
+CASES = [(number, Choice(), False) for number in [*range(1, COUNT + 1), *DIFFERED] if number not in LEFT_OUT]
 CASES += [(number, Choice(set="everything"), False) for number in EVERYTHING_DIFFERED]
 CASES += [(number, choice, is_cut) for choice, is_cut, those in OTHERS for number in those[:None if IS_ALL else 2]]
 

@@ -570,9 +570,9 @@ static void check_large_file(size_t line, bool ends_with_newline)
         assert_large_sums(&large, threads, size);
     for (unsigned threads = 2; threads <= 3; threads++) {
         for (unsigned stretch = 1; stretch < threads; stretch++) {
-            /* The line that holds the stretch's first byte, and its neighbours. */
-            size_t boundary = size / threads * stretch / line;
-            for (size_t bad = boundary - 1; bad <= boundary + 2; bad++)
+            /* The first line that starts in the stretch, and the last one before it. */
+            size_t start = (size / threads * stretch + line - 1) / line;
+            for (size_t bad = start - 1; bad <= start; bad++)
                 assert_large_error(&large, threads, bad, lines - 1);
         }
         assert_large_error(&large, threads, lines - 1, lines - 1);
