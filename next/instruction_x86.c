@@ -2,7 +2,11 @@
 #include "instruction_aarch64.h"
 
 #include <Zydis/Zydis.h>
+#include <elf.h>
+#include <string.h>
 
+#include "binary/code/instructions.h"
+#include "known_instructions.h"
 #include "references.h"
 
 /* Words that are hashed together. */
@@ -32,6 +36,8 @@ struct description {
     struct next_instruction *instruction;
     struct words shape;
     struct words exact;
+    bool has_target;
+    uint64_t target; /* where a branch leads, if that is one place */
 };
 
 /* Registers are alike but for the stack pointer and those of vectors. */
@@ -161,11 +167,11 @@ static void describe_operand(struct description *description, const ZydisDecoded
     }
 }
 
-/* Where a branch leads, if that is one place: also by a slot of the GOT with a function of the
+/* Find where a branch leads, if that is one place: also by a slot of the GOT with a function of the
  * program (-fno-plt), of which linkers make a direct branch. */
-static bool find_target(const struct description *description, const ZydisDecodedOperand *operand,
-                        uint64_t *target)
+static bool find_target(struct description *description, const ZydisDecodedOperand *operand)
 {
+    uint64_t *target = &description->target;
     *target = description->address + description->decoded->length;
     if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
         *target += (uint64_t)operand->imm.value.s;
@@ -179,17 +185,16 @@ static bool find_target(const struct description *description, const ZydisDecode
 }
 
 /* Where a direct call or jump leads; only calls and tail calls have a name. */
-static void describe_target(struct description *description, uint64_t target)
+static void describe_target(const struct next_program *program, bool is_call, uint64_t target,
+                            struct next_instruction *instruction)
 {
-    struct next_instruction *instruction = description->instruction;
-    uint32_t function = bat_functions_at(description->program->functions, target);
-    bool is_call = description->decoded->meta.category == ZYDIS_CATEGORY_CALL;
+    uint32_t function = bat_functions_at(program->functions, target);
     if (is_call)
         instruction->flags |= NEXT_IS_CALL;
     if (function == BAT_NONE)
         return;
     instruction->callee = function;
-    instruction->name = description->program->name_of[function];
+    instruction->name = program->name_of[function];
     instruction->flags |= is_call ? NEXT_NAMES : 0;
 }
 
@@ -202,11 +207,9 @@ static void describe_operands(struct description *description, const ZydisDecode
     /* TEST has memory as its first operand, but an immediate as its second. */
     bool is_test = decoded->mnemonic == ZYDIS_MNEMONIC_TEST;
     bool is_exchanged = is_test && operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY;
-    uint64_t target;
-    if (is_branch && find_target(description, operands, &target)) {
-        describe_target(description, target);
+    description->has_target = is_branch && find_target(description, operands);
+    if (description->has_target)
         return;
-    }
     for (ZyanU8 i = 0; i < decoded->operand_count_visible; i++)
         describe_operand(description, &operands[i ^ is_exchanged]);
     if (!is_branch)
@@ -273,9 +276,78 @@ static enum next_test test_of(const struct description *description,
     }
 }
 
+/* Describe what Zydis has decoded. */
+static void describe(struct description *description, const ZydisDecodedOperand *operands)
+{
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    struct next_instruction *instruction = description->instruction;
+    if (decoded->meta.category == ZYDIS_CATEGORY_NOP ||
+        decoded->meta.category == ZYDIS_CATEGORY_WIDENOP ||
+        decoded->mnemonic == ZYDIS_MNEMONIC_INT3)
+        instruction->flags |= NEXT_IS_NOP;
+    /* A condition and its opposite are alike: which way is taken depends on the layout. */
+    bool is_condition = decoded->meta.category == ZYDIS_CATEGORY_COND_BR;
+    struct words kind = {0};
+    uint64_t ignored;
+    bool is_address_move = decoded->mnemonic == ZYDIS_MNEMONIC_MOV &&
+                           operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                           is_address(description, &operands[1], &ignored);
+    ZydisMnemonic mnemonic = is_address_move ? ZYDIS_MNEMONIC_LEA : decoded->mnemonic;
+    put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : mnemonic);
+    put(&description->exact, mnemonic);
+    describe_operands(description, operands);
+    instruction->flags |= (uint16_t)compares(description, operands);
+    instruction->test = (uint8_t)test_of(description, operands);
+    instruction->kind = hash_words(&kind);
+    put(&description->shape, instruction->kind);
+    instruction->shape = hash_words(&description->shape);
+    put(&description->exact, instruction->shape);
+    instruction->exact = hash_words(&description->exact);
+}
+
+/* --- Instructions that are known ------------------------------------------------------------- */
+
+#define LINKED_BITS 32u /* of what the linker fills in, at least */
+
+/* The bytes of the number at the end of a branch. */
+static size_t target_size(const struct bat_instruction *plain)
+{
+    return plain->length < 4 ? 1 : 4;
+}
+
+/* True if the description of an instruction, but for a branch's target, is the same everywhere in
+ * the program. */
+static bool is_same_everywhere(const struct next_program *program,
+                               const ZydisDecodedInstruction *decoded,
+                               const struct bat_instruction *plain)
+{
+    const bool has_target = bat_kind_has_target(plain->kind);
+    if (decoded->length != plain->length || plain->has_reference ||
+        has_target != decoded->raw.imm[0].is_relative)
+        return false;
+    if (has_target)
+        return decoded->raw.imm[0].size == 8 * target_size(plain);
+    return !next_has_linked(program) ||
+           (decoded->raw.disp.size < LINKED_BITS && decoded->raw.imm[0].size < LINKED_BITS);
+}
+
+/* Zydis takes ten times as long as to find the length and to look the bytes up. */
 bool next_describe_x86(const struct next_program *program, const uint8_t *bytes, size_t size,
                        uint64_t address, struct next_instruction *instruction, uint32_t *length)
 {
+    struct bat_instruction plain;
+    uint64_t key[2] = {0, 0};
+    struct next_known *known = program->known;
+    const bool is_plain = known && bat_instruction_decode(EM_X86_64, bytes, size, address, &plain);
+    const bool has_target = is_plain && bat_kind_has_target(plain.kind);
+    if (is_plain)
+        memcpy(key, bytes, plain.length - (has_target ? target_size(&plain) : 0));
+    if (is_plain && next_known_find(known, key, instruction)) {
+        *length = plain.length;
+        if (has_target)
+            describe_target(program, plain.kind == BAT_INSTRUCTION_CALL, plain.target, instruction);
+        return true;
+    }
     ZydisDecoder decoder;
     ZydisDecodedInstruction decoded;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -284,28 +356,13 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
         return false;
     *length = decoded.length;
     *instruction = (struct next_instruction){.callee = BAT_NONE};
-    if (decoded.meta.category == ZYDIS_CATEGORY_NOP ||
-        decoded.meta.category == ZYDIS_CATEGORY_WIDENOP || decoded.mnemonic == ZYDIS_MNEMONIC_INT3)
-        instruction->flags |= NEXT_IS_NOP;
     struct description description = {
         .program = program, .decoded = &decoded, .address = address, .instruction = instruction};
-    /* A condition and its opposite are alike: which way is taken depends on the layout. */
-    bool is_condition = decoded.meta.category == ZYDIS_CATEGORY_COND_BR;
-    struct words kind = {0};
-    uint64_t ignored;
-    bool is_address_move = decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
-                           operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                           is_address(&description, &operands[1], &ignored);
-    ZydisMnemonic mnemonic = is_address_move ? ZYDIS_MNEMONIC_LEA : decoded.mnemonic;
-    put(&kind, is_condition ? ZYDIS_MNEMONIC_JNZ : mnemonic);
-    put(&description.exact, mnemonic);
-    describe_operands(&description, operands);
-    instruction->flags |= (uint16_t)compares(&description, operands);
-    instruction->test = (uint8_t)test_of(&description, operands);
-    instruction->kind = hash_words(&kind);
-    put(&description.shape, instruction->kind);
-    instruction->shape = hash_words(&description.shape);
-    put(&description.exact, instruction->shape);
-    instruction->exact = hash_words(&description.exact);
+    describe(&description, operands);
+    if (is_plain && is_same_everywhere(program, &decoded, &plain))
+        next_known_add(known, key, instruction);
+    if (description.has_target)
+        describe_target(program, decoded.meta.category == ZYDIS_CATEGORY_CALL, description.target,
+                        instruction);
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "binary/code/reader.h"
+#include "known_instructions.h"
 #include "references.h"
 #include "spec/array.h"
 #include "unit.h"
@@ -139,6 +140,8 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
     if (code == BAT_OK) {
         name_functions(program);
         make_units(program);
+        program->known =
+            bat_elf_machine(elf) == EM_X86_64 ? next_known_new(program->code_size) : NULL;
         code = next_references_open(program, error);
     }
     return code;
@@ -181,6 +184,7 @@ void next_program_free(struct next_program *program)
     for (uint32_t i = 0; i < program->unit_count; i++)
         next_unit_free(program->units[i]);
     next_references_free(program->references);
+    next_known_free(program->known);
     bat_probes_free(program->probes);
     free(program->flows);
     bat_counts_free(&program->flow_set);

@@ -11,6 +11,7 @@
 #include "binary/functions/functions.h"
 #include "support/counts.h"
 
+struct next_known;
 struct next_references;
 struct next_unit;
 
@@ -22,6 +23,7 @@ struct next_program {
     const struct bat_function_symbol *all;
     struct bat_code_reader *reader;
     struct next_references *references;
+    struct next_known *known;  /* x86-64: instructions; NULL: none */
     struct bat_probes *probes; /* NULL: it, or the other program, has none */
     uint64_t *flows;           /* of each of their functions: its name and its control flow */
     struct bat_counts flow_set;

@@ -295,7 +295,7 @@ bool next_linked(const struct next_program *program, uint64_t instruction, uint6
 
 bool next_has_linked(const struct next_program *program)
 {
-    return program->references->linked_count != 0;
+    return program->references->linked_count != 0 || program->references->has_absolutes;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */

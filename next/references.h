@@ -35,7 +35,7 @@ bool next_is_slot(const struct next_program *program, uint64_t address);
  */
 bool next_linked(const struct next_program *program, uint64_t instruction, uint64_t *address);
 
-/* True if the program has such relocations. */
+/* True if the program has relocations that one of these two looks up. */
 bool next_has_linked(const struct next_program *program);
 
 /* The hash; 0 if nothing is known. *is_plain is set if it tells little: bytes of data, a section.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* next/instruction_x86.c: what the condition behind an instruction tells. */
+/* next/instruction_x86.c: what the condition behind an instruction tells; which are known. */
 #include "functions_program.h"
 #include "kept.h"
 #include "next/instruction_aarch64.h"
+#include "next/known_instructions.h"
 #include "unit_test.h"
 
 #define CODE(string) string, sizeof(string) - 1
@@ -61,4 +62,77 @@ TEST(test_what_conditions_tell)
         assert_int_equal(length, cases[i].size);
         assert_int_equal(instruction.test, cases[i].test);
     }
+}
+
+/* Instructions of the same bytes are described once; what depends on where they are is not. */
+TEST(test_descriptions_that_are_known)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } cases[] = {
+        {CODE("\x48\x89\xdf")},                 /* mov %rbx,%rdi */
+        {CODE("\x48\x89\x6c\x24\x08")},         /* mov %rbp,8(%rsp) */
+        {CODE("\xbf\x10\x10\x40\0")},           /* mov $0x401010,%edi */
+        {CODE("\xbf\x03\0\0\0")},               /* mov $3,%edi */
+        {CODE("\x8b\x87\x10\x10\x40\0")},       /* mov 0x401010(%rdi),%eax */
+        {CODE("\x48\x8d\x3d\xf9\xff\xff\xff")}, /* lea -7(%rip),%rdi */
+        {CODE("\x48\x8d\x3d\xe9\xff\xff\xff")}, /* lea -23(%rip),%rdi */
+        {CODE("\xe8\xfb\xff\xff\xff")},         /* call 0 */
+        {CODE("\xe8\xeb\xff\xff\xff")},         /* call -16 */
+        {CODE("\xe9\xeb\xff\xff\xff")},         /* jmp -16 */
+        {CODE("\xeb\xee")},                     /* jmp -16 */
+        {CODE("\x74\xee")},                     /* je -16 */
+        {CODE("\x0f\x84\xea\xff\xff\xff")},     /* je -16 */
+        {CODE("\x0f\x85\xea\xff\xff\xff")},     /* jne -16 */
+        {CODE("\xf0\x48\x0f\xb1\x17")},         /* lock cmpxchg %rdx,(%rdi) */
+        {CODE("\xc5\xf8\x28\xc1")},             /* vmovaps %xmm1,%xmm0 */
+        {CODE("\x66\x0f\x1f\x84\0\0\0\0\0")},   /* nopw 0(%rax,%rax) */
+        {CODE("\xff\x25\xfa\xff\xff\xff")},     /* jmp *-6(%rip) */
+    };
+    const struct next_program *program = open_program();
+    struct next_program without = *program;
+    without.known = NULL;
+    assert_non_null(program->known);
+    for (unsigned round = 0; round < 3; round++)
+        for (size_t i = 0; i < COUNT(cases); i++) {
+            const uint64_t address = TEXT + 16 * round;
+            const uint8_t *bytes = (const uint8_t *)cases[i].bytes;
+            struct next_instruction all[2] = {{0}, {0}};
+            uint32_t lengths[2];
+            assert_true(
+                next_describe_x86(program, bytes, cases[i].size, address, &all[0], &lengths[0]));
+            assert_true(
+                next_describe_x86(&without, bytes, cases[i].size, address, &all[1], &lengths[1]));
+            assert_int_equal(lengths[0], lengths[1]);
+            assert_int_equal(all[0].kind, all[1].kind);
+            assert_int_equal(all[0].shape, all[1].shape);
+            assert_int_equal(all[0].exact, all[1].exact);
+            assert_int_equal(all[0].name, all[1].name);
+            assert_int_equal(all[0].field, all[1].field);
+            assert_int_equal(all[0].constant, all[1].constant);
+            assert_int_equal(all[0].callee, all[1].callee);
+            assert_int_equal(all[0].flags, all[1].flags);
+            assert_int_equal(all[0].test, all[1].test);
+        }
+}
+
+static bool is_known(const struct next_program *program, const char *bytes, size_t size)
+{
+    uint64_t key[2] = {0, 0};
+    struct next_instruction instruction;
+    uint32_t length;
+    assert_true(
+        next_describe_x86(program, (const uint8_t *)bytes, size, TEXT, &instruction, &length));
+    memcpy(key, bytes, size);
+    return next_known_find(program->known, key, &instruction);
+}
+
+TEST(test_what_is_known)
+{
+    const struct next_program *program = open_program();
+    assert_true(is_known(program, CODE("\x48\x89\xdf")));                  /* mov %rbx,%rdi */
+    assert_true(is_known(program, CODE("\x8b\x87\x10\x10\x40\0")));        /* mov N(%rdi),%eax */
+    assert_true(is_known(program, CODE("\xe8\0\0\0\0")));                  /* call: any of them */
+    assert_false(is_known(program, CODE("\x48\x8d\x3d\xf9\xff\xff\xff"))); /* lea -7(%rip),%rdi */
 }
