@@ -40,7 +40,7 @@ struct features_making {
     const struct next_program *programs[2]; /* old, new */
     const struct next_graph *graphs[2];
     struct likeness *likeness;
-    struct bat_sort_key *raw; /* hash and node; weight */
+    struct bat_sort_key *raw; /* hash; node and weight. First by node */
     size_t raw_count;
     size_t raw_capacity;
     uint32_t *first_posting; /* for each id */
@@ -73,7 +73,7 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
     making->raw[making->raw_count++] = (struct bat_sort_key){
-        .key = (uint64_t)next_hash(key, sizeof(key), level) << 32 | node, .value = bits};
+        .key = next_hash(key, sizeof(key), level), .value = (uint64_t)node << 32 | bits};
     return true;
 }
 
@@ -165,14 +165,14 @@ static bool make_postings(struct features_making *making)
     const struct bat_sort_key *sorted = making->raw;
     uint32_t count = 0;
     for (size_t i = 0; i < making->raw_count; i++) {
-        bool is_new_id = i == 0 || sorted[i].key >> 32 != sorted[i - 1].key >> 32;
+        const uint32_t node = (uint32_t)(sorted[i].value >> 32);
+        const bool is_new_id = i == 0 || sorted[i].key != sorted[i - 1].key;
         if (is_new_id)
             making->first_posting[making->id_count++] = count;
-        if (i > 0 && sorted[i].key == sorted[i - 1].key)
+        if (!is_new_id && making->postings[count - 1].node == node)
             making->postings[count - 1].weight += float_of(sorted[i].value);
         else
-            making->postings[count++] =
-                (struct postings){(uint32_t)sorted[i].key, float_of(sorted[i].value)};
+            making->postings[count++] = (struct postings){node, float_of(sorted[i].value)};
     }
     making->first_posting[making->id_count] = count;
     making->likeness->feature_count = making->id_count;
