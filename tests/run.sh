@@ -4,8 +4,8 @@
 #
 #   sh tests/run.sh          what to run before a change is proposed: the release build with nearly all tests, on a
 #                            sample of the programs that BOLT made; unit tests with sanitizers; the format
-#   sh tests/run.sh --all    every test on every program; all of them with sanitizers, too, on the sample; the thread
-#                            sanitizer; builds by clang; fuzzing for a short while; static checks
+#   sh tests/run.sh --all    every test on every program; nearly all of them with sanitizers, too, on the sample; the
+#                            thread sanitizer; builds by clang; fuzzing for a short while; static checks
 #
 # On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
 # is in the environment; otherwise it goes on, and the steps that need them fail. Logs are kept in
@@ -165,16 +165,17 @@ if $all; then
     # The newest of the compilers that the tests use anyway; the others find less.
     step compilers sh tests/compilers.sh clang-22
     run_ctest release build
-    # The sample: what the other programs show are records, which the release build compared with BOLT's.
+    # The sample, as without --all: what the other programs show are records, which the release build compared with
+    # BOLT's.
     BATKIT_ALL=
-    run_ctest sanitize build-sanitize
+    run_ctest sanitize build-sanitize --label-exclude long
     # The inputs begin behind a page that cannot be read, where they ended before one.
     export BATKIT_GUARD=front
     run_ctest front build-sanitize --tests-regex '^unit/test_(code_blocks|debuginfo|elfnote|functions|truncated)'
     unset BATKIT_GUARD
     run_ctest thread build-thread --label-regex thread
     # With a seed, because the gate should fail for what has changed; tests/fuzz/run.sh without one looks for more.
-    step fuzz env FUZZ_SEED=1 sh tests/fuzz/run.sh 10 "$fuzz/batkit/bin" "$fuzz/work"
+    step fuzz env FUZZ_SEED=1 sh tests/fuzz/run.sh 5 "$fuzz/batkit/bin" "$fuzz/work"
     # The targets run without the source tree, with their own seeds.
     step oss-fuzz sh tests/fuzz/check_build.sh "$fuzz/out"
 else

@@ -45,6 +45,7 @@ struct change {
     const char *other;
     int file; /* stays the same file if its name is given to another */
     struct bytes versions[2];
+    bool *differs; /* of each block whether the versions have other bytes */
     unsigned long first;
     unsigned long count; /* of calls */
     bool has_begun;
@@ -73,15 +74,36 @@ static struct bytes read_file(const char *path)
 
 /* --- The change ------------------------------------------------------------------------------ */
 
-/* Write the blocks in which the version differs from the other one. */
+/* The bytes of a version in the block at an offset. */
+static size_t block_size(const struct bytes *version, size_t at)
+{
+    size_t left = at < version->size ? version->size - at : 0;
+    return left < BLOCK ? left : BLOCK;
+}
+
+/* Find the blocks that differ: once, as the versions alternate at thousands of calls. */
+static void compare_versions(struct change *change)
+{
+    const struct bytes *one = &change->versions[0];
+    const struct bytes *other = &change->versions[1];
+    size_t size = one->size > other->size ? one->size : other->size;
+    change->differs = calloc(size / BLOCK + 1, sizeof(*change->differs));
+    if (!change->differs)
+        die(change->path);
+    for (size_t at = 0; at < size; at += BLOCK)
+        change->differs[at / BLOCK] =
+            block_size(one, at) != block_size(other, at) ||
+            memcmp(one->data + at, other->data + at, block_size(one, at)) != 0;
+}
+
+/* Write the blocks in which the version differs from the other one, neighbours at once. */
 static void write_version(const struct change *change, unsigned which)
 {
     const struct bytes *to = &change->versions[which];
-    const struct bytes *from = &change->versions[1 - which];
-    for (size_t at = 0; at < to->size; at += BLOCK) {
-        size_t size = to->size - at < BLOCK ? to->size - at : BLOCK;
-        bool is_same = at + size <= from->size && memcmp(to->data + at, from->data + at, size) == 0;
-        if (!is_same && pwrite(change->file, to->data + at, size, (off_t)at) != (ssize_t)size)
+    for (size_t at = 0, size; at < to->size; at += size + BLOCK) {
+        for (size = 0; at + size < to->size && change->differs[(at + size) / BLOCK];)
+            size += block_size(to, at + size);
+        if (size != 0 && pwrite(change->file, to->data + at, size, (off_t)at) != (ssize_t)size)
             die(change->path);
     }
     if (ftruncate(change->file, (off_t)to->size) != 0)
@@ -201,6 +223,7 @@ int main(int count, char **arguments)
     if (change.how == WRITE || change.how == FLIP) {
         change.versions[0] = read_file(change.path);
         change.versions[1] = read_file(change.other);
+        compare_versions(&change);
     }
     int status = trace(&change, start(arguments + 7));
     FILE *calls = fopen(arguments[1], "w");
