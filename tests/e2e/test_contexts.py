@@ -149,11 +149,13 @@ class Contexts(ContextTest):
                 self.assertGreaterEqual(sample_profile.overlap(base, ours)[0], sample_profile.overlap(base, theirs)[0])
 
     def test_inlined_by_bolt(self):
-        """SQLite with -inline-all: the contexts of calls that BOLT inlined come back."""
-        program, binary, samples = samples_of("sqlite-probes", "inline")
-        base = self.our(program.input, self.script(samples_of("sqlite-probes")[2]), name="base")
-        self.assertLess(sample_profile.overlap(base, self.our(binary, self.script(samples)))[0], 95)
-        self.near("sqlite-probes", "inline")
+        """-inline-all: the contexts of calls that BOLT inlined come back."""
+        for name in ("small-probes", "folded-probes"):
+            with self.subTest(name):
+                program, binary, samples = samples_of(name, "inline")
+                base = self.our(program.input, self.script(samples_of(name)[2]), name="base")
+                self.assertLess(sample_profile.overlap(base, self.our(binary, self.script(samples)))[0], 60)
+                self.near(name, "inline")
 
     def test_folded(self):
         """Functions that BOLT folded into one have their contexts: called by their names, jumped to (walk), or called by
