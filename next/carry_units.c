@@ -303,8 +303,11 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
     if (pair->is_brief || pair->code != BAT_OK)
         return;
-    pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
-                                  pair->scale, &pair->match, &pair->error);
+    pair->code = next_wake(&pair->graphs[0], pair->sides[0].dominators, &pair->match,
+                           pair->inferred.nodes, &pair->error);
+    if (pair->code == BAT_OK)
+        pair->code = next_match_again(&pair->sides[0], &pair->sides[1], pair->inferred.nodes,
+                                      pair->scale, &pair->match, &pair->error);
     next_inferred_free(&pair->inferred);
     inference.is_brief = false;
     if (pair->code == BAT_OK)

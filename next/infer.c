@@ -23,12 +23,12 @@
 #define ZERO_FACTOR 0.5f      /* zero is weak: what never ran may run now */
 #define PIECE_FACTOR 0.5f
 #define EXTRA_FACTOR 0.4f
-#define COPY_FACTOR 0.2f       /* fewer than measured, where others have the code or ways, too */
-#define UNREACHED_FACTOR 0.05f /* zero, where the call never ran that the old block stands for */
+#define COPY_FACTOR 0.2f /* fewer than measured, where others have the code or ways, too */
 #define OTHER_TABLE_FACTOR 0.1f
-#define TABLES_FACTOR 4     /* so many times more jumps by tables are copies */
-#define AROUND_FACTOR 0.6f  /* an edge that leads past a block of the other program */
-#define ROUNDED 0.999       /* counts of samples that differ by less are the same */
+#define TABLES_FACTOR 4    /* so many times more jumps by tables are copies */
+#define AROUND_FACTOR 0.6f /* an edge that leads past a block of the other program */
+#define ROUNDED 0.999      /* counts of samples that differ by less are the same */
+#define WAKE_MIN 20u /* what runs less often tells nothing of a branch: counts differ by chance */
 #define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
 
 struct inferring {
@@ -175,10 +175,9 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
     uint64_t most = most_calls(inferring, node, &ends);
     if (ends)
         return (struct flow_wish){0, 0, price(PRICE_CALL_END)};
-    if (match->old_of != BAT_NONE) {
+    if (match->old_of != BAT_NONE && inferring->a->nodes[match->old_of].is_reached) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
-        float value = PRICE_SURE * trust(inferring, match) * (match->extra > 0 ? EXTRA_FACTOR : 1) *
-                      (old_node->is_reached ? 1 : UNREACHED_FACTOR);
+        float value = PRICE_SURE * trust(inferring, match) * (match->extra > 0 ? EXTRA_FACTOR : 1);
         if (is_other_table(inferring, node))
             value *= OTHER_TABLE_FACTOR;
         struct flow_wish made = wish((old_node->count + match->extra) * scale, value);
@@ -307,7 +306,8 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     return value * AROUND_FACTOR;
 }
 
-/* The rounds of the old loop that is the same, if a link is a loop's only way back; its price. */
+/* The rounds of the old loop that is the same, if a link is a loop's only way back; its price. One
+ * that went round ran: of others nothing is known. */
 static float measured_rounds(const struct inferring *inferring, uint32_t link, double *count)
 {
     const struct next_match *match = inferring->given->match;
@@ -320,15 +320,16 @@ static float measured_rounds(const struct inferring *inferring, uint32_t link, d
     if (loop == BAT_NONE || match->partners[loop].loop == BAT_NONE)
         return 0;
     *count = inferring->given->old_side->loops.rounds[match->partners[loop].loop];
-    return PRICE_LOOP * match->partners[loop].alike;
+    return *count > 0 ? PRICE_LOOP * match->partners[loop].alike : 0;
 }
 
-/* True if something that ran in the old program is where a link leads. */
+/* True if something that ran in the old program, or may have, is where a link leads. */
 static bool is_known_way(const struct inferring *inferring, uint32_t link)
 {
     const struct next_matched *match = matched(inferring, inferring->b->links[link].to);
     uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
-    return inferring->a && old_node != BAT_NONE && inferring->a->nodes[old_node].count > 0;
+    return inferring->a && old_node != BAT_NONE &&
+           (inferring->a->nodes[old_node].count > 0 || !inferring->a->nodes[old_node].is_reached);
 }
 
 /* Ways that ran in the old program are likelier than new ones. */
@@ -398,6 +399,41 @@ static void set_links(struct inferring *inferring, uint32_t node)
         if (ways(graph, node) == 1)
             edge->share_price = 1;
     }
+}
+
+/* --- What never ran -------------------------------------------------------------------------- */
+
+enum awake { UNKNOWN, ASLEEP, AWAKE };
+
+/* Tell of each node that never ran whether it or a dominator is awake; the others are asleep. */
+static void spread(const struct next_graph *graph, const uint32_t *dominators, uint8_t *all)
+{
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].count > 0 || (all[i] == UNKNOWN && dominators[i] == BAT_NONE))
+            all[i] = ASLEEP;
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        uint32_t known = i;
+        while (all[known] == UNKNOWN)
+            known = dominators[known];
+        for (uint32_t at = i; all[at] == UNKNOWN; at = dominators[at])
+            all[at] = all[known];
+    }
+}
+
+enum bat_code next_wake(struct next_graph *old_graph, const uint32_t *dominators,
+                        const struct next_match *match, const uint64_t *counts,
+                        struct bat_error *error)
+{
+    uint8_t *all = calloc((size_t)old_graph->node_count + 1, sizeof(*all));
+    BAT_TRY_MEMORY(all, error, "for counts of blocks");
+    for (uint32_t j = 0; j < match->count; j++)
+        if (match->all[j].old_of != BAT_NONE && counts[j] >= WAKE_MIN)
+            all[match->all[j].old_of] = AWAKE;
+    spread(old_graph, dominators, all);
+    for (uint32_t i = 0; i < old_graph->node_count; i++)
+        old_graph->nodes[i].is_reached &= all[i] != AWAKE;
+    free(all);
+    return BAT_OK;
 }
 
 /* --- All of it ------------------------------------------------------------------------------ */

@@ -28,6 +28,15 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
 void next_inferred_free(struct flow_counts *inferred);
 
 /*
+ * Old code that never ran, and whose match runs by the counts that were inferred, as the new
+ * program has no longer the branch that went past it: clear is_reached of it and of all that it
+ * dominates and that never ran, too. Their zeros tell nothing then. Linear.
+ */
+enum bat_code next_wake(struct next_graph *old_graph, const uint32_t *dominators,
+                        const struct next_match *match, const uint64_t *counts,
+                        struct bat_error *error);
+
+/*
  * Fill shares, for each link its share of what its node leads to; those of one node add up to 1.
  * most_calls, for each function of the program or NULL: where it is 0, calls never ran.
  * Linear. Fails with BAT_ERR_MEMORY.

@@ -20,7 +20,8 @@ struct next_node {
     uint32_t context; /* of which call it stands in place: 0 for the unit itself */
     bool begins;      /* the block's first piece */
     bool ends;        /* its last one */
-    bool is_reached;  /* false: in place of a call that never ran; count, 0, tells nothing */
+    bool is_reached;  /* false: in place of a call that never ran, or the new program has no longer
+                         the branch past it; count, 0, tells nothing */
     double count;     /* measured */
 };
 

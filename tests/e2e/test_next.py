@@ -587,6 +587,27 @@ class Compilers(unittest.TestCase):
         """A loop's condition is in the new build a second time, at the loop's end."""
         self.assertEqual(self.wrong(self.build(self.TURNED_OLD, self.TURNED_NEW)), [])
 
+    SCAN = """
+        #include <string.h>
+        volatile int plain;
+        __attribute__((noinline)) long end_of(const char *s, long at) { return at + strcspn(s + at, "ghi") % 9; }
+        long work(void *t, const unsigned char *s) {
+            long n = *(int *)t & 3, out = 0;
+            for (int i = 0; i < 5; i++) {
+                IF (plain == 0) n = end_of((const char *)s, n);
+                ELSE while (s[n] != 103 && s[n] != 104 && s[n] != 0 && n < 300) n++, out += s[n] & 1;
+                s += n & 7, out += n;
+                if (out > 100000) out -= 7;
+            }
+            return out;
+        }
+    """
+
+    def test_gone_choice(self):
+        """The new build always does what the old one never chose: nothing was measured there, but loops run."""
+        old, new = (re.sub("IF .*" * (not is_old), "", self.SCAN).replace("IF", "if").replace("ELSE", "else" * is_old) for is_old in (True, False))
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
     @staticmethod
     def copied(tails):
         """work() with one or two copies of the code behind its four beginnings."""
