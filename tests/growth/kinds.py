@@ -121,7 +121,7 @@ KINDS = [
     Kind("cold parts of a function", builds.fragments, FOR_NEXT, 500),
     Kind("blocks of a changed function", builds.blocks, FOR_NEXT, 500),
     Kind("equal blocks of a changed function", builds.equal_blocks, FOR_NEXT, 500),
-    Kind("one end that is divided", builds.ends, FOR_NEXT, 1000),
+    Kind("one end that is divided", builds.ends, FOR_NEXT, 4000),
     Kind("calls that are inlined", builds.inlined, FOR_NEXT, 200),
     Kind("calls of renamed functions", builds.renamed_callees, FOR_NEXT, 250),
     Kind("calls of one renamed function", builds.callers_of_renamed, FOR_NEXT, 150),
