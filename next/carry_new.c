@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * New functions that are called: copies of an old function (f.constprop.0), or functions that are
- * called where another one was. The compiler's own layout of all others is better than a guess.
+ * New functions that are called: copies of an old function (f.constprop.0), functions that are
+ * called where another one was, and those that may be called in place of one. The compiler's own
+ * layout of all others is better than a guess.
  */
 #include <stdlib.h>
 
@@ -199,6 +200,19 @@ static void sort_by_name(struct new_units *news, struct bat_sort_key *keys)
     news->by_name = bat_sort_keys(keys, keys + news->by_name_count, news->by_name_count);
 }
 
+/* Infer the pairs of units of the next pass: copies, and when there are no more, variants once. */
+static enum bat_code infer_next(struct new_units *news, bool *has_variants)
+{
+    begin_pass(news);
+    BAT_TRY(infer_pass(news));
+    if (news->pair_count > 0 || *has_variants)
+        return BAT_OK;
+    *has_variants = true;
+    BAT_TRY(next_find_variants(news->carrying, news->pairs, &news->pair_count));
+    news->carrying->report->copies += news->pair_count;
+    return next_infer_pairs(news->carrying, news->pairs, news->pair_count);
+}
+
 enum bat_code next_infer_new(struct next_carrying *carrying)
 {
     struct new_units news = {.carrying = carrying};
@@ -213,9 +227,9 @@ enum bat_code next_infer_new(struct next_carrying *carrying)
     if (code == BAT_OK)
         sort_by_name(&news, keys);
     bool is_any = true;
+    bool has_variants = false;
     for (unsigned pass = 0; pass < PASSES && is_any && code == BAT_OK; pass++) {
-        begin_pass(&news);
-        code = infer_pass(&news);
+        code = infer_next(&news, &has_variants);
         is_any = news.pair_count > 0;
     }
     BAT_FREE_ALL(keys, news.calls, news.is_done, news.pairs);

@@ -143,6 +143,14 @@ enum bat_code next_infer_changed(struct next_carrying *carrying);
  * of, or have taken the place of. Others get none. */
 enum bat_code next_infer_new(struct next_carrying *carrying);
 
+/*
+ * Find new units without counts that are called in place of an old one that ran, and nearly have
+ * its code: pairs, which has room for all new units. Linear in the code with counts, and in that of
+ * what it calls.
+ */
+enum bat_code next_find_variants(struct next_carrying *carrying, struct next_unit_pair *pairs,
+                                 uint32_t *count);
+
 /* The counts of a new unit, made at the first use. */
 enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
                                  struct next_new_counts **counts);

@@ -453,6 +453,62 @@ class OtherBuilds(unittest.TestCase):
             self.assertRegex(carried, "(?m)^1 work ")
             self.assertEqual(bool(re.search("(?m)^1 more ", carried)), is_told, called)
 
+    def test_variants(self):
+        """A new function is chosen in place of an old one, and its code is nearly the same: it has half of the counts."""
+        source = """
+            #define INLINE __attribute__((noinline))
+            #define LOOP(start, factor) \\
+                for (int i = start; i < n; i++) { \\
+                    if (t[i] % 7 == 3) s = s * factor ^ t[i]; \\
+                    else if (t[i] > 250) s -= i * 9; \\
+                    else s += t[i] * 3; \\
+                    if (s > 1 << 30) s >>= 5; \\
+                }
+            #define FOUR(start, factor) LOOP(start, factor) LOOP(start + 1, factor) LOOP(start + 2, factor) LOOP(start + 3, factor)
+            #define EIGHT(start, factor) FOUR(start, factor) FOUR(start + 30, factor)
+            #define COPY(name, factor) \\
+            INLINE long name(const unsigned char *t, int n) { long s = 1; EIGHT(0, factor) EIGHT(60, factor) EIGHT(120, factor) return s; }
+            COPY(first, 31)
+            COPY(second, 37)
+            #define OTHER(n) INLINE long other##n(const unsigned char *t, int k) { return t[k * n] ^ n * 321; }
+            OTHER(1) OTHER(2) OTHER(3) OTHER(4) OTHER(5)
+            INLINE long choose(int kind, const unsigned char *t, int n) {
+                switch (kind) {
+                case 0: return first(t, n);
+                case 1: return other1(t, n);
+                case 2: return other2(t, n);
+                case 3: return other3(t, n);
+                case 4: return other4(t, n);
+                case 5: return other5(t, n);
+                NEW
+                default: return -1;
+                }
+            }
+            int main(int argc, char **argv) {
+                unsigned char t[200];
+                long s = 0;
+                for (int i = 0; i < 200; i++) t[i] = i;
+                for (int i = 0; i < 400; i++) s += choose(i % 2 * (argc > 5 ? 7 : KIND), t, 150);
+                return s == 7;
+            }
+            """
+        pair = Pair(self)
+        for name, kind, cases in (("old", 0, ""), ("new", 6, "case 6: return second(t, n);")):
+            text = source.replace("NEW", cases)
+            text = text.replace("COPY(second, 37)", "") if name == "old" else text
+            (pair.folder / f"{name}.c").write_text(text, encoding="ascii")
+            run("gcc", *FLAGS, "-fno-inline", "-fno-ipa-icf", f"-DKIND={kind}", f"{name}.c", *LINKS, "-o", name, folder=pair.folder)
+            pair.record(name)
+        report = json.loads(pair.carry("--report=json"))["next"]
+        self.assertEqual(report["copies"], 1)
+        own, carried = (collections.Counter(), collections.Counter())
+        for name, counts in (("new", own), ("carried", carried)):
+            for (_, function, offset, _, to, to_offset), (_, count) in bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1].items():
+                if function == to == "second":
+                    counts[offset, to_offset] += count
+        self.assertGreater(len(own), 5)
+        self.assertEqual(carried, own)
+
     def test_library_gone(self):
         """The library that had nearly all of the counts is no longer linked in: still another build of the program."""
         library = """__attribute__((noinline)) static word hash(const unsigned char *at, long count) {
