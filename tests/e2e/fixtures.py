@@ -559,8 +559,7 @@ def groundwork():
     """{name: function} of what all fixtures and tests are made from, the longest first. They are made before all
     fixtures, so that no job waits for another one that makes the same."""
     import debug_programs       # which imports this file
-    large = {f"{name} with debug information": functools.partial(debug_programs.get, name)
-             for name in ("sqlite-profiling", "sqlite-aarch64")}
+    large = {"SQLite with debug information": functools.partial(debug_programs.get, "sqlite-profiling")}
     large |= {f"object of {target}": sqlite_object(target).folder for target in ("fixed", "pie", "aarch64")}
     pairs = sorted({tuple(name.split("-")[:2]) for name in names() + passes() + legacy()},
                    key=lambda pair: (pair[0] != "sqlite", pair))

@@ -307,14 +307,13 @@ class Unsymbolized(AutoFdoTest):
         self.assertEqual(roots["main"].head, 10)
 
 
-# Programs, and llvm-bolt's options for them: each pass by itself, and all passes for the larger programs.
-MOVED = [("sqlite-profiling", ["nosplit", "cdsplit", "all", "inline", "tail", "passes", "passesicf",
-                               "cpython"]),
+# Programs, and llvm-bolt's options for them: each pass by itself, and all passes; SQLite, which is large, with few.
+MOVED = [("sqlite-profiling", ["cdsplit", "inline", "passes", "cpython"]),
          ("inlined-profiling", ["nosplit", "cdsplit", "all", *fixtures.PASSES, "icf", "passes",
                                 "passesicf", "cpython"]),
          ("exceptions-profiling", ["nosplit", "cdsplit", "all", "passes", "cpython"]),
          ("folded-profiling", ["icf", "cpython"]),
-         ("sqlite-aarch64", ["inline", "passes", "cpython"])]
+         ("inlined-aarch64", ["all", "inline", "passes", "cpython"]), ("folded-aarch64", ["tail", "passes"])]
 
 # After these passes, calls by pointer no longer say which function was meant.
 FOLDING = ["icf", "passesicf", "cpython"]
