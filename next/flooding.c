@@ -440,7 +440,7 @@ static void run_row(struct flooding *flooding, uint32_t j)
     float order = flooding->order ? flooding->order[j] : 0;
     for (uint32_t k = 0; k < count && flooding->order; k++) {
         float distance = fabsf((float)olds[k] - order);
-        value[k] = value[k] * (1 - SHARE_ORDER) + SHARE_ORDER / (1 + distance / 4);
+        value[k] *= 1 - SHARE_ORDER + SHARE_ORDER / (1 + distance / 4);
     }
 }
 

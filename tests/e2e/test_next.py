@@ -401,8 +401,8 @@ class OtherBuilds(unittest.TestCase):
     def test_pseudo_probes(self):
         """Probes that both builds have say which blocks are the same; without them, or with damaged ones, the code alone does."""
         pair = Pair(self)
-        for name, level in (("old", "-O1"), ("new", "-O2")):
-            run("clang++-22", level, "-w", "-fno-pie", "-fpseudo-probe-for-profiling", fixtures.SOURCES / "switches.cc", *LINKS, "-o", name,
+        for name, level in (("old", "-O2"), ("new", "-Os")):
+            run("clang++-22", level, "-w", "-fno-pie", "-fpseudo-probe-for-profiling", fixtures.SOURCES / "exceptions.cc", *LINKS, "-o", name,
                 folder=pair.folder)
             pair.record(name)
         section = pair.folder / "section"

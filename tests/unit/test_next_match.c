@@ -469,6 +469,32 @@ TEST(test_match_divided)
     assert_int_equal(match->all[5].old_of, 4);
 }
 
+/* Two builds of blocks in this order, each leading to the next one but for those in sets 8 and 9.
+ */
+static struct next_match *match_in_order(const char *olds, const char *news)
+{
+    struct made *sides = begin_both();
+    for (unsigned side = 0; side < 2; side++) {
+        uint32_t last = BAT_NONE;
+        for (const char *seed = side ? news : olds; *seed; seed++) {
+            uint32_t node = add_block(&sides[side], (uint32_t)(*seed - '0'), SIZE, 10);
+            if (*seed >= '8')
+                continue;
+            if (last != BAT_NONE)
+                add_link(&sides[side], last, node, NEXT_EDGE_ON, 10);
+            last = node;
+        }
+    }
+    return match_both(sides);
+}
+
+/* Of equal blocks that one is the match which has the place in the order. */
+TEST(test_match_in_order)
+{
+    assert_int_equal(match_in_order("0192394", "012394")->all[4].old_of, 5);
+    assert_int_equal(match_in_order("0192394", "019234")->all[2].old_of, 2);
+}
+
 /* --- Conditions ----------------------------------------------------------------------------- */
 
 /* JL, JGE, JLE, JG. */
