@@ -252,7 +252,7 @@ static enum bat_code pair_namesakes(struct function_matching *matching,
     if (group->old_count > NAMESAKES_MAX || group->new_count > NAMESAKES_MAX)
         return BAT_OK;
     struct next_candidate *candidates =
-        malloc((size_t)group->old_count * group->new_count * sizeof(*candidates));
+        malloc((size_t)group->old_count * group->new_count * sizeof(*candidates) + 1);
     size_t count = 0;
     if (!candidates)
         return fail_memory(matching);
