@@ -28,7 +28,8 @@
 #define TABLES_FACTOR 4    /* so many times more jumps by tables are copies */
 #define AROUND_FACTOR 0.6f /* an edge that leads past a block of the other program */
 #define ROUNDED 0.999      /* counts of samples that differ by less are the same */
-#define WAKE_MIN 20u /* what runs less often tells nothing of a branch: counts differ by chance */
+#define WAKE_MIN 20u   /* what runs less often tells nothing of a branch: counts differ by chance */
+#define WAKE_SURE 0.3f /* ... nor what has a weaker match: it may be another block that runs */
 #define NEW_WAY_FACTOR 0.1f /* share of a way that only the new program has */
 
 struct inferring {
@@ -427,7 +428,8 @@ enum bat_code next_wake(struct next_graph *old_graph, const uint32_t *dominators
     uint8_t *all = calloc((size_t)old_graph->node_count + 1, sizeof(*all));
     BAT_TRY_MEMORY(all, error, "for counts of blocks");
     for (uint32_t j = 0; j < match->count; j++)
-        if (match->all[j].old_of != BAT_NONE && counts[j] >= WAKE_MIN)
+        if (match->all[j].old_of != BAT_NONE && match->all[j].confidence >= WAKE_SURE &&
+            counts[j] >= WAKE_MIN)
             all[match->all[j].old_of] = AWAKE;
     spread(old_graph, dominators, all);
     for (uint32_t i = 0; i < old_graph->node_count; i++)
