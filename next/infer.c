@@ -215,7 +215,9 @@ static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_
     const struct next_node *at = &inferring->b->nodes[node];
     if (node == inferring->b->entry)
         return wish(given->entries, PRICE_ENTRY);
-    if (!next_node_block(given->new_side->program, at)->is_entered || !at->begins)
+    /* Callees in place of calls have entry points, too. */
+    bool is_called = at->context > 0 && inferring->b->contexts[at->context].entry == node;
+    if (!next_node_block(given->new_side->program, at)->is_entered || !at->begins || is_called)
         return (struct flow_wish){0, 0, FLOW_BOUND};
     uint32_t old_node = matched(inferring, node)->old_of;
     double count = old_node != BAT_NONE && given->entered ? given->entered[old_node] : 0;

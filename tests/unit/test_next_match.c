@@ -338,6 +338,43 @@ TEST(test_zeros_behind_branches_that_are_gone)
     }
 }
 
+/* --- Entries -------------------------------------------------------------------------------- */
+
+/* How often block 1 is entered from elsewhere: it is an entry point, and ran more often than what
+ * leads to it. */
+static uint64_t infer_entries(bool is_called)
+{
+    struct made *sides = begin_both();
+    struct next_context contexts[2] = {{0}, {.entry = 1}};
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 3; i++)
+            add_block(&sides[side], i, 1, (double[]){100, 200, 200}[i]);
+        for (uint32_t i = 0; i < 2; i++)
+            add_link(&sides[side], i, i + 1, NEXT_EDGE_ON, 100);
+        sides[side].blocks[1].is_entered = true;
+        sides[side].nodes[1].context = is_called;
+        sides[side].graph.contexts = contexts;
+        sides[side].graph.context_count = 2;
+    }
+    finish_both(sides);
+    struct next_matched all[3];
+    for (uint32_t i = 0; i < 3; i++)
+        all[i] = (struct next_matched){.old_of = i,
+                                       .begins_as = i,
+                                       .ends_as = i,
+                                       .piece_of = BAT_NONE,
+                                       .copy_of = BAT_NONE,
+                                       .confidence = 1};
+    return infer(sides, &(struct next_match){.all = all, .count = 3})->entries[1];
+}
+
+/* What is in place of a call is entered by that call alone. */
+TEST(test_entries_in_place_of_calls)
+{
+    assert_int_equal(infer_entries(false), 100);
+    assert_int_equal(infer_entries(true), 0);
+}
+
 /* --- Weak matches --------------------------------------------------------------------------- */
 
 #define SIZE 5u /* instructions */
