@@ -72,20 +72,20 @@ static void find_choices(struct finding *finding, const struct next_unit *unit, 
     }
 }
 
-/* The old unit that a called one is in the new program, if it ran and has about as much code as a
- * variant; BAT_NONE. */
-static uint32_t find_original(const struct next_carrying *carrying, uint32_t called,
-                              const struct next_unit *variant)
+/* The old unit that a called one is in the new program, if it ran; BAT_NONE. */
+static uint32_t find_original(const struct next_carrying *carrying, uint32_t called)
 {
     uint32_t old_unit = carrying->pairs.old_of[called];
-    if (old_unit == BAT_NONE || !carrying->measured.units[old_unit] ||
-        carrying->measured.units[old_unit]->entry == 0)
-        return BAT_NONE;
-    const struct next_unit *unit = carrying->olds.units[old_unit];
-    return unit->is_read && unit->instruction_count <= SIZES_FACTOR * variant->instruction_count &&
-                   variant->instruction_count <= SIZES_FACTOR * unit->instruction_count
+    return old_unit != BAT_NONE && carrying->measured.units[old_unit] &&
+                   carrying->measured.units[old_unit]->entry > 0
                ? old_unit
                : BAT_NONE;
+}
+
+static bool are_as_large(const struct next_unit *a, const struct next_unit *b)
+{
+    return a->is_read && a->instruction_count <= SIZES_FACTOR * b->instruction_count &&
+           b->instruction_count <= SIZES_FACTOR * a->instruction_count;
 }
 
 /* Of what is chosen from, find the old unit that a new one is a variant of; BAT_NONE. */
@@ -99,8 +99,12 @@ static enum bat_code compare(const struct finding *finding, uint32_t new_unit, u
     BAT_TRY(next_unit_get(&carrying->news, new_unit, &variant, carrying->error));
     enum bat_code code = next_signature_make(&carrying->news, new_unit, &code_of, carrying->error);
     for (uint32_t i = 0; i < finding->choice_count && code == BAT_OK; i++) {
-        uint32_t old_unit = find_original(carrying, finding->choices[i], variant);
+        uint32_t old_unit = find_original(carrying, finding->choices[i]);
+        const struct next_unit *original;
         if (old_unit == BAT_NONE)
+            continue;
+        code = next_unit_get(&carrying->olds, old_unit, &original, carrying->error);
+        if (code != BAT_OK || !are_as_large(original, variant))
             continue;
         struct next_signature old;
         code = next_signature_make(&carrying->olds, old_unit, &old, carrying->error);

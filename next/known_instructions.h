@@ -9,12 +9,12 @@
 
 struct next_known;
 
-/* For a program with so many bytes of code. NULL without memory. The caller frees it. */
+/* For a program with so many bytes of code. NULL without memory. The caller frees it; NULL, too. */
 struct next_known *next_known_new(uint64_t code_size);
 void next_known_free(struct next_known *known);
 
 /* False if an instruction of these bytes, with zeros behind it, is not known; its offset is not
- * set. Constant time. known may be NULL. */
+ * set. Constant time. */
 bool next_known_find(const struct next_known *known, const uint64_t bytes[2],
                      struct next_instruction *instruction);
 

@@ -254,6 +254,17 @@ TEST(test_size_of_constants)
 
 /* --- Zeros ---------------------------------------------------------------------------------- */
 
+/* A block's match with the old one of this number, from beginning to end. */
+static struct next_matched match_whole(uint32_t old_node, float confidence)
+{
+    return (struct next_matched){.old_of = old_node,
+                                 .begins_as = old_node,
+                                 .ends_as = old_node,
+                                 .piece_of = BAT_NONE,
+                                 .copy_of = BAT_NONE,
+                                 .confidence = confidence};
+}
+
 /* Counts of a branch's two ways, where the old function was entered 100 times. */
 static void infer_ways(const double counts[2], bool is_first_reached, const float confidence[2],
                        uint64_t result[2])
@@ -270,12 +281,7 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
     finish_both(sides);
     struct next_matched all[3];
     for (uint32_t i = 0; i < 3; i++)
-        all[i] = (struct next_matched){.old_of = i,
-                                       .begins_as = i,
-                                       .ends_as = i,
-                                       .piece_of = BAT_NONE,
-                                       .copy_of = BAT_NONE,
-                                       .confidence = i == 0 ? 0.2f : confidence[i - 1]};
+        all[i] = match_whole(i, i == 0 ? 0.2f : confidence[i - 1]);
     const struct flow_counts *inferred = infer(sides, &(struct next_match){.all = all, .count = 3});
     assert_int_equal(inferred->nodes[0], 100);
     result[0] = inferred->nodes[1];
@@ -359,12 +365,7 @@ static uint64_t infer_entries(bool is_called)
     finish_both(sides);
     struct next_matched all[3];
     for (uint32_t i = 0; i < 3; i++)
-        all[i] = (struct next_matched){.old_of = i,
-                                       .begins_as = i,
-                                       .ends_as = i,
-                                       .piece_of = BAT_NONE,
-                                       .copy_of = BAT_NONE,
-                                       .confidence = 1};
+        all[i] = match_whole(i, 1);
     return infer(sides, &(struct next_match){.all = all, .count = 3})->entries[1];
 }
 
