@@ -48,6 +48,8 @@ struct features_making {
     uint32_t id_count;
     struct bat_sort_key *pairs; /* new node and old node; content, or CONTENT_UNKNOWN */
     uint32_t *expanded;         /* for each new node: the old one whose neighbours were paired */
+    float *weights;             /* of each id in the new node `weighed`; 0 if it has not that */
+    uint32_t weighed;
     size_t pair_count;
     size_t pair_capacity;
     uint32_t candidates; /* of each new node */
@@ -298,25 +300,28 @@ static bool add_most(struct features_making *making, uint32_t node, float *sums,
                      uint32_t count)
 {
     float least = least_of_most(sums, touched, count, making->candidates);
-    uint32_t found = 0;
+    uint32_t found = 0; /* those of the most, in their order, stand first */
     for (uint32_t i = 0; i < count; i++)
-        found += sums[touched[i]] >= least;
+        if (sums[touched[i]] >= least) {
+            const uint32_t other = touched[found];
+            touched[found++] = touched[i];
+            touched[i] = other;
+        }
     bool is_fine = true;
     if (found <= making->candidates) {
-        for (uint32_t i = 0; i < count && is_fine; i++)
-            if (sums[touched[i]] >= least)
-                is_fine = add_pair(making, touched[i], node);
+        for (uint32_t i = 0; i < found && is_fine; i++)
+            is_fine = add_pair(making, touched[i], node);
         return is_fine;
     }
     /* Of equal ones, take some that are not next to each other. */
     for (uint32_t k = 0; k < making->candidates && is_fine; k++) {
         uint32_t best = 0;
-        for (uint32_t i = 1; i < count; i++)
+        for (uint32_t i = 1; i < found; i++)
             if (sums[touched[i]] > sums[touched[best]])
                 best = i;
         is_fine = add_pair(making, touched[best], node);
         sums[touched[best]] = 0;
-        touched[best] = touched[--count];
+        touched[best] = touched[--found];
     }
     return is_fine;
 }
@@ -336,8 +341,9 @@ static bool find_candidates(struct features_making *making, uint32_t node, float
             continue;
         for (; first < end && making->postings[first].node < likeness->old_count; first++) {
             const struct postings *posting = &making->postings[first];
-            if (sums[posting->node] == 0)
-                touched[touched_count++] = posting->node;
+            /* Without a branch: nothing tells which way it would go. */
+            touched[touched_count] = posting->node;
+            touched_count += sums[posting->node] == 0;
             sums[posting->node] += posting->weight * feature->weight;
         }
     }
@@ -365,17 +371,38 @@ static bool sort_pairs(struct features_making *making)
     return true;
 }
 
-/* The content of a pair, found only once. */
-static float content_of(const struct features_making *making, struct bat_sort_key *pair)
+/* Set the weights of a new node, in place of those of the one before. */
+static void weigh_node(struct features_making *making, uint32_t new_node)
 {
-    if (pair->value == CONTENT_UNKNOWN) {
-        const uint32_t new_node = (uint32_t)(pair->key >> 32) + making->likeness->old_count;
-        float content = likeness_of_content(making->likeness, (uint32_t)pair->key, new_node);
-        uint32_t bits;
-        memcpy(&bits, &content, sizeof(bits));
-        pair->value = bits;
-    }
-    return float_of(pair->value);
+    const struct likeness *likeness = making->likeness;
+    const uint32_t *first = likeness->first_feature + likeness->old_count;
+    const uint32_t before = making->weighed;
+    for (uint32_t i = before == BAT_NONE ? 0 : first[before];
+         before != BAT_NONE && i < first[before + 1]; i++)
+        making->weights[likeness->features[i].id] = 0;
+    for (uint32_t i = first[new_node]; i < first[new_node + 1]; i++)
+        making->weights[likeness->features[i].id] = likeness->features[i].weight;
+    making->weighed = new_node;
+}
+
+/* The content of a pair, found only once; those of one new node are asked for together. */
+static float content_of(struct features_making *making, struct bat_sort_key *pair)
+{
+    if (pair->value != CONTENT_UNKNOWN)
+        return float_of(pair->value);
+    const struct likeness *likeness = making->likeness;
+    const uint32_t old_node = (uint32_t)pair->key;
+    if (making->weighed != (uint32_t)(pair->key >> 32))
+        weigh_node(making, (uint32_t)(pair->key >> 32));
+    float content = 0;
+    for (uint32_t i = likeness->first_feature[old_node]; i < likeness->first_feature[old_node + 1];
+         i++)
+        content += likeness->features[i].weight * making->weights[likeness->features[i].id];
+    content = content < 1 ? content : 1;
+    uint32_t bits;
+    memcpy(&bits, &content, sizeof(bits));
+    pair->value = bits;
+    return content;
 }
 
 /* Pair all successors, or all predecessors, of two nodes that are alike; few of them each. */
@@ -536,7 +563,9 @@ static bool pair_some(struct features_making *making)
     float *sums = calloc((size_t)likeness->old_count + 1, sizeof(*sums));
     uint32_t *touched = malloc(((size_t)likeness->old_count + 1) * sizeof(*touched));
     making->expanded = malloc(((size_t)likeness->new_count + 1) * sizeof(*making->expanded));
-    bool is_fine = sums && touched && making->expanded;
+    making->weights = calloc((size_t)making->id_count + 1, sizeof(*making->weights));
+    making->weighed = BAT_NONE;
+    bool is_fine = sums && touched && making->expanded && making->weights;
     for (uint32_t j = 0; j < likeness->new_count && is_fine; j++) {
         making->expanded[j] = BAT_NONE;
         is_fine = find_candidates(making, j, sums, touched);
@@ -588,6 +617,7 @@ enum bat_code likeness_open(const struct next_program *old_program,
     is_fine = is_fine && make_postings(&making) && make_features(&making);
     bool is_small = (uint64_t)likeness->old_count * likeness->new_count <= LIKENESS_DENSE_MAX;
     is_fine = is_fine && (is_small ? pair_all(&making) : pair_some(&making));
-    BAT_FREE_ALL(making.raw, making.postings, making.first_posting, making.pairs, making.expanded);
+    BAT_FREE_ALL(making.raw, making.postings, making.first_posting, making.pairs, making.expanded,
+                 making.weights);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");
 }

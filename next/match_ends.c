@@ -61,17 +61,16 @@ static bool collect(const struct flooding_side *side, uint32_t base, struct bat_
             if (code[k].flags & NEXT_IS_NOP)
                 continue;
             const uint32_t key[2] = {code[k].shape, code[k].name};
-            if (!BAT_APPEND(
-                    *keys, *count, *capacity,
-                    (struct bat_sort_key){.key = (uint64_t)next_hash(key, sizeof(key), 0) << 32 |
-                                                 (base + i)}))
+            if (!BAT_APPEND(*keys, *count, *capacity,
+                            (struct bat_sort_key){.key = next_hash(key, sizeof(key), 0),
+                                                  .value = base + i}))
                 return false;
         }
     }
     return true;
 }
 
-/* Make the lists of nodes from sorted keys. */
+/* Make the lists of nodes from sorted keys; those of one hash are in the order of the nodes. */
 static bool fill(struct ends *ends, const struct bat_sort_key *keys, size_t count)
 {
     struct tokens *tokens = &ends->tokens;
@@ -82,20 +81,20 @@ static bool fill(struct ends *ends, const struct bat_sort_key *keys, size_t coun
     if (!tokens->all || !tokens->first || !tokens->rarity)
         return false;
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || keys[i].key != keys[i - 1].key)
-            tokens->first[(uint32_t)keys[i].key + 2]++;
+        if (i == 0 || keys[i].key != keys[i - 1].key || keys[i].value != keys[i - 1].value)
+            tokens->first[keys[i].value + 2]++;
     for (uint32_t i = 0; i < nodes; i++)
         tokens->first[i + 2] += tokens->first[i + 1];
     uint32_t id = 0;
     uint32_t users = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t node = (uint32_t)keys[i].key;
-        bool is_new_id = i > 0 && keys[i].key >> 32 != keys[i - 1].key >> 32;
+        uint32_t node = (uint32_t)keys[i].value;
+        bool is_new_id = i > 0 && keys[i].key != keys[i - 1].key;
         if (is_new_id) {
             tokens->rarity[id++] = logf(1 + (float)nodes / (float)users);
             users = 0;
         }
-        if (i > 0 && keys[i].key == keys[i - 1].key) {
+        if (i > 0 && !is_new_id && keys[i].value == keys[i - 1].value) {
             tokens->all[tokens->first[node + 1] - 1].count++;
             continue;
         }
