@@ -505,14 +505,14 @@ static void set_around(struct flooding *flooding)
     }
 }
 
-static bool set_trust(struct flooding *flooding, struct next_loop_partner **partners)
+static bool set_trust(struct flooding *flooding)
 {
     const struct likeness *likeness = flooding->likeness;
     size_t nodes = (size_t)likeness->old_count + likeness->new_count;
     const struct next_loops *loops[2] = {&flooding->a->loops, &flooding->b->loops};
     float *sizes = malloc((nodes + 1) * sizeof(*sizes));
     float *alike;
-    bool is_fine = next_compare_loops(loops[0], loops[1], likeness, &alike, partners) && sizes;
+    bool is_fine = next_compare_loops(loops[0], loops[1], likeness, &alike) && sizes;
     for (size_t i = 0; i < nodes && is_fine; i++)
         sizes[i] = log2f(1 + (float)likeness->sizes[i]);
     for (uint32_t j = 0; j < likeness->new_count && is_fine; j++)
@@ -528,7 +528,7 @@ static bool set_trust(struct flooding *flooding, struct next_loop_partner **part
     return is_fine;
 }
 
-static bool begin_flooding(struct flooding *flooding, struct next_loop_partner **partners)
+static bool begin_flooding(struct flooding *flooding)
 {
     const struct likeness *likeness = flooding->likeness;
     size_t olds = (size_t)likeness->old_count + 1;
@@ -541,8 +541,7 @@ static bool begin_flooding(struct flooding *flooding, struct next_loop_partner *
     flooding->kinds = malloc(olds * sizeof(*flooding->kinds));
     flooding->rows[0] = calloc(ROW_COUNT * olds, sizeof(float));
     if (!flooding->now || !flooding->trust || !flooding->before || !flooding->around ||
-        !flooding->behind || !flooding->kinds || !flooding->rows[0] ||
-        !set_trust(flooding, partners))
+        !flooding->behind || !flooding->kinds || !flooding->rows[0] || !set_trust(flooding))
         return false;
     for (unsigned i = 1; i < ROW_COUNT; i++)
         flooding->rows[i] = flooding->rows[i - 1] + olds;
@@ -553,12 +552,11 @@ static bool begin_flooding(struct flooding *flooding, struct next_loop_partner *
 
 enum bat_code flooding_run(const struct flooding_side *old_side,
                            const struct flooding_side *new_side, bool is_brief,
-                           struct likeness *likeness, struct next_loop_partner **partners,
-                           struct bat_error *error)
+                           struct likeness *likeness, struct bat_error *error)
 {
     struct flooding flooding = {.a = old_side, .b = new_side, .likeness = likeness};
     enum bat_code code =
-        begin_flooding(&flooding, partners) ? BAT_OK : bat_fail_memory(error, "to compare blocks");
+        begin_flooding(&flooding) ? BAT_OK : bat_fail_memory(error, "to compare blocks");
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         likeness->value[i] = likeness->base[i] = 0.98f * likeness->content[i];
     for (uint32_t round = is_brief ? ROUNDS - ROUNDS_BRIEF : 0; round < ROUNDS && code == BAT_OK;

@@ -26,12 +26,10 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
                             struct flooding_side *side, struct bat_error *error);
 void flooding_free(struct flooding_side *side);
 
-/* Fill likeness->value; *partners, which the caller frees, is for each new loop its old one, or
- * NULL if there are too many. Linear in the pairs, and in the links around them. */
+/* Fill likeness->value. Linear in the pairs, and in the links around them. */
 enum bat_code flooding_run(const struct flooding_side *old_side,
                            const struct flooding_side *new_side, bool is_brief,
-                           struct likeness *likeness, struct next_loop_partner **partners,
-                           struct bat_error *error);
+                           struct likeness *likeness, struct bat_error *error);
 
 /* Raise likeness->base of pairs that aligned jump tables lead to; with_regions: also of what these
  * dominate. */

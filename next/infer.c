@@ -11,7 +11,6 @@
 #define PRICE_SURE 100.0f /* a block of a sure match */
 #define PRICE_EDGE 70.0f  /* a branch of two sure matches */
 #define PRICE_SHARE 40.0f /* ... of which the shares are known, not the count */
-#define PRICE_LOOP 100.0f /* ... a loop's way back that is the same, by its code */
 #define PRICE_STATIC 10.0f
 #define PRICE_ENTRY 500.0f
 #define PRICE_ENTERED 30.0f   /* a landing pad, or another entry */
@@ -309,23 +308,6 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     return value * AROUND_FACTOR;
 }
 
-/* The rounds of the old loop that is the same, if a link is a loop's only way back; its price. One
- * that went round ran: of others nothing is known. */
-static float measured_rounds(const struct inferring *inferring, uint32_t link, double *count)
-{
-    const struct next_match *match = inferring->given->match;
-    const struct next_loops *loops = &inferring->given->new_side->loops;
-    if (!inferring->a || !match || !match->partners)
-        return 0;
-    uint32_t loop = loops->inner[inferring->b->links[link].from];
-    while (loop != BAT_NONE && loops->back[loop] != link)
-        loop = loops->around[loop];
-    if (loop == BAT_NONE || match->partners[loop].loop == BAT_NONE)
-        return 0;
-    *count = inferring->given->old_side->loops.rounds[match->partners[loop].loop];
-    return *count > 0 ? PRICE_LOOP * match->partners[loop].alike : 0;
-}
-
 /* True if something that ran in the old program, or may have, is where a link leads. */
 static bool is_known_way(const struct inferring *inferring, uint32_t link)
 {
@@ -389,7 +371,6 @@ static void set_links(struct inferring *inferring, uint32_t node)
         struct flow_edge *edge = &inferring->edges[i];
         double count;
         float value = measured_link(inferring, i, &count);
-        value = value > 0 ? value : measured_rounds(inferring, i, &count);
         *edge = (struct flow_edge){.from = graph->links[i].from, .to = graph->links[i].to};
         if (value > 0) {
             edge->count = wish(count * inferring->given->scale, value);

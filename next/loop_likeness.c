@@ -14,9 +14,6 @@
 #define WORK_MAX (UINT64_C(1) << 24)
 #define PAIRS_MAX (UINT64_C(1) << 20)
 
-/* Loops that are less alike are no partners. */
-#define PARTNER_MIN 0.3f
-
 /* Room for so many features is made at first. */
 #define FEATURES_MIN 256u
 
@@ -158,47 +155,6 @@ static bool compare(const struct loop_features sides[2], uint32_t feature_count,
     return weights;
 }
 
-/* The best of a row or a column without those of the whole. */
-struct best_two {
-    float first;
-    float second;
-    uint32_t at; /* of the first */
-};
-
-static void take(struct best_two *best, float value, uint32_t at)
-{
-    if (value > best->first)
-        *best = (struct best_two){value, best->first, at};
-    else
-        best->second = fmaxf(best->second, value);
-}
-
-/* The loops that are the most like each other, if no other is as much. NULL without memory. */
-static struct next_loop_partner *find_partners(const float *alike, uint32_t rows, uint32_t columns)
-{
-    struct next_loop_partner *partners = malloc(columns * sizeof(*partners));
-    struct best_two *best = calloc((size_t)rows + columns, sizeof(*best));
-    for (uint32_t i = 0; i + 1 < rows && best; i++)
-        for (uint32_t j = 0; j + 1 < columns; j++) {
-            float value = alike[(size_t)i * columns + j];
-            take(&best[i], value, j);
-            take(&best[rows + j], value, i);
-        }
-    for (uint32_t j = 0; j < columns && best && partners; j++) {
-        const struct best_two *here = &best[rows + j];
-        const struct best_two *there = &best[here->at];
-        bool is_partner = here->first >= PARTNER_MIN && here->first > here->second &&
-                          there->at == j && there->first > there->second;
-        partners[j] = (struct next_loop_partner){is_partner ? here->at : BAT_NONE, here->first};
-    }
-    if (!best) {
-        free(partners);
-        partners = NULL;
-    }
-    free(best);
-    return partners;
-}
-
 /* What is less like than the mean of the best that both loops have is less likely by twice that. */
 static bool make_relative(float *alike, uint32_t rows, uint32_t columns)
 {
@@ -218,20 +174,17 @@ static bool make_relative(float *alike, uint32_t rows, uint32_t columns)
 }
 
 bool next_compare_loops(const struct next_loops *olds, const struct next_loops *news,
-                        const struct likeness *likeness, float **alike,
-                        struct next_loop_partner **partners)
+                        const struct likeness *likeness, float **alike)
 {
     struct loop_features sides[2];
     bool is_fine = loop_features_make(olds, likeness, 0, likeness->old_count, &sides[0]);
     is_fine &=
         loop_features_make(news, likeness, likeness->old_count, likeness->new_count, &sides[1]);
     *alike = NULL;
-    *partners = NULL;
     if (is_fine && sides[0].count * (uint64_t)sides[1].all_count <= WORK_MAX &&
         sides[0].count * (uint64_t)sides[1].count <= PAIRS_MAX) {
         *alike = malloc((size_t)sides[0].count * sides[1].count * sizeof(**alike));
         is_fine = *alike && compare(sides, likeness->feature_count, *alike) &&
-                  (*partners = find_partners(*alike, sides[0].count, sides[1].count)) != NULL &&
                   make_relative(*alike, sides[0].count, sides[1].count);
     }
     loop_features_free(&sides[0]);

@@ -2,7 +2,6 @@
 /* Strongly connected sets by Tarjan's algorithm; loops with several entries as Steensgaard's. */
 #include "loops.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 struct finding {
     const struct next_graph *graph;
     struct next_loops *loops;
-    uint8_t *is_cut;   /* loops->is_back; 2: found now */
+    uint8_t *is_cut;   /* loops->is_back */
     uint8_t *is_entry; /* for each node: its loop is entered here */
     uint32_t *number;  /* in the order of the walk, from 1; 0: not seen */
     uint32_t *lowest;
@@ -102,24 +101,6 @@ static void find_entries(struct finding *finding)
             finding->is_entry[finding->set[i]] = 1;
 }
 
-/* Note what leads back in the loops that were found now. */
-static void add_backs(struct finding *finding, const uint32_t *loop_of)
-{
-    const struct next_graph *graph = finding->graph;
-    struct next_loops *loops = finding->loops;
-    for (uint32_t i = 0; i < graph->link_count; i++) {
-        const struct next_link *link = &graph->links[i];
-        if (finding->is_cut[i] != 2)
-            continue;
-        finding->is_cut[i] = 1;
-        uint32_t loop = loop_of[finding->set[link->to]];
-        if (loop < 2)
-            continue;
-        loops->back[loop - 2] = loops->rounds[loop - 2] < 0 ? i : BAT_NONE;
-        loops->rounds[loop - 2] = fmax(0, loops->rounds[loop - 2]) + link->count;
-    }
-}
-
 /* Number the loops, and cut links back to their entries. False if there is none. */
 static bool add_loops(struct finding *finding)
 {
@@ -135,7 +116,7 @@ static bool add_loops(struct finding *finding)
         is_any = true;
         if (!finding->is_entry[link->to])
             continue;
-        finding->is_cut[i] = 2;
+        finding->is_cut[i] = 1;
         /* It goes round, or nothing of it ran. */
         if (link->count > 0 || !(graph->nodes[link->to].count > 0))
             loop_of[finding->set[link->to]] = 1;
@@ -146,20 +127,17 @@ static bool add_loops(struct finding *finding)
             continue;
         if (*loop == 1) {
             loops->around[loops->count] = loops->inner[i];
-            loops->rounds[loops->count] = -1;
             *loop = 2 + loops->count++;
         }
         loops->inner[i] = *loop - 2;
         loops->depths[i]++;
     }
-    add_backs(finding, loop_of);
     return is_any;
 }
 
 void next_loops_free(struct next_loops *loops)
 {
-    BAT_FREE_ALL(loops->depths, loops->inner, loops->around, loops->back, loops->rounds,
-                 loops->is_back);
+    BAT_FREE_ALL(loops->depths, loops->inner, loops->around, loops->is_back);
     *loops = (struct next_loops){0};
 }
 
@@ -170,9 +148,7 @@ bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
     *loops = (struct next_loops){.depths = calloc(count, 1),
                                  .inner = malloc(count * sizeof(uint32_t)),
                                  .around = malloc(count * sizeof(uint32_t)),
-                                 .back = malloc(count * sizeof(uint32_t)),
-                                 .is_back = calloc((size_t)graph->link_count + 1, 1),
-                                 .rounds = malloc(count * sizeof(double))};
+                                 .is_back = calloc((size_t)graph->link_count + 1, 1)};
     struct finding finding = {.graph = graph,
                               .loops = loops,
                               .is_cut = loops->is_back,
@@ -184,9 +160,9 @@ bool next_loops_find(const struct next_graph *graph, struct next_loops *loops)
                               .stack = malloc(count * sizeof(uint32_t)),
                               .next = malloc(count * sizeof(uint32_t)),
                               .entered = malloc(count * sizeof(uint32_t))};
-    bool is_fine = loops->depths && loops->inner && loops->around && loops->back && loops->rounds &&
-                   finding.is_cut && finding.is_entry && finding.number && finding.lowest &&
-                   finding.set && finding.open && finding.stack && finding.next && finding.entered;
+    bool is_fine = loops->depths && loops->inner && loops->around && finding.is_cut &&
+                   finding.is_entry && finding.number && finding.lowest && finding.set &&
+                   finding.open && finding.stack && finding.next && finding.entered;
     if (is_fine)
         memset(loops->inner, 0xff, count * sizeof(*loops->inner));
     for (uint32_t i = 0; is_fine && graph->node_count > 0 && i < LOOPS_DEPTH_MAX; i++) {

@@ -12,9 +12,7 @@ struct next_loops {
     uint8_t *depths;  /* of each node: the number of loops around it, at most LOOPS_DEPTH_MAX */
     uint32_t *inner;  /* ... and the innermost one of them, or BAT_NONE */
     uint32_t *around; /* for each loop: the one around it, or BAT_NONE */
-    uint32_t *back;   /* ... the only link that leads back to its entries; BAT_NONE if several do */
     uint8_t *is_back; /* for each link: 1 if it leads back to an entry of a loop */
-    double *rounds;   /* ... the counts of all that do */
     uint32_t count;
 };
 
@@ -29,21 +27,13 @@ struct next_loops {
 bool next_loops_find(const struct next_graph *graph, struct next_loops *loops);
 void next_loops_free(struct next_loops *loops);
 
-/* Of a loop of the new graph: the old one, if each is more like the other than all else is. */
-struct next_loop_partner {
-    uint32_t loop; /* or BAT_NONE */
-    float alike;   /* 0 to 1 */
-};
-
 /*
  * How alike the loops of two graphs are by all that is in them: for each old one, and then for what
  * is in no loop (all of the graph), a row of the new ones. 1 for two that nothing else is more
- * like; NULL if there are too many, and so is *partners. The caller frees both. False without
- * memory.
+ * like; NULL if there are too many. The caller frees it. False without memory.
  */
 bool next_compare_loops(const struct next_loops *olds, const struct next_loops *news,
-                        const struct likeness *likeness, float **alike,
-                        struct next_loop_partner **partners);
+                        const struct likeness *likeness, float **alike);
 
 /* Where the innermost loops around two nodes are in that. */
 static inline size_t next_loop_pair(const struct next_loops *olds, uint32_t old_node,

@@ -32,10 +32,9 @@
 
 void next_match_free(struct next_match *match)
 {
-    BAT_FREE_ALL(match->all, match->partners);
     if (match->likeness)
         likeness_free(match->likeness);
-    free(match->likeness);
+    BAT_FREE_ALL(match->all, match->likeness);
     *match = (struct next_match){0};
 }
 
@@ -327,9 +326,7 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
     if (code == BAT_OK)
         code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
                              is_brief, match->likeness, error);
-    code =
-        code ? code
-             : flooding_run(old_side, new_side, is_brief, match->likeness, &match->partners, error);
+    code = code ? code : flooding_run(old_side, new_side, is_brief, match->likeness, error);
     return code ? code : match_by_likeness(old_side, new_side, NULL, match, error);
 }
 

@@ -21,8 +21,7 @@ struct next_matched {
 struct next_match {
     struct next_matched *all;
     uint32_t count;
-    struct next_loop_partner *partners; /* of each new loop; NULL: not known */
-    struct likeness *likeness;          /* NULL after next_match_again() */
+    struct likeness *likeness; /* NULL after next_match_again() */
 };
 
 /*

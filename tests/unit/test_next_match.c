@@ -832,39 +832,3 @@ TEST(test_share_of_ways)
         before = share;
     }
 }
-
-/* The rounds that are inferred of a loop which has the code of one that was measured, if no block
- * is matched. */
-static const struct flow_counts *infer_rounds(double entries, double rounds)
-{
-    struct made *sides = begin_both();
-    for (unsigned side = 0; side < 2; side++) {
-        for (uint32_t i = 0; i < 3; i++)
-            add_block(&sides[side], i, SIZE,
-                      side || (i > 0 && rounds == 0) ? 0 : entries + (i == 1 ? rounds : 0));
-        double inner = side || rounds == 0 ? 0 : entries;
-        add_link(&sides[side], 0, 1, NEXT_EDGE_ON, inner);
-        add_link(&sides[side], 1, 2, NEXT_EDGE_ON, inner);
-        add_link(&sides[side], 1, 1, NEXT_EDGE_TAKEN, side ? 0 : rounds);
-    }
-    struct next_match *match = match_both(sides);
-    assert_int_equal(match->partners[0].loop, 0);
-    for (uint32_t i = 0; i < 3; i++)
-        match->all[i] = (struct next_matched){.old_of = BAT_NONE,
-                                              .begins_as = BAT_NONE,
-                                              .ends_as = BAT_NONE,
-                                              .piece_of = BAT_NONE,
-                                              .copy_of = BAT_NONE};
-    return infer(sides, match);
-}
-
-/* A loop that has the old one's code goes round as often, also if no block of it is matched. If the
- * old one never ran, nothing is known of its rounds: loops go on. */
-TEST(test_rounds)
-{
-    const struct flow_counts *inferred = infer_rounds(100, 900);
-    assert_int_equal(inferred->edges[2], 900);
-    assert_int_equal(inferred->nodes[1], 1000);
-    inferred = infer_rounds(100, 0);
-    assert_true(inferred->edges[2] > inferred->edges[1]);
-}
