@@ -4,8 +4,9 @@
 #
 #   sh tests/run.sh          what to run before a change is proposed: the release build with nearly all tests, on a
 #                            sample of the programs that BOLT made; unit tests with sanitizers; the format
-#   sh tests/run.sh --all    every test on every program; all of them with sanitizers, too, on the sample; the thread
-#                            sanitizer; builds by clang; fuzzing for a short while; static checks
+#   sh tests/run.sh --all    every test on every program; all of them with sanitizers, too, on the sample, and long ones
+#                            that are the same there only with sanitizers; the thread sanitizer; builds by clang;
+#                            fuzzing for a short while; static checks
 #
 # On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
 # is in the environment; otherwise it goes on, and the steps that need them fail. Logs are kept in
@@ -164,7 +165,7 @@ if $all; then
     step tidy check_tidy
     # The newest of the compilers that the tests use anyway; the others find less.
     step compilers sh tests/compilers.sh clang-22
-    run_ctest release build
+    run_ctest release build --label-exclude alike
     # The sample: what the other programs show are records, which the release build compared with BOLT's.
     BATKIT_ALL=
     run_ctest sanitize build-sanitize

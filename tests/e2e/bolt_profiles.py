@@ -198,21 +198,38 @@ def _name_and_fid(text):
     return _name(head), _fields(head.split("\n", 1)[1]).get("fid")
 
 
-def read_yaml(path):
-    """(header text, {name: Function}) of a YAML profile; callees by name, None where unknown.
+class YamlProfile:
+    """A YAML profile, whose functions are read when they are asked for; callees by name, None where unknown.
 
     It is not a YAML reader: it knows only the layout that LLVM writes.
     """
-    with open(path, encoding="utf-8") as file:
-        header, _, rest = file.read().partition("\nfunctions:")
-    parts = re.split(r"\n  - name:", rest)[1:]
-    heads = [_name_and_fid(part) for part in parts]
-    names = _Names([(fid, name) for name, fid in heads] + [("0", None)])
-    functions = {}
-    for (name, _), part in zip(heads, parts):
-        function = _function(part, names)
-        functions[name] = function._replace(blocks=dict(function.blocks))
-    return header, functions
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as file:
+            self.header, _, rest = file.read().partition("\nfunctions:")
+        parts = re.split(r"\n  - name:", rest)[1:]
+        heads = [_name_and_fid(part) for part in parts]
+        self._names = _Names([(fid, name) for name, fid in heads] + [("0", None)])
+        self._texts = {name: part for (name, _), part in zip(heads, parts)}
+
+    def names(self):
+        return self._texts.keys()
+
+    def function(self, name):
+        function = _function(self._texts[name], self._names)
+        return function._replace(blocks=dict(function.blocks))
+
+    def different_texts(self, other):
+        """Names of the functions that are not the same bytes in another profile, or whose callees' numbers are others."""
+        if self._names != other._names:
+            return list(self._texts)
+        return [name for name, text in self._texts.items() if other._texts.get(name) != text]
+
+
+def read_yaml(path):
+    """(header text, {name: Function}) of a YAML profile."""
+    profile = YamlProfile(path)
+    return profile.header, {name: profile.function(name) for name in profile.names()}
 
 
 def without_hashes(path):
