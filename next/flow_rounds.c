@@ -178,7 +178,8 @@ enum bat_code flow_solve(const struct flow_graph *graph, struct flow_counts *cou
     struct estimate estimate;
     struct flow_network network = {0};
     bool is_fine = estimate_begin(&estimate, graph) && flow_network_begin(&network, graph);
-    uint32_t rounds = has_shares(graph) ? FLOW_ROUNDS : 1;
+    uint32_t rounds = graph->is_brief ? FLOW_ROUNDS_BRIEF : FLOW_ROUNDS;
+    rounds = has_shares(graph) ? rounds : 1;
     for (uint32_t i = 0; i < rounds && is_fine; i++) {
         if (!set_wanted(&estimate) && i > 0)
             break;

@@ -9,13 +9,14 @@
  *
  * Shares ("of what reaches this node, 90% goes that way") are no prices of a flow. They become
  * wanted values, first from an estimate of the nodes' counts, then from the counts that were found,
- * in FLOW_ROUNDS rounds.
+ * in FLOW_ROUNDS rounds, or FLOW_ROUNDS_BRIEF.
  */
 #pragma once
 
 #include "bat.h"
 
 #define FLOW_ROUNDS 4u
+#define FLOW_ROUNDS_BRIEF 2u
 
 /* A price that is paid only if there is no other way: a bound. */
 #define FLOW_BOUND (UINT32_C(1) << 20)
@@ -52,6 +53,7 @@ struct flow_graph {
     uint32_t node_count;
     uint32_t edge_count;
     uint32_t entry; /* the node from which the estimate begins */
+    bool is_brief;  /* fewer rounds */
 };
 
 /* The counts of a graph; arrays of the caller's. */

@@ -505,7 +505,8 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
                                      .edges = inferring.edges,
                                      .node_count = inferring.b->node_count,
                                      .edge_count = inferring.b->link_count,
-                                     .entry = inferring.b->entry};
+                                     .entry = inferring.b->entry,
+                                     .is_brief = inference->is_brief};
     if (code == BAT_OK)
         prepare(&inferring);
     code = code ? code : solve(&inferring, &graph, 1, inferred, error);

@@ -119,11 +119,16 @@ static enum bat_code make_signature(void *context, size_t item, unsigned thread,
     const struct side *side = context;
     struct next_signature *signature = &side->signatures[item];
     uint32_t unit = side->units[item];
-    bool was_read = side->program->units[unit];
     (void)thread;
-    BAT_TRY(next_signature_make(side->program, unit, signature, error));
-    if (!was_read) /* most of them are nobody's partner */
-        next_unit_forget(side->program, unit);
+    if (side->program->units[unit]) {
+        BAT_TRY(next_signature_make(side->program, unit, signature, error));
+    } else { /* most of them are nobody's partner */
+        struct next_unit *code_of;
+        BAT_TRY(next_unit_read_code(side->program, unit, &code_of, error));
+        enum bat_code code = next_signature_of_code(side->program, unit, code_of, signature, error);
+        next_unit_free(code_of);
+        BAT_TRY(code);
+    }
     if (side->wanted)
         keep_wanted(side->wanted, signature);
     return BAT_OK;

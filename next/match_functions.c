@@ -7,7 +7,7 @@
 
 #include "signature.h"
 #include "spec/array.h"
-#include "spec/order.h"
+#include "support/key_sort.h"
 
 /* A group of namesakes with more members than this on one side is not compared all with all. */
 #define NAMESAKES_MAX 64u
@@ -135,11 +135,26 @@ static enum bat_code add_source_names(struct function_matching *matching, bool i
     return BAT_OK;
 }
 
-/* Units of one name stand together, the old ones first. */
-static void sort_names(struct function_matching *matching)
+/* Units of one name stand together, the old ones first: sorted by the unit, then by the name. */
+static enum bat_code sort_names(struct function_matching *matching)
 {
-    BAT_SORT(matching->names, matching->count, BAT_ASCENDING(struct naming, name),
-             BAT_ASCENDING(struct naming, is_new), BAT_ASCENDING(struct naming, unit));
+    struct bat_sort_key *keys = malloc((2 * matching->count + 1) * sizeof(*keys));
+    if (!keys)
+        return fail_memory(matching);
+    struct bat_sort_key *spare = keys + matching->count;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct naming *name = &matching->names[i];
+        keys[i] = (struct bat_sort_key){(uint64_t)name->is_new << 32 | name->unit, name->name};
+    }
+    struct bat_sort_key *sorted = bat_sort_keys(keys, spare, matching->count);
+    for (size_t i = 0; i < matching->count; i++)
+        sorted[i] = (struct bat_sort_key){sorted[i].value, sorted[i].key};
+    sorted = bat_sort_keys(sorted, sorted == keys ? spare : keys, matching->count);
+    for (size_t i = 0; i < matching->count; i++)
+        matching->names[i] = (struct naming){sorted[i].key, (uint32_t)sorted[i].value,
+                                             (bool)(sorted[i].value >> 32)};
+    free(keys);
+    return BAT_OK;
 }
 
 /* --- Folded functions ----------------------------------------------------------------------- */
@@ -189,7 +204,7 @@ enum bat_code next_find_places(struct next_program *old_program, struct next_pro
     for (unsigned by_file = 2; by_file-- > 0 && code == BAT_OK;) {
         for (unsigned is_new = 0; is_new < 2 && code == BAT_OK; is_new++)
             code = add_symbols(&matching, is_new, by_file);
-        sort_names(&matching);
+        code = code ? code : sort_names(&matching);
         for (size_t first = 0, end; first < matching.count && code == BAT_OK; first = end) {
             end = first;
             while (end < matching.count && matching.names[end].name == matching.names[first].name)
@@ -271,8 +286,7 @@ static enum bat_code pair_namesakes(struct function_matching *matching,
 /* Pair the namesakes among the names; units may have several names. */
 static enum bat_code pair_names(struct function_matching *matching, enum next_how how)
 {
-    enum bat_code code = BAT_OK;
-    sort_names(matching);
+    enum bat_code code = sort_names(matching);
     for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
         size_t kept = first;
         size_t news = SIZE_MAX;
@@ -337,7 +351,7 @@ static enum bat_code prefer_parts(struct function_matching *matching,
 {
     struct next_pairs *pairs = matching->pairs;
     enum bat_code code = add_parts(matching, measured);
-    sort_names(matching);
+    code = code ? code : sort_names(matching);
     for (size_t i = 0; i + 1 < matching->count && code == BAT_OK; i++) {
         const struct naming *whole = &matching->names[i];
         const struct naming *part = whole + 1; /* is_new stands for what ran: it is behind */

@@ -570,6 +570,39 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
     return BAT_OK;
 }
 
+/* The instructions of a part, if all of it is there. */
+static enum bat_code read_code(struct unit_reading *reading, uint32_t function)
+{
+    const struct next_program *program = reading->program;
+    uint64_t size = program->all[function].size;
+    struct next_block all = {.function = function};
+    reading->pages = (struct next_pages){.known = 0};
+    if ((program->all[function].flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT)) ||
+        !code_bytes(program->reader, program->all[function].address, &size) ||
+        size != program->all[function].size || size >= UINT32_MAX)
+        return BAT_OK;
+    return describe_block(reading, &all, (uint32_t)size);
+}
+
+enum bat_code next_unit_read_code(struct next_program *program, uint32_t unit,
+                                  struct next_unit **found, struct bat_error *error)
+{
+    struct unit_reading reading = {.program = program,
+                                   .index = unit,
+                                   .unit = calloc(1, sizeof(struct next_unit)),
+                                   .error = error};
+    if (!reading.unit)
+        return fail_memory(&reading);
+    enum bat_code code = BAT_OK;
+    uint32_t part = program->first_part[unit];
+    for (; part != BAT_NONE && code == BAT_OK; part = program->next_part[part])
+        code = read_code(&reading, part);
+    *found = reading.unit;
+    if (code != BAT_OK)
+        next_unit_free(reading.unit);
+    return code;
+}
+
 void next_unit_forget(struct next_program *program, uint32_t unit)
 {
     next_unit_free(program->units[unit]);

@@ -44,12 +44,11 @@ static void fill(struct next_signature *signature, const struct bat_sort_key *so
     }
 }
 
-enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
-                                  struct next_signature *signature, struct bat_error *error)
+enum bat_code next_signature_of_code(const struct next_program *program, uint32_t unit,
+                                     const struct next_unit *code_of,
+                                     struct next_signature *signature, struct bat_error *error)
 {
-    const struct next_unit *code_of;
     *signature = (struct next_signature){0};
-    BAT_TRY(next_unit_get(program, unit, &code_of, error));
     size_t most = (size_t)code_of->instruction_count * 3 + 1;
     struct bat_sort_key *keys = malloc(2 * most * sizeof(*keys));
     signature->tokens = malloc(most * sizeof(*signature->tokens));
@@ -76,6 +75,15 @@ enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
     free(keys);
     BAT_SHRINK(signature->tokens, signature->count);
     return BAT_OK;
+}
+
+enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
+                                  struct next_signature *signature, struct bat_error *error)
+{
+    const struct next_unit *code_of;
+    *signature = (struct next_signature){0};
+    BAT_TRY(next_unit_get(program, unit, &code_of, error));
+    return next_signature_of_code(program, unit, code_of, signature, error);
 }
 
 /* The first token from at on whose hash is not less: in steps that double, then by halves. */

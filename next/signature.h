@@ -15,9 +15,13 @@ struct next_signature {
     float weight; /* of all */
 };
 
-/* The signature of a unit. The caller frees it. n log n in its size. */
+/* The signature of a unit. The caller frees it. Linear in its size. */
 enum bat_code next_signature_make(struct next_program *program, uint32_t unit,
                                   struct next_signature *signature, struct bat_error *error);
+/* The same of code that was read: that of next_unit_read_code() is enough. */
+enum bat_code next_signature_of_code(const struct next_program *program, uint32_t unit,
+                                     const struct next_unit *code_of,
+                                     struct next_signature *signature, struct bat_error *error);
 void next_signature_free(struct next_signature *signature);
 
 /* How much both have, as a share of what at least one has: 0 to 1. Linear at most. */

@@ -120,6 +120,13 @@ enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error);
 void next_unit_free(struct next_unit *unit);
 
+/*
+ * The instructions of a unit alone, in the order of the code, without what control flow tells: in
+ * half the time, for code of which most is looked at once. The caller frees *found.
+ */
+enum bat_code next_unit_read_code(struct next_program *program, uint32_t unit,
+                                  struct next_unit **found, struct bat_error *error);
+
 /* Free the code of a unit, which is read again when it is asked for. */
 void next_unit_forget(struct next_program *program, uint32_t unit);
 

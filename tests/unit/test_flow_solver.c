@@ -203,7 +203,7 @@ TEST(test_consistent_counts_stay)
                                       {0, 2, {0, 0, 1}, 0, 0},
                                       {1, 3, {0, 0, 1}, 0, 0},
                                       {2, 3, {0, 0, 1}, 0, 0}};
-    const struct flow_graph graph = {nodes, edges, 4, 4, 0};
+    const struct flow_graph graph = {nodes, edges, 4, 4, 0, false};
     struct room room;
     struct flow_counts counts = counts_in(&room);
     struct bat_error error;
@@ -274,7 +274,7 @@ TEST(test_shares_of_a_loop)
     const struct flow_edge edges[] = {{0, 1, {0}, FLOW_WHOLE, 1},
                                       {1, 1, {0}, FLOW_WHOLE / 10 * 9, 80},
                                       {1, 2, {0}, FLOW_WHOLE / 10, 80}};
-    const struct flow_graph graph = {nodes, edges, 3, 3, 0};
+    const struct flow_graph graph = {nodes, edges, 3, 3, 0, false};
     struct room room;
     struct flow_counts counts = counts_in(&room);
     struct bat_error error;
@@ -334,7 +334,7 @@ static struct flow_graph long_graph(struct flow_counts *counts)
     static uint64_t entries[LONG];
     make_long(nodes, edges);
     *counts = (struct flow_counts){counts_of_nodes, counts_of_edges, entries, false};
-    return (struct flow_graph){nodes, edges, LONG, 2 * LONG, 0};
+    return (struct flow_graph){nodes, edges, LONG, 2 * LONG, 0, false};
 }
 
 TEST(test_large_graphs)
