@@ -89,7 +89,7 @@ check_tidy() {
     # shellcheck disable=SC2086
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' "$fuzz/batkit/compile_commands.json" | sort -u |
         grep -v "^$root/tests/" |
-        xargs -n 1 -P "$jobs" clang-tidy --quiet -p "$fuzz/batkit" $nodes
+        xargs -n 4 -P "$jobs" clang-tidy --quiet -p "$fuzz/batkit" $nodes
 }
 
 # The build that OSS-Fuzz makes, with the sanitizers: the fuzz targets, and what clang-tidy needs to know. OSS-Fuzz

@@ -29,7 +29,7 @@ CONSTANTS = {"-1": 2**64 - 1, "-2": 2**64 - 2, "-3": 2**64 - 3}
 
 def sums(lines):
     """The counts of pre-aggregated text by kind."""
-    found = collections.Counter()
+    found = dict.fromkeys(KINDS, 0)
     for line in lines:
         kind, *fields = line.split()
         if kind == "S":
@@ -122,13 +122,12 @@ class Balance(toolbox.NamedCase):
     def balance(self, binary, lines, original, *options):
         """Translate a profile, moved to original if that is given; look at both ends."""
         profile = self.write("profile", "".join(f"{line}\n" for line in lines))
-        given = {kind: sums(lines)[kind] for kind in KINDS}
+        given = sums(lines)
         if original and "--parity" not in options:
             moved = self.report(binary, profile, f"--original={original}", "--format=preagg", *options)
             self.add_up(moved["balance_moved"])
             self.assertEqual(given, self.ends(moved["balance_moved"], "in"))
-            text = sums(self.output.read_text(encoding="ascii").splitlines())
-            given = {kind: text[kind] for kind in KINDS}
+            given = sums(self.output.read_text(encoding="ascii").splitlines())
             self.assertEqual(given, self.ends(moved["balance_moved"], "out"))
         if original:
             options = (f"--original={original}", *options)

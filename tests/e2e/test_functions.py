@@ -107,6 +107,8 @@ def ask_us(binary, addresses, *symbols):
 
 def split_fields(line):
     """The fields of a line of fdata; a blank in a name has a backslash before it."""
+    if "\\" not in line:
+        return line.split(" ")
     fields = [""]
     escaped = False
     for letter in line:
