@@ -234,9 +234,9 @@ static struct flow_heap_entry pop(struct flow_network *network)
 /* Vertex can be reached at a distance, by an arc (BAT_NONE: it is where the search begins). */
 static bool reach(struct flow_network *network, uint32_t vertex, int64_t distance, uint32_t arc)
 {
-    if (distance >= network->distance[vertex] || distance >= network->bound)
+    if (distance >= network->distance[vertex] || distance >= network->bound + !network->is_large)
         return true;
-    if (network->is_large && network->excess[vertex] < 0) {
+    if (network->excess[vertex] < 0) {
         network->bound = distance;
         network->found = vertex;
     }
@@ -302,7 +302,7 @@ static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t 
     bool is_fine = reach(network, start, 0, BAT_NONE);
     while (is_fine && network->heap_count > 0 && *nearest == BAT_NONE) {
         struct flow_heap_entry top = pop(network);
-        if (top.distance >= network->bound) {
+        if (network->is_large && top.distance >= network->bound) {
             *nearest = network->found;
             break;
         }

@@ -46,8 +46,8 @@ struct flow_network {
     size_t heap_capacity;
     bool is_large;
     bool is_solved; /* flow and potentials are those of the cheapest flow of the round before */
-    uint32_t found; /* if large: the nearest vertex with too little, as far as is known, */
-    int64_t bound;  /* ... and its distance */
+    uint32_t found; /* the nearest vertex with too little, as far as is known, */
+    int64_t bound;  /* ... and its distance: nothing farther is looked at */
     uint64_t work;  /* arcs that were looked at */
     uint64_t work_limit;
 };

@@ -5,14 +5,18 @@
 
 #include "carrying.h"
 #include "profile/translate/escape_name.h"
+#include "spec/array.h"
 #include "spec/order.h"
+#include "support/key_sort.h"
 
 struct writing {
     struct next_carrying *carrying;
     struct bat_profile *profile;
-    uint32_t *names;    /* for each function of the new program: its number, or BAT_NONE */
-    uint32_t unknown;   /* the number of "[unknown]" */
-    uint64_t *arrivals; /* for each unit: counts of records that enter it at its start */
+    uint32_t *names;            /* for each function of the new program: its number, or BAT_NONE */
+    uint32_t unknown;           /* the number of "[unknown]" */
+    uint64_t *arrivals;         /* for each unit: counts of records that enter it at its start */
+    struct bat_sort_key *slots; /* PLT entries of the new program: name and function, by the name */
+    size_t slot_count;
     enum bat_code code;
 };
 
@@ -84,20 +88,36 @@ static bool find_place(const struct writing *writing, const struct part *part, u
                            carrying->news.units[partner], function, offset, place);
 }
 
-/* The new function that an old one's calls lead to now; BAT_NONE if it is gone. */
-static uint32_t partner_of(const struct next_carrying *carrying, uint32_t old_function)
+/* List the PLT entries of the new program. Returns what is to be freed; NULL without memory. */
+static struct bat_sort_key *list_slots(struct writing *writing)
 {
+    const struct next_program *program = &writing->carrying->news;
+    size_t count = 0;
+    for (uint32_t i = 0; i < program->function_count; i++)
+        count += (program->all[i].flags & BAT_FUNCTION_PLT) != 0;
+    struct bat_sort_key *keys = malloc((2 * count + 1) * sizeof(*keys));
+    for (uint32_t i = 0; i < program->function_count && keys; i++)
+        if (program->all[i].flags & BAT_FUNCTION_PLT)
+            keys[writing->slot_count++] = (struct bat_sort_key){program->name_of[i], i};
+    writing->slots = keys ? bat_sort_keys(keys, keys + count, count) : NULL;
+    return keys;
+}
+
+/* The new function that an old one's calls lead to now; BAT_NONE if it is gone. */
+static uint32_t partner_of(const struct writing *writing, uint32_t old_function)
+{
+    const struct next_carrying *carrying = writing->carrying;
     uint32_t unit = carrying->olds.unit_of[old_function];
     if (unit != BAT_NONE) {
         uint32_t partner = carrying->pairs.new_of[unit];
         bool is_first = carrying->olds.first_part[unit] == old_function;
         return is_first && partner != BAT_NONE ? carrying->news.first_part[partner] : BAT_NONE;
     }
-    for (uint32_t i = 0; i < carrying->news.function_count; i++)
-        if ((carrying->news.all[i].flags & BAT_FUNCTION_PLT) &&
-            carrying->news.name_of[i] == carrying->olds.name_of[old_function])
-            return i;
-    return BAT_NONE;
+    const uint64_t name = carrying->olds.name_of[old_function];
+    const size_t found = BAT_COUNT_BELOW(writing->slots, writing->slot_count, key, name);
+    return found < writing->slot_count && writing->slots[found].key == name
+               ? (uint32_t)writing->slots[found].value
+               : BAT_NONE;
 }
 
 /* Where a record that starts in the same code, or outside of all functions, leads now. */
@@ -119,7 +139,7 @@ static bool find_target(const struct writing *writing, const uint64_t *item,
     }
     if (unit != BAT_NONE && carrying->pairs.new_of[unit] != BAT_NONE && carrying->is_same[unit])
         return find_place(writing, part, unit, function, item[3], to);
-    to->function = is_call ? partner_of(carrying, function) : BAT_NONE;
+    to->function = is_call ? partner_of(writing, function) : BAT_NONE;
     return true;
 }
 
@@ -146,7 +166,7 @@ static void write_part(struct writing *writing, const uint64_t *item, const stru
         return;
     bool is_plt = from_unit == BAT_NONE && bat_records_is_function(records, item[0]);
     if (is_plt)
-        from = (struct next_place){.function = partner_of(carrying, (uint32_t)item[0]),
+        from = (struct next_place){.function = partner_of(writing, (uint32_t)item[0]),
                                    .offset = (uint32_t)item[1]};
     bool is_to_plt = to_unit == BAT_NONE && bat_records_is_function(records, item[2]);
     bool is_to_same = to_unit != BAT_NONE && carrying->is_same[to_unit];
@@ -246,7 +266,7 @@ static void write_by_pointer(struct writing *writing, uint32_t function, uint32_
         sum += carrying->measured.calls[i].count;
     for (size_t i = first; i < end; i++) {
         const struct next_call *call = &carrying->measured.calls[i];
-        uint32_t target = call->target == BAT_NONE ? BAT_NONE : partner_of(carrying, call->target);
+        uint32_t target = call->target == BAT_NONE ? BAT_NONE : partner_of(writing, call->target);
         double part = (double)count * (double)call->count / (double)sum;
         write_record(writing, function, offset, target, 0, (uint64_t)(part + 0.5), 0);
     }
@@ -317,7 +337,8 @@ enum bat_code next_write_records(struct next_carrying *carrying, struct bat_prof
     uint32_t functions = carrying->news.function_count;
     writing.names = malloc(((size_t)functions + 1) * sizeof(*writing.names));
     writing.arrivals = calloc((size_t)carrying->news.unit_count + 1, sizeof(*writing.arrivals));
-    if (!writing.names || !writing.arrivals) {
+    struct bat_sort_key *slots = list_slots(&writing);
+    if (!writing.names || !writing.arrivals || !slots) {
         writing.code = bat_fail_memory(carrying->error, "for records");
     } else {
         memset(writing.names, 0xff, ((size_t)functions + 1) * sizeof(*writing.names));
@@ -333,7 +354,6 @@ enum bat_code next_write_records(struct next_carrying *carrying, struct bat_prof
                 write_inferred(&writing, i);
         write_entries(&writing);
     }
-    free(writing.names);
-    free(writing.arrivals);
+    BAT_FREE_ALL(writing.names, writing.arrivals, slots);
     return writing.code;
 }
