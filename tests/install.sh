@@ -36,7 +36,7 @@ python3                 python3
 libcmocka-dev           /usr/include/cmocka.h
 clang                   clang
 lld                     ld.lld
-libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
+libclang-rt-22-dev      /usr/share/doc/libclang-rt-22-dev
 libdebuginfod1          /usr/share/doc/libdebuginfod1
 clang-format            clang-format
 csmith                  csmith

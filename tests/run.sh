@@ -5,7 +5,7 @@
 #   sh tests/run.sh          what to run before a change is proposed: the release build with nearly all tests, on a
 #                            sample of the programs that BOLT made; unit tests with sanitizers; the format
 #   sh tests/run.sh --all    every test on every program; all of them with sanitizers, too, on the sample, and long ones
-#                            that are the same there only with sanitizers; the thread sanitizer; builds by clang;
+#                            that are the same there only with sanitizers; the thread sanitizer; a build by clang;
 #                            fuzzing for a short while; static checks
 #
 # On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
@@ -77,7 +77,7 @@ sources() {
 }
 
 check_format() {
-    sources | xargs clang-format --dry-run -Werror
+    sources | xargs -n 64 -P "$jobs" clang-format --dry-run -Werror
 }
 
 check_tidy() {
@@ -93,13 +93,16 @@ check_tidy() {
 }
 
 # The build that OSS-Fuzz makes, with the sanitizers: the fuzz targets, and what clang-tidy needs to know. OSS-Fuzz
-# optimizes, which takes clang five times as long. tests/compilers.sh builds tools and tests with clang's warnings.
+# optimizes, which takes clang five times as long. By the newest of the compilers that the tests use anyway, whose
+# warnings are errors: the objects of tools and tests are made for these alone.
 build_fuzz() {
     rm -rf "$fuzz/out"
-    CC=clang LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
+    CC=clang-22 LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
         CFLAGS="-O0 -g1 -Werror -fno-omit-frame-pointer -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 -fsanitize=address,undefined,fuzzer-no-link" \
-        sh tests/fuzz/build.sh
+        sh tests/fuzz/build.sh || return
+    sed -n 's/^ *"command": ".* -o \([^ ]*\.o\) .*/\1/p' "$fuzz/batkit/compile_commands.json" |
+        xargs ninja -C "$fuzz/batkit"
 }
 
 # Run ctest's tests of one build folder, or some of them; each test counts.
@@ -163,8 +166,6 @@ if $all; then
     step build-thread build_preset thread
     step build-fuzz build_fuzz
     step tidy check_tidy
-    # The newest of the compilers that the tests use anyway; the others find less.
-    step compilers sh tests/compilers.sh clang-22
     run_ctest release build --label-exclude alike
     # The sample: what the other programs show are records, which the release build compared with BOLT's.
     BATKIT_ALL=

@@ -448,7 +448,7 @@ class Rest(Case):
                               "int main(void)\n{\n"
                               "    char *volatile p = malloc(3);\n"
                               "    free(p);\n    return *p;\n}\n")
-        subprocess.run(["clang", "-g", "-fsanitize=address", "crash.c", "-o", "crash"], cwd=self.folder,
+        subprocess.run(["clang-22", "-g", "-fsanitize=address", "crash.c", "-o", "crash"], cwd=self.folder,
                        check=True)
         environment = {k: v for k, v in os.environ.items() if not k.endswith("SAN_OPTIONS")}
         environment["ASAN_SYMBOLIZER_PATH"] = str(self.folder / "llvm-symbolizer")
