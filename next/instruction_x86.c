@@ -270,6 +270,9 @@ static enum next_test test_of(const struct description *description,
     case ZYDIS_MNEMONIC_UCOMISD:
     case ZYDIS_MNEMONIC_UCOMISS:
         return NEXT_TEST_VALUES;
+    case ZYDIS_MNEMONIC_ADD:
+        /* Of a number and a constant it compares the two, as often as not. */
+        return second->type != ZYDIS_OPERAND_TYPE_IMMEDIATE ? NEXT_TEST_SUM : NEXT_TEST_RESULT;
     default:
         return decoded->cpu_flags && decoded->cpu_flags->modified ? NEXT_TEST_RESULT
                                                                   : NEXT_TEST_NONE;

@@ -42,6 +42,7 @@ enum feature {
     AHEAD_64,     /* so many bytes or more: compilers put behind what they think is unlikely */
     AHEAD_1024,
     /* The condition, and what is compared: */
+    OVERFLOWS,                       /* a result is too large, or a number is none */
     EQUAL,                           /* EQUAL_TO() */
     LOWER = EQUAL + (int)NEXT_TESTS, /* LOWER_THAN() */
     FEATURES = LOWER + (int)NEXT_TESTS,
@@ -75,15 +76,18 @@ static const float weights[FEATURES] = {
     [TAKEN_LEAVES] = -0.54f,
     [AHEAD_64] = -0.27f,
     [AHEAD_1024] = -0.31f,
+    [OVERFLOWS] = -4.0f,
     [EQUAL_TO(NEXT_TEST_NULL)] = -0.54f,
     [EQUAL_TO(NEXT_TEST_BITS)] = 0.45f,
     [EQUAL_TO(NEXT_TEST_CONSTANT)] = -0.82f,
     [EQUAL_TO(NEXT_TEST_VALUES)] = -0.45f,
     [EQUAL_TO(NEXT_TEST_RESULT)] = -0.38f,
+    [EQUAL_TO(NEXT_TEST_SUM)] = -0.38f,
     [LOWER_THAN(NEXT_TEST_ZERO)] = -0.81f,
     [LOWER_THAN(NEXT_TEST_NULL)] = -0.68f,
     [LOWER_THAN(NEXT_TEST_BITS)] = 0.12f,
     [LOWER_THAN(NEXT_TEST_CONSTANT)] = 0.29f,
+    [LOWER_THAN(NEXT_TEST_SUM)] = -1.5f,
 };
 
 #define BIT(feature) (UINT64_C(1) << (feature))
@@ -228,6 +232,8 @@ static uint64_t features_of_condition(const struct shares_making *making,
         return order & CONDITION_IS_LOWER ? BIT(LOWER_THAN(NEXT_TEST_ZERO)) : 0;
     if (order & CONDITION_IS_EQUALITY)
         return order & CONDITION_IS_STRICT ? 0 : BIT(EQUAL_TO(test));
+    if (order & CONDITION_IS_OVERFLOW)
+        return order & CONDITION_IS_STRICT ? 0 : BIT(OVERFLOWS);
     return order & CONDITION_IS_LOWER ? BIT(LOWER_THAN(test)) : 0;
 }
 

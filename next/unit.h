@@ -44,6 +44,7 @@ enum next_test {
     NEXT_TEST_CONSTANT, /* ... compared with another constant */
     NEXT_TEST_VALUES,   /* two numbers */
     NEXT_TEST_RESULT,   /* what it has calculated */
+    NEXT_TEST_SUM,      /* ... of two numbers added up: x86-64's "lower" means a carry */
     NEXT_TESTS,
 };
 

@@ -95,8 +95,12 @@ uint32_t condition_order(uint32_t condition)
         UNEQUAL = CONDITION_IS_EQUALITY | CONDITION_IS_STRICT,
         NEGATIVE = CONDITION_IS_SIGN | CONDITION_IS_LOWER,
         POSITIVE = CONDITION_IS_SIGN,
+        OVERFLOW = CONDITION_IS_OVERFLOW,
+        NO_OVERFLOW = CONDITION_IS_OVERFLOW | CONDITION_IS_STRICT,
     };
-    static const uint8_t x86[16] = {[2] = LOWER,
+    static const uint8_t x86[16] = {[0] = OVERFLOW,
+                                    [1] = NO_OVERFLOW,
+                                    [2] = LOWER,
                                     [3] = HIGHER_EQUAL,
                                     [4] = EQUAL,
                                     [5] = UNEQUAL,
@@ -104,15 +108,26 @@ uint32_t condition_order(uint32_t condition)
                                     [7] = HIGHER,
                                     [8] = NEGATIVE,
                                     [9] = POSITIVE,
+                                    [10] = OVERFLOW,
+                                    [11] = NO_OVERFLOW,
                                     [12] = LOWER | SIGNED,
                                     [13] = HIGHER_EQUAL | SIGNED,
                                     [14] = LOWER_EQUAL | SIGNED,
                                     [15] = HIGHER | SIGNED};
-    static const uint8_t aarch64[16] = {
-        [0] = EQUAL,           [1] = UNEQUAL,          [2] = HIGHER_EQUAL,
-        [3] = LOWER,           [4] = NEGATIVE,         [5] = POSITIVE,
-        [8] = HIGHER,          [9] = LOWER_EQUAL,      [10] = HIGHER_EQUAL | SIGNED,
-        [11] = LOWER | SIGNED, [12] = HIGHER | SIGNED, [13] = LOWER_EQUAL | SIGNED};
+    static const uint8_t aarch64[16] = {[0] = EQUAL,
+                                        [1] = UNEQUAL,
+                                        [2] = HIGHER_EQUAL,
+                                        [3] = LOWER,
+                                        [4] = NEGATIVE,
+                                        [5] = POSITIVE,
+                                        [6] = OVERFLOW,
+                                        [7] = NO_OVERFLOW,
+                                        [8] = HIGHER,
+                                        [9] = LOWER_EQUAL,
+                                        [10] = HIGHER_EQUAL | SIGNED,
+                                        [11] = LOWER | SIGNED,
+                                        [12] = HIGHER | SIGNED,
+                                        [13] = LOWER_EQUAL | SIGNED};
     switch (condition >> 30) {
     case GROUP_X86 >> 30:
         return x86[condition & 15u];

@@ -32,7 +32,7 @@ uint32_t condition_in(uint16_t machine, const uint8_t *bytes, uint64_t size);
 #define CONDITIONS_X86 16u
 uint32_t condition_number_x86(uint32_t condition);
 
-/* What a condition says of the order of two numbers: flags. */
+/* What a condition says of the order of two numbers, or of a result: flags. */
 #define CONDITION_IS_ORDER 1u
 #define CONDITION_IS_LOWER 2u  /* the first is lower; else higher */
 #define CONDITION_IS_STRICT 4u /* ... and not equal */
@@ -40,6 +40,8 @@ uint32_t condition_number_x86(uint32_t condition);
 
 #define CONDITION_IS_EQUALITY 16u /* no order: if both are equal; with STRICT: if not */
 #define CONDITION_IS_SIGN 32u     /* ... if a result is negative; without LOWER: if not */
+/* A result overflowed, or of two numbers one is none (NaN); with STRICT: not. */
+#define CONDITION_IS_OVERFLOW 64u
 
-/* The order that a condition of x86-64 (Jcc) or AArch64 (B.cond) tests; 0 if it tests none. */
+/* What a condition of x86-64 (Jcc) or AArch64 (B.cond) tests. */
 uint32_t condition_order(uint32_t condition);

@@ -75,7 +75,7 @@ TEST(test_any_register)
 }
 
 /* What looks like a branch of x86-64 is none of another machine. */
-/* Equality and signs are no orders. */
+/* Equality, signs and overflows are no orders. */
 TEST(test_what_is_no_order)
 {
     static const struct {
@@ -86,13 +86,18 @@ TEST(test_what_is_no_order)
                  {0x75, 1, CONDITION_IS_EQUALITY | CONDITION_IS_STRICT},
                  {0x78, 4, CONDITION_IS_SIGN | CONDITION_IS_LOWER},
                  {0x79, 5, CONDITION_IS_SIGN},
-                 {0x70, 6, 0}};
+                 {0x70, 6, CONDITION_IS_OVERFLOW},
+                 {0x71, 7, CONDITION_IS_OVERFLOW | CONDITION_IS_STRICT}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         uint32_t x86 = condition_in(EM_X86_64, (const uint8_t[]){cases[i].jcc, 0}, 2);
         uint32_t arm = condition_in(EM_AARCH64, (const uint8_t[]){cases[i].number, 0, 0, 0x54}, 4);
         assert_int_equal(condition_order(x86), cases[i].expected);
         assert_int_equal(condition_order(arm), cases[i].expected);
     }
+    /* A parity is set behind a comparison with what is no number: B.VS. */
+    assert_int_equal(condition_order(CONDITION(EM_X86_64, "\x7a\x05")), CONDITION_IS_OVERFLOW);
+    assert_int_equal(condition_order(CONDITION(EM_X86_64, "\x7b\x05")),
+                     CONDITION_IS_OVERFLOW | CONDITION_IS_STRICT);
 }
 
 TEST(test_other_machine)

@@ -50,6 +50,9 @@ TEST(test_what_conditions_tell)
         {CODE("\x66\x0f\x2e\xc1"), NEXT_TEST_VALUES},   /* ucomisd %xmm1,%xmm0 */
         {CODE("\x83\xef\x01"), NEXT_TEST_RESULT},       /* sub $1,%edi */
         {CODE("\x83\xe7\x03"), NEXT_TEST_RESULT},       /* and $3,%edi */
+        {CODE("\x01\xf7"), NEXT_TEST_SUM},              /* add %esi,%edi */
+        {CODE("\x48\x03\x3e"), NEXT_TEST_SUM},          /* add (%rsi),%rdi */
+        {CODE("\x83\xc7\xd0"), NEXT_TEST_RESULT},       /* add $-48,%edi */
         {CODE("\x89\xf7"), NEXT_TEST_NONE},             /* mov %esi,%edi */
         {CODE("\x48\x8d\x7e\x08"), NEXT_TEST_NONE},     /* lea 8(%rsi),%rdi */
     };

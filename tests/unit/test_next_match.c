@@ -765,7 +765,8 @@ static void begin_branch(struct made *made, enum next_test test, uint8_t opcode)
 }
 
 /* Numbers are seldom equal, pointers seldom null, few numbers are negative; bits are
- * seldom set. Nothing is known of a condition without what it tests. */
+ * seldom set, sums seldom too large, and numbers seldom none. Nothing is known of a condition
+ * without what it tests. */
 TEST(test_share_of_condition)
 {
     static const struct {
@@ -773,7 +774,9 @@ TEST(test_share_of_condition)
         uint8_t likelier; /* Jcc: more often taken than its opposite */
     } cases[] = {{NEXT_TEST_NULL, 0x75},   {NEXT_TEST_CONSTANT, 0x75}, {NEXT_TEST_VALUES, 0x75},
                  {NEXT_TEST_RESULT, 0x75}, {NEXT_TEST_BITS, 0x74},     {NEXT_TEST_ZERO, 0x7d},
-                 {NEXT_TEST_ZERO, 0x79},   {NEXT_TEST_CONSTANT, 0x7c}, {NEXT_TEST_CONSTANT, 0x72}};
+                 {NEXT_TEST_ZERO, 0x79},   {NEXT_TEST_CONSTANT, 0x7c}, {NEXT_TEST_CONSTANT, 0x72},
+                 {NEXT_TEST_SUM, 0x73},    {NEXT_TEST_SUM, 0x71},      {NEXT_TEST_RESULT, 0x71},
+                 {NEXT_TEST_VALUES, 0x7b}};
     static struct made made;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         begin_branch(&made, cases[i].test, cases[i].likelier);
