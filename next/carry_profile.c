@@ -47,7 +47,8 @@ static enum bat_code carry(struct next_carrying *carrying, const struct bat_reco
     }
     code = code ? code : next_find_calls(carrying);
     carrying->counts = calloc((size_t)carrying->news.unit_count + 1, sizeof(*carrying->counts));
-    if (code == BAT_OK && !carrying->counts)
+    carrying->inlined = calloc((size_t)carrying->olds.unit_count + 1, sizeof(*carrying->inlined));
+    if (code == BAT_OK && (!carrying->counts || !carrying->inlined))
         code = bat_fail_memory(carrying->error, "for counts");
     code = code ? code : next_infer_changed(carrying);
     code = code ? code : next_infer_new(carrying);
@@ -59,8 +60,8 @@ static void carrying_free(struct next_carrying *carrying)
     for (uint32_t i = 0; carrying->counts && i < carrying->news.unit_count; i++)
         next_new_counts_free(carrying->counts[i]);
     bat_counts_free(&carrying->folded_branches);
-    BAT_FREE_ALL(carrying->counts, carrying->is_same, carrying->members, carrying->most_calls,
-                 carrying->origins, carrying->replacements);
+    BAT_FREE_ALL(carrying->counts, carrying->inlined, carrying->is_same, carrying->members,
+                 carrying->most_calls, carrying->origins, carrying->replacements);
     next_inlining_sets_free(carrying->inlining);
     next_pairs_free(&carrying->pairs);
     if (carrying->measured.program)

@@ -74,10 +74,15 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
 
 /* --- The result ----------------------------------------------------------------------------- */
 
+/* The old node that a new one is, or is a piece of; BAT_NONE. */
+static uint32_t old_node_of(const struct next_matched *match)
+{
+    return match->old_of != BAT_NONE ? match->old_of : match->piece_of;
+}
+
 static bool is_known(const struct unit_pair *pair, uint32_t node)
 {
-    return pair->match.all &&
-           (pair->match.all[node].old_of != BAT_NONE || pair->match.all[node].piece_of != BAT_NONE);
+    return pair->match.all && old_node_of(&pair->match.all[node]) != BAT_NONE;
 }
 
 /* Add the counts of the graph to those of its units. */
@@ -259,7 +264,7 @@ static void explain(const struct next_carrying *carrying, const struct unit_pair
             continue;
         const struct next_block *block = next_node_block(&carrying->news, node);
         const struct next_matched *match = &pair->match.all[i];
-        uint32_t old_node = match->old_of != BAT_NONE ? match->old_of : match->piece_of;
+        uint32_t old_node = old_node_of(match);
         struct next_explained explained = {.unit = next_unit_name(&carrying->news, node->unit),
                                            .function = carrying->news.all[block->function].name,
                                            .offset = block->start,
@@ -314,6 +319,42 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
         pair->code = next_infer(&inference, &pair->inferred, &pair->error);
 }
 
+/* How often the blocks of each context of the old graph ran, and how often those of them that are
+ * in the new one. */
+struct context_counts {
+    double all;
+    double found;
+};
+
+/* Count the calls that the old graph has blocks in place of, if at least half of these are in the
+ * new one: it has inlined them. */
+static enum bat_code add_inlined(struct next_carrying *carrying, const struct unit_pair *pair)
+{
+    const struct next_graph *graph = &pair->graphs[0];
+    if (graph->context_count <= 1)
+        return BAT_OK;
+    struct context_counts *counts = calloc(graph->context_count, sizeof(*counts));
+    BAT_TRY_MEMORY(counts, carrying->error, "for calls");
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        counts[graph->nodes[i].context].all += graph->nodes[i].count;
+    for (uint32_t j = 0; j < pair->match.count; j++) {
+        const uint32_t i = old_node_of(&pair->match.all[j]);
+        if (i != BAT_NONE)
+            counts[graph->nodes[i].context].found += graph->nodes[i].count;
+    }
+    for (uint32_t i = 1; i < graph->context_count; i++) {
+        const struct next_context *context = &graph->contexts[i];
+        if (counts[i].found < counts[i].all / 2)
+            continue;
+        for (uint32_t k = graph->into[context->entry]; k < graph->into[context->entry + 1]; k++)
+            if (graph->links[graph->by_target[k]].edge == BAT_NONE)
+                carrying->inlined[context->unit] +=
+                    graph->links[graph->by_target[k]].count * pair->scale;
+    }
+    free(counts);
+    return BAT_OK;
+}
+
 /* Add what was inferred to the new program's counts. */
 static enum bat_code add_pair(struct next_carrying *carrying, const struct unit_pair *pair)
 {
@@ -323,7 +364,8 @@ static enum bat_code add_pair(struct next_carrying *carrying, const struct unit_
         return pair->code;
     carrying->report->limited += pair->inferred.was_limited;
     explain(carrying, pair);
-    enum bat_code code = add_counts(carrying, pair);
+    enum bat_code code = add_inlined(carrying, pair);
+    code = code ? code : add_counts(carrying, pair);
     for (uint32_t i = 0; i < pair->match.count && code == BAT_OK; i++) {
         code = add_origins(carrying, pair, i);
         code = code ? code : add_replacements(carrying, pair, i);
@@ -475,20 +517,112 @@ static bool is_changed(const struct next_carrying *carrying, uint32_t old_unit)
            (counts->total > 0 || counts->entry > 0);
 }
 
+/* Note of all that a unit calls that it does. */
+static void note_calls(const struct next_unit *unit, uint32_t caller, uint32_t *called_by)
+{
+    for (uint32_t i = 0; i < unit->instruction_count; i++)
+        if (unit->instructions[i].callee != BAT_NONE)
+            called_by[unit->instructions[i].callee] = caller;
+}
+
+/*
+ * Mark the old units that a changed function called, and its partner does not call: their callers
+ * may have inlined them. called_by, for the functions of both programs, is for this. Linear in the
+ * recorded calls and in the code of changed functions that made them.
+ */
+static void find_inlined(const struct next_carrying *carrying, uint32_t *called_by[2],
+                         uint8_t *may_be_inlined)
+{
+    const struct next_program *olds = &carrying->olds;
+    const struct next_program *news = &carrying->news;
+    for (size_t i = 0; i < carrying->measured.call_count; i++) {
+        const struct next_call *call = &carrying->measured.calls[i];
+        const uint32_t caller = olds->unit_of[call->function];
+        const uint32_t called = call->target == BAT_NONE ? BAT_NONE : olds->unit_of[call->target];
+        if (caller == BAT_NONE || !is_changed(carrying, caller))
+            continue;
+        if (i == 0 || call[-1].function != call->function) {
+            note_calls(olds->units[caller], call->function, called_by[0]);
+            note_calls(news->units[carrying->pairs.new_of[caller]], call->function, called_by[1]);
+        }
+        if (called == BAT_NONE || caller == called || olds->first_part[called] != call->target ||
+            carrying->pairs.new_of[called] == BAT_NONE ||
+            next_members_of(carrying, called).count > 0)
+            continue;
+        const uint32_t function = news->first_part[carrying->pairs.new_of[called]];
+        if (called_by[0][call->target] == call->function &&
+            called_by[1][function] != call->function)
+            may_be_inlined[called] = 1;
+    }
+}
+
+/* The numbers of functions, all BAT_NONE; NULL without memory. */
+static uint32_t *new_numbers(uint32_t count)
+{
+    uint32_t *numbers = malloc(((size_t)count + 1) * sizeof(*numbers));
+    for (uint32_t i = 0; i < count && numbers; i++)
+        numbers[i] = BAT_NONE;
+    return numbers;
+}
+
+static struct next_unit_pair pair_of(const struct next_carrying *carrying, uint32_t old_unit)
+{
+    return (struct next_unit_pair){.old_unit = old_unit,
+                                   .new_unit = carrying->pairs.new_of[old_unit],
+                                   .entries = (double)carrying->measured.units[old_unit]->entry,
+                                   .scale = 1};
+}
+
+/* Infer those that may have been inlined: what their callers have inlined is there now, not here.
+ */
+static enum bat_code infer_inlined(struct next_carrying *carrying, const uint8_t *may_be_inlined,
+                                   struct next_unit_pair *pairs, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
+        if (may_be_inlined[i] && carrying->is_same[i] && carrying->inlined[i] > 0) {
+            carrying->is_same[i] = 0;
+            pairs[count++] = pair_of(carrying, i);
+        }
+    for (uint32_t i = 0; i < count; i++) {
+        struct next_unit_pair pair = pairs[i];
+        const double left = pair.entries - carrying->inlined[pair.old_unit];
+        if (left < pair.entries)
+            pair.scale = left > 0 ? left / pair.entries : 0;
+        pair.entries *= pair.scale;
+        if (pair.scale > 0)
+            pairs[kept++] = pair;
+    }
+    return next_infer_pairs(carrying, pairs, kept);
+}
+
 enum bat_code next_infer_changed(struct next_carrying *carrying)
 {
+    const uint32_t units = carrying->olds.unit_count;
+    struct next_unit_pair *pairs = malloc(((size_t)units + 1) * sizeof(*pairs));
+    struct next_unit_pair *later = malloc(((size_t)units + 1) * sizeof(*later));
+    uint8_t *may_be_inlined = calloc((size_t)units + 1, 1);
+    uint32_t *called_by[2] = {new_numbers(carrying->olds.function_count),
+                              new_numbers(carrying->news.function_count)};
     uint32_t count = 0;
-    struct next_unit_pair *pairs = malloc(((size_t)carrying->olds.unit_count + 1) * sizeof(*pairs));
-    BAT_TRY_MEMORY(pairs, carrying->error, "for functions");
-    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
+    uint32_t later_count = 0;
+    enum bat_code code = pairs && later && may_be_inlined && called_by[0] && called_by[1]
+                             ? BAT_OK
+                             : bat_fail_memory(carrying->error, "for functions");
+    if (code == BAT_OK)
+        find_inlined(carrying, called_by, may_be_inlined);
+    for (uint32_t i = 0; i < units && code == BAT_OK; i++)
         if (is_changed(carrying, i))
-            pairs[count++] =
-                (struct next_unit_pair){.old_unit = i,
-                                        .new_unit = carrying->pairs.new_of[i],
-                                        .entries = (double)carrying->measured.units[i]->entry,
-                                        .scale = 1};
-    enum bat_code code = choose_brief(carrying, pairs, count);
-    code = code ? code : next_infer_pairs(carrying, pairs, count);
-    free(pairs);
+            pairs[count++] = pair_of(carrying, i);
+    code = code ? code : choose_brief(carrying, pairs, count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
+        if (may_be_inlined[pairs[i].old_unit])
+            later[later_count++] = pairs[i];
+        else
+            pairs[kept++] = pairs[i];
+    code = code ? code : next_infer_pairs(carrying, pairs, kept);
+    code = code ? code : infer_inlined(carrying, may_be_inlined, later, later_count);
+    BAT_FREE_ALL(pairs, later, may_be_inlined, called_by[0], called_by[1]);
     return code;
 }

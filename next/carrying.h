@@ -52,6 +52,7 @@ struct next_carrying {
     struct next_member *members; /* ascending by old_unit */
     size_t member_count;
     struct next_new_counts **counts; /* for each new unit; NULL: none */
+    double *inlined; /* for each old unit: how many of its calls the new program has inlined */
     struct next_call_origin *origins;
     size_t origin_count;
     size_t origin_capacity;

@@ -873,6 +873,37 @@ class Compilers(unittest.TestCase):
         rows = [row for row in pair.differences()[1] if row[0][4] == "deep"]
         self.assertEqual(rows, [])
 
+    ONE_CALLER = """
+        struct thing { int a, type, c, count, seen[60]; };
+        __attribute__((noinline)) int deep(struct thing *t, int x) {
+            if (t->type > 6) t->count += x * 3; else t->a ^= x;
+            return t->count & 7;
+        }
+        static inline __attribute__((always_inline)) int body(struct thing *t, int x) {
+            int s = 0;
+            for (int i = 0; i < 3; i++) s += deep(t, i) * 3;
+            t->seen[s & 15]++;
+            return s;
+        }
+        __attribute__((noinline)) int middle(struct thing *t, int x) { return body(t, x); }
+        __attribute__((noinline)) int other(struct thing *t, int x) { return x > 9 ? middle(t, x) + 1 : t->c; }
+        long work(struct thing *t, const unsigned char *text) {
+            long s = 0;
+            for (int i = 0; i < 20; i++) s += text[i] > 'm' ? HOW(t, i) : i % 4 ? text[i] : other(t, i);
+            return s;
+        }
+    """
+
+    def test_inlined_by_one(self):
+        """A function that one of two callers has inlined: its counts there are no longer its own, and what it calls is called
+        as often as before."""
+        pair = self.build(*(self.ONE_CALLER.replace("HOW", how) for how in ("middle", "body")))
+        self.assertEqual(self.wrong(pair), [])
+        text = (pair.folder / "carried.fdata").read_text(encoding="utf-8")
+        self.assertRegex(text, r"1 other \w+ 1 middle 0 ")
+        rows = [row for row in pair.differences()[1] if "middle" in (row[0][1], row[0][4]) or row[0][4] == "deep"]
+        self.assertEqual(rows, [])
+
     RARE = """.globl work; .type work,@function
         work: push rbx\npush r12\npush r13\nmov rbx, rdi\nmov r12, rsi\nmov r13d, 20
         1: movzx eax, byte ptr [r12]\nMORE\n3: add [rbx+16], eax\ninc r12\ndec r13d\njne 1b\ncmp dword ptr [rbx+4], 3
