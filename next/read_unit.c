@@ -542,18 +542,24 @@ static void trim(struct next_unit *unit)
     BAT_SHRINK(unit->instructions, unit->instruction_count);
 }
 
+static enum bat_code begin_reading(struct unit_reading *reading, struct next_program *program,
+                                   uint32_t unit, struct bat_error *error)
+{
+    *reading = (struct unit_reading){.program = program,
+                                     .index = unit,
+                                     .unit = calloc(1, sizeof(struct next_unit)),
+                                     .error = error};
+    return reading->unit ? BAT_OK : fail_memory(reading);
+}
+
 enum bat_code next_unit_get(struct next_program *program, uint32_t unit,
                             const struct next_unit **found, struct bat_error *error)
 {
     *found = __atomic_load_n(&program->units[unit], __ATOMIC_ACQUIRE);
     if (*found)
         return BAT_OK;
-    struct unit_reading reading = {.program = program,
-                                   .index = unit,
-                                   .unit = calloc(1, sizeof(struct next_unit)),
-                                   .error = error};
-    if (!reading.unit)
-        return fail_memory(&reading);
+    struct unit_reading reading;
+    BAT_TRY(begin_reading(&reading, program, unit, error));
     enum bat_code code = read_unit(&reading);
     free(reading.splits);
     if (code != BAT_OK) {
@@ -587,18 +593,15 @@ static enum bat_code read_code(struct unit_reading *reading, uint32_t function)
 enum bat_code next_unit_read_code(struct next_program *program, uint32_t unit,
                                   struct next_unit **found, struct bat_error *error)
 {
-    struct unit_reading reading = {.program = program,
-                                   .index = unit,
-                                   .unit = calloc(1, sizeof(struct next_unit)),
-                                   .error = error};
-    if (!reading.unit)
-        return fail_memory(&reading);
+    struct unit_reading reading;
+    BAT_TRY(begin_reading(&reading, program, unit, error));
     enum bat_code code = BAT_OK;
     uint32_t part = program->first_part[unit];
     for (; part != BAT_NONE && code == BAT_OK; part = program->next_part[part])
         code = read_code(&reading, part);
-    *found = reading.unit;
-    if (code != BAT_OK)
+    if (code == BAT_OK)
+        *found = reading.unit;
+    else
         next_unit_free(reading.unit);
     return code;
 }
