@@ -185,9 +185,13 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
             made.less = price(value * COPY_FACTOR);
         return made;
     }
-    if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached)
-        return wish(inferring->a->nodes[match->piece_of].count * scale,
-                    PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power));
+    if (match->piece_of != BAT_NONE && inferring->a->nodes[match->piece_of].is_reached) {
+        float value = PRICE_SURE * PIECE_FACTOR * powf(match->confidence, inferring->power);
+        struct flow_wish made = wish(inferring->a->nodes[match->piece_of].count * scale, value);
+        if (match->is_copied)
+            made.less = price(value * COPY_FACTOR);
+        return made;
+    }
     if (most < UINT64_MAX)
         return (struct flow_wish){round_count((double)most * scale), 0, price(PRICE_CALL)};
     return (struct flow_wish){0};

@@ -14,7 +14,7 @@ struct next_matched {
     float confidence;   /* of old_of, or of piece_of: 0 to 1 */
     float margin;       /* by how much old_of is likelier than what else the two may be */
     float content;      /* likeness of the instructions with old_of's */
-    bool is_copied;     /* other nodes have old_of's code, too: they share its count */
+    bool is_copied;     /* others have old_of's or piece_of's code, too: they share its count */
     double extra;       /* counts of other old nodes whose code it has, too */
 };
 

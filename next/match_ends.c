@@ -18,7 +18,8 @@
 #define COMMON_MIN 2.0f /* weight of code, as of an instruction that few blocks have */
 #define COMMON_SURE 5.0f
 #define EXTRA_MIN 4.0f
-#define CHAIN_MAX 4u /* blocks that lead to a branch */
+#define SAME_END_MIN 0.6f /* of a test's code */
+#define CHAIN_MAX 4u      /* blocks that lead to a branch */
 #define TWIN_VALUE_MIN 0.1f
 #define TWIN_CONTENT_MIN 0.8f
 
@@ -338,6 +339,61 @@ static void find_copied_ends(struct ends *ends)
     }
 }
 
+/* True if the branches at the ends of two new nodes lead to the same on one way, or on both. */
+static bool share_way(const struct ends *ends, uint32_t one, uint32_t other)
+{
+    const struct next_graph *b = ends->b;
+    enum flooding_condition condition =
+        flooding_compare(ends->conditions[1][one], ends->conditions[1][other]);
+    bool is_crossed = condition == CONDITION_INVERSE;
+    return condition != CONDITION_OTHER && next_degree(b, other, true) == 2 &&
+           (b->taken[one] == (is_crossed ? b->on : b->taken)[other] ||
+            b->on[one] == (is_crossed ? b->taken : b->on)[other]);
+}
+
+/* The node with a known end that has the test of an unmatched one, too, and leads to the same;
+ * BAT_NONE. */
+static uint32_t find_same_end(const struct ends *ends, uint32_t node)
+{
+    const struct list code = new_code(ends, node);
+    float best = SAME_END_MIN * weigh(ends, code);
+    uint32_t found = BAT_NONE;
+    for (uint32_t i = 0; i < 2; i++) {
+        uint32_t to = next_neighbour(ends->b, node, i, true);
+        uint32_t count = next_compared_degree(ends->b, to, false);
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t other = next_neighbour(ends->b, to, k, false);
+            if (other == node || ends->match->all[other].ends_as == BAT_NONE ||
+                !ends_alike(ends, ends->match->all[other].ends_as, other) ||
+                !share_way(ends, node, other))
+                continue;
+            float common = share(ends, code, new_code(ends, other), false);
+            if (common > best) {
+                best = common;
+                found = other;
+            }
+        }
+    }
+    return found;
+}
+
+/* A test that the new program has several times before the same block, of which one is matched or a
+ * piece: they share its counts. */
+static void find_copied_tests(struct ends *ends)
+{
+    for (uint32_t j = 0; j < ends->match->count; j++) {
+        struct next_matched *matched = &ends->match->all[j];
+        if (matched->ends_as != BAT_NONE || matched->old_of != BAT_NONE ||
+            matched->piece_of != BAT_NONE || next_degree(ends->b, j, true) != 2)
+            continue;
+        uint32_t other = find_same_end(ends, j);
+        if (other == BAT_NONE)
+            continue;
+        matched->ends_as = ends->match->all[other].ends_as;
+        ends->match->all[other].is_copied = true;
+    }
+}
+
 /* True if a node leads directly to another. */
 static bool is_link(const struct next_graph *graph, uint32_t from, uint32_t to)
 {
@@ -477,6 +533,7 @@ enum bat_code next_match_ends(const struct flooding_side *old_side,
     if (is_fine) {
         find_pieces(&ends);
         find_pieces(&ends);
+        find_copied_tests(&ends);
         find_copied_ends(&ends);
         find_bypassed(&ends);
         find_extra(&ends);

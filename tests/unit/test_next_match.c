@@ -643,6 +643,50 @@ TEST(test_threaded_jump)
     assert_false(may_run_less(false));
 }
 
+/*
+ * The new build has the test at the end of 1, without the code before it, in 4, too, and branches
+ * there on the opposite condition: it goes on to 2, where 1 branches to, or leads to others only.
+ * What 4 ends as.
+ */
+static uint32_t find_copied_test(bool is_same_way)
+{
+    const uint32_t conditions[2] = {condition_in(EM_X86_64, (const uint8_t[]){0x74, 0}, 2),
+                                    condition_in(EM_X86_64, (const uint8_t[]){0x75, 0}, 2)};
+    struct made *sides = begin_both();
+    struct made *made = &sides[1];
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&sides[side], i, 8, 100);
+        for (uint32_t i = 4; i < 7 && side == 1; i++)
+            add_block(&sides[side], i, i == 4 ? 2 : 8, 0);
+        add_link(&sides[side], 0, 1, NEXT_EDGE_ON, 100);
+        if (side == 1)
+            add_link(&sides[side], 0, 4, NEXT_EDGE_TAKEN, 0);
+        add_link(&sides[side], 1, 2, NEXT_EDGE_TAKEN, 90);
+        add_link(&sides[side], 1, 3, NEXT_EDGE_ON, 10);
+        sides[side].blocks[1].condition = conditions[0];
+        sides[side].blocks[1].end = NEXT_END_BRANCH;
+    }
+    add_link(made, 4, 5, NEXT_EDGE_TAKEN, 0);
+    add_link(made, 4, is_same_way ? 2 : 6, NEXT_EDGE_ON, 0);
+    for (uint32_t i = 0; i < 2; i++)
+        made->code[made->nodes[4].first + i] = made->code[made->nodes[1].end - 2 + i];
+    made->blocks[4].condition = conditions[1];
+    made->blocks[4].end = NEXT_END_BRANCH;
+    const struct next_match *match = match_both(sides);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(match->all[i].old_of, i);
+    assert_int_equal(match->all[1].is_copied, is_same_way);
+    return match->all[4].ends_as;
+}
+
+/* A test that the new build has twice, before the same block, is the old one in both places. */
+TEST(test_copied_test)
+{
+    assert_int_equal(find_copied_test(true), 1);
+    assert_int_equal(find_copied_test(false), BAT_NONE);
+}
+
 /* --- What is behind a branch ----------------------------------------------------------------- */
 
 /*
