@@ -36,6 +36,7 @@ than one thread or process are refused: their blocks would be mixed up.
 import argparse
 import array
 import collections
+import ctypes
 import functools
 import os
 import pathlib
@@ -44,14 +45,16 @@ import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 
 import elffile
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLUGIN = HERE / "qemu_blocks.c"
+WALK = HERE / "qemu_walk.c"
 
 # Where this program's files are: what a recording depends on.
-SOURCES = (HERE / "qemu_trace.py", PLUGIN)
+SOURCES = (HERE / "qemu_trace.py", PLUGIN, WALK)
 
 CHUNK = 1 << 20
 EMULATORS = {
@@ -98,6 +101,38 @@ def kind_of(machine, text):
     return REPEATED if words[0].startswith("rep") else NO_BRANCH
 
 
+# --- What is compiled for this -------------------------------------------------------------------
+
+_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _compiled_in(source):
+    folder = tempfile.TemporaryDirectory(prefix="qemu_trace.")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", source, "-o", f"{folder.name}/{source.stem}.so"], check=True)
+    return folder       # removed at the end of this process
+
+
+def compiled(source):
+    """The path of a shared library, made of one C file."""
+    with _lock:
+        return pathlib.Path(_compiled_in(source).name, f"{source.stem}.so")
+
+
+@functools.lru_cache(maxsize=None)
+def walker():
+    """The functions of qemu_walk.c."""
+    library = ctypes.CDLL(str(compiled(WALK)))
+    number, pointer, size = ctypes.c_uint32, ctypes.c_void_p, ctypes.c_size_t
+    for name, result, *arguments in (
+            ("new", pointer), ("free", None, pointer), ("node", number, pointer),
+            ("counts", ctypes.POINTER(ctypes.c_uint64), pointer), ("add", None, pointer, number, number),
+            ("along", size, pointer, pointer, size)):
+        function = getattr(library, f"walk_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
 # --- The paths that were taken --------------------------------------------------------------------
 
 
@@ -105,9 +140,8 @@ class Paths:
     """Counts of traces, kept as a graph in which the execution is a walk.
 
     A node stands for (branch, start, block): that branch was taken to start, and the program has
-    fallen through up to this block. Its edges, one for each block entered next, are
-    [times taken, next node], so that one more block costs one look-up. What an edge means is
-    worked out once.
+    fallen through up to this block. One edge leads from it for each block entered next, so that one more
+    block costs one look-up (qemu_walk.c). What an edge means is worked out once.
     """
 
     def __init__(self, blocks):
@@ -116,41 +150,40 @@ class Paths:
         self.entered = collections.Counter()
         self.returns = set()          # addresses of return instructions that were taken
         self.interrupted = 0          # times that a block was left in its middle
-        self.nodes = {}
-        self.node = {}                # where the walk is: no block yet
+        self.states = [None]          # of the nodes; of the first one: no block yet
+        self.nodes = {}               # state -> node
+        self.edges = []               # (node, block entered)
+        self.walker = walker()
+        self.walked = self.walker.walk_new()
+        weakref.finalize(self, self.walker.walk_free, self.walked)
 
     def walk(self, entries):
-        """Go through the blocks entered, given by their numbers."""
-        node, entries = self.node, iter(entries)
+        """Go through the blocks entered, an array of their numbers."""
+        address, count = entries.buffer_info()
+        at = 0
         while True:
-            try:
-                for number in entries:
-                    edge = node[number]
-                    edge[0] += 1
-                    node = edge[1]
-                break
-            except KeyError:
-                edge = node[number] = [1, self._next_node(node, number)]
-                node = edge[1]
-        self.node = node
+            at += self.walker.walk_along(self.walked, address + at * entries.itemsize, count - at)
+            if at == count:
+                return
+            node, number = self.walker.walk_node(self.walked), entries[at]
+            self.walker.walk_add(self.walked, number, self._next_node(self.states[node], number))
+            self.edges.append((node, number))
 
-    def _next_node(self, node, number):
+    def _next_node(self, before, number):
         block = self.blocks.get(number)
         if block is None:
             raise TraceError(f"qemu entered block {number} without having reported it")
-        if None not in node:
-            state = (None, block.start, number)
-        else:
-            branch, start, before = node[None]
-            meaning = self._transition(self.blocks[before], block.start)
+        state = (None, block.start, number)
+        if before is not None:
+            branch, start, last = before
+            meaning = self._transition(self.blocks[last], block.start)
             if meaning == "through":
                 state = (branch, start, number)
             elif meaning == "taken":
-                state = (self.blocks[before].last, block.start, number)
-            else:
-                state = (None, block.start, number)
+                state = (self.blocks[last].last, block.start, number)
         if state not in self.nodes:
-            self.nodes[state] = {None: state}
+            self.nodes[state] = len(self.states)
+            self.states.append(state)
         return self.nodes[state]
 
     @staticmethod
@@ -168,18 +201,20 @@ class Paths:
 
     def settle(self):
         """Turn the graph into counts when the walk is over."""
-        for node in self.nodes.values():
-            branch, start, number = node.pop(None)
+        counts = self.walker.walk_counts(self.walked)
+        for (node, target), count in zip(self.edges, counts[:len(self.edges)]):
+            if node == 0:
+                continue
+            branch, start, number = self.states[node]
             block = self.blocks[number]
-            for target, (count, _) in node.items():
-                self.entered[target] += count
-                meaning = self._transition(block, self.blocks[target].start)
-                if meaning == "taken":
-                    self.traces[branch, start, block.last] += count
-                    if block.kind == RETURN:
-                        self.returns.add(block.last)
-                elif meaning == "broken":
-                    self.interrupted += count
+            self.entered[target] += count
+            meaning = self._transition(block, self.blocks[target].start)
+            if meaning == "taken":
+                self.traces[branch, start, block.last] += count
+                if block.kind == RETURN:
+                    self.returns.add(block.last)
+            elif meaning == "broken":
+                self.interrupted += count
 
 
 # --- What qemu reports ----------------------------------------------------------------------------
@@ -272,21 +307,10 @@ class Log:
             self._mapping = None
 
 
-_plugin_lock = threading.Lock()
-
-
-@functools.lru_cache(maxsize=None)
-def _plugin_folder():
-    folder = tempfile.TemporaryDirectory(prefix="qemu_trace.")
-    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", PLUGIN, "-o", f"{folder.name}/blocks.so"], check=True)
-    return folder       # removed at the end of this process
-
-
 def follow(log, command):
     """Run command under qemu-user; `log` reads what it does. Returns the bytes that the command prints on
     standard output."""
-    with _plugin_lock:
-        plugin = pathlib.Path(_plugin_folder().name, "blocks.so")
+    plugin = compiled(PLUGIN)
     emulator = EMULATORS[log.machine]
     read_end, write_end = os.pipe()
     with (open(read_end, "rb", buffering=0) as entries, tempfile.TemporaryDirectory() as folder,
