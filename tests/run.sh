@@ -181,7 +181,7 @@ if $all; then
     step oss-fuzz sh tests/fuzz/check_build.sh "$fuzz/out"
 else
     step build-sanitize build_preset sanitize --target unit_tests
-    run_ctest release build --label-exclude long
+    run_ctest release build --label-exclude 'long|rest'
     run_ctest sanitize build-sanitize --tests-regex '^unit/'
 fi
 

@@ -56,8 +56,6 @@ class Folder(toolbox.Case):
         for path, suffix in ((self.fdata, ""), (self.yaml, "_yaml")):
             found = said(report, suffix)
             self.assertEqual(report["judged_by_note" + suffix], 0)
-            if toolbox.SANITIZED:
-                continue
             wanted = self.ask_bolt(binary, path)
             if wanted["samples"] is None:   # it prints that only if functions are stale
                 wanted["samples"] = found["samples"]
@@ -184,8 +182,7 @@ class MadeUp(Folder):
         """Only fdata: YAML has no place for random records."""
         profile = self.write("made_up.fdata", "".join(line + "\n" for line in lines))
         found = said(self.report(binary, profile, *options))
-        if not toolbox.SANITIZED:
-            self.assertEqual(found, self.ask_bolt(original, self.fdata))
+        self.assertEqual(found, self.ask_bolt(original, self.fdata))
         self.assertGreater(found["stale_functions"], found["functions"] // 4)
         self.assertLess(found["stale_functions"], found["functions"] * 9 // 10)
 
@@ -245,8 +242,7 @@ class OtherBuilds(Folder):
         found = said(report)
         self.assertGreater(found["stale_functions"], 2)
         self.assertGreater(share(found), 0.2)
-        if not toolbox.SANITIZED:
-            self.assertEqual(found, self.ask_bolt(other, self.fdata))
+        self.assertEqual(found, self.ask_bolt(other, self.fdata))
 
 
 # --- Split functions ------------------------------------------------------------------------------
@@ -268,11 +264,10 @@ class SplitTables(Folder):
         for flags in (["-fno-pie"], ["-fpie"]):
             binary, profile = self.compile(*flags)
             found = said(self.report(binary, profile))
-            if not toolbox.SANITIZED:
-                judgement = bolt_judge.attach(binary, self.fdata, "-v=1")
-                self.assertEqual(found["functions"], judgement.functions)
-                ignored = set(re.findall(r"^BOLT-WARNING: Ignoring ([\w.]+)", judgement.log, re.M))
-                self.assertEqual(ignored, {"into_cold", "into_cold.cold", "cold_into_hot", "cold_into_hot.cold"})
+            judgement = bolt_judge.attach(binary, self.fdata, "-v=1")
+            self.assertEqual(found["functions"], judgement.functions)
+            ignored = set(re.findall(r"^BOLT-WARNING: Ignoring ([\w.]+)", judgement.log, re.M))
+            self.assertEqual(ignored, {"into_cold", "into_cold.cold", "cold_into_hot", "cold_into_hot.cold"})
             self.assertEqual(found["stale_functions"], 0)
             toolbox.fine("battranslate", binary, "-p", profile, "--check", "--check-limit=density=0", "--check-strict")
 
@@ -285,8 +280,7 @@ class SplitTables(Folder):
         for seed in range(8):
             path = self.write("made_up.fdata", "\n".join([*made_up(functions, seed), wrong]) + "\n")
             found = said(self.report(binary, path))
-            if not toolbox.SANITIZED:
-                self.assertEqual(found, self.ask_bolt(binary, self.fdata))
+            self.assertEqual(found, self.ask_bolt(binary, self.fdata))
             self.assertGreater(found["stale_functions"], 0)
 
     def test_bolted(self):
@@ -298,8 +292,7 @@ class SplitTables(Folder):
                       "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort"], self.folder)
         qemu_trace.record(bolted, [bolted, "100"], run, "T")
         found = said(self.report(bolted, run, f"--original={binary}"))
-        if not toolbox.SANITIZED:
-            self.assertEqual(found["functions"], bolt_judge.attach(binary, self.fdata).functions)
+        self.assertEqual(found["functions"], bolt_judge.attach(binary, self.fdata).functions)
         self.assertEqual(found["stale_functions"], 0)
 
 
@@ -324,8 +317,6 @@ class DroppedBlocks(Folder):
             for path, suffix in ((self.fdata, ""), (self.yaml, "_yaml")):
                 found = said(report, suffix)
                 self.assertEqual(report["judged_by_note" + suffix], found["functions"])
-                if toolbox.SANITIZED:
-                    continue
                 wanted = self.ask_bolt(binary, path)
                 wanted["samples"] = wanted["samples"] or found["samples"]
                 self.assertEqual(found, wanted, (level, path))

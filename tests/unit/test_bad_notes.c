@@ -201,13 +201,14 @@ static void change_every_byte(const uint8_t *good, size_t size)
     uint8_t bytes[NOTE_MAX];
     memcpy(bytes, good, size);
     for (size_t at = 0; at < size; at++) {
-        const uint8_t others[] = {
+        uint8_t others[15] = {
             0x00, 0x01, 0x7f, 0x80, 0xff, (uint8_t)(good[at] + 1), (uint8_t)(good[at] - 1)};
-        for (unsigned bit = 0; bit < 8; bit++) {
-            bytes[at] = (uint8_t)(good[at] ^ 1u << bit);
-            try_note(bytes, size);
-        }
+        for (unsigned bit = 0; bit < 8; bit++)
+            others[7 + bit] = (uint8_t)(good[at] ^ 1u << bit);
         for (size_t i = 0; i < sizeof(others); i++) {
+            /* Not those that are the same. */
+            if (others[i] == good[at] || memchr(others, others[i], i))
+                continue;
             bytes[at] = others[i];
             try_note(bytes, size);
         }
