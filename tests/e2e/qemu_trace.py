@@ -280,9 +280,10 @@ class Log:
         self._seen += len(entries)
         if self.every == 1:
             return
-        for number in entries[first::self.every]:
-            self.samples[number, self._sampled % len(self.blocks[number].offsets)] += 1
-            self._sampled += 1
+        chosen = entries[first::self.every]
+        self.samples.update([(number, i % len(self.blocks[number].offsets))
+                             for i, number in enumerate(chosen, self._sampled)])
+        self._sampled += len(chosen)
 
     def read_loading(self, lines):
         """Read qemu's own log: where the program and its libraries were loaded, and if it stayed alone."""
@@ -362,6 +363,7 @@ class Execution:
         self.every = log.every
         self._inside = [(a + bias, b + bias) for a, b in elf.executable_ranges()]
         self._known = {}        # address -> whether it is inside
+        self._locations = {}    # address -> location()
         self._base = bias + elf.base_address() if elf.type == 3 else 0
         self._samples = collections.Counter()
         if self.every == 1:
@@ -381,7 +383,11 @@ class Execution:
 
     def location(self, address):
         """An address as a pre-aggregated profile writes it."""
-        return f"{address - self._base:x}" if self.inside(address) else f"X:{address:x}"
+        text = self._locations.get(address)
+        if text is None:
+            text = f"{address - self._base:x}" if self.inside(address) else f"X:{address:x}"
+            self._locations[address] = text
+        return text
 
     def lines(self, form="T"):
         """The profile's lines, sorted. See the top of this file for the forms."""
