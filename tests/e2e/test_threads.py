@@ -83,7 +83,7 @@ class Threads(toolbox.Case):
         for form in FORMS:
             expected = self.outputs(form, 1)
             self.assertGreater(expected[1].count("\n"), 1000)
-            for threads in (2, 3, 8):
+            for threads in toolbox.THREADS:
                 with self.subTest(form=form, threads=threads):
                     self.assertEqual(self.outputs(form, threads), expected)
 
@@ -175,7 +175,7 @@ class Symbolize(toolbox.Case):
         """The answers and their order do not depend on the number of threads."""
         for style in STYLES:
             expected = self.answers(style, 1)
-            for threads in (2, 3, 8):
+            for threads in toolbox.THREADS:
                 with self.subTest(style=style, threads=threads):
                     self.assertEqual(self.answers(style, threads), expected)
 

@@ -15,6 +15,10 @@ BIN = pathlib.Path(os.environ.get("BATKIT_BIN") or
 # Set where the tools were built with sanitizers: a test may then leave out what is no tool's work.
 SANITIZED = "BATKIT_SANITIZED" in os.environ
 
+# Set where the thread sanitizer looks for races, which it finds with any number of threads.
+RACES = os.environ.get("BATKIT_SANITIZED") == "thread"
+THREADS = (8,) if RACES else (2, 3, 8)
+
 
 def run(tool, *arguments, status=(0, 1, 2, 3), **options):
     """A tool's finished process, output as text; it did not crash, hang or trip a sanitizer. status: the exit status
