@@ -13,7 +13,7 @@
 
 #define SHORT_CODE 2u /* instructions */
 #define LONG_CODE 8u
-#define STEPS_MAX 16u /* of what follows on a way in any case */
+#define STEPS_MAX 16u /* of what follows on a way in any case, or of what is before a branch */
 
 /* Features of a link: of the node that it leads to, of the way, and of the condition. */
 enum feature {
@@ -41,6 +41,7 @@ enum feature {
     TAKEN_LEAVES, /* ... by a branch that is taken */
     AHEAD_64,     /* so many bytes or more: compilers put behind what they think is unlikely */
     AHEAD_1024,
+    AS_BEFORE, /* a branch before this one, which tests the same, was left this way */
     /* The condition, and what is compared: */
     OVERFLOWS,                       /* a result is too large, or a number is none */
     EQUAL,                           /* EQUAL_TO() */
@@ -76,6 +77,7 @@ static const float weights[FEATURES] = {
     [TAKEN_LEAVES] = -0.54f,
     [AHEAD_64] = -0.27f,
     [AHEAD_1024] = -0.31f,
+    [AS_BEFORE] = 2.0f,
     [OVERFLOWS] = -4.0f,
     [EQUAL_TO(NEXT_TEST_NULL)] = -0.54f,
     [EQUAL_TO(NEXT_TEST_BITS)] = 0.45f,
@@ -237,13 +239,51 @@ static uint64_t features_of_condition(const struct shares_making *making,
     return order & CONDITION_IS_LOWER ? BIT(LOWER_THAN(test)) : 0;
 }
 
+/* The field that a node's branch tests, with how it does; 0 if that is none. */
+static uint64_t tested_field(const struct shares_making *making, uint32_t node)
+{
+    uint32_t count;
+    const struct next_instruction *code =
+        next_node_code(making->program, &making->graph->nodes[node], &count);
+    while (count > 0 && code[count - 1].test == NEXT_TEST_NONE)
+        count--;
+    const uint32_t shape = count > 0 ? code[count - 1].shape : 0;
+    while (count > 0 && !code[count - 1].field)
+        count--;
+    return count > 0 ? (uint64_t)shape << 32 | code[count - 1].field : 0;
+}
+
+/* Where a node's branch leads if it goes as one before it does, at a dominator that tests the same
+ * field; BAT_NONE. */
+static uint32_t way_as_before(const struct shares_making *making, uint32_t node)
+{
+    const struct next_graph *graph = making->graph;
+    const uint32_t *conditions = making->side->conditions;
+    const uint64_t field = conditions[node] ? tested_field(making, node) : 0;
+    uint32_t below = node;
+    uint32_t at = making->side->dominators[node];
+    for (uint32_t i = 0; i < STEPS_MAX && field && at != BAT_NONE; i++) {
+        const enum flooding_condition condition =
+            flooding_compare(conditions[at], conditions[node]);
+        if (condition != CONDITION_OTHER && next_degree(graph, below, false) == 1 &&
+            graph->taken[at] != graph->on[at] && tested_field(making, at) == field) {
+            const bool is_taken = below == graph->taken[at];
+            return is_taken == (condition == CONDITION_SAME) ? graph->taken[node] : graph->on[node];
+        }
+        below = at;
+        at = making->side->dominators[at];
+    }
+    return BAT_NONE;
+}
+
 static uint64_t features_of(const struct shares_making *making, uint32_t number)
 {
     const struct next_link *link = &making->graph->links[number];
     bool meets = making->side->post_dominators[link->from] == link->to;
     return making->features[link->to] | features_of_later(making, link) |
            features_of_loops(making, number) | features_of_distance(making, number) |
-           features_of_condition(making, link) | (meets ? BIT(MEETS) : 0);
+           features_of_condition(making, link) | (meets ? BIT(MEETS) : 0) |
+           (way_as_before(making, link->from) == link->to ? BIT(AS_BEFORE) : 0);
 }
 
 static float weight_of(uint64_t features)

@@ -834,6 +834,38 @@ TEST(test_share_of_condition)
     assert_true(static_share(&made, 1) == 0.5f);
 }
 
+/*
+ * 0 tests a field, and goes on to 1, which tests one, too, and goes on to 3, or branches to 4. How
+ * often it goes on.
+ */
+static float share_behind(uint32_t field, uint8_t opcode)
+{
+    static struct made made;
+    begin(&made);
+    for (uint32_t i = 0; i < 5; i++)
+        add_block(&made, i, 4, 0);
+    add_link(&made, 0, 1, NEXT_EDGE_ON, 0);
+    add_link(&made, 0, 2, NEXT_EDGE_TAKEN, 0);
+    add_link(&made, 1, 3, NEXT_EDGE_ON, 0);
+    add_link(&made, 1, 4, NEXT_EDGE_TAKEN, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        made.code[4 * i + 1].field = i ? field : 7;
+        made.code[4 * i + 2].test = NEXT_TEST_ZERO;
+        made.code[4 * i + 2].shape = 5;
+        made.blocks[i].condition =
+            condition_in(EM_X86_64, (const uint8_t[]){i ? opcode : 0x74, 0}, 2);
+    }
+    return static_share(&made, 2);
+}
+
+/* What a branch has tested before goes the same way again. */
+TEST(test_share_of_repeated_test)
+{
+    assert_true(share_behind(7, 0x74) > 0.8f);
+    assert_true(share_behind(7, 0x75) < 0.2f);
+    assert_true(share_behind(8, 0x74) == share_behind(8, 0x75) && share_behind(8, 0x74) == 0.5f);
+}
+
 /* What several branches lead to is an error, also where they go on to it; and what ends, and what
  * leads only there. */
 TEST(test_share_of_errors)
