@@ -39,7 +39,7 @@ struct next_report {
     struct next_share found;      /* ... of that, in code that is the new program's, too */
     uint64_t inlined_functions;   /* put in place of their calls, because one build inlines them */
     uint64_t copies;              /* functions without an old one that got another's counts */
-    uint64_t unknown;             /* ... that are called, and are left without counts */
+    uint64_t unknown;             /* ... that are called, and have what their code tells */
     uint64_t same_blocks;         /* in functions that did not change, counts of blocks */
     uint64_t blocks;              /* in changed functions, counts of blocks */
     uint64_t blocks_matched;      /* ... that an old block is known for */

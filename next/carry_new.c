@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * New functions that are called: copies of an old function (f.constprop.0), functions that are
- * called where another one was, and those that may be called in place of one. The compiler's own
- * layout of all others is better than a guess.
+ * called where another one was, and those that may be called in place of one. The counts of all
+ * others follow from their calls and code: BOLT moves the rest of a function that has only calls.
  */
 #include <stdlib.h>
 
@@ -27,23 +27,6 @@ struct new_units {
     struct next_unit_pair *pairs; /* of this pass */
     uint32_t pair_count;
 };
-
-/* How often each new unit without counts is called by those with counts. */
-static void count_calls(const struct next_carrying *carrying, double *calls)
-{
-    for (uint32_t i = 0; i < carrying->news.unit_count; i++) {
-        const struct next_new_counts *counts = carrying->counts[i];
-        const struct next_unit *unit = carrying->news.units[i];
-        for (uint32_t b = 0; counts && b < unit->block_count; b++)
-            for (uint32_t k = 0; k < unit->blocks[b].instruction_count; k++) {
-                uint32_t callee = unit->instructions[unit->blocks[b].first_instruction + k].callee;
-                uint32_t other = callee == BAT_NONE ? BAT_NONE : carrying->news.unit_of[callee];
-                if (other != BAT_NONE && !carrying->counts[other] &&
-                    carrying->news.first_part[other] == callee)
-                    calls[other] += (double)counts->blocks[b];
-            }
-    }
-}
 
 static bool has_samples(const struct next_carrying *carrying, uint32_t old_unit)
 {
@@ -171,18 +154,20 @@ static void forget_noise(struct next_carrying *carrying)
         }
 }
 
-/* Collect the new units without counts that are called by those with counts. */
-static void begin_pass(struct new_units *news)
+/* Collect the new units without counts that are called; is_last: by what is known, and also those
+ * whose partner never ran. */
+static void begin_pass(struct new_units *news, bool is_last)
 {
     const struct next_carrying *carrying = news->carrying;
     forget_noise(news->carrying);
     for (uint32_t i = 0; i < carrying->news.unit_count; i++)
         news->calls[i] = 0;
-    count_calls(carrying, news->calls);
+    next_count_calls(carrying, is_last, news->calls);
     news->pair_count = 0;
     for (uint32_t i = 0; i < carrying->news.unit_count; i++) {
+        const uint32_t old_unit = carrying->pairs.old_of[i];
         if (news->calls[i] < 1 || news->is_done[i] || carrying->counts[i] ||
-            carrying->pairs.old_of[i] != BAT_NONE)
+            (old_unit != BAT_NONE && (!is_last || has_samples(carrying, old_unit))))
             continue;
         news->pairs[news->pair_count++] =
             (struct next_unit_pair){.old_unit = BAT_NONE, .new_unit = i, .entries = news->calls[i]};
@@ -203,7 +188,7 @@ static void sort_by_name(struct new_units *news, struct bat_sort_key *keys)
 /* Infer the pairs of units of the next pass: copies, and when there are no more, variants once. */
 static enum bat_code infer_next(struct new_units *news, bool *has_variants)
 {
-    begin_pass(news);
+    begin_pass(news, false);
     BAT_TRY(infer_pass(news));
     if (news->pair_count > 0 || *has_variants)
         return BAT_OK;
@@ -211,6 +196,22 @@ static enum bat_code infer_next(struct new_units *news, bool *has_variants)
     BAT_TRY(next_find_variants(news->carrying, news->pairs, &news->pair_count));
     news->carrying->report->copies += news->pair_count;
     return next_infer_pairs(news->carrying, news->pairs, news->pair_count);
+}
+
+/* Infer what is still without counts by its calls and code, and then what that calls. */
+static enum bat_code infer_others(struct new_units *news)
+{
+    news->carrying->report->unknown = 0;
+    for (unsigned pass = 0; pass < PASSES; pass++) {
+        begin_pass(news, true);
+        if (news->pair_count == 0)
+            break;
+        for (uint32_t i = 0; i < news->pair_count; i++)
+            news->is_done[news->pairs[i].new_unit] = 1;
+        news->carrying->report->unknown += news->pair_count;
+        BAT_TRY(next_infer_pairs(news->carrying, news->pairs, news->pair_count));
+    }
+    return BAT_OK;
 }
 
 enum bat_code next_infer_new(struct next_carrying *carrying)
@@ -232,6 +233,7 @@ enum bat_code next_infer_new(struct next_carrying *carrying)
         code = infer_next(&news, &has_variants);
         is_any = news.pair_count > 0;
     }
+    code = code ? code : infer_others(&news);
     BAT_FREE_ALL(keys, news.calls, news.is_done, news.pairs);
     return code;
 }

@@ -9,6 +9,7 @@
 #include "spec/array.h"
 #include "support/key_sort.h"
 #include "support/parallel.h"
+#include "values.h"
 
 /* Pairs that are inferred at once: so many, or of so many blocks. */
 #define BATCH_PAIRS 1024u
@@ -21,8 +22,10 @@
 #define BRIEF_SHARE 0.05
 #define FULL_MIN 256u
 
-/* A pair of functions, with all that is made to compare them. */
+/* A pair of functions, with all that is made to compare them; or a new one of which nothing is
+ * known but how often it is entered. */
 struct unit_pair {
+    bool is_new;
     double entries; /* how often the new one is entered */
     double scale;   /* of the old one's counts */
     bool is_brief;
@@ -49,7 +52,7 @@ static void pair_free(struct unit_pair *pair)
 void next_new_counts_free(struct next_new_counts *counts)
 {
     if (counts)
-        BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts);
+        BAT_FREE_ALL(counts->blocks, counts->edges, counts->entered, counts->is_known, counts);
 }
 
 enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
@@ -67,7 +70,8 @@ enum bat_code next_new_counts_of(struct next_carrying *carrying, uint32_t unit,
     made->blocks = calloc((size_t)code_of->block_count + 1, sizeof(*made->blocks));
     made->entered = calloc((size_t)code_of->block_count + 1, sizeof(*made->entered));
     made->edges = calloc((size_t)code_of->edge_count + 1, sizeof(*made->edges));
-    return made->blocks && made->entered && made->edges
+    made->is_known = calloc((size_t)code_of->block_count + 1, 1);
+    return made->blocks && made->entered && made->edges && made->is_known
                ? BAT_OK
                : bat_fail_memory(carrying->error, "for counts");
 }
@@ -98,6 +102,7 @@ static enum bat_code add_counts(struct next_carrying *carrying, const struct uni
         counts->blocks[node->block] += pair->inferred.nodes[i];
         if (i != graph->entry)
             counts->entered[node->block] += pair->inferred.entries[i];
+        counts->is_known[node->block] |= pair->is_new || is_known(pair, i);
         counts->known += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
         carrying->report->blocks += pair->inferred.nodes[i];
         carrying->report->blocks_matched += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
@@ -222,22 +227,32 @@ static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pa
     return BAT_OK;
 }
 
+/* The new graph of a pair. */
+static enum bat_code open_new(struct next_carrying *carrying, uint32_t new_unit,
+                              struct next_inlining inlining, struct unit_pair *pair)
+{
+    BAT_TRY(next_graph_make(&carrying->news, NULL, new_unit, inlining, &pair->graphs[1],
+                            carrying->error));
+    BAT_TRY(next_find_tested(&carrying->news, &pair->graphs[1], carrying->error));
+    return flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
+}
+
 /* Read all that inferring needs: programs change with it, but not behind it. */
 static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit, uint32_t new_unit,
                                struct unit_pair *pair)
 {
     struct next_inlining inlining[2];
+    if (pair->is_new)
+        return open_new(carrying, new_unit, (struct next_inlining){0}, pair);
     enum bat_code code = next_choose_inlining(carrying, old_unit, new_unit, inlining);
     if (code == BAT_OK)
         code = next_graph_make(&carrying->olds, &carrying->measured, old_unit, inlining[0],
                                &pair->graphs[0], carrying->error);
     if (code == BAT_OK)
-        code = next_graph_make(&carrying->news, NULL, new_unit, inlining[1], &pair->graphs[1],
-                               carrying->error);
+        code = next_find_tested(&carrying->olds, &pair->graphs[0], carrying->error);
     if (code == BAT_OK)
         code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
-    if (code == BAT_OK)
-        code = flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
+    code = code ? code : open_new(carrying, new_unit, inlining[1], pair);
     return code ? code : find_entered(carrying, pair);
 }
 
@@ -263,7 +278,8 @@ static void explain(const struct next_carrying *carrying, const struct unit_pair
         if (options->explain ? !is_explained(carrying, node->unit) : node->context != 0)
             continue;
         const struct next_block *block = next_node_block(&carrying->news, node);
-        const struct next_matched *match = &pair->match.all[i];
+        static const struct next_matched nothing = {.old_of = BAT_NONE, .piece_of = BAT_NONE};
+        const struct next_matched *match = pair->is_new ? &nothing : &pair->match.all[i];
         uint32_t old_node = old_node_of(match);
         struct next_explained explained = {.unit = next_unit_name(&carrying->news, node->unit),
                                            .function = carrying->news.all[block->function].name,
@@ -286,7 +302,18 @@ static void explain(const struct next_carrying *carrying, const struct unit_pair
 /* False for a function of which no block could be read. */
 static bool is_readable(const struct unit_pair *pair)
 {
-    return pair->graphs[0].node_count > 0 && pair->graphs[1].node_count > 0;
+    return (pair->is_new || pair->graphs[0].node_count > 0) && pair->graphs[1].node_count > 0;
+}
+
+/* Infer the counts of a new function from how often it is entered, and what its code tells. */
+static void infer_alone(const struct next_carrying *carrying, struct unit_pair *pair)
+{
+    const struct next_inference inference = {.new_side = &pair->sides[1],
+                                             .most_calls = carrying->most_calls,
+                                             .scale = 1,
+                                             .entries = pair->entries,
+                                             .is_brief = true};
+    pair->code = next_infer(&inference, &pair->inferred, &pair->error);
 }
 
 /* Infer the counts of a pair that is open. It changes the pair alone. */
@@ -294,6 +321,10 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
 {
     if (!is_readable(pair))
         return;
+    if (pair->is_new) {
+        infer_alone(carrying, pair);
+        return;
+    }
     pair->code = next_match_blocks(&pair->sides[0], &pair->sides[1], pair->is_brief, &pair->match,
                                    &pair->error);
     struct next_inference inference = {.old_side = &pair->sides[0],
@@ -409,8 +440,10 @@ static void open_batch(struct batches *batches)
            batches->code == BAT_OK) {
         const struct next_unit_pair *units = &batches->all[batches->next++];
         struct unit_pair *pair = &batch->pairs[batch->count++];
-        *pair = (struct unit_pair){
-            .entries = units->entries, .scale = units->scale, .is_brief = units->is_brief};
+        *pair = (struct unit_pair){.is_new = units->old_unit == BAT_NONE,
+                                   .entries = units->entries,
+                                   .scale = units->scale,
+                                   .is_brief = units->is_brief};
         batches->code = open_pair(carrying, units->old_unit, units->new_unit, pair);
         nodes += nodes_of(pair);
     }
@@ -573,12 +606,15 @@ static struct next_unit_pair pair_of(const struct next_carrying *carrying, uint3
                                    .scale = 1};
 }
 
-/* Infer those that may have been inlined: what their callers have inlined is there now, not here.
- */
+/* Infer those that may have been inlined: what their callers have inlined is there now, not here;
+ * but what these still call is here. */
 static enum bat_code infer_inlined(struct next_carrying *carrying, const uint8_t *may_be_inlined,
                                    struct next_unit_pair *pairs, uint32_t count)
 {
     uint32_t kept = 0;
+    double *calls = calloc((size_t)carrying->news.unit_count + 1, sizeof(*calls));
+    BAT_TRY_MEMORY(calls, carrying->error, "for calls");
+    next_count_calls(carrying, false, calls);
     for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
         if (may_be_inlined[i] && carrying->is_same[i] && carrying->inlined[i] > 0) {
             carrying->is_same[i] = 0;
@@ -586,13 +622,15 @@ static enum bat_code infer_inlined(struct next_carrying *carrying, const uint8_t
         }
     for (uint32_t i = 0; i < count; i++) {
         struct next_unit_pair pair = pairs[i];
-        const double left = pair.entries - carrying->inlined[pair.old_unit];
+        const double rest = pair.entries - carrying->inlined[pair.old_unit];
+        const double left = rest > calls[pair.new_unit] ? rest : calls[pair.new_unit];
         if (left < pair.entries)
-            pair.scale = left > 0 ? left / pair.entries : 0;
+            pair.scale = left / pair.entries;
         pair.entries *= pair.scale;
         if (pair.scale > 0)
             pairs[kept++] = pair;
     }
+    free(calls);
     return next_infer_pairs(carrying, pairs, kept);
 }
 

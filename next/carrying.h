@@ -13,6 +13,7 @@ struct next_new_counts {
     uint64_t *edges;
     uint64_t entries;  /* from calls and from outside */
     uint64_t *entered; /* of blocks, from elsewhere */
+    uint8_t *is_known; /* blocks that an old one is known for */
     uint64_t known;    /* sum of the counts of blocks that an old block is known for */
 };
 
@@ -124,9 +125,9 @@ struct next_members next_members_of(const struct next_carrying *carrying, uint32
  * for those that it has not and that do not return. */
 enum bat_code next_find_calls(struct next_carrying *carrying);
 
-/* A new unit whose counts are inferred from those of an old one, scaled. */
+/* A new unit whose counts are inferred from those of an old one, scaled; or from its code alone. */
 struct next_unit_pair {
-    uint32_t old_unit;
+    uint32_t old_unit; /* BAT_NONE: by its code */
     uint32_t new_unit;
     double entries; /* how often the new one is entered */
     double scale;   /* of the old one's counts */
@@ -140,8 +141,13 @@ enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next
 /* Infer the counts of the partners of changed units with samples. */
 enum bat_code next_infer_changed(struct next_carrying *carrying);
 
-/* Infer the counts of new functions that are called, from those of functions that they are copies
- * of, or have taken the place of. Others get none. */
+/* Add to calls, for each new unit, how often it is called by the code whose counts are known: that
+ * of the same functions, and what was inferred so far; only_known: of that, by blocks that an old
+ * one is known for. Linear in both. */
+void next_count_calls(const struct next_carrying *carrying, bool only_known, double *calls);
+
+/* Infer the counts of functions that are called and have none, from those of functions that they
+ * are copies of, or have taken the place of. Those of others follow from their calls and code. */
 enum bat_code next_infer_new(struct next_carrying *carrying);
 
 /*

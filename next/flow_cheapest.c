@@ -87,7 +87,7 @@ static bool flow_balance_leftovers(struct flow_network *network)
 #define FAR (INT64_MAX / 4)
 
 /* Arcs that are looked at for each arc of the network before the rest is done without prices. */
-#define WORK_FOR_EACH_ARC 4000u
+#define WORK_FOR_EACH_ARC 500u
 
 /* --- Making it ------------------------------------------------------------------------------ */
 

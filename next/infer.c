@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "branch_outcomes.h"
 #include "flow_solver.h"
 #include "spec/array.h"
 
@@ -40,8 +41,9 @@ struct inferring {
     float *shares;
     uint8_t *is_image;  /* old nodes that something is matched with */
     bool tables_differ; /* one build's compiler copied or merged jumps by tables */
-    uint32_t *enders;   /* for each old node: how many new ones end as it */
-    float power;        /* of the trust in matches and pieces: weak ones cost the less the higher */
+    struct next_outcomes outcomes;
+    uint32_t *enders; /* for each old node: how many new ones end as it */
+    float power;      /* of the trust in matches and pieces: weak ones cost the less the higher */
 };
 
 void next_inferred_free(struct flow_counts *inferred)
@@ -362,6 +364,13 @@ static bool take_old_shares(const struct inferring *inferring, uint32_t node, fl
     return true;
 }
 
+/* True if the branch of a node tests another value than the old one that it is matched with. */
+static bool tests_other_value(const struct inferring *inferring, uint32_t node)
+{
+    const uint32_t from = matched(inferring, node)->ends_as;
+    return from != BAT_NONE && inferring->a->tested[from] != inferring->b->tested[node];
+}
+
 static void set_links(struct inferring *inferring, uint32_t node)
 {
     const struct next_graph *graph = inferring->b;
@@ -371,6 +380,11 @@ static void set_links(struct inferring *inferring, uint32_t node)
     float share_price = PRICE_SHARE * (0.4f + 0.6f * (matched(inferring, node)->old_of != BAT_NONE
                                                           ? matched(inferring, node)->content
                                                           : 0));
+    if ((!has_old || tests_other_value(inferring, node)) &&
+        next_outcomes_shares(&inferring->outcomes, inferring->given->new_side, node, old_shares)) {
+        has_old = true;
+        share_price = PRICE_SHARE;
+    }
     for (uint32_t i = first; i < graph->out[node + 1]; i++) {
         struct flow_edge *edge = &inferring->edges[i];
         double count;
@@ -511,6 +525,7 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
                                      .edge_count = inferring.b->link_count,
                                      .entry = inferring.b->entry,
                                      .is_brief = inference->is_brief};
+    code = code ? code : next_outcomes_open(inference->old_side, &inferring.outcomes, error);
     if (code == BAT_OK)
         prepare(&inferring);
     code = code ? code : solve(&inferring, &graph, 1, inferred, error);
@@ -519,6 +534,7 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
         code = code ? code : flow_mean(&graph, inferred, &other, error);
     }
     next_inferred_free(&other);
+    next_outcomes_free(&inferring.outcomes);
     BAT_FREE_ALL(inferring.nodes, inferring.edges, inferring.shares, inferring.is_image,
                  inferring.enders);
     return code;

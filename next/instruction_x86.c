@@ -279,6 +279,158 @@ static enum next_test test_of(const struct description *description,
     }
 }
 
+/* --- Effects -------------------------------------------------------------------------------- */
+
+#define OPERAND 63u /* all that an effect's operand may be */
+
+/* The number of a general register; NEXT_NOTHING for others. */
+static uint8_t register_number(ZydisRegister reg)
+{
+    const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (whole == ZYDIS_REGISTER_RSP)
+        return NEXT_STACK;
+    return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? (uint8_t)ZydisRegisterGetId(whole)
+                                                                : NEXT_NOTHING;
+}
+
+static uint8_t memory_operand(struct description *description, const ZydisDecodedOperandMem *memory)
+{
+    struct next_effect *effect = &description->instruction->effect;
+    const bool is_named = memory->base == ZYDIS_REGISTER_RIP ||
+                          (memory->disp.has_displacement && description->instruction->name);
+    effect->base = (is_named ? NEXT_IS_NAMED : register_number(memory->base)) & OPERAND;
+    effect->index = register_number(memory->index) & OPERAND;
+    effect->scale = memory->scale > 1 ? (unsigned)__builtin_ctz(memory->scale) & 3 : 0;
+    effect->displacement =
+        is_named || !memory->disp.has_displacement ? 0 : (int32_t)memory->disp.value;
+    return NEXT_IN_MEMORY;
+}
+
+static uint8_t effect_operand(struct description *description, const ZydisDecodedOperand *operand)
+{
+    uint64_t address;
+    if (is_address(description, operand, &address))
+        return NEXT_IS_NAMED;
+    switch (operand->type) {
+    case ZYDIS_OPERAND_TYPE_REGISTER:
+        return register_number(operand->reg.value);
+    case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+        description->instruction->effect.number = (int32_t)operand->imm.value.s;
+        return NEXT_IS_NUMBER;
+    case ZYDIS_OPERAND_TYPE_MEMORY:
+        return memory_operand(description, &operand->mem);
+    default:
+        return NEXT_NOTHING;
+    }
+}
+
+static enum next_effect_kind kind_of_effect(const ZydisDecodedInstruction *decoded)
+{
+    switch (decoded->mnemonic) {
+    case ZYDIS_MNEMONIC_PUSH:
+        return NEXT_EFFECT_PUSH;
+    case ZYDIS_MNEMONIC_POP:
+        return NEXT_EFFECT_POP;
+    case ZYDIS_MNEMONIC_MOV:
+    case ZYDIS_MNEMONIC_MOVZX:
+    case ZYDIS_MNEMONIC_MOVSX:
+    case ZYDIS_MNEMONIC_MOVSXD:
+        return NEXT_EFFECT_MOVE;
+    case ZYDIS_MNEMONIC_LEA:
+        return NEXT_EFFECT_ADDRESS;
+    case ZYDIS_MNEMONIC_CMP:
+        return NEXT_EFFECT_COMPARE;
+    case ZYDIS_MNEMONIC_TEST:
+        return NEXT_EFFECT_TEST;
+    case ZYDIS_MNEMONIC_AND:
+        return NEXT_EFFECT_MASK;
+    default:
+        return NEXT_EFFECT_CALCULATE;
+    }
+}
+
+/* The general registers that an instruction writes, but for its first operand. */
+static enum next_clobbers other_writes(const ZydisDecodedInstruction *decoded,
+                                       const ZydisDecodedOperand *operands)
+{
+    enum next_clobbers writes = NEXT_CLOBBERS_NONE;
+    for (ZyanU8 i = 0; i < decoded->operand_count; i++) {
+        const bool is_first = i == 0 && decoded->operand_count_visible > 0;
+        if (is_first || operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+            !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            continue;
+        enum next_clobbers more = NEXT_CLOBBERS_ALL;
+        switch (register_number(operands[i].reg.value)) {
+        case NEXT_NOTHING:
+        case NEXT_STACK:
+            continue;
+        case 0:
+        case 2:
+            more = NEXT_CLOBBERS_WIDE;
+            break;
+        case 1:
+        case 6:
+        case 7:
+            more = NEXT_CLOBBERS_STRING;
+            break;
+        default:
+            break;
+        }
+        writes = writes == NEXT_CLOBBERS_NONE || writes == more ? more : NEXT_CLOBBERS_ALL;
+    }
+    return writes;
+}
+
+static bool is_high_byte(const ZydisDecodedOperand *operand)
+{
+    return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           operand->reg.value >= ZYDIS_REGISTER_AH && operand->reg.value <= ZYDIS_REGISTER_BH;
+}
+
+/* What is not followed has no kind, but changes registers. */
+static void describe_effect(struct description *description, const ZydisDecodedOperand *operands)
+{
+    const ZydisDecodedInstruction *decoded = description->decoded;
+    struct next_effect *effect = &description->instruction->effect;
+    const ZyanU8 visible = decoded->operand_count_visible;
+    *effect = (struct next_effect){
+        .to = NEXT_NOTHING, .from = NEXT_NOTHING, .base = NEXT_NOTHING, .index = NEXT_NOTHING};
+    if (decoded->meta.category == ZYDIS_CATEGORY_CALL) {
+        effect->kind = NEXT_EFFECT_CALL;
+        effect->clobbers = NEXT_CLOBBERS_ALL;
+        return;
+    }
+    if (decoded->meta.category == ZYDIS_CATEGORY_COND_BR ||
+        decoded->meta.category == ZYDIS_CATEGORY_UNCOND_BR ||
+        decoded->meta.category == ZYDIS_CATEGORY_RET ||
+        (description->instruction->flags & NEXT_IS_NOP))
+        return;
+    effect->kind = (unsigned)kind_of_effect(decoded) & 15;
+    effect->clobbers = (unsigned)other_writes(decoded, operands) & 3;
+    if (visible > 0)
+        effect->to = effect_operand(description, &operands[0]) & OPERAND;
+    if (visible > 1)
+        effect->from = effect_operand(description, &operands[visible - 1]) & OPERAND;
+    if (effect->kind == NEXT_EFFECT_PUSH)
+        effect->from = effect->to;
+    if (effect->kind == NEXT_EFFECT_ADDRESS && effect->from == NEXT_IS_NAMED)
+        effect->kind = NEXT_EFFECT_MOVE;
+    if (effect->kind == NEXT_EFFECT_TEST && is_high_byte(&operands[0]))
+        effect->number = (int32_t)((uint32_t)effect->number << 8);
+    if (decoded->mnemonic == ZYDIS_MNEMONIC_SUB && effect->to == NEXT_STACK)
+        effect->number = (int32_t)(0 - (uint32_t)effect->number);
+    if (effect->kind != NEXT_EFFECT_CALCULATE)
+        return;
+    if (effect->to == NEXT_NOTHING || !(operands[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)) {
+        effect->kind = NEXT_EFFECT_NONE;
+    } else if (decoded->mnemonic == ZYDIS_MNEMONIC_XOR && effect->to == effect->from &&
+               effect->to < NEXT_REGISTERS) {
+        effect->kind = NEXT_EFFECT_MOVE;
+        effect->from = NEXT_IS_NUMBER;
+        effect->number = 0;
+    }
+}
+
 /* Describe what Zydis has decoded. */
 static void describe(struct description *description, const ZydisDecodedOperand *operands)
 {
@@ -302,6 +454,7 @@ static void describe(struct description *description, const ZydisDecodedOperand 
     instruction->flags |= (uint16_t)compares(description, operands);
     instruction->test = (uint8_t)test_of(description, operands);
     instruction->kind = hash_words(&kind);
+    describe_effect(description, operands);
     put(&description->shape, instruction->kind);
     instruction->shape = hash_words(&description->shape);
     put(&description->exact, instruction->shape);

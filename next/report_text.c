@@ -80,7 +80,7 @@ void next_report_text(const struct next_report *report, struct bat_text_writer *
     if (report->copies + report->unknown != 0)
         bat_text_format(out,
                         "of new functions that are called, %lu are like an old one and got its "
-                        "counts, %lu are not and got none\n",
+                        "counts, %lu are not: their calls and code tell theirs\n",
                         report->copies, report->unknown);
 }
 

@@ -48,6 +48,45 @@ enum next_test {
     NEXT_TESTS,
 };
 
+/* What an instruction does with values, as far as these are followed (values.h). */
+enum next_effect_kind {
+    NEXT_EFFECT_NONE,
+    NEXT_EFFECT_MOVE,      /* to = from */
+    NEXT_EFFECT_ADDRESS,   /* to = the address of what is in memory */
+    NEXT_EFFECT_CALCULATE, /* to = a result of both; NEXT_STACK: to + from */
+    NEXT_EFFECT_MASK,      /* to = to & from, which it tests */
+    NEXT_EFFECT_COMPARE,   /* compares to with from */
+    NEXT_EFFECT_TEST,      /* tests to & from */
+    NEXT_EFFECT_PUSH,
+    NEXT_EFFECT_POP,
+    NEXT_EFFECT_CALL,
+};
+
+/* What it does that with: a register, by its number, or another operand. */
+#define NEXT_REGISTERS 32u
+#define NEXT_STACK 31u /* the stack pointer */
+enum next_operand { NEXT_NOTHING = NEXT_REGISTERS, NEXT_IN_MEMORY, NEXT_IS_NUMBER, NEXT_IS_NAMED };
+
+/* Registers that it changes, too. */
+enum next_clobbers {
+    NEXT_CLOBBERS_NONE,
+    NEXT_CLOBBERS_WIDE,
+    NEXT_CLOBBERS_STRING,
+    NEXT_CLOBBERS_ALL
+};
+
+struct next_effect {
+    unsigned kind : 4; /* enum next_effect_kind */
+    unsigned clobbers : 2;
+    unsigned scale : 2; /* 1 << scale */
+    unsigned to : 6;
+    unsigned from : 6;
+    unsigned base : 6; /* of what is in memory: a register, NEXT_NOTHING or NEXT_IS_NAMED */
+    unsigned index : 6;
+    int32_t displacement;
+    int32_t number;
+};
+
 struct next_instruction {
     uint32_t offset;   /* in its part */
     uint32_t kind;     /* hash of the mnemonic */
@@ -59,6 +98,7 @@ struct next_instruction {
     uint32_t callee;   /* of a direct call or tail call: the function; BAT_NONE */
     uint16_t flags;
     uint8_t test; /* enum next_test */
+    struct next_effect effect;
 };
 
 struct next_edge {

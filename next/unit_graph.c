@@ -38,7 +38,7 @@ static enum bat_code fail_memory(const struct graph_making *making)
 void next_graph_free(struct next_graph *graph)
 {
     BAT_FREE_ALL(graph->nodes, graph->links, graph->contexts, graph->out, graph->into,
-                 graph->by_target, graph->taken, graph->on);
+                 graph->by_target, graph->taken, graph->on, graph->tested);
     *graph = (struct next_graph){0};
 }
 
@@ -278,5 +278,7 @@ enum bat_code next_graph_make(struct next_program *program, const struct next_me
     if (code == BAT_OK && graph->node_count > 0)
         graph->entry = whole.first[0];
     instance_free(&whole);
+    BAT_SHRINK(graph->nodes, graph->node_count);
+    BAT_SHRINK(graph->links, graph->link_count);
     return code ? code : sort_links(&making);
 }

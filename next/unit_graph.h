@@ -53,8 +53,9 @@ struct next_graph {
     uint32_t *out;  /* node i's links are links[out[i] .. out[i + 1]) */
     uint32_t *into; /* ... and those to it links[by_target[into[i] .. into[i + 1])] */
     uint32_t *by_target;
-    uint32_t *taken; /* for each node: where its conditional branch leads; BAT_NONE */
-    uint32_t *on;    /* ... and where it goes on */
+    uint32_t *taken;  /* for each node: where its conditional branch leads; BAT_NONE */
+    uint32_t *on;     /* ... and where it goes on */
+    uint32_t *tested; /* ... and what value it tests (values.h); 0: not known */
 
     size_t node_capacity;
     size_t link_capacity;

@@ -904,6 +904,61 @@ class Compilers(unittest.TestCase):
         rows = [row for row in pair.differences()[1] if "middle" in (row[0][1], row[0][4]) or row[0][4] == "deep"]
         self.assertEqual(rows, [])
 
+    def test_still_called(self):
+        """Another caller has inlined it, and the one that has not calls it more often than before."""
+        old, new = (self.ONE_CALLER.replace("HOW", how) for how in ("middle", "body"))
+        pair = self.build(old, new.replace("middle(t, x) + 1", "middle(t, x) + middle(t, x + 1)"))
+        self.assertEqual([row for row in pair.differences()[1] if row[0][1] == row[0][4] == "middle"], [])
+
+    VALUES = """.globl work; .type work,@function
+        work: push A\npush B\npush C\nmov A, rdi\nmov B, rsi\nmov C, 20
+        1: movzx eax, byte ptr [B]\nadd [A+16], eax\ncmp dword ptr [A+4], 3\njb 2f\nadd dword ptr [A+20], 5
+        2: mov edi, [A+4]\ncall kind\ntest eax, eax\nje 3f\nxor dword ptr [A+24], 9\nshl dword ptr [A+32], 3
+        3: test byte ptr [A+6], 1\nje 4f\nmov dword ptr [A+28], 77\n4: MORE\ninc B\ndec C\njne 1b
+        mov eax, [A+16]\npop C\npop B\npop A\nret\n.size work, .-work
+        .type kind,@function\nkind: xor eax, eax\ncmp edi, 8\nsetae al\nret\n.size kind, .-kind"""
+    MORE = """imul ecx, [A+40], 91\nmov edx, [A+4]\nmov [A+44], ecx\ncmp edx, 3\njae 5f
+        ror dword ptr [A+48], 4\njmp 6f\n5: not dword ptr [A+52]\n6: mov edi, [A+4]\ncall kind\nmov [A+56], eax\ncmp dword ptr [A+56], 0
+        jne 7f\nlea ecx, [rcx+rcx*8+11]\nmov [A+60], ecx\njmp 8f\n7: bswap ecx\nmov [A+64], ecx
+        8: mov ecx, [A+4]\nand ecx, 0x10000\nje 9f\nrol dword ptr [A+68], 7\njmp 11f\n9: neg dword ptr [A+72]\n11:"""
+
+    def test_same_value(self):
+        """New code tests what other code tests, from other registers: it goes the same way."""
+        def with_registers(text, names):
+            return re.sub(r"\b[ABC]\b", lambda found: names[found[0]], text)
+
+        old = with_registers(self.VALUES.replace("MORE", ""), {"A": "rbx", "B": "r12", "C": "r13"})
+        new = with_registers(self.VALUES.replace("MORE", self.MORE), {"A": "rbp", "B": "r14", "C": "rbx"})
+        self.assertEqual(self.wrong(self.build(old, new)), [])
+
+    CALLED = """
+        struct thing { int a, type, c, count, seen[60]; };
+        __attribute__((noinline)) int left(struct thing *t, int x) {
+            for (int i = 0; i < x % 5 + 2; i++) t->seen[i] += i ^ x;
+            return t->seen[1];
+        }
+        __attribute__((noinline)) int inner(int x) { return x ? x * 7 : 1; }
+        __attribute__((noinline)) int never(struct thing *t, int x) {
+            for (int i = 0; i < 9; i++) t->seen[20 + i] -= inner(i * x);
+            return t->c;
+        }
+        long work(struct thing *t, const unsigned char *text) {
+            long s = 0;
+            for (int i = 0; i < 20; i++) s += t->a == 12345 ? never(t, i) : left(t, text[i]), ADDED;
+            return s;
+        }
+    """
+
+    def test_called_at_last(self):
+        """A function that never ran is called now: it has counts, and so has what it calls, or BOLT would move most of it."""
+        pair = self.build(*(self.CALLED.replace("ADDED", added) for added in ("t->c++", "s ^= never(t, s & 15)")))
+        self.assertEqual(self.wrong(pair), [])
+        text = (pair.folder / "carried.fdata").read_text(encoding="utf-8")
+        calls = sum(int(count) for count in re.findall(r"^1 work \w+ 1 never 0 \d+ (\d+)$", text, re.M))
+        runs = sum(int(count) for count in re.findall(r"^1 never \w+ 1 inner 0 \d+ (\d+)$", text, re.M))
+        self.assertEqual(calls, 300 * 20)
+        self.assertGreaterEqual(runs, calls)
+
     RARE = """.globl work; .type work,@function
         work: push rbx\npush r12\npush r13\nmov rbx, rdi\nmov r12, rsi\nmov r13d, 20
         1: movzx eax, byte ptr [r12]\nMORE\n3: add [rbx+16], eax\ninc r12\ndec r13d\njne 1b\ncmp dword ptr [rbx+4], 3

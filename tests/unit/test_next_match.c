@@ -34,6 +34,7 @@ struct made {
     uint32_t by_target[LINKS_MAX];
     uint32_t taken[NODES_MAX];
     uint32_t on[NODES_MAX];
+    uint32_t tested[NODES_MAX];
     struct flooding_side side;
 };
 
@@ -50,7 +51,8 @@ static void begin(struct made *made)
                                     .into = made->into,
                                     .by_target = made->by_target,
                                     .taken = made->taken,
-                                    .on = made->on}};
+                                    .on = made->on,
+                                    .tested = made->tested}};
     made->units[0] = &made->unit;
     made->program.units = made->units;
 }

@@ -46,7 +46,7 @@ static void write_sentences(const struct report_next *next, struct bat_text_writ
     if (figures->copies + figures->unknown != 0)
         bat_text_format(page,
                         "<p>Of new functions that are called, %lu are like an old one and got its "
-                        "counts, %lu are not and got none.</p>\n",
+                        "counts, %lu are not: their calls and code tell theirs.</p>\n",
                         figures->copies, figures->unknown);
     if (next->has_judgement)
         bat_text_format(page,
