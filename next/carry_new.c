@@ -159,7 +159,6 @@ static void forget_noise(struct next_carrying *carrying)
 static void begin_pass(struct new_units *news, bool is_last)
 {
     const struct next_carrying *carrying = news->carrying;
-    forget_noise(news->carrying);
     for (uint32_t i = 0; i < carrying->news.unit_count; i++)
         news->calls[i] = 0;
     next_count_calls(carrying, is_last, news->calls);
@@ -188,6 +187,7 @@ static void sort_by_name(struct new_units *news, struct bat_sort_key *keys)
 /* Infer the pairs of units of the next pass: copies, and when there are no more, variants once. */
 static enum bat_code infer_next(struct new_units *news, bool *has_variants)
 {
+    forget_noise(news->carrying);
     begin_pass(news, false);
     BAT_TRY(infer_pass(news));
     if (news->pair_count > 0 || *has_variants)
@@ -202,6 +202,7 @@ static enum bat_code infer_next(struct new_units *news, bool *has_variants)
 static enum bat_code infer_others(struct new_units *news)
 {
     news->carrying->report->unknown = 0;
+    forget_noise(news->carrying);
     for (unsigned pass = 0; pass < PASSES; pass++) {
         begin_pass(news, true);
         if (news->pair_count == 0)

@@ -959,6 +959,29 @@ class Compilers(unittest.TestCase):
         self.assertEqual(calls, 300 * 20)
         self.assertGreaterEqual(runs, calls)
 
+    def test_called_some_times(self):
+        """New functions that are called five times, one by the other, have counts, too."""
+        text = """
+            struct thing { int a, type, c, count, seen[60]; };
+            __attribute__((noinline)) int last(int x) { return x % 3 ? x * 5 : x - 9; }
+            FRESH
+            long work(struct thing *t, const unsigned char *text) {
+                long s = 0;
+                for (int i = 0; i < 20; i++) s += text[i] > 'm' ? i : text[i] * 3;
+                if (++t->a > 295) { t->c += last(t->a); t->seen[5] ^= 77; ADDED }
+                return s;
+            }
+        """
+        fresh = """volatile int seen;
+            __attribute__((noinline)) int inner(int x) { if (x & 1) seen += x; return x * 3; }
+            __attribute__((noinline)) int fresh(int x) { return x & 2 ? inner(x) ^ 9 : inner(x + 1) | 5; }"""
+        pair = self.build(text.replace("FRESH", "").replace("ADDED", ""),
+                          text.replace("FRESH", fresh).replace("ADDED", "t->c ^= fresh(t->a);"))
+        carried = (pair.folder / "carried.fdata").read_text(encoding="utf-8")
+        self.assertRegex(carried, r"(?m)^1 work \w+ 1 fresh 0 \d+ 5$")
+        for name in ("fresh", "inner"):
+            self.assertRegex(carried, rf"(?m)^1 {name} \w+ 1 {name} ")
+
     RARE = """.globl work; .type work,@function
         work: push rbx\npush r12\npush r13\nmov rbx, rdi\nmov r12, rsi\nmov r13d, 20
         1: movzx eax, byte ptr [r12]\nMORE\n3: add [rbx+16], eax\ninc r12\ndec r13d\njne 1b\ncmp dword ptr [rbx+4], 3
