@@ -34,10 +34,10 @@ struct alignment {
 static const struct next_table *table_of(const struct flooding_side *side, uint32_t node,
                                          const struct next_unit **code)
 {
-    const struct next_node *at = &side->graph->nodes[node];
-    *code = side->program->units[at->unit];
-    uint32_t table = (*code)->blocks[at->block].table;
-    return at->ends && table != BAT_NONE ? &(*code)->tables[table] : NULL;
+    const struct next_segment *last = next_last_segment(side->graph, node);
+    *code = side->program->units[last->unit];
+    const uint32_t table = (*code)->blocks[last->block].table;
+    return last->ends && table != BAT_NONE ? &(*code)->tables[table] : NULL;
 }
 
 /* The targets of a node's table. NULL without memory. */
@@ -53,7 +53,7 @@ static bool read_sequence(const struct flooding_side *side, uint32_t node,
     if (sequence->nodes && node_of) {
         memset(node_of, 0xff, ((size_t)code->block_count + 1) * sizeof(*node_of));
         for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
-            node_of[graph->nodes[graph->links[i].to].block] = graph->links[i].to;
+            node_of[next_first_segment(graph, graph->links[i].to)->block] = graph->links[i].to;
         for (uint32_t i = 0; i < table->count; i++) {
             uint32_t block = code->targets[table->first + i];
             sequence->nodes[i] = block == BAT_NONE ? BAT_NONE : node_of[block];

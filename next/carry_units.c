@@ -89,46 +89,87 @@ static bool is_known(const struct unit_pair *pair, uint32_t node)
     return pair->match.all && old_node_of(&pair->match.all[node]) != BAT_NONE;
 }
 
-/* Add the counts of the graph to those of its units. */
-static enum bat_code add_counts(struct next_carrying *carrying, const struct unit_pair *pair)
+/* Add the counts of a node of the new graph to those of its segments' units. */
+static enum bat_code add_node_counts(struct next_carrying *carrying, const struct unit_pair *pair,
+                                     uint32_t node)
 {
     const struct next_graph *graph = &pair->graphs[1];
-    struct next_new_counts *counts;
-    for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct next_node *node = &graph->nodes[i];
-        BAT_TRY(next_new_counts_of(carrying, node->unit, &counts));
-        if (!node->begins)
+    const uint64_t count = pair->inferred.nodes[node];
+    const uint64_t known = is_known(pair, node) ? count : 0;
+    for (uint32_t i = graph->nodes[node].first; i < graph->nodes[node].end; i++) {
+        const struct next_segment *segment = &graph->segments[i];
+        struct next_new_counts *counts;
+        BAT_TRY(next_new_counts_of(carrying, segment->unit, &counts));
+        if (segment->edge != BAT_NONE)
+            counts->edges[segment->edge] += count;
+        if (!segment->begins)
             continue;
-        counts->blocks[node->block] += pair->inferred.nodes[i];
-        if (i != graph->entry)
-            counts->entered[node->block] += pair->inferred.entries[i];
-        counts->is_known[node->block] |= pair->is_new || is_known(pair, i);
-        counts->known += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
-        carrying->report->blocks += pair->inferred.nodes[i];
-        carrying->report->blocks_matched += is_known(pair, i) ? pair->inferred.nodes[i] : 0;
-    }
-    for (uint32_t i = 0; i < graph->link_count; i++) {
-        const struct next_link *link = &graph->links[i];
-        if (link->edge != BAT_NONE)
-            carrying->counts[graph->nodes[link->from].unit]->edges[link->edge] +=
-                pair->inferred.edges[i];
-    }
-    for (uint32_t i = 0; i < graph->context_count; i++) {
-        const struct next_context *context = &graph->contexts[i];
-        uint32_t entry = i == 0 ? graph->entry : context->entry;
-        uint64_t entries = i == 0 ? pair->inferred.entries[entry] : 0;
-        /* What enters a callee in place of its call: the links that are no edges of its own. */
-        for (uint32_t k = graph->into[entry]; i > 0 && k < graph->into[entry + 1]; k++)
-            if (graph->links[graph->by_target[k]].edge == BAT_NONE)
-                entries += pair->inferred.edges[graph->by_target[k]];
-        carrying->counts[context->unit]->entries += entries;
+        counts->blocks[segment->block] += count;
+        if (i == graph->nodes[node].first && node != graph->entry)
+            counts->entered[segment->block] += pair->inferred.entries[node];
+        counts->is_known[segment->block] |= pair->is_new || is_known(pair, node);
+        /* What a call was replaced by may be new, though its caller has a match. */
+        if (segment->context == next_first_segment(graph, node)->context)
+            counts->known += known;
+        carrying->report->blocks += count;
+        carrying->report->blocks_matched += known;
     }
     return BAT_OK;
 }
 
-static bool is_by_pointer(const struct next_instruction *instruction)
+/* Add the counts of the graph to those of its units. */
+static enum bat_code add_counts(struct next_carrying *carrying, const struct unit_pair *pair)
 {
-    return instruction->flags & NEXT_IS_INDIRECT;
+    const struct next_graph *graph = &pair->graphs[1];
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        BAT_TRY(add_node_counts(carrying, pair, i));
+    for (uint32_t i = 0; i < graph->link_count; i++) {
+        const struct next_link *link = &graph->links[i];
+        if (link->edge != BAT_NONE)
+            carrying->counts[next_last_segment(graph, link->from)->unit]->edges[link->edge] +=
+                pair->inferred.edges[i];
+    }
+    carrying->counts[graph->contexts[0].unit]->entries += pair->inferred.entries[graph->entry];
+    for (uint32_t i = 1; i < graph->context_count; i++)
+        carrying->counts[graph->contexts[i].unit]->entries +=
+            pair->inferred.nodes[graph->contexts[i].caller];
+    return BAT_OK;
+}
+
+/* All instructions of a node, with the part that each is in. */
+struct code_walk {
+    const struct next_program *program;
+    const struct next_graph *graph;
+    uint32_t segment;
+    uint32_t end; /* of the segments */
+    uint32_t at;  /* in the unit's instructions */
+};
+
+static struct code_walk begin_walk(const struct next_program *program,
+                                   const struct next_graph *graph, uint32_t node)
+{
+    const uint32_t first = graph->nodes[node].first;
+    return (struct code_walk){program, graph, first, graph->nodes[node].end,
+                              graph->segments[first].first};
+}
+
+/* The next one that calls by pointer, or directly; NULL. *function: the part that it is in. */
+static const struct next_instruction *next_call(struct code_walk *walk, bool by_pointer,
+                                                uint32_t *function)
+{
+    while (walk->segment < walk->end) {
+        const struct next_segment *segment = &walk->graph->segments[walk->segment];
+        const struct next_instruction *code = walk->program->units[segment->unit]->instructions;
+        *function = next_segment_block(walk->program, segment)->function;
+        while (walk->at < segment->end) {
+            const struct next_instruction *found = &code[walk->at++];
+            if (by_pointer ? (found->flags & NEXT_IS_INDIRECT) != 0 : found->callee != BAT_NONE)
+                return found;
+        }
+        if (++walk->segment < walk->end)
+            walk->at = segment[1].first;
+    }
+    return NULL;
 }
 
 /* Calls by pointer of two matched nodes are the same, in their order. */
@@ -138,38 +179,20 @@ static enum bat_code add_origins(struct next_carrying *carrying, const struct un
     uint32_t old_node = pair->match.all[new_node].old_of;
     if (old_node == BAT_NONE)
         return BAT_OK;
-    const struct next_node *nodes[2] = {&pair->graphs[0].nodes[old_node],
-                                        &pair->graphs[1].nodes[new_node]};
-    uint32_t counts[2];
-    const struct next_instruction *code[2] = {
-        next_node_code(&carrying->olds, nodes[0], &counts[0]),
-        next_node_code(&carrying->news, nodes[1], &counts[1])};
-    for (uint32_t i = 0, k = 0; i < counts[1]; i++) {
-        if (!is_by_pointer(&code[1][i]))
-            continue;
-        while (k < counts[0] && !is_by_pointer(&code[0][k]))
-            k++;
-        if (k == counts[0])
-            return BAT_OK;
+    struct code_walk olds = begin_walk(&carrying->olds, &pair->graphs[0], old_node);
+    struct code_walk news = begin_walk(&carrying->news, &pair->graphs[1], new_node);
+    struct next_call_origin origin;
+    const struct next_instruction *a;
+    const struct next_instruction *b;
+    while ((a = next_call(&olds, true, &origin.old_function)) != NULL &&
+           (b = next_call(&news, true, &origin.function)) != NULL) {
+        origin.offset = b->offset;
+        origin.old_offset = a->offset;
         if (!BAT_APPEND(carrying->origins, carrying->origin_count, carrying->origin_capacity,
-                        (struct next_call_origin){
-                            .function = next_node_block(&carrying->news, nodes[1])->function,
-                            .offset = code[1][i].offset,
-                            .old_function = next_node_block(&carrying->olds, nodes[0])->function,
-                            .old_offset = code[0][k++].offset}))
+                        origin))
             return bat_fail_memory(carrying->error, "for calls");
     }
     return BAT_OK;
-}
-
-/* The next direct call of a node from instruction *at on; NULL. */
-static const struct next_instruction *next_call(const struct next_instruction *code, uint32_t count,
-                                                uint32_t *at)
-{
-    while (*at < count)
-        if (code[(*at)++].callee != BAT_NONE)
-            return &code[*at - 1];
-    return NULL;
 }
 
 /* The unit that starts where an instruction calls; BAT_NONE. */
@@ -187,16 +210,13 @@ static enum bat_code add_replacements(struct next_carrying *carrying, const stru
     uint32_t old_node = pair->match.all[new_node].old_of;
     if (old_node == BAT_NONE)
         return BAT_OK;
-    uint32_t counts[2];
-    const struct next_instruction *code[2] = {
-        next_node_code(&carrying->olds, &pair->graphs[0].nodes[old_node], &counts[0]),
-        next_node_code(&carrying->news, &pair->graphs[1].nodes[new_node], &counts[1])};
-    uint32_t at[2] = {0, 0};
+    struct code_walk olds = begin_walk(&carrying->olds, &pair->graphs[0], old_node);
+    struct code_walk news = begin_walk(&carrying->news, &pair->graphs[1], new_node);
+    uint32_t function;
     const struct next_instruction *a;
-    while ((a = next_call(code[0], counts[0], &at[0])) != NULL) {
-        const struct next_instruction *b = next_call(code[1], counts[1], &at[1]);
-        if (!b)
-            return BAT_OK;
+    const struct next_instruction *b;
+    while ((a = next_call(&olds, false, &function)) != NULL &&
+           (b = next_call(&news, false, &function)) != NULL) {
         uint32_t old_unit = called_unit(&carrying->olds, a);
         uint32_t new_unit = called_unit(&carrying->news, b);
         if (old_unit == BAT_NONE || new_unit == BAT_NONE ||
@@ -220,9 +240,9 @@ static enum bat_code find_entered(struct next_carrying *carrying, struct unit_pa
     if (!pair->entered)
         return bat_fail_memory(carrying->error, "for counts");
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        const struct next_node *node = &graph->nodes[i];
-        if (node->begins && node->context == 0 && carrying->measured.units[node->unit])
-            pair->entered[i] = (double)carrying->measured.units[node->unit]->entered[node->block];
+        const struct next_segment *at = next_first_segment(graph, i);
+        if (at->begins && at->context == 0 && carrying->measured.units[at->unit])
+            pair->entered[i] = (double)carrying->measured.units[at->unit]->entered[at->block];
     }
     return BAT_OK;
 }
@@ -267,36 +287,48 @@ static bool is_explained(const struct next_carrying *carrying, uint32_t unit)
            (unnumbered_name_length(name) == length && memcmp(name, wanted, length) == 0);
 }
 
+/* Explain a segment of a new node; the old one at its place in the node that this is, if it is one,
+ * was that. */
+static void explain_segment(const struct next_carrying *carrying, const struct unit_pair *pair,
+                            uint32_t node, uint32_t number)
+{
+    static const struct next_matched nothing = {.old_of = BAT_NONE, .piece_of = BAT_NONE};
+    const struct next_matched *match = pair->is_new ? &nothing : &pair->match.all[node];
+    const struct next_segment *segment = &pair->graphs[1].segments[number];
+    const struct next_block *block = next_segment_block(&carrying->news, segment);
+    const uint32_t old_node = old_node_of(match);
+    struct next_explained explained = {.unit = next_unit_name(&carrying->news, segment->unit),
+                                       .function = carrying->news.all[block->function].name,
+                                       .offset = block->start,
+                                       .is_piece = match->old_of == BAT_NONE,
+                                       .confidence = match->confidence,
+                                       .content = match->content,
+                                       .count = pair->inferred.nodes[node]};
+    if (old_node != BAT_NONE) {
+        const struct next_node *old = &pair->graphs[0].nodes[old_node];
+        const uint32_t place = number - pair->graphs[1].nodes[node].first;
+        const uint32_t last = old->end - old->first - 1;
+        const struct next_segment *other =
+            &pair->graphs[0].segments[old->first + (place < last ? place : last)];
+        const struct next_block *old_block = next_segment_block(&carrying->olds, other);
+        explained.old_function = carrying->olds.all[old_block->function].name;
+        explained.old_offset = old_block->start;
+        explained.old_count = (uint64_t)other->count;
+    }
+    carrying->options->explained(&explained, carrying->options->explain_context);
+}
+
 /* Explain those blocks of a pair, if that is wanted, that are of the function: it may be a part.
  * Of all functions, those that stand in place of calls are not explained there. */
 static void explain(const struct next_carrying *carrying, const struct unit_pair *pair)
 {
     const struct next_carry_options *options = carrying->options;
     const struct next_graph *graph = &pair->graphs[1];
-    for (uint32_t i = 0; options->explained && i < graph->node_count; i++) {
-        const struct next_node *node = &graph->nodes[i];
-        if (options->explain ? !is_explained(carrying, node->unit) : node->context != 0)
-            continue;
-        const struct next_block *block = next_node_block(&carrying->news, node);
-        static const struct next_matched nothing = {.old_of = BAT_NONE, .piece_of = BAT_NONE};
-        const struct next_matched *match = pair->is_new ? &nothing : &pair->match.all[i];
-        uint32_t old_node = old_node_of(match);
-        struct next_explained explained = {.unit = next_unit_name(&carrying->news, node->unit),
-                                           .function = carrying->news.all[block->function].name,
-                                           .offset = block->start,
-                                           .is_piece = match->old_of == BAT_NONE,
-                                           .confidence = match->confidence,
-                                           .content = match->content,
-                                           .count = pair->inferred.nodes[i]};
-        if (old_node != BAT_NONE) {
-            const struct next_node *other = &pair->graphs[0].nodes[old_node];
-            const struct next_block *old_block = next_node_block(&carrying->olds, other);
-            explained.old_function = carrying->olds.all[old_block->function].name;
-            explained.old_offset = old_block->start;
-            explained.old_count = (uint64_t)other->count;
-        }
-        options->explained(&explained, options->explain_context);
-    }
+    for (uint32_t i = 0; options->explained && i < graph->node_count; i++)
+        for (uint32_t k = graph->nodes[i].first; k < graph->nodes[i].end; k++)
+            if (options->explain ? is_explained(carrying, graph->segments[k].unit)
+                                 : graph->segments[k].context == 0)
+                explain_segment(carrying, pair, i, k);
 }
 
 /* False for a function of which no block could be read. */
@@ -366,21 +398,20 @@ static enum bat_code add_inlined(struct next_carrying *carrying, const struct un
         return BAT_OK;
     struct context_counts *counts = calloc(graph->context_count, sizeof(*counts));
     BAT_TRY_MEMORY(counts, carrying->error, "for calls");
-    for (uint32_t i = 0; i < graph->node_count; i++)
-        counts[graph->nodes[i].context].all += graph->nodes[i].count;
+    for (uint32_t i = 0; i < graph->segment_count; i++)
+        counts[graph->segments[i].context].all += graph->segments[i].count;
     for (uint32_t j = 0; j < pair->match.count; j++) {
         const uint32_t i = old_node_of(&pair->match.all[j]);
-        if (i != BAT_NONE)
-            counts[graph->nodes[i].context].found += graph->nodes[i].count;
+        for (uint32_t k = 0; i != BAT_NONE && k < graph->nodes[i].end - graph->nodes[i].first;
+             k++) {
+            const struct next_segment *segment = next_first_segment(graph, i) + k;
+            counts[segment->context].found += segment->count;
+        }
     }
     for (uint32_t i = 1; i < graph->context_count; i++) {
         const struct next_context *context = &graph->contexts[i];
-        if (counts[i].found < counts[i].all / 2)
-            continue;
-        for (uint32_t k = graph->into[context->entry]; k < graph->into[context->entry + 1]; k++)
-            if (graph->links[graph->by_target[k]].edge == BAT_NONE)
-                carrying->inlined[context->unit] +=
-                    graph->links[graph->by_target[k]].count * pair->scale;
+        if (counts[i].found >= counts[i].all / 2)
+            carrying->inlined[context->unit] += graph->nodes[context->caller].count * pair->scale;
     }
     free(counts);
     return BAT_OK;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "carry.h"
+#include "make_graph.h"
 #include "match_blocks.h"
 #include "match_functions.h"
 #include "profile/profile.h"

@@ -86,18 +86,35 @@ void flooding_free(struct flooding_side *side)
     *side = (struct flooding_side){0};
 }
 
-/* The condition of a node's branch, with what it tests. */
-static uint32_t condition_of(const struct next_program *program, const struct next_node *node)
+/* What an equality is tested of, by the instruction that sets the condition. */
+static uint32_t tests_number(enum next_test test)
 {
-    uint32_t condition = next_node_block(program, node)->condition;
-    uint32_t count;
-    const struct next_instruction *code = next_node_code(program, node, &count);
-    uint32_t tests = 0;
-    while (condition != 0 && tests == 0 && count-- > 0)
-        tests = code[count].flags & (NEXT_COMPARES_VALUES | NEXT_COMPARES_CONSTANT);
-    if (tests == NEXT_COMPARES_VALUES)
+    return test == NEXT_TEST_ZERO || test == NEXT_TEST_NULL ? FLOODING_TESTS_ZERO
+           : test == NEXT_TEST_CONSTANT                     ? FLOODING_TESTS_NUMBER
+                                                            : 0;
+}
+
+/* The condition of a node's branch, with what it tests. */
+static uint32_t condition_of(const struct next_program *program, const struct next_graph *graph,
+                             uint32_t node)
+{
+    const struct next_segment *last = next_last_segment(graph, node);
+    const struct next_instruction *code = graph->nodes[node].code;
+    const uint32_t count = graph->nodes[node].code_count;
+    uint32_t condition = last->ends ? next_segment_block(program, last)->condition : 0;
+    if (condition == 0)
+        return 0;
+    uint32_t flags = 0;
+    for (uint32_t i = count; i-- > 0 && flags == 0;)
+        flags = code[i].flags & (NEXT_COMPARES_VALUES | NEXT_COMPARES_CONSTANT);
+    uint32_t sets = count;
+    while (sets > 0 && code[sets - 1].test == NEXT_TEST_NONE)
+        sets--;
+    if (sets > 0 && condition_order(condition) & CONDITION_IS_EQUALITY)
+        condition |= tests_number(code[sets - 1].test);
+    if (flags == NEXT_COMPARES_VALUES)
         return condition | FLOODING_TESTS_VALUES;
-    return tests == NEXT_COMPARES_CONSTANT ? condition | FLOODING_TESTS_CONSTANT : condition;
+    return flags == NEXT_COMPARES_CONSTANT ? condition | FLOODING_TESTS_CONSTANT : condition;
 }
 
 enum flooding_condition flooding_compare_orders(uint32_t a, uint32_t b)
@@ -127,8 +144,7 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
     for (uint32_t i = 0; i < graph->link_count; i++)
         side->before[i] = graph->links[graph->by_target[i]].from;
     for (uint32_t i = 0; i < graph->node_count; i++)
-        if (graph->nodes[i].ends)
-            side->conditions[i] = condition_of(program, &graph->nodes[i]);
+        side->conditions[i] = condition_of(program, graph, i);
     return BAT_OK;
 }
 

@@ -40,7 +40,11 @@ enum bat_code flooding_align_tables(const struct flooding_side *old_side,
 /* What a condition tests, if that is known: bits that conditions.h does not use. */
 #define FLOODING_TESTS_VALUES (1u << 28)
 #define FLOODING_TESTS_CONSTANT (1u << 29)
-#define FLOODING_TESTS (FLOODING_TESTS_VALUES | FLOODING_TESTS_CONSTANT)
+/* ... by a condition that is an equality: to be equal to 1 is not to be equal to 0. */
+#define FLOODING_TESTS_ZERO (1u << 26)
+#define FLOODING_TESTS_NUMBER (1u << 27)
+#define FLOODING_TESTS                                                                             \
+    (FLOODING_TESTS_VALUES | FLOODING_TESTS_CONSTANT | FLOODING_TESTS_ZERO | FLOODING_TESTS_NUMBER)
 
 /* How the conditional branches at the ends of two nodes test: the same, the opposite, or other. */
 enum flooding_condition { CONDITION_OTHER, CONDITION_SAME, CONDITION_INVERSE };
@@ -54,6 +58,9 @@ enum flooding_condition flooding_compare_orders(uint32_t a, uint32_t b);
 static inline enum flooding_condition flooding_compare(uint32_t a, uint32_t b)
 {
     if (a == 0 || b == 0)
+        return CONDITION_OTHER;
+    const uint32_t numbers = FLOODING_TESTS_ZERO | FLOODING_TESTS_NUMBER;
+    if (((a ^ b) & numbers) == numbers)
         return CONDITION_OTHER;
     uint32_t difference = (a ^ b) & ~FLOODING_TESTS;
     return difference == 0                                     ? CONDITION_SAME

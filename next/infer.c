@@ -109,12 +109,10 @@ static uint64_t most_calls(const struct inferring *inferring, uint32_t node, boo
 {
     const struct next_program *program = inferring->given->new_side->program;
     const uint64_t *most_of = inferring->given->most_calls;
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(program, &inferring->b->nodes[node], &count);
+    const struct next_instruction *code = inferring->b->nodes[node].code;
     uint64_t most = UINT64_MAX;
     *ends = false;
-    for (uint32_t i = 0; i < count && most_of; i++) {
+    for (uint32_t i = 0; i < inferring->b->nodes[node].code_count && most_of; i++) {
         if (code[i].callee == BAT_NONE || most_of[code[i].callee] > most)
             continue;
         most = most_of[code[i].callee];
@@ -157,11 +155,11 @@ static bool has_fewer_ways(const struct inferring *inferring, uint32_t node, uin
 {
     const struct next_graph *a = inferring->a;
     const struct next_graph *b = inferring->b;
-    const struct next_node *at = &b->nodes[node];
+    const struct next_segment *at = next_first_segment(b, node);
     double least = a->nodes[old_node].count * ROUNDED;
     bool is_entered =
         node == b->entry ||
-        (at->begins && next_node_block(inferring->given->new_side->program, at)->is_entered);
+        (at->begins && next_segment_block(inferring->given->new_side->program, at)->is_entered);
     uint32_t arrivals = b->into[node + 1] - b->into[node];
     return (!is_entered && arrivals < a->into[old_node + 1] - a->into[old_node] &&
             had_less(inferring, b->by_target, b->into[node], b->into[node + 1], least)) ||
@@ -201,8 +199,8 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
 
 static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t node)
 {
-    const struct next_node *at = &inferring->b->nodes[node];
-    const struct next_block *block = next_node_block(inferring->given->new_side->program, at);
+    const struct next_segment *at = next_last_segment(inferring->b, node);
+    const struct next_block *block = next_segment_block(inferring->given->new_side->program, at);
     /* What returns from a callee in place of its call goes on behind the call. */
     bool may_leave = at->ends && at->context == 0 &&
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
@@ -217,12 +215,12 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
 static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_t node)
 {
     const struct next_inference *given = inferring->given;
-    const struct next_node *at = &inferring->b->nodes[node];
+    const struct next_segment *at = next_first_segment(inferring->b, node);
     if (node == inferring->b->entry)
         return wish(given->entries, PRICE_ENTRY);
     /* Callees in place of calls have entry points, too. */
     bool is_called = at->context > 0 && inferring->b->contexts[at->context].entry == node;
-    if (!next_node_block(given->new_side->program, at)->is_entered || !at->begins || is_called)
+    if (!next_segment_block(given->new_side->program, at)->is_entered || !at->begins || is_called)
         return (struct flow_wish){0, 0, FLOW_BOUND};
     uint32_t old_node = matched(inferring, node)->old_of;
     double count = old_node != BAT_NONE && given->entered ? given->entered[old_node] : 0;

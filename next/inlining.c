@@ -291,7 +291,7 @@ enum bat_code next_choose_inlining(struct next_carrying *carrying, uint32_t old_
         const struct unit_set *inlined = &choosing.sets->inlined[side];
         inlining[side].units = inlined->count > 0 ? inlined->depth : NULL;
         uint32_t others = choosing.own_blocks[!side];
-        inlining[side].nodes_max =
+        inlining[side].segments_max =
             others < GRAPH_MAX ? PLACED_MAX + PLACED_FACTOR * others : PLACED_FACTOR * GRAPH_MAX;
         carrying->report->inlined_functions += inlined->count;
     }

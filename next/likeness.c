@@ -75,9 +75,10 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
 {
     if (!BAT_GROW(making->raw, making->raw_count, making->raw_capacity))
         return false;
+    const uint32_t key[2] = {hash, more};
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
-    const uint32_t feature = next_hash_pair(hash, more, level) & ~ONLY_IN_BOTH;
+    const uint32_t feature = next_hash(key, sizeof(key), level) & ~ONLY_IN_BOTH;
     making->raw[making->raw_count++] =
         (struct bat_sort_key){.key = level == LEVEL_TESTED ? feature | ONLY_IN_BOTH : feature,
                               .value = (uint64_t)node << 32 | bits};
@@ -85,23 +86,23 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
 }
 
 /*
- * Add the pseudo probes of a node, as far as the control flow of their functions is the same in
- * both sources: then the same block of the source has the same number.
+ * Add the pseudo probes of a segment of a node, as far as the control flow of their functions is
+ * the same in both sources: then the same block of the source has the same number.
  */
-static bool add_probes(struct features_making *making, unsigned side, uint32_t index, uint32_t node)
+static bool add_probes(struct features_making *making, unsigned side,
+                       const struct next_segment *segment, uint32_t node)
 {
     const struct next_program *program = making->programs[side];
     const struct next_program *other = making->programs[!side];
     const struct bat_probes *probes = program->probes;
-    const struct next_node *made = &making->graphs[side]->nodes[index];
-    const struct next_unit *unit = program->units[made->unit];
-    if (!probes || !other->probes || made->first == made->end)
+    const struct next_unit *unit = program->units[segment->unit];
+    if (!probes || !other->probes || segment->first == segment->end)
         return true;
-    const uint64_t part = program->all[unit->blocks[made->block].function].address;
+    const uint64_t part = program->all[unit->blocks[segment->block].function].address;
     uint32_t first;
     const uint32_t count =
-        bat_probes_between(probes, part + unit->instructions[made->first].offset,
-                           part + unit->instructions[made->end - 1].offset + 1, &first);
+        bat_probes_between(probes, part + unit->instructions[segment->first].offset,
+                           part + unit->instructions[segment->end - 1].offset + 1, &first);
     bool is_fine = true;
     for (uint32_t i = first; i < first + count && is_fine; i++) {
         const uint32_t function = probes->nodes[probes->probes[i].node].function;
@@ -115,14 +116,12 @@ static bool add_probes(struct features_making *making, unsigned side, uint32_t i
 
 static bool add_node(struct features_making *making, unsigned side, uint32_t index)
 {
-    uint32_t count;
+    const struct next_node *made = &making->graphs[side]->nodes[index];
     uint32_t node = index + (side ? making->likeness->old_count : 0);
-    const struct next_instruction *code =
-        next_node_code(making->programs[side], &making->graphs[side]->nodes[index], &count);
     uint32_t before = 0;
     bool is_fine = true;
-    for (uint32_t i = 0; i < count && is_fine; i++) {
-        const struct next_instruction *all = &code[i];
+    for (uint32_t i = 0; i < made->code_count && is_fine; i++) {
+        const struct next_instruction *all = &made->code[i];
         if (all->flags & NEXT_IS_NOP)
             continue;
         making->likeness->sizes[node]++;
@@ -139,7 +138,9 @@ static bool add_node(struct features_making *making, unsigned side, uint32_t ind
     const uint32_t tested = making->graphs[side]->tested[index];
     if (tested != 0 && is_fine)
         is_fine = add_raw(making, LEVEL_TESTED, tested, 0, node, WEIGHT_TESTED);
-    return is_fine && add_probes(making, side, index, node);
+    for (uint32_t i = made->first; i < made->end && is_fine; i++)
+        is_fine = add_probes(making, side, &making->graphs[side]->segments[i], node);
+    return is_fine;
 }
 
 static float float_of(uint64_t bits)
@@ -279,9 +280,8 @@ static bool pair_all(struct features_making *making)
         return false;
     for (uint32_t j = 0; j <= likeness->new_count; j++)
         likeness->first[j] = j * likeness->old_count;
-    for (uint32_t j = 0; j < likeness->new_count; j++)
-        for (uint32_t i = 0; i < likeness->old_count; i++)
-            likeness->old_of[likeness->first[j] + i] = i;
+    for (uint32_t i = 0; i < likeness->pair_count; i++)
+        likeness->old_of[i] = i % likeness->old_count;
     for (uint32_t id = 0; id < making->id_count; id++) {
         uint32_t first = making->first_posting[id];
         uint32_t end = making->first_posting[id + 1];
@@ -487,10 +487,10 @@ static bool expand_pairs(struct features_making *making)
 static const struct next_table *table_of(const struct features_making *making, unsigned side,
                                          uint32_t node, const struct next_unit **unit)
 {
-    const struct next_node *at = &making->graphs[side]->nodes[node];
-    *unit = making->programs[side]->units[at->unit];
-    uint32_t table = (*unit)->blocks[at->block].table;
-    return at->ends && table != BAT_NONE ? &(*unit)->tables[table] : NULL;
+    const struct next_segment *last = next_last_segment(making->graphs[side], node);
+    *unit = making->programs[side]->units[last->unit];
+    const uint32_t table = (*unit)->blocks[last->block].table;
+    return last->ends && table != BAT_NONE ? &(*unit)->tables[table] : NULL;
 }
 
 /* The nodes that the entries of a node's table lead to; BAT_NONE for those that lead nowhere. */
@@ -503,7 +503,8 @@ static uint32_t *find_targets(const struct features_making *making, unsigned sid
     for (uint32_t i = 0; i < table->count && nodes; i++) {
         nodes[i] = BAT_NONE;
         for (uint32_t k = graph->out[node]; k < graph->out[node + 1] && nodes[i] == BAT_NONE; k++)
-            if (graph->nodes[graph->links[k].to].block == unit->targets[table->first + i])
+            if (next_first_segment(graph, graph->links[k].to)->block ==
+                unit->targets[table->first + i])
                 nodes[i] = graph->links[k].to;
     }
     return nodes;
@@ -523,13 +524,10 @@ static bool pair_targets(struct features_making *making, uint32_t old_node, uint
     uint32_t window = ENTRY_WINDOW + (a > b ? a - b : b - a);
     window = window < 4 * ENTRY_WINDOW ? window : 4 * ENTRY_WINDOW;
     bool is_fine = olds && news;
-    for (uint32_t k = 0; k < b && is_fine; k++) {
-        const uint32_t first = k > window ? k - window : 0;
-        for (uint32_t i = first; i < a && i <= k + window && is_fine; i++)
-            if (news[k] != BAT_NONE && olds[i] != BAT_NONE &&
-                (i == first || olds[i] != olds[i - 1]))
+    for (uint32_t k = 0; k < b && is_fine; k++)
+        for (uint32_t i = k > window ? k - window : 0; i < a && i <= k + window && is_fine; i++)
+            if (news[k] != BAT_NONE && olds[i] != BAT_NONE)
                 is_fine = add_pair(making, olds[i], news[k]);
-    }
     BAT_FREE_ALL(olds, news);
     return is_fine;
 }

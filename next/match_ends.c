@@ -55,16 +55,14 @@ static bool collect(const struct flooding_side *side, uint32_t base, struct bat_
                     size_t *count, size_t *capacity)
 {
     for (uint32_t i = 0; i < side->graph->node_count; i++) {
-        uint32_t length;
-        const struct next_instruction *code =
-            next_node_code(side->program, &side->graph->nodes[i], &length);
-        for (uint32_t k = 0; k < length; k++) {
+        const struct next_instruction *code = side->graph->nodes[i].code;
+        for (uint32_t k = 0; k < side->graph->nodes[i].code_count; k++) {
             if (code[k].flags & NEXT_IS_NOP)
                 continue;
-            if (!BAT_APPEND(
-                    *keys, *count, *capacity,
-                    (struct bat_sort_key){.key = next_hash_pair(code[k].shape, code[k].name, 0),
-                                          .value = base + i}))
+            const uint32_t key[2] = {code[k].shape, code[k].name};
+            if (!BAT_APPEND(*keys, *count, *capacity,
+                            (struct bat_sort_key){.key = next_hash(key, sizeof(key), 0),
+                                                  .value = base + i}))
                 return false;
         }
     }
@@ -339,6 +337,13 @@ static void find_copied_ends(struct ends *ends)
     }
 }
 
+/* True if a node is another, or all that it leads to is. */
+static bool is_or_leads_to(const struct next_graph *graph, uint32_t node, uint32_t other)
+{
+    return node == other ||
+           (next_degree(graph, node, true) == 1 && next_neighbour(graph, node, 0, true) == other);
+}
+
 /* True if the branches at the ends of two new nodes lead to the same on one way, or on both. */
 static bool share_way(const struct ends *ends, uint32_t one, uint32_t other)
 {
@@ -347,34 +352,45 @@ static bool share_way(const struct ends *ends, uint32_t one, uint32_t other)
         flooding_compare(ends->conditions[1][one], ends->conditions[1][other]);
     bool is_crossed = condition == CONDITION_INVERSE;
     return condition != CONDITION_OTHER && next_degree(b, other, true) == 2 &&
-           (b->taken[one] == (is_crossed ? b->on : b->taken)[other] ||
-            b->on[one] == (is_crossed ? b->taken : b->on)[other]);
+           (is_or_leads_to(b, (is_crossed ? b->on : b->taken)[other], b->taken[one]) ||
+            is_or_leads_to(b, (is_crossed ? b->taken : b->on)[other], b->on[one]));
 }
 
-/* The node with a known end that has the test of an unmatched one, too, and leads to the same;
- * BAT_NONE. */
+struct same_end {
+    uint32_t node;
+    float common; /* weight of the code that both have */
+};
+
+/* Take a node with a known end, if it has the test of an unmatched one, too, and leads to the same.
+ */
+static void take_same_end(const struct ends *ends, uint32_t node, uint32_t other,
+                          struct same_end *best)
+{
+    if (other == node || ends->match->all[other].ends_as == BAT_NONE ||
+        !ends_alike(ends, ends->match->all[other].ends_as, other) || !share_way(ends, node, other))
+        return;
+    const float common = share(ends, new_code(ends, node), new_code(ends, other), false);
+    if (common > best->common)
+        *best = (struct same_end){other, common};
+}
+
+/* The node with a known end that has most of the test of an unmatched one, too, and leads to the
+ * same, or to what only leads there; BAT_NONE. */
 static uint32_t find_same_end(const struct ends *ends, uint32_t node)
 {
-    const struct list code = new_code(ends, node);
-    float best = SAME_END_MIN * weigh(ends, code);
-    uint32_t found = BAT_NONE;
+    const struct next_graph *b = ends->b;
+    struct same_end best = {BAT_NONE, SAME_END_MIN * weigh(ends, new_code(ends, node))};
     for (uint32_t i = 0; i < 2; i++) {
-        uint32_t to = next_neighbour(ends->b, node, i, true);
-        uint32_t count = next_compared_degree(ends->b, to, false);
-        for (uint32_t k = 0; k < count; k++) {
-            uint32_t other = next_neighbour(ends->b, to, k, false);
-            if (other == node || ends->match->all[other].ends_as == BAT_NONE ||
-                !ends_alike(ends, ends->match->all[other].ends_as, other) ||
-                !share_way(ends, node, other))
-                continue;
-            float common = share(ends, code, new_code(ends, other), false);
-            if (common > best) {
-                best = common;
-                found = other;
-            }
+        const uint32_t to = next_neighbour(b, node, i, true);
+        for (uint32_t k = 0; k < next_compared_degree(b, to, false); k++) {
+            const uint32_t other = next_neighbour(b, to, k, false);
+            take_same_end(ends, node, other, &best);
+            for (uint32_t m = 0;
+                 next_degree(b, other, true) == 1 && m < next_compared_degree(b, other, false); m++)
+                take_same_end(ends, node, next_neighbour(b, other, m, false), &best);
         }
     }
-    return found;
+    return best.node;
 }
 
 /* A test that the new program has several times before the same block, of which one is matched or a

@@ -139,21 +139,20 @@ static uint64_t features_of_node(const struct shares_making *making, uint32_t no
 {
     const struct next_graph *graph = making->graph;
     const struct next_node *at = &graph->nodes[node];
-    const struct next_block *block = next_node_block(making->program, at);
-    uint32_t count;
-    const struct next_instruction *code = next_node_code(making->program, at, &count);
+    const struct next_segment *last = next_last_segment(graph, node);
+    const struct next_block *end = next_segment_block(making->program, last);
     uint32_t arrivals = graph->into[node + 1] - graph->into[node];
     uint32_t size = 0;
-    uint64_t features = block->is_cold ? BIT(IS_COLD) : 0;
-    for (uint32_t i = 0; i < count; i++) {
-        features |= features_of_instruction(making, &code[i]);
-        size += !(code[i].flags & NEXT_IS_NOP);
+    uint64_t features = end->is_cold ? BIT(IS_COLD) : 0;
+    for (uint32_t i = 0; i < at->code_count; i++) {
+        features |= features_of_instruction(making, &at->code[i]);
+        size += !(at->code[i].flags & NEXT_IS_NOP);
     }
-    if (at->ends && block->end == NEXT_END_TRAP)
+    if (last->ends && end->end == NEXT_END_TRAP)
         features |= BIT(ENDS);
-    if (at->ends && (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL))
+    if (last->ends && (end->end == NEXT_END_RETURN || end->end == NEXT_END_TAIL))
         features |= BIT(RETURNS);
-    if (at->ends && block->end == NEXT_END_TABLE)
+    if (last->ends && end->end == NEXT_END_TABLE)
         features |= BIT(JUMPS_TABLE);
     features |= size <= SHORT_CODE ? BIT(IS_SHORT) : size > LONG_CODE ? BIT(IS_LONG) : 0;
     return features | (arrivals >= 3 ? BIT(SHARED_3) : 0) | (arrivals >= 8 ? BIT(SHARED_8) : 0);
@@ -204,11 +203,11 @@ static uint64_t features_of_loops(const struct shares_making *making, uint32_t n
 static uint64_t features_of_distance(const struct shares_making *making, uint32_t number)
 {
     const struct next_link *link = &making->graph->links[number];
-    const struct next_node *nodes = making->graph->nodes;
-    const struct next_block *from = next_node_block(making->program, &nodes[link->from]);
-    const struct next_block *to = next_node_block(making->program, &nodes[link->to]);
-    if (nodes[link->from].context != nodes[link->to].context || from->function != to->function ||
-        to->start < from->last)
+    const struct next_segment *last = next_last_segment(making->graph, link->from);
+    const struct next_segment *first = next_first_segment(making->graph, link->to);
+    const struct next_block *from = next_segment_block(making->program, last);
+    const struct next_block *to = next_segment_block(making->program, first);
+    if (last->context != first->context || from->function != to->function || to->start < from->last)
         return 0;
     uint32_t distance = to->start - from->last;
     return (distance >= 64 ? BIT(AHEAD_64) : 0) | (distance >= 1024 ? BIT(AHEAD_1024) : 0);
@@ -219,9 +218,8 @@ static uint64_t features_of_condition(const struct shares_making *making,
                                       const struct next_link *link)
 {
     uint32_t condition = making->side->conditions[link->from] & ~FLOODING_TESTS;
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(making->program, &making->graph->nodes[link->from], &count);
+    const struct next_instruction *code = making->graph->nodes[link->from].code;
+    uint32_t count = making->graph->nodes[link->from].code_count;
     if (condition == CONDITION_UNKNOWN || link->kind == NEXT_EDGE_TABLE)
         return 0;
     if (link->kind == NEXT_EDGE_ON)
@@ -242,9 +240,8 @@ static uint64_t features_of_condition(const struct shares_making *making,
 /* The field that a node's branch tests, with how it does; 0 if that is none. */
 static uint64_t tested_field(const struct shares_making *making, uint32_t node)
 {
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(making->program, &making->graph->nodes[node], &count);
+    const struct next_instruction *code = making->graph->nodes[node].code;
+    uint32_t count = making->graph->nodes[node].code_count;
     while (count > 0 && code[count - 1].test == NEXT_TEST_NONE)
         count--;
     const uint32_t shape = count > 0 ? code[count - 1].shape : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The graph that blocks are matched in: a unit's blocks, and in place of some calls the blocks of
- * what is called, because the other program's compiler has inlined it ("virtual inlining").
+ * what is called, because the other program's compiler has inlined it ("virtual inlining"). Blocks
+ * that only follow each other are one node, as where the compiler has made one of them.
  * Internal to next/.
  */
 #pragma once
@@ -11,18 +12,29 @@
 /* How deep calls are put in place of calls. */
 #define NEXT_INLINE_DEPTH 3u
 
-/* A block, or a piece of one between calls that were replaced. */
-struct next_node {
+/* A block, or what is between calls in it that were replaced. */
+struct next_segment {
     uint32_t unit;
     uint32_t block;
     uint32_t first; /* its instructions in the unit: [first, end) */
     uint32_t end;
     uint32_t context; /* of which call it stands in place: 0 for the unit itself */
-    bool begins;      /* the block's first piece */
+    uint32_t edge;    /* to the next segment of its node; BAT_NONE: none, or no edge of the unit */
+    bool begins;      /* the block's first segment */
     bool ends;        /* its last one */
-    bool is_reached;  /* false: in place of a call that never ran, or the new program has no longer
-                         the branch past it; count, 0, tells nothing */
+    bool is_reached;  /* see below */
     double count;     /* measured */
+};
+
+/* Segments that follow each other on all ways. */
+struct next_node {
+    uint32_t first; /* its segments are segments[first .. end) of the graph */
+    uint32_t end;
+    uint32_t code_count;
+    bool is_reached; /* false: in place of a call that never ran, or the new program has no longer
+                        the branch past it; count, 0, tells nothing */
+    const struct next_instruction *code; /* without jumps to the next segment, and returns to it */
+    double count;                        /* measured, of the first segment */
 };
 
 struct next_link {
@@ -39,14 +51,18 @@ struct next_link {
 struct next_context {
     uint32_t unit;   /* that is called */
     uint32_t parent; /* context of the call */
-    uint32_t entry;  /* node */
+    uint32_t caller; /* node that calls it */
+    uint32_t entry;  /* node with its first segment */
 };
 
 struct next_graph {
     struct next_node *nodes;
+    struct next_segment *segments;
     struct next_link *links; /* by from */
     struct next_context *contexts;
+    struct next_instruction *code; /* of nodes with more than one segment */
     uint32_t node_count;
+    uint32_t segment_count;
     uint32_t link_count;
     uint32_t context_count;
     uint32_t entry; /* node */
@@ -57,39 +73,29 @@ struct next_graph {
     uint32_t *on;     /* ... and where it goes on */
     uint32_t *tested; /* ... and what value it tests (values.h); 0: not known */
 
-    size_t node_capacity;
+    size_t segment_capacity;
     size_t link_capacity;
     size_t context_capacity;
 };
 
-/* Which units stand in place of their calls: a byte for each unit of the program. */
-struct next_inlining {
-    const uint8_t *units; /* NULL: none */
-    uint32_t nodes_max;   /* in place of calls; half of it below callees, a quarter below theirs */
-};
-
-/*
- * Make the graph of a unit. measured may be NULL: all counts are 0. The caller frees *graph with
- * next_graph_free(), also after a failure. Linear in its size.
- */
-enum bat_code next_graph_make(struct next_program *program, const struct next_measured *measured,
-                              uint32_t unit, struct next_inlining inlining,
-                              struct next_graph *graph, struct bat_error *error);
-void next_graph_free(struct next_graph *graph);
-
-/* The node's instructions. */
-static inline const struct next_instruction *
-next_node_code(const struct next_program *program, const struct next_node *node, uint32_t *count)
+/* The first segment of a node, and the last one. */
+static inline const struct next_segment *next_first_segment(const struct next_graph *graph,
+                                                            uint32_t node)
 {
-    *count = node->end - node->first;
-    return program->units[node->unit]->instructions + node->first;
+    return &graph->segments[graph->nodes[node].first];
 }
 
-/* The block that a node is of. */
-static inline const struct next_block *next_node_block(const struct next_program *program,
-                                                       const struct next_node *node)
+static inline const struct next_segment *next_last_segment(const struct next_graph *graph,
+                                                           uint32_t node)
 {
-    return &program->units[node->unit]->blocks[node->block];
+    return &graph->segments[graph->nodes[node].end - 1];
+}
+
+/* The block that a segment is of. */
+static inline const struct next_block *next_segment_block(const struct next_program *program,
+                                                          const struct next_segment *segment)
+{
+    return &program->units[segment->unit]->blocks[segment->block];
 }
 
 /* The number of links from a node, or to it. */

@@ -353,13 +353,11 @@ static void follow_node(struct following *following, uint32_t node)
 {
     struct next_graph *graph = following->graph;
     struct state *state = &following->states[node];
-    uint32_t count;
-    const struct next_instruction *code =
-        next_node_code(following->program, &graph->nodes[node], &count);
-    for (uint32_t i = 0; i < count; i++)
-        follow(state, &code[i]);
-    const uint32_t condition = next_node_block(following->program, &graph->nodes[node])->condition;
-    if (graph->nodes[node].ends && condition != CONDITION_UNKNOWN)
+    const struct next_segment *last = next_last_segment(graph, node);
+    for (uint32_t i = 0; i < graph->nodes[node].code_count; i++)
+        follow(state, &graph->nodes[node].code[i]);
+    const uint32_t condition = next_segment_block(following->program, last)->condition;
+    if (last->ends && condition != CONDITION_UNKNOWN)
         graph->tested[node] = tested_value(&state->tested, condition);
     for (uint32_t i = graph->out[node]; i < graph->out[node + 1]; i++)
         begin(following, graph->links[i].to, state);

@@ -234,9 +234,6 @@ def locked(name):
         yield
 
 
-UNFINISHED = "unfinished-"
-
-
 class Step:
     """A folder of the store: its name, and the function that makes it."""
 
@@ -254,7 +251,7 @@ class Step:
         with locked(self.label):
             if final.exists():
                 return final
-            unfinished = pathlib.Path(tempfile.mkdtemp(dir=store(), prefix=UNFINISHED))
+            unfinished = pathlib.Path(tempfile.mkdtemp(dir=store(), prefix="unfinished-"))
             try:
                 self.make(unfinished)
                 unfinished.chmod(0o755)
@@ -268,15 +265,7 @@ class Step:
 
 def digest_of(path):
     """The digest of a file's content, hexadecimal."""
-    path = pathlib.Path(path).absolute()
-    is_kept = store() in path.parents and UNFINISHED not in str(path)
-    return (_digest_of_kept if is_kept else _digest_of_kept.__wrapped__)(path)
-
-
-@functools.lru_cache(maxsize=None)
-def _digest_of_kept(path):
-    """What is in the store does not change, once it is finished."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
 @functools.lru_cache(maxsize=None)

@@ -824,6 +824,30 @@ class Compilers(unittest.TestCase):
         """The same fields and numbers in other instructions, in another order."""
         self.assertEqual(self.wrong(self.build(self.fields(range(8), False), self.fields((4, 5, 6, 7, 0, 1, 2, 3), True))), [])
 
+    SMALL = """
+        struct thing { int a, type, c, count, seen[60]; };
+        CALLED int low(int x) { return x * 5 + 3; }
+        CALLED int high(int x) { return x ^ 0x2a; }
+        CALLED int both(int x) { return (x >> 3) + (x << 2); }
+        long work(struct thing *t, const unsigned char *text) {
+            long s = 0;
+            for (int i = 0; i < 20; i++) {
+                if (high(low(text[i])) & 64) s += both(low(i));
+                if (both(high(text[i])) > 450) s ^= low(high(i));
+                if (low(both(text[i])) % 3 == 1) s -= high(both(i)); else s += t->c;
+                if (high(both(low(text[i] + i))) & 7) t->seen[both(i) % 60]++;
+            }
+            return s;
+        }
+    """
+
+    def test_small_functions(self):
+        """Calls of small functions that one build has inlined: what is before, in and behind them is one block there."""
+        texts = [self.SMALL.replace("CALLED", how) for how in ("static __attribute__((noinline))", "static inline")]
+        for old, new in (texts, reversed(texts)):
+            with self.subTest(old=old):
+                self.assertEqual(self.wrong(self.build(old, new)), [])
+
     RETURNS = """
         struct thing;
         unsigned long strlen(const char *);

@@ -28,6 +28,7 @@ struct made {
     uint32_t targets[NODES_MAX];
     struct next_graph graph;
     struct next_node nodes[NODES_MAX];
+    struct next_segment segments[NODES_MAX];
     struct next_link links[LINKS_MAX];
     uint32_t out[NODES_MAX + 2];
     uint32_t into[NODES_MAX + 2];
@@ -46,6 +47,7 @@ static void begin(struct made *made)
                                    .targets = made->targets,
                                    .is_read = true},
                           .graph = {.nodes = made->nodes,
+                                    .segments = made->segments,
                                     .links = made->links,
                                     .out = made->out,
                                     .into = made->into,
@@ -74,11 +76,17 @@ static uint32_t add_block(struct made *made, uint32_t seed, uint32_t size, doubl
                                               .instruction_count = size,
                                               .table = BAT_NONE,
                                               .end = NEXT_END_RETURN};
-    made->nodes[index] = (struct next_node){.block = index,
-                                            .first = first,
-                                            .end = first + size,
-                                            .begins = true,
-                                            .ends = true,
+    made->segments[index] = (struct next_segment){.block = index,
+                                                  .first = first,
+                                                  .end = first + size,
+                                                  .begins = true,
+                                                  .ends = true,
+                                                  .is_reached = true,
+                                                  .count = count};
+    made->nodes[index] = (struct next_node){.first = index,
+                                            .end = index + 1,
+                                            .code = made->code + first,
+                                            .code_count = size,
                                             .is_reached = true,
                                             .count = count};
     return index;
@@ -360,7 +368,7 @@ static uint64_t infer_entries(bool is_called)
         for (uint32_t i = 0; i < 2; i++)
             add_link(&sides[side], i, i + 1, NEXT_EDGE_ON, 100);
         sides[side].blocks[1].is_entered = true;
-        sides[side].nodes[1].context = is_called;
+        sides[side].segments[1].context = is_called;
         sides[side].graph.contexts = contexts;
         sides[side].graph.context_count = 2;
     }
@@ -593,6 +601,22 @@ TEST(test_orders)
         CONDITION_OTHER);
 }
 
+/* To be equal to 0 and to be equal to another number tells nothing of each other. */
+TEST(test_numbers)
+{
+    const uint32_t equal = condition_in(EM_X86_64, (const uint8_t[]){0x74, 0}, 2);
+    const uint32_t other = condition_in(EM_X86_64, (const uint8_t[]){0x75, 0}, 2);
+    static const uint32_t tests[] = {0, FLOODING_TESTS_ZERO, FLOODING_TESTS_NUMBER};
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 3; k++) {
+            const bool is_known = i == 0 || k == 0 || i == k;
+            assert_int_equal(flooding_compare(equal | tests[i], equal | tests[k]),
+                             is_known ? CONDITION_SAME : CONDITION_OTHER);
+            assert_int_equal(flooding_compare(equal | tests[i], other | tests[k]),
+                             is_known ? CONDITION_INVERSE : CONDITION_OTHER);
+        }
+}
+
 /* --- Code that is there more than once ------------------------------------------------------- */
 
 /* Old code that is there twice, too little to be told from other code: the one new block has the
@@ -672,7 +696,7 @@ static uint32_t find_copied_test(bool is_same_way)
     add_link(made, 4, 5, NEXT_EDGE_TAKEN, 0);
     add_link(made, 4, is_same_way ? 2 : 6, NEXT_EDGE_ON, 0);
     for (uint32_t i = 0; i < 2; i++)
-        made->code[made->nodes[4].first + i] = made->code[made->nodes[1].end - 2 + i];
+        made->code[made->segments[4].first + i] = made->code[made->segments[1].end - 2 + i];
     made->blocks[4].condition = conditions[1];
     made->blocks[4].end = NEXT_END_BRANCH;
     const struct next_match *match = match_both(sides);
@@ -703,7 +727,7 @@ static uint32_t find_behind(uint32_t old_condition, uint32_t new_condition)
             side ? new_condition : old_condition;
         for (uint32_t i = 1; i < 3; i++) {
             uint32_t node = add_block(&sides[side], 2 * i + side, SIZE, 5);
-            sides[side].code[sides[side].nodes[node].first + 1] = (struct next_instruction){
+            sides[side].code[sides[side].segments[node].first + 1] = (struct next_instruction){
                 .kind = 1u << 20, .shape = 2u << 20, .exact = 3u << 20, .callee = BAT_NONE};
         }
         add_link(&sides[side], 0, 1, NEXT_EDGE_TAKEN, 5);

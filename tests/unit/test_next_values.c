@@ -100,9 +100,11 @@ static uint32_t tested(const struct code *code, uint32_t name)
     struct next_unit unit = {.blocks = &block, .block_count = 1, .instructions = all};
     struct next_unit *units = &unit;
     const struct next_program program = {.units = &units};
-    struct next_node node = {.end = count, .begins = true, .ends = true};
+    struct next_segment segment = {.end = count, .begins = true, .ends = true};
+    struct next_node node = {.end = 1, .code = all, .code_count = count};
     uint32_t none[2] = {0};
-    struct next_graph graph = {.nodes = &node, .node_count = 1, .out = none};
+    struct next_graph graph = {
+        .nodes = &node, .node_count = 1, .segments = &segment, .segment_count = 1, .out = none};
     assert_ok(next_find_tested(&program, &graph, NULL));
     const uint32_t found = graph.tested[0];
     free(graph.tested);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "unit_graph.h"
+#include "make_graph.h"
 
 #include <stdlib.h>
 
+#include "join_segments.h"
 #include "spec/array.h"
 #include "spec/order.h"
 
@@ -10,7 +11,7 @@ struct graph_making {
     struct next_program *program;
     const struct next_measured *measured;
     struct next_inlining inlining;
-    uint32_t placed; /* nodes in place of calls */
+    uint32_t placed; /* segments in place of calls */
     struct next_graph *graph;
     struct bat_error *error;
 };
@@ -23,9 +24,9 @@ struct instance {
     uint32_t context;
     uint32_t depth;
     double scale;     /* of its counts */
-    uint32_t *first;  /* for each block its first node */
+    uint32_t *first;  /* for each block its first segment */
     uint32_t *last;   /* ... and its last; BAT_NONE if a tail call there was replaced */
-    uint32_t *leaves; /* nodes that return to the caller */
+    uint32_t *leaves; /* segments that return to the caller */
     size_t leave_count;
     size_t leave_capacity;
 };
@@ -37,8 +38,8 @@ static enum bat_code fail_memory(const struct graph_making *making)
 
 void next_graph_free(struct next_graph *graph)
 {
-    BAT_FREE_ALL(graph->nodes, graph->links, graph->contexts, graph->out, graph->into,
-                 graph->by_target, graph->taken, graph->on, graph->tested);
+    BAT_FREE_ALL(graph->nodes, graph->segments, graph->links, graph->contexts, graph->code,
+                 graph->out, graph->into, graph->by_target, graph->taken, graph->on, graph->tested);
     *graph = (struct next_graph){0};
 }
 
@@ -47,9 +48,9 @@ static bool add_link(struct next_graph *graph, const struct next_link *link)
     return BAT_APPEND(graph->links, graph->link_count, graph->link_capacity, *link);
 }
 
-static bool add_leave(struct instance *instance, uint32_t node)
+static bool add_leave(struct instance *instance, uint32_t segment)
 {
-    return BAT_APPEND(instance->leaves, instance->leave_count, instance->leave_capacity, node);
+    return BAT_APPEND(instance->leaves, instance->leave_count, instance->leave_capacity, segment);
 }
 
 /* True if a call may be replaced: its unit is wanted, and not being replaced already. */
@@ -61,8 +62,8 @@ static bool is_replaced(const struct graph_making *making, const struct instance
     *unit = making->program->unit_of[call->callee];
     if (*unit == BAT_NONE || !making->inlining.units[*unit] ||
         making->program->first_part[*unit] != call->callee || *unit == instance->unit ||
-        making->placed + making->program->units[*unit]->block_count > making->inlining.nodes_max >>
-            instance->depth)
+        making->placed + making->program->units[*unit]->block_count >
+            making->inlining.segments_max >> instance->depth)
         return false;
     const struct next_context *contexts = making->graph->contexts;
     for (uint32_t at = instance->context; at != 0; at = contexts[at].parent)
@@ -78,48 +79,50 @@ static void instance_free(struct instance *instance)
     BAT_FREE_ALL(instance->first, instance->last, instance->leaves);
 }
 
-static uint32_t add_node(struct graph_making *making, const struct instance *instance,
-                         uint32_t block, uint32_t first, uint32_t end, double count)
+static uint32_t add_segment(struct graph_making *making, const struct instance *instance,
+                            uint32_t block, uint32_t first, uint32_t end, double count)
 {
     struct next_graph *graph = making->graph;
     const struct next_block *from = &instance->code->blocks[block];
-    const struct next_node node = {
+    const struct next_segment segment = {
         .unit = instance->unit,
         .block = block,
         .first = first,
         .end = end,
         .context = instance->context,
+        .edge = BAT_NONE,
         .begins = first == from->first_instruction,
         .ends = end == from->first_instruction + from->instruction_count,
         .is_reached = !instance->counts || instance->scale > 0,
         .count = count,
     };
-    if (!BAT_GROW(graph->nodes, graph->node_count, graph->node_capacity))
+    if (!BAT_GROW(graph->segments, graph->segment_count, graph->segment_capacity))
         return BAT_NONE;
-    graph->nodes[graph->node_count] = node;
+    graph->segments[graph->segment_count] = segment;
     making->placed += instance->context != 0;
-    return graph->node_count++;
+    return graph->segment_count++;
 }
 
-/* Put a unit in place of the call at the end of a node. */
+/* Put a unit in place of the call at the end of a segment. */
 static enum bat_code replace_call(struct graph_making *making, const struct instance *outer,
-                                  uint32_t node, uint32_t unit, struct instance *inner)
+                                  uint32_t segment, uint32_t unit, struct instance *inner)
 {
     struct next_graph *graph = making->graph;
-    double count = graph->nodes[node].count;
+    double count = graph->segments[segment].count;
     *inner =
         (struct instance){.unit = unit, .context = graph->context_count, .depth = outer->depth + 1};
     if (making->measured)
         inner->counts = making->measured->units[unit];
     if (inner->counts && inner->counts->entry > 0)
         inner->scale = count / (double)inner->counts->entry;
-    if (!BAT_APPEND(graph->contexts, graph->context_count, graph->context_capacity,
-                    (struct next_context){.unit = unit, .parent = outer->context}))
+    if (!BAT_APPEND(
+            graph->contexts, graph->context_count, graph->context_capacity,
+            (struct next_context){.unit = unit, .parent = outer->context, .caller = segment}))
         return fail_memory(making);
     BAT_TRY(add_instance(making, inner));
     graph->contexts[inner->context].entry = inner->first[0];
     const struct next_link link = {
-        .from = node, .to = inner->first[0], .edge = BAT_NONE, .count = count};
+        .from = segment, .to = inner->first[0], .edge = BAT_NONE, .count = count};
     return add_link(graph, &link) ? BAT_OK : fail_memory(making);
 }
 
@@ -131,7 +134,7 @@ static enum bat_code link_returns(struct graph_making *making, const struct inst
         const struct next_link link = {.from = inner->leaves[i],
                                        .to = to,
                                        .edge = BAT_NONE,
-                                       .count = making->graph->nodes[inner->leaves[i]].count};
+                                       .count = making->graph->segments[inner->leaves[i]].count};
         if (!add_link(making->graph, &link))
             return fail_memory(making);
     }
@@ -155,20 +158,20 @@ static enum bat_code add_block(struct graph_making *making, struct instance *ins
         if (i < end && !is_cut)
             continue;
         bool is_tail = is_cut && !(instance->code->instructions[i].flags & NEXT_IS_CALL);
-        uint32_t node = add_node(making, instance, index, low, i, count);
-        if (node == BAT_NONE)
+        uint32_t segment = add_segment(making, instance, index, low, i, count);
+        if (segment == BAT_NONE)
             code = fail_memory(making);
         if (low == block->first_instruction)
-            instance->first[index] = node;
+            instance->first[index] = segment;
         if (code == BAT_OK && is_behind_call)
-            code = link_returns(making, &inner, node);
+            code = link_returns(making, &inner, segment);
         instance_free(&inner);
         inner = (struct instance){0};
-        instance->last[index] = node;
+        instance->last[index] = segment;
         low = i + 1;
         if (!is_cut || code != BAT_OK)
             continue;
-        code = replace_call(making, instance, node, unit, &inner);
+        code = replace_call(making, instance, segment, unit, &inner);
         is_behind_call = true;
         if (code != BAT_OK || !is_tail)
             continue;
@@ -275,10 +278,10 @@ enum bat_code next_graph_make(struct next_program *program, const struct next_me
         return fail_memory(&making);
     graph->contexts[graph->context_count++] = (struct next_context){.unit = unit};
     enum bat_code code = add_instance(&making, &whole);
-    if (code == BAT_OK && graph->node_count > 0)
+    if (code == BAT_OK && graph->segment_count > 0)
         graph->entry = whole.first[0];
     instance_free(&whole);
-    BAT_SHRINK(graph->nodes, graph->node_count);
+    code = code ? code : next_join_segments(program, graph, error);
     BAT_SHRINK(graph->links, graph->link_count);
     return code ? code : sort_links(&making);
 }
